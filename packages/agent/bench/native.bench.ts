@@ -35,7 +35,7 @@ export default bench;
 
 interface Many {
   readonly turns: readonly TurnTimes[];
-  /** Turns in a second. */
+  /** Turns per second. */
   readonly rate: number;
 }
 
@@ -77,7 +77,7 @@ function rowsOf(model: number, one: Many, many: Many): BenchRow[] {
   ];
 }
 
-/** Milliseconds to the model's own first words. */
+/** Milliseconds to the first text of the model. */
 async function bareModel(times: number): Promise<number> {
   const taken: number[] = [];
   const request = {
@@ -94,7 +94,7 @@ async function bareModel(times: number): Promise<number> {
   return quantile(taken, 0.5);
 }
 
-/** Turns one after the other, each in a session of its own, so that no history grows. */
+/** Turns in series, each in its own session, so that no history grows. */
 async function alone(client: BenchClient, folder: string, times: number): Promise<Many> {
   const turns: TurnTimes[] = [];
   let spent = 0;

@@ -111,14 +111,14 @@ describe("the native agent", () => {
 
   test("rejects paths outside of the workspace without asking permission", async () => {
     const { cwd } = await testWorkspace();
-    const told: unknown[] = [];
-    const control = new Advisor({ onEvent: (type, payload) => void told.push({ type, ...payload }) });
+    const reported: unknown[] = [];
+    const control = new Advisor({ onEvent: (type, payload) => void reported.push({ type, ...payload }) });
     const client = await TestClient.open(cwd, { control });
     await client.prompt(client.sessionId, "read ../../etc/passwd");
     expect(client.asked).toEqual([]);
     expect(client.of("tool_call")).toEqual([]);
     expect(client.said).toContain("outside of the workspace");
-    expect(told).toContainEqual(
+    expect(reported).toContainEqual(
       expect.objectContaining({ type: "error", code: "outside_workspace", tool: "read_file" }),
     );
   });
@@ -309,7 +309,7 @@ describe("a prompt", () => {
       await expect(
         client.request("session/prompt", { sessionId: client.sessionId, prompt }),
       ).rejects.toMatchObject({ code: -32602 });
-    await expect(client.prompt("nobody", "hello")).rejects.toMatchObject({ code: -32002 });
+    await expect(client.prompt("none", "hello")).rejects.toMatchObject({ code: -32002 });
   });
 });
 
@@ -324,6 +324,6 @@ describe("a client that violates the protocol", () => {
     client.send({ jsonrpc: "2.0", id: 99 });
     expect(client.messages.at(-1)).toMatchObject({ id: 99, error: { code: -32600 } });
     client.notify("$/unknown", {});
-    client.notify("session/cancel", { sessionId: "nobody" });
+    client.notify("session/cancel", { sessionId: "none" });
   });
 });

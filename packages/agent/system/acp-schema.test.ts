@@ -34,7 +34,7 @@ const ANSWERS: Readonly<Record<string, string>> = {
   "session/close": "CloseSessionResponse",
 };
 
-/** What ACP does not know and the bridge does. */
+/** Updates that ACP does not define and the bridge does. */
 const isOurs = ({ params }: Loose) => params?.update?.sessionUpdate === "worker_update";
 
 describe("every message of the native agent", () => {

@@ -8,7 +8,7 @@ import { FileSessionStore } from "../src/history/file-store.ts";
 import { TestClient } from "../test/test-client.ts";
 import { testWorkspace } from "../test/workspace.ts";
 
-/** The native agent in a process of its own. */
+/** The native agent in a separate process. */
 function agentProcess(folder: string) {
   const script = join(import.meta.dirname, "fixtures/agent-process.ts");
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", script, folder], {

@@ -7,12 +7,12 @@ import { testWorkspace } from "../test/workspace.ts";
 import { DIALECTS, type DialectName, modelAt, only } from "./fixtures/dialect-names.ts";
 import { modelServer, type Reply } from "./fixtures/model-server.ts";
 
-/** A client in front of an agent whose model is scripted; time passes at once, and is counted. */
+/** A client of an agent with a scripted model; waits are recorded and take no time. */
 async function agentWith(dialect: DialectName, replies: readonly Reply[], options: NativeAgentOptions = {}) {
   const server = await modelServer(...replies);
   const workspace = await testWorkspace({ "a.txt": "alpha" });
   const waited: number[] = [];
-  const told: { type: string; code?: string }[] = [];
+  const events: { type: string; code?: string }[] = [];
   const clock = {
     now: () => new Date(),
     sleep: async (milliseconds: number, signal: AbortSignal) => {
@@ -22,7 +22,7 @@ async function agentWith(dialect: DialectName, replies: readonly Reply[], option
   };
   const client = await TestClient.open(workspace.cwd, {
     models: only(modelAt(dialect, server.url)),
-    control: new Advisor({ onEvent: (type, payload) => void told.push({ type, ...payload }) }),
+    control: new Advisor({ onEvent: (type, payload) => void events.push({ type, ...payload }) }),
     random: () => 0,
     clock,
     ...options,
@@ -32,7 +32,7 @@ async function agentWith(dialect: DialectName, replies: readonly Reply[], option
     expect(await client.prompt(client.sessionId, "hello")).toMatchObject({ stopReason: "end_turn" });
     expect(client.said).toContain("Still here.");
   };
-  return { server, client, waited, told, isUsable, ...workspace, id: client.sessionId };
+  return { server, client, waited, events, isUsable, ...workspace, id: client.sessionId };
 }
 
 const hello: Reply = { say: [{ text: "Hello there." }] };
@@ -54,7 +54,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
   });
 
   test("rejects the key (401), the prompt fails at once with the reason", async () => {
-    const { client, server, told, isUsable, id } = await agentWith(dialect, [
+    const { client, server, events, isUsable, id } = await agentWith(dialect, [
       { status: 401, message: "invalid key" },
     ]);
     await expect(client.prompt(id, "open sesame")).rejects.toMatchObject({
@@ -63,8 +63,8 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
       data: { reins: { code: "unauthorized", retryable: false, status: 401 } },
     });
     expect(server.asked).toHaveLength(1);
-    expect(told).toContainEqual(expect.objectContaining({ type: "error", code: "unauthorized" }));
-    expect(told).toContainEqual(expect.objectContaining({ type: "run_lifecycle", status: "failed" }));
+    expect(events).toContainEqual(expect.objectContaining({ type: "error", code: "unauthorized" }));
+    expect(events).toContainEqual(expect.objectContaining({ type: "run_lifecycle", status: "failed" }));
     await isUsable();
     expect(JSON.stringify(server.asked[1]?.body)).not.toContain("open sesame");
   });
@@ -188,7 +188,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
       limits: { quietMs: 1_000, retries: 0 },
     });
     await expect(client.prompt(id, "hello")).rejects.toMatchObject({
-      message: expect.stringContaining("silent for too long"),
+      message: expect.stringContaining("sent nothing for too long"),
     });
     expect(server.asked).toHaveLength(1);
     await isUsable();
@@ -203,9 +203,9 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     expect(await client.prompt(id, "do it")).toMatchObject({ stopReason: "end_turn" });
     expect(client.asked).toEqual([]);
     expect(client.of("tool_call")).toEqual([]);
-    const told = JSON.stringify(server.asked[1]?.body);
-    expect(told).toContain("there is no tool run_command here");
-    expect(told).toContain("read_file");
+    const events = JSON.stringify(server.asked[1]?.body);
+    expect(events).toContain("there is no tool run_command here");
+    expect(events).toContain("read_file");
     expect(JSON.stringify(server.asked[0]?.body.tools)).not.toContain("run_command");
     expect(client.thought).toContain("call of run_command was not made");
   });
@@ -268,7 +268,7 @@ describe.each(DIALECTS)("when a model spoken to by %s", (dialect) => {
     const last = JSON.stringify(server.asked.at(-1)?.body);
     expect(last).toContain("What happened before, in short");
     expect(last).toContain("which number?");
-    expect(client.thought).toContain("put into a summary");
+    expect(client.thought).toContain("was compacted");
   });
 
   test("refuses, the turn ends as a refusal and is withdrawn", async () => {

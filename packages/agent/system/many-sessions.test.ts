@@ -49,7 +49,7 @@ describe("two hundred sessions at once", () => {
   });
 });
 
-/** How many timers keep the process alive. */
+/** The number of active timers. */
 function activeTimers(): number {
   return process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
 }

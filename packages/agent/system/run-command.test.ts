@@ -5,7 +5,7 @@ import { commandEnvironment, runCommand, SystemCommands } from "../src/tools/run
 import { toolContext, use } from "../test/tool-context.ts";
 import { testWorkspace } from "../test/workspace.ts";
 
-/** Whether a process runs; one that has ended and was not yet collected does not. */
+/** Whether a process runs; a zombie does not. */
 async function isAlive(pid: number): Promise<boolean> {
   const state = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
   return state !== "" && !/\) Z /.test(state);
@@ -46,7 +46,7 @@ describe("run_command", () => {
     const { text, isError } = await use(runCommand, { command, timeout_ms: 300 }, toolContext(cwd));
     expect(isError).toBe(true);
     const [ending, pid] = text.split("\n");
-    expect(ending).toContain("which was its time");
+    expect(ending).toContain("timed out after");
     await expect.poll(() => isAlive(Number(pid))).toBe(false);
   });
 

@@ -9,7 +9,7 @@ import { type TestWorkspace, testWorkspace } from "../test/workspace.ts";
 const run = (tool: Tool, { cwd }: TestWorkspace, given: unknown) => use(tool, given, toolContext(cwd));
 const code = (name: string) => expect.objectContaining({ code: name });
 
-/** A workspace with a secret beside it and links that lead to it. */
+/** A workspace with a secret outside and links to it. */
 async function besideASecret() {
   const workspace = await testWorkspace();
   await writeFile(join(workspace.base, "secret.txt"), "the launch code");

@@ -8,11 +8,11 @@ type Decide = {
   ) => DecisionEvents[Type]["decision"] | Promise<DecisionEvents[Type]["decision"]>;
 };
 
-/** A supervisor that decides as a test wrote, and otherwise by default; it remembers what it was asked and told. */
+/** A supervisor with scripted decisions and the advisor's for the rest. It records every event. */
 export class ScriptedControl implements ControlPort {
   readonly asked: { type: DecisionEventType; payload: unknown }[] = [];
   // biome-ignore lint/suspicious/noExplicitAny: tests look into payloads of every shape
-  readonly told: any[] = [];
+  readonly reported: any[] = [];
   readonly #decide: Decide;
   readonly #otherwise = new Advisor();
 
@@ -35,9 +35,9 @@ export class ScriptedControl implements ControlPort {
     this.charged.push(usage);
   }
 
-  report: ControlPort["report"] = (type, payload) => void this.told.push({ type, ...payload });
+  report: ControlPort["report"] = (type, payload) => void this.reported.push({ type, ...payload });
 
-  /** The payloads of a type that were asked about. */
+  /** The payloads of a type that a decision was requested for. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into payloads of every shape
   payloads(type: DecisionEventType): any[] {
     return this.asked.filter((one) => one.type === type).map(({ payload }) => payload);

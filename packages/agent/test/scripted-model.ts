@@ -1,10 +1,10 @@
 import type { Model, ModelEvent, ModelInfo, ModelRequest } from "../src/models/model.ts";
 import type { Models } from "../src/models/models.ts";
 
-/** What a scripted model answers to one request: events, or a text. */
+/** The reply to one request: a text, events or an error. */
 export type ScriptedReply = string | readonly ModelEvent[] | Error;
 
-/** A model in this process that says what a test wrote, and remembers what it was asked. */
+/** A model in this process with scripted replies. It records every request. */
 export class ScriptedModel implements Model {
   readonly info: ModelInfo;
   /** Every request, in order. */
@@ -23,7 +23,7 @@ export class ScriptedModel implements Model {
     };
   }
 
-  /** Answers from now on, one for each request; the last one stays. */
+  /** Sets the replies for the next requests; the last one repeats. */
   play(...replies: readonly ScriptedReply[]): void {
     this.#replies = [...replies];
   }
@@ -50,7 +50,6 @@ export class ScriptedModel implements Model {
     }
   }
 
-  /** All models there are. */
   get models(): Models {
     return { defaultId: this.info.id, choices: [this.info.id], open: () => this };
   }

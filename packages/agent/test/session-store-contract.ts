@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import type { HistoryEntry } from "../src/history/entry.ts";
 import type { SessionHeader, SessionStore } from "../src/history/session-store.ts";
 
-/** What is known of a session in tests. */
 export function headerOf(id: string, more: Partial<SessionHeader> = {}): SessionHeader {
   const at = "2026-01-01T00:00:00.000Z";
   return {
@@ -18,12 +17,12 @@ export function headerOf(id: string, more: Partial<SessionHeader> = {}): Session
   };
 }
 
-/** An entry in which somebody says something. */
+/** An entry with a user's text. */
 export function saying(text: string, turn = "1"): HistoryEntry {
   return { kind: "user", turn, at: "2026-01-01T00:00:00.000Z", parts: [{ type: "text", text }] };
 }
 
-/** What every store of sessions does, wherever it keeps them. */
+/** Tests of every session store. */
 export function sessionStoreContract(open: () => Promise<SessionStore>): void {
   test("returns appended entries in order, with the last header", async () => {
     const store = await open();

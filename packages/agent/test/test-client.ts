@@ -4,23 +4,23 @@ import type { AgentPort } from "../src/acp/peer.ts";
 import type { NativeAgentOptions } from "../src/agent-dependencies.ts";
 import { NativeAgent } from "../src/native-agent.ts";
 
-/** How a client answers when it is asked permission: by the kind of option, or with an answer of its own. */
+/** The answer to a permission request: a kind of option, or a whole response. */
 export type Answer = (toolCall: JsonObject) => string | JsonObject | Promise<string | JsonObject>;
 
 /** A message, as loosely as a test needs it. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into messages of every shape
 export type Loose = any;
 
-/** A client in front of a native agent, in the same process, speaking raw JSON-RPC. */
+/** A client of a native agent in the same process, by raw JSON-RPC. */
 export class TestClient {
   /** Every `session/update`, in order. */
   readonly updates: Loose[] = [];
-  /** Every tool call that permission was asked for. */
+  /** Every tool call that asked permission. */
   readonly asked: Loose[] = [];
   /** Every message of the agent. */
   readonly messages: Loose[] = [];
   answer: Answer = () => "allow_once";
-  /** Told of every update when it comes. */
+  /** Receives every update. */
   onUpdate: (update: Loose) => void = () => undefined;
   readonly agent: NativeAgent;
   readonly #pending = new Map<number, { resolve(value: Loose): void; reject(error: unknown): void }>();
@@ -38,7 +38,7 @@ export class TestClient {
     onTestFinished(() => this.agent.close());
   }
 
-  /** Says hello and begins a session. */
+  /** Initializes a client and creates a session. */
   static async open(
     cwd: string,
     options: NativeAgentOptions = {},
@@ -53,7 +53,7 @@ export class TestClient {
     return this.requestWithId(method, params).answer;
   }
 
-  /** A request, and the id by which it can be taken back. */
+  /** A request with the id by which it can be cancelled. */
   requestWithId(
     method: string,
     params: JsonObject,
@@ -81,14 +81,14 @@ export class TestClient {
     return this.updates.map(({ update }) => update).filter(({ sessionUpdate }) => sessionUpdate === kind);
   }
 
-  /** What the agent has said so far. */
+  /** The agent's text so far. */
   get said(): string {
     return this.of("agent_message_chunk")
       .map(({ content }) => content.text)
       .join("");
   }
 
-  /** What the agent has shown of its thoughts so far. */
+  /** The agent's thoughts so far. */
   get thought(): string {
     return this.of("agent_thought_chunk")
       .map(({ content }) => content.text)

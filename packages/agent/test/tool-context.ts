@@ -3,7 +3,6 @@ import { systemClock } from "../src/ports/clock.ts";
 import { SystemCommands } from "../src/tools/run-command.ts";
 import type { Tool, ToolContext, ToolOutcome } from "../src/tools/tool.ts";
 
-/** What tools of a test work with. */
 export function toolContext(cwd: string, more: Partial<ToolContext> = {}): ToolContext {
   return {
     sessionId: "session-1",
@@ -19,7 +18,7 @@ export function toolContext(cwd: string, more: Partial<ToolContext> = {}): ToolC
   };
 }
 
-/** Calls a tool as the agent does once it may. */
+/** Performs a tool call, as the agent does after permission. */
 export async function use(tool: Tool, given: unknown, context: ToolContext): Promise<ToolOutcome> {
   const call = tool.call(given);
   await call.prepare(context);

@@ -3,16 +3,16 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** A folder to work in, with another one around it; both are gone after the test. */
+/** A temporary workspace within a folder of its own. */
 export interface TestWorkspace {
   /** The folder around the workspace. */
   readonly base: string;
   readonly cwd: string;
-  /** What a file of the workspace holds; `undefined` when there is none. */
+  /** The content of a file; `undefined` when it does not exist. */
   text(path: string): Promise<string | undefined>;
 }
 
-/** Makes a workspace with these files. */
+/** Creates a workspace with files. */
 export async function testWorkspace(files: Readonly<Record<string, string>> = {}): Promise<TestWorkspace> {
   const base = await realpath(await mkdtemp(join(tmpdir(), "native-")));
   onTestFinished(() => rm(base, { recursive: true, force: true }));

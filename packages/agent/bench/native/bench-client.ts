@@ -1,6 +1,6 @@
 import { type AgentPort, type JsonObject, NativeAgent, type NativeAgentOptions } from "../../src/index.ts";
 
-/** How a turn went, in milliseconds from its prompt on. */
+/** Milliseconds of a turn since its prompt. */
 export interface TurnTimes {
   readonly firstWords: number;
   readonly end: number;
@@ -11,7 +11,7 @@ interface Running {
   firstWords: number | undefined;
 }
 
-/** A client that allows everything and takes the time. */
+/** A client that allows everything and measures time. */
 export class BenchClient {
   readonly #agent: NativeAgent;
   readonly #pending = new Map<unknown, (message: JsonObject) => void>();
@@ -29,7 +29,7 @@ export class BenchClient {
     this.#agent = new NativeAgent(port, options);
   }
 
-  /** Begins a session. */
+  /** Creates a session. */
   async begin(cwd: string): Promise<string> {
     const { result } = await this.#ask("session/new", { cwd, mcpServers: [] });
     return String(memberOf(result, "sessionId"));

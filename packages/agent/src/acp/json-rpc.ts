@@ -20,7 +20,7 @@ export function classify(message: JsonObject): Classified {
   if (message.jsonrpc !== "2.0") return malformed(id, 'a message needs "jsonrpc": "2.0"');
   if (typeof method === "string") {
     if ("result" in message || "error" in message)
-      return malformed(id, "a message is either a request or an answer");
+      return malformed(id, "a message is either a request or a response");
     if (!("id" in message)) return { kind: "notification", method, params };
     return id === undefined
       ? malformed(id, "an id is text, a number or null")
@@ -29,7 +29,7 @@ export function classify(message: JsonObject): Classified {
   if (id === undefined) return malformed(id, "a message needs a method or an id");
   if ("error" in message) return { kind: "error", id, error: message.error };
   if ("result" in message) return { kind: "result", id, result: message.result };
-  return malformed(id, "an answer needs a result or an error");
+  return malformed(id, "a response needs a result or an error");
 }
 
 function idIn({ id }: JsonObject): RequestId | undefined {
@@ -89,7 +89,7 @@ export class RpcError extends Error {
     const { code, message, data } = error;
     return new RpcError(
       typeof code === "number" ? code : CODE.internal,
-      typeof message === "string" ? message : "it failed without saying why",
+      typeof message === "string" ? message : "it failed without a reason",
       data,
     );
   }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type JsonObject, RpcError } from "./json-rpc.ts";
 import { RpcPeer } from "./peer.ts";
 
-/** One end of a conversation, with the other in the test's hands. */
+/** A peer with a scripted other side. */
 function conversation(
   request: (method: string, params: JsonObject, signal: AbortSignal) => Promise<unknown> = async () => ({}),
 ) {

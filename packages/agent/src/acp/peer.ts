@@ -96,7 +96,7 @@ export class RpcPeer {
         this.#pending.get(classified.id)?.reject(RpcError.read(classified.error));
         return;
       case "malformed":
-        this.#handlers.fault("a message that is neither a request nor an answer came in");
+        this.#handlers.fault("received a malformed message");
         return this.#reply(classified.id, {
           error: new RpcError(CODE.invalidRequest, "a message needs a method or a result").toWire(),
         });
@@ -130,6 +130,6 @@ export class RpcPeer {
 
   #cancel({ requestId }: JsonObject): void {
     if (typeof requestId !== "string" && typeof requestId !== "number") return;
-    this.#answering.get(requestId)?.abort(new RpcError(CODE.cancelled, "the request was taken back"));
+    this.#answering.get(requestId)?.abort(new RpcError(CODE.cancelled, "the request was cancelled"));
   }
 }

@@ -143,7 +143,7 @@ describe("a conversation that exceeds the context", () => {
     for (let turn = 1; turn <= 4; turn += 1)
       await client.prompt(client.sessionId, `explain number ${turn} ${"filler ".repeat(1_000)}`);
     await client.prompt(client.sessionId, "explain the rest");
-    expect(client.thought).toContain("put into a summary");
+    expect(client.thought).toContain("was compacted");
     expect(JSON.stringify(model.asked.at(-1)?.messages)).toContain("Use tabs.");
   });
 
@@ -185,7 +185,7 @@ describe("a model that stalls during compaction", () => {
       expect(
         await client.prompt(client.sessionId, `number ${turn} ${"filler ".repeat(1_000)}`),
       ).toMatchObject({ stopReason: "end_turn" });
-    expect(client.thought).toContain("put into a summary");
+    expect(client.thought).toContain("was compacted");
   });
 
   async function* silent(signal: AbortSignal): AsyncIterable<ModelEvent> {

@@ -59,9 +59,9 @@ export async function compact(turn: Turn): Promise<boolean> {
 /** The model's summary, where there is one, and the digest. */
 async function summaryOf(turn: Turn, covered: readonly HistoryEntry[]): Promise<string> {
   const digest = digestOf(covered);
-  const told = await summarize(turn, covered, digest);
+  const summary = await summarize(turn, covered, digest);
   const room = Math.floor(KEPT * roomFor(turn.setting.model.info) * 4);
-  return (told === undefined ? digest : `${told}\n\n${digest}`).slice(0, room);
+  return (summary === undefined ? digest : `${summary}\n\n${digest}`).slice(0, room);
 }
 
 /**

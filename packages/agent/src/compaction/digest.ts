@@ -25,7 +25,7 @@ export function digestOf(entries: readonly HistoryEntry[]): string {
       calls.slice(-MAX_CALLS).map(({ line }) => line),
     ),
     section(
-      "Not allowed, and not to be tried another way",
+      "Not allowed, and not to be tried in another way",
       calls.flatMap(({ refused }) => refused),
     ),
     section("Files changed", [...new Set(calls.flatMap(({ changed }) => changed))]),

@@ -43,7 +43,7 @@ export async function summarize(
 
 async function answerTo(turn: Turn, text: string): Promise<string | undefined> {
   const { model, limits } = turn.setting;
-  const timeout = new IdleTimeout(limits.quietMs, `${model.info.id} was silent for too long`);
+  const timeout = new IdleTimeout(limits.quietMs, `${model.info.id} sent nothing for too long`);
   let said = "";
   let usage: TokenUsage | undefined;
   const request = {

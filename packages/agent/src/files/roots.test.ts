@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Roots } from "./roots.ts";
 
-/** A workspace with a secret beside it. */
+/** A workspace with a secret outside. */
 async function place() {
   const base = await realpath(await mkdtemp(join(tmpdir(), "roots-")));
   onTestFinished(() => rm(base, { recursive: true, force: true }));

@@ -51,7 +51,7 @@ export class Roots {
    * existing folder. Throws when the result is outside.
    */
   async resolve(path: string): Promise<string> {
-    if (path.includes("\0")) throw new FileError("invalid", "a path holds no zero characters");
+    if (path.includes("\0")) throw new FileError("invalid", "a path must not contain null characters");
     const asked = isAbsolute(path) ? path : `${this.cwd}/${path}`;
     const real = await resolved(asked);
     await this.requireInside(real, path);
@@ -95,15 +95,16 @@ async function resolved(path: string): Promise<string> {
     const cut = existing.replace(/\/+$/, "").lastIndexOf("/");
     const name = existing.slice(cut + 1).replace(/\/+$/, "");
     if (name === ".." || missing.length >= MAX_MISSING)
-      throw new FileError("invalid", `${path} goes through a folder that does not exist`);
+      throw new FileError("invalid", `${path} leads through a folder that does not exist`);
     if (name !== "" && name !== ".") missing.unshift(name);
     existing = existing.slice(0, Math.max(0, cut));
   }
 }
 
 function translated(error: unknown, path: string): Error {
-  if (errorCode(error) === "ENOTDIR") return new FileError("not_a_folder", `a part of ${path} is no folder`);
-  if (errorCode(error) === "ELOOP") return new FileError("invalid", `${path} is a link that leads to itself`);
+  if (errorCode(error) === "ENOTDIR")
+    return new FileError("not_a_folder", `a part of ${path} is not a folder`);
+  if (errorCode(error) === "ELOOP") return new FileError("invalid", `${path} is a link to itself`);
   if (errorCode(error) === "EACCES") return new FileError("missing", `${path} cannot be reached`);
   return error instanceof Error ? error : new Error(String(error));
 }

@@ -20,7 +20,7 @@ export async function withFile<Result>(
   });
   try {
     await roots.requireInside(await descriptorPath(file, real), path);
-    if (!(await file.stat()).isFile()) throw new FileError("not_a_file", `${path} is no file`);
+    if (!(await file.stat()).isFile()) throw new FileError("not_a_file", `${path} is not a file`);
     return await use(file);
   } finally {
     await file.close();
@@ -48,7 +48,7 @@ function translated(error: unknown, path: string): Error {
   const code = errorCode(error);
   if (code === "ENOENT") return new FileError("missing", `there is no file ${path}`);
   if (code === "EISDIR") return new FileError("not_a_file", `${path} is a folder`);
-  if (code === "ELOOP") return new FileError("outside", `${path} became a link`);
+  if (code === "ELOOP") return new FileError("outside", `${path} was replaced by a link`);
   if (code === "EACCES" || code === "EPERM") return new FileError("missing", `${path} cannot be read`);
   return error instanceof Error ? error : new Error(String(error));
 }
@@ -68,7 +68,7 @@ export async function withFolder<Result>(
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   const folder = await open(real, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((error: unknown) => {
     if (errorCode(error) === "ENOENT") throw new FileError("missing", `there is no folder ${path}`);
-    if (errorCode(error) === "ENOTDIR") throw new FileError("not_a_folder", `${path} is no folder`);
+    if (errorCode(error) === "ENOTDIR") throw new FileError("not_a_folder", `${path} is not a folder`);
     throw error;
   });
   try {
@@ -86,7 +86,7 @@ export async function requireFolder(real: string, shown: string): Promise<void> 
     if (errorCode(error) === "ENOENT") throw new FileError("missing", `there is no folder ${shown}`);
     throw error;
   });
-  if (!found.isDirectory()) throw new FileError("not_a_folder", `${shown} is no folder`);
+  if (!found.isDirectory()) throw new FileError("not_a_folder", `${shown} is not a folder`);
 }
 
 /** Replaces a file atomically: readers see the old or the new content. Missing folders are created. */

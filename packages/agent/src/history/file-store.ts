@@ -87,7 +87,7 @@ export class FileSessionStore implements SessionStore {
   }
 
   #inOrder(id: string, write: () => Promise<void>): Promise<void> {
-    if (!ID.test(id)) return Promise.reject(new TypeError(`"${id}" cannot be the id of a session`));
+    if (!ID.test(id)) return Promise.reject(new TypeError(`"${id}" is not a valid session id`));
     return this.#writes.run(id, write);
   }
 

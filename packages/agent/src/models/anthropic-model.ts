@@ -109,7 +109,7 @@ async function* readEvents(
         return;
     }
   }
-  throw new ModelError("cut_off", "the answer broke off in the middle");
+  throw new ModelError("cut_off", "the answer was cut off");
 }
 
 function* readDelta(
@@ -145,15 +145,15 @@ function* closeBlock(open: OpenBlock | undefined): Iterable<ModelEvent> {
 }
 
 function usageFrom(
-  told: Partial<Anthropic.Usage | Anthropic.MessageDeltaUsage>,
+  reported: Partial<Anthropic.Usage | Anthropic.MessageDeltaUsage>,
   known: TokenUsage,
 ): TokenUsage {
-  const thoughtTokens = reportedTokens(told.output_tokens_details?.thinking_tokens, known.thoughtTokens);
-  const cachedReadTokens = reportedTokens(told.cache_read_input_tokens, known.cachedReadTokens);
-  const cachedWriteTokens = reportedTokens(told.cache_creation_input_tokens, known.cachedWriteTokens);
+  const thoughtTokens = reportedTokens(reported.output_tokens_details?.thinking_tokens, known.thoughtTokens);
+  const cachedReadTokens = reportedTokens(reported.cache_read_input_tokens, known.cachedReadTokens);
+  const cachedWriteTokens = reportedTokens(reported.cache_creation_input_tokens, known.cachedWriteTokens);
   return {
-    inputTokens: reportedTokens(told.input_tokens, known.inputTokens),
-    outputTokens: reportedTokens(told.output_tokens, known.outputTokens),
+    inputTokens: reportedTokens(reported.input_tokens, known.inputTokens),
+    outputTokens: reportedTokens(reported.output_tokens, known.outputTokens),
     ...(thoughtTokens > 0 && { thoughtTokens }),
     ...(cachedReadTokens > 0 && { cachedReadTokens }),
     ...(cachedWriteTokens > 0 && { cachedWriteTokens }),

@@ -29,7 +29,7 @@ const user = (text: string, context = ""): Message => ({
 });
 const result = (text: string, isError = false): ToolResult => ({ call: "c", name: "t", text, isError });
 
-/** What the demo model says and calls, given what came back so far. */
+/** The text and the call of the demo model for a prompt and results. */
 async function answer(prompt: string, results: ToolResult[] = [], tools = TOOLS, context = "") {
   const messages: Message[] = [
     user(prompt, context),
@@ -141,8 +141,9 @@ describe("the demo model", () => {
     const { said, call } = await answer("what do you remember about the port?");
     expect(call).toBeUndefined();
     expect(said).toContain("I remember nothing about that");
-    const told = "[From the harness]\n\nRemembered from earlier sessions:\n- the port is 18789 (session:1)";
-    expect((await answer("what do you remember about the port?", [], TOOLS, told)).said).toContain(
+    const context =
+      "[From the harness]\n\nRemembered from earlier sessions:\n- the port is 18789 (session:1)";
+    expect((await answer("what do you remember about the port?", [], TOOLS, context)).said).toContain(
       "the port is 18789 (session:1)",
     );
   });

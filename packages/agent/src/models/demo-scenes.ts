@@ -156,7 +156,7 @@ function recall(context: string): Step {
   const [, facts] = RECALLED.exec(context) ?? [];
   if (facts === undefined)
     return saying('I remember nothing about that. Say, for example, "remember that the port is 18789".');
-  return saying(`This is what I was told to remember:\n${facts.trim()}`);
+  return saying(`This is what I remember:\n${facts.trim()}`);
 }
 
 /** Reads the mailbox, or sends a message. */
@@ -193,7 +193,7 @@ export const delegate: Scene = (words, [result]) => {
     return saying('What is it to do? Say, for example, "spawn a subagent to list the files".');
   const [, agent] = /\b(?:an?|the) ([a-z][a-z0-9-]*) sub-?agent\b/i.exec(words) ?? [];
   const given = { prompt, ...(agent !== undefined && { agent }) };
-  if (!result) return calling("I will have somebody look into that.\n", "spawn_subagent", given);
+  if (!result) return calling("I will delegate that to a subagent.\n", "spawn_subagent", given);
   return result.isError ? refused(result) : saying(`It reports:\n${result.text.replace(WHO, "").trim()}`);
 };
 

@@ -70,8 +70,8 @@ async function* readChunks(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): A
   const calls: OpenCall[] = [];
   let finish: string | undefined;
   let usage: TokenUsage = { inputTokens: 0, outputTokens: 0 };
-  for await (const { choices, usage: told } of chunks) {
-    if (told) usage = usageFrom(told);
+  for await (const { choices, usage: reported } of chunks) {
+    if (reported) usage = usageFrom(reported);
     // Some servers leave out required members.
     const [choice] = choices ?? [];
     if (!choice) continue;
@@ -87,7 +87,7 @@ async function* readChunks(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): A
     finish = finish_reason ?? finish;
   }
   // The last fragment of a call is not marked; only the end of the stream says that it is complete.
-  if (finish === undefined) throw new ModelError("cut_off", "the answer broke off in the middle");
+  if (finish === undefined) throw new ModelError("cut_off", "the answer was cut off");
   for (const call of calls)
     yield { type: "call", id: call.id, name: call.name, arguments: String(call.arguments) || "{}" };
   yield { type: "usage", usage };

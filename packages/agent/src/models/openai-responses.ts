@@ -83,7 +83,7 @@ async function* readEvents(
         throw failure(event.message, event.code);
     }
   }
-  throw new ModelError("cut_off", "the answer broke off in the middle");
+  throw new ModelError("cut_off", "the answer was cut off");
 }
 
 function thoughtOf({ id, encrypted_content }: OpenAI.Responses.ResponseReasoningItem): ModelEvent {
@@ -103,7 +103,7 @@ function stopOf({ incomplete_details }: Response): "max_tokens" | "refusal" {
 }
 
 function failureOf({ error }: Response): ModelError {
-  return failure(error?.message ?? "it failed without saying why", error?.code);
+  return failure(error?.message ?? "it failed without a reason", error?.code);
 }
 
 /** Maps a failure in the middle of a stream by its message and type. */

@@ -54,7 +54,7 @@ describe("an error of a provider's SDK", () => {
     const error = { type: "error", error: { message: "Your credit balance is too low" } };
     expect(failure({ status: 400, error })).toMatchObject({
       isRetryable: false,
-      message: expect.stringContaining("pay for more"),
+      message: expect.stringContaining("add credit"),
     });
   });
 

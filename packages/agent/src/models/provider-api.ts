@@ -25,7 +25,7 @@ const UNPAID = /insufficient_quota|credit balance is too low|billing_hard_limit/
 
 const ADVICE: Partial<Record<ModelErrorCode, string>> = {
   unauthorized: "check the API key",
-  unpaid: "pay for more with whoever gave the key, or choose another model",
+  unpaid: "add credit at the provider, or choose another model",
   not_found: "check the model's name and the address",
   rate_limited: "try again later",
   overloaded: "try again later",
@@ -54,7 +54,7 @@ export function modelErrorOf(cause: unknown, model: string): ModelError {
 
 function howOf(status: number | undefined, type: string | undefined): string {
   if (status !== undefined) return `answered ${status}`;
-  return type === undefined ? "could not be reached" : "failed in the middle";
+  return type === undefined ? "could not be reached" : "failed within the stream";
 }
 
 /** The message in an error body, at any depth. */

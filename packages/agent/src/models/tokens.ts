@@ -10,8 +10,8 @@ const IMAGE_TOKENS = 1_500;
 const OVERHEAD = 4;
 
 /** A token count as reported by a server; `otherwise` when it is absent or no valid count. */
-export function reportedTokens(told: unknown, otherwise = 0): number {
-  return typeof told === "number" && Number.isFinite(told) && told >= 0 ? told : otherwise;
+export function reportedTokens(reported: unknown, otherwise = 0): number {
+  return typeof reported === "number" && Number.isFinite(reported) && reported >= 0 ? reported : otherwise;
 }
 
 /** Estimates the tokens of a text. */

@@ -4,12 +4,12 @@ import type { ThoughtLevel } from "../models/model.ts";
 import type { Models } from "../models/models.ts";
 
 const MODES = [
-  { id: "default", name: "Default", description: "Works with all its tools; every call is decided about." },
+  { id: "default", name: "Default", description: "Works with all its tools; every call is decided." },
   { id: "plan", name: "Plan", description: "Reads and plans, and changes nothing." },
 ];
 
 const THOUGHT_LEVELS: readonly { readonly value: ThoughtLevel; readonly name: string }[] = [
-  { value: "default", name: "As the model likes" },
+  { value: "default", name: "Model default" },
   { value: "off", name: "Off" },
   { value: "low", name: "Low" },
   { value: "medium", name: "Medium" },

@@ -58,7 +58,7 @@ export function read<Schema extends z.ZodType>(
   const { data, error } = schema.safeParse(params);
   if (!error) return data;
   const faults = error.issues.slice(0, 5).map(({ path, message }) => `${path.join(".")}: ${message}`);
-  throw new RpcError(CODE.invalidParams, `${method} does not take that: ${faults.join("; ")}`);
+  throw new RpcError(CODE.invalidParams, `the parameters of ${method} are invalid: ${faults.join("; ")}`);
 }
 
 const Annotations = z.looseObject({ audience: z.array(z.string()).nullish() }).nullish();

@@ -200,5 +200,5 @@ function permissionIn(answer: unknown): Permission {
   if (kind === "selected" && (optionId === "allow_once" || optionId === "allow_always"))
     return { kind: "given", ...(isObject(modified_arguments) && { modified: modified_arguments }) };
   if (typeof reason === "string" && reason !== "") return { kind: "refused", reason };
-  return { kind: "refused", reason: kind === "selected" ? "a person said no" : "nobody allowed it" };
+  return { kind: "refused", reason: kind === "selected" ? "a person denied it" : "no permission was given" };
 }

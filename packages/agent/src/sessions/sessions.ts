@@ -65,7 +65,7 @@ export class Sessions {
     const { promise: turnOver, resolve: end } = Promise.withResolvers<void>();
     session.turn = turn;
     session.turnOver = turnOver;
-    const cancel = () => turn.abort(new Error("the prompt was taken back"));
+    const cancel = () => turn.abort(new Error("the prompt was cancelled"));
     signal.addEventListener("abort", cancel, { once: true });
     const rest = this.#heartbeat.begin();
     try {
@@ -141,7 +141,7 @@ export class Sessions {
 
   async #leaveBackground(session: Session): Promise<void> {
     this.#idleWork.cancel(session.id);
-    session.background?.controller.abort(new Error("somebody is back"));
+    session.background?.controller.abort(new Error("the session is active again"));
     await session.background?.done;
   }
 

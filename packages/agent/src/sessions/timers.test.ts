@@ -10,17 +10,17 @@ describe("the heartbeat", () => {
     const control = new ScriptedControl();
     const heartbeat = new Heartbeat(control, clock, 5);
     const [first, second] = [heartbeat.begin(), heartbeat.begin()];
-    await expect.poll(() => control.told.length).toBeGreaterThan(1);
-    expect(control.told[0]).toMatchObject({
+    await expect.poll(() => control.reported.length).toBeGreaterThan(1);
+    expect(control.reported[0]).toMatchObject({
       type: "heartbeat",
       current_state: "running",
       pending_actions: 2,
     });
     first();
     second();
-    const beats = control.told.length;
+    const beats = control.reported.length;
     await wait(25);
-    expect(control.told.length).toBe(beats);
+    expect(control.reported.length).toBe(beats);
   });
 });
 

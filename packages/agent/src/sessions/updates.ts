@@ -74,8 +74,8 @@ function compactionThought({
   status,
   error,
 }: Extract<TurnEvent, { type: "compaction" }>): JsonObject | undefined {
-  if (status === "completed") return thought("The conversation was put into a summary to make room.");
-  return status === "failed" ? thought("The conversation could not be put into a summary", error) : undefined;
+  if (status === "completed") return thought("The conversation was compacted to make room.");
+  return status === "failed" ? thought("The conversation could not be compacted", error) : undefined;
 }
 
 function thought(title: string, description?: string): JsonObject {

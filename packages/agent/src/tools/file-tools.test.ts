@@ -10,7 +10,7 @@ import type { Tool } from "./tool.ts";
 const run = (tool: Tool, { cwd }: TestWorkspace, given: unknown) => use(tool, given, toolContext(cwd));
 const code = (name: string) => expect.objectContaining({ code: name });
 
-/** A workspace with a secret beside it and links that lead to it. */
+/** A workspace with a secret outside and links to it. */
 async function besideASecret() {
   const workspace = await testWorkspace({ "src/a.ts": "export const a = 1;\n" });
   await writeFile(join(workspace.base, "secret.txt"), "the launch code");
@@ -43,8 +43,8 @@ describe("read_file", () => {
     const workspace = await testWorkspace({ "src/a.ts": "" });
     await writeFile(join(workspace.cwd, "image"), Buffer.from([0x89, 0x50, 0, 1]));
     await expect(run(readFile, workspace, { path: "none.txt" })).rejects.toThrow("there is no file none.txt");
-    await expect(run(readFile, workspace, { path: "src" })).rejects.toThrow("src is no file");
-    await expect(run(readFile, workspace, { path: "image" })).rejects.toThrow("no text file");
+    await expect(run(readFile, workspace, { path: "src" })).rejects.toThrow("src is not a file");
+    await expect(run(readFile, workspace, { path: "image" })).rejects.toThrow("is not a text file");
   });
 
   test.each(["../secret.txt", "link.txt", "out/secret.txt", "/etc/passwd", "src/../../secret.txt"])(
@@ -113,7 +113,7 @@ describe("list_files", () => {
 
   test("rejects a missing folder with a reason", async () => {
     const workspace = await testWorkspace({ "a.txt": "" });
-    await expect(run(listFiles, workspace, { path: "a.txt" })).rejects.toThrow("is no folder");
+    await expect(run(listFiles, workspace, { path: "a.txt" })).rejects.toThrow("is not a folder");
     await expect(run(listFiles, workspace, { path: "none" })).rejects.toThrow("there is no folder");
   });
 });

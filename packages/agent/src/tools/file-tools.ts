@@ -25,7 +25,7 @@ export const readFile = defineTool({
       const bytes = await readStart(file, MAX_READ_BYTES);
       const isCut = size > bytes.length && bytes.length === MAX_READ_BYTES;
       const text = decodeText(bytes, isCut);
-      if (text === undefined) throw new FileError("not_text", `${path} is no text file`);
+      if (text === undefined) throw new FileError("not_text", `${path} is not a text file`);
       return { text: isCut ? `${text}\n[cut here: the file has ${size} bytes]` : text };
     }),
 });
@@ -83,7 +83,7 @@ export const editFile = defineTool({
         throw new FileError("too_large", `${path} is too large to be edited`);
       return decodeText(await readStart(file, MAX_EDITED_BYTES), false);
     });
-    if (text === undefined) throw new FileError("not_text", `${path} is no text file`);
+    if (text === undefined) throw new FileError("not_text", `${path} is not a text file`);
     const places = text.split(old_text).length - 1;
     if (places === 0) throw new ToolError("failed", `the old text is not in ${path}; read it again`);
     if (places > 1 && !replace_all)

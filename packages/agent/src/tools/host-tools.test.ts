@@ -7,7 +7,7 @@ import type { ClientToolService, HostServices, Mail, SubagentTask } from "./host
 import { clientTools, postBoard, readBoard, readMailbox, remember, sendMessage } from "./host-tools.ts";
 import { spawnSubagent } from "./spawn-subagent.ts";
 
-/** A host that keeps mail and board in memory, and whose subagents do what a test wrote. */
+/** A host with mail and board in memory and scripted subagents. */
 function host(run: (task: SubagentTask, signal: AbortSignal) => Promise<string> = async () => "done") {
   const mail: Mail[] = [];
   const board: string[] = [];
@@ -219,7 +219,7 @@ describe("a tool of the client", () => {
       text: `${context.sessionId} ${ring.name} {"times":2}`,
       isError: false,
     });
-    expect(() => ring.call("twice")).toThrow("are no object");
+    expect(() => ring.call("twice")).toThrow("are not an object");
   });
 
   test("is not offered without its service", () => {

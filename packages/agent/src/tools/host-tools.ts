@@ -97,7 +97,7 @@ export const remember = defineTool({
   }),
   title: ({ content }) => `Remember: ${content}`,
   async perform({ content }, { memory, services, sessionId, roots }) {
-    if (!memory) throw new ToolError("failed", "nothing can be kept here");
+    if (!memory) throw new ToolError("failed", "there is no memory here");
     const session = services.nameOf?.(sessionId) ?? sessionId;
     await memory.remember({ content, source: `session:${session}`, workspace: roots.cwd });
     return { text: "Kept." };
@@ -121,7 +121,7 @@ function clientTool(service: ClientToolService, { name, description, parameters 
     isReadOnly: false,
     isInner: false,
     call(given) {
-      if (!isObject(given)) throw new ToolError("malformed", `the arguments of ${name} are no object`);
+      if (!isObject(given)) throw new ToolError("malformed", `the arguments of ${name} are not an object`);
       return {
         title: name,
         prepare: async () => ({}),

@@ -32,7 +32,7 @@ export const listFiles = defineTool({
     const folder = await roots.resolve(path);
     await requireFolder(folder, path);
     const matches = compilePattern(pattern);
-    if (!matches) throw new ToolError("failed", `the pattern ${pattern} stands for too many others`);
+    if (!matches) throw new ToolError("failed", `the pattern ${pattern} has too many alternatives`);
     const isDeep = pattern.includes("**");
     const depth = pattern.split("/").length;
     const prefix = await roots.shown(folder);

@@ -50,7 +50,7 @@ export class McpServers {
 
   async #connect(declared: unknown): Promise<McpOffer> {
     const { data: entry, error } = McpServerEntry.safeParse(declared);
-    if (error) return failed("a server", `it is not declared as one: ${z.prettifyError(error)}`);
+    if (error) return failed("a server", `its declaration is invalid: ${z.prettifyError(error)}`);
     const limits = { timeout: CONNECT_MS, signal: this.#closing.signal };
     try {
       // Loaded lazily: most sessions have no server.
@@ -135,7 +135,7 @@ function mcpTool(server: string, client: Pick<Client, "callTool">, tool: McpTool
     isReadOnly: false,
     isInner: false,
     call(given) {
-      if (!isObject(given)) throw new ToolError("malformed", `the arguments of ${name} are no object`);
+      if (!isObject(given)) throw new ToolError("malformed", `the arguments of ${name} are not an object`);
       return {
         title: `${server}: ${tool.name}`,
         prepare: async () => ({}),

@@ -83,7 +83,7 @@ export const runCommand = defineTool({
 });
 
 function endingOf({ exitCode, signal, timedOut }: ProgramEnd, timeoutMs: number): string {
-  if (timedOut) return `ended after ${timeoutMs} milliseconds, which was its time`;
+  if (timedOut) return `timed out after ${timeoutMs} milliseconds`;
   return exitCode === null ? `ended by ${signal ?? "a signal"}` : `exit code ${exitCode}`;
 }
 

@@ -56,7 +56,7 @@ export const search = defineTool({
     const all = output.split("\n").filter((line) => line !== "");
     const lines = all.filter((line) => !LEFT_OUT.test(line));
     if (exitCode === 2 && lines.every((line) => line.startsWith("grep: ")))
-      throw new ToolError("failed", `grep did not take it: ${lines[0] ?? ""}`);
+      throw new ToolError("failed", `grep rejected it: ${lines[0] ?? ""}`);
     const matches = await readableOf(lines, (file) => services.mayRead?.(sessionId, file) ?? true);
     if (matches.shown.length === 0 && matches.hidden === 0)
       return { text: timedOut ? "The search took too long." : `No matches for ${query}.` };
@@ -133,6 +133,6 @@ function remarksOn({ hidden, isCut }: Matches, isWhole: boolean): readonly strin
   return [
     ...(hidden > 0 ? [`[${hidden} more in files that may not be read]`] : []),
     ...(isCut ? [`[cut here: only the first ${MAX_MATCHES} matches are shown]`] : []),
-    ...(isWhole || isCut ? [] : ["[cut here: there was too much to go through; search for less at once]"]),
+    ...(isWhole || isCut ? [] : ["[cut here: the output was too long; narrow the search]"]),
   ];
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { PausableTimeout } from "./spawn-subagent.ts";
 
-/** A watch that goes only when a test says so. */
+/** A manual timer source. */
 function watch() {
   let now = 0;
   const due = new Map<() => void, number>();

@@ -47,7 +47,7 @@ export const spawnSubagent = defineTool({
     const { prompt, working_dir = ".", agent, timeout_seconds = TIMEOUT_SECONDS } = given;
     const { services, roots, sessionId, signal } = context;
     const { subagents } = services;
-    if (!subagents) throw new ToolError("failed", "no subagents can be started here");
+    if (!subagents) throw new ToolError("failed", "subagents are not available here");
     const workingDir = await roots.resolve(working_dir);
     await requireFolder(workingDir, working_dir);
     const worker = new WorkerReporter(context, {
@@ -169,7 +169,7 @@ export class PausableTimeout {
   resume(): void {
     if (this.#began !== undefined || this.#isDone) return;
     this.#began = this.#timers.now();
-    this.#cancelTimer = this.#timers.after(this.#left, () => this.#over.abort(new Error("its time is over")));
+    this.#cancelTimer = this.#timers.after(this.#left, () => this.#over.abort(new Error("timed out")));
   }
 
   /** Stops the countdown for good. */

@@ -103,7 +103,7 @@ export function defineTool<Schema extends z.ZodType>(plan: ToolPlan<Schema>): To
     parameters,
     call(given) {
       const { data, error } = plan.arguments.safeParse(given);
-      if (error) throw new ToolError("malformed", `the arguments of ${name} do not fit: ${faultsIn(error)}`);
+      if (error) throw new ToolError("malformed", `the arguments of ${name} are invalid: ${faultsIn(error)}`);
       return {
         title: plan.title(data).slice(0, TITLE_LENGTH),
         prepare: async (context) => (await plan.prepare?.(data, context)) ?? {},

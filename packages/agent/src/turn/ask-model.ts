@@ -37,7 +37,7 @@ function noop(): void {}
 
 async function readAnswer(turn: Turn, draft: Draft): Promise<Answer> {
   const { model, limits, emit } = turn.setting;
-  const timeout = new IdleTimeout(limits.quietMs, `${model.info.id} was silent for too long`);
+  const timeout = new IdleTimeout(limits.quietMs, `${model.info.id} sent nothing for too long`);
   try {
     const signal = AbortSignal.any([turn.signal, timeout.signal]);
     timeout.restart();
@@ -51,7 +51,7 @@ async function readAnswer(turn: Turn, draft: Draft): Promise<Answer> {
       timeout.restart();
     }
     turn.signal.throwIfAborted();
-    throw new ModelError("cut_off", `the answer of ${model.info.id} broke off in the middle`);
+    throw new ModelError("cut_off", `the answer of ${model.info.id} was cut off`);
   } finally {
     timeout.cancel();
   }

@@ -166,13 +166,13 @@ function parsed({ name, arguments: json }: CallPart): JsonObject {
   } catch {
     // Reported below, as is JSON that is not an object.
   }
-  throw new ToolError("malformed", `the arguments of ${name} are no JSON object: ${json.slice(0, 200)}`);
+  throw new ToolError("malformed", `the arguments of ${name} are not a JSON object: ${json.slice(0, 200)}`);
 }
 
 function notOffered(turn: Turn, name: string): string {
   const { tools, mode } = turn.setting;
   const offered = tools.map((tool) => tool.name).join(", ");
-  return `there is no tool ${name.slice(0, 100)} here${mode === "plan" ? ", where things are only planned" : ""}; there are ${offered}`;
+  return `there is no tool ${name.slice(0, 100)} here${mode === "plan" ? ", in plan mode" : ""}; there are ${offered}`;
 }
 
 function toolErrorOf(turn: Turn, error: unknown): { readonly code: ToolErrorCode; readonly message: string } {

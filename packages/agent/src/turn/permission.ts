@@ -38,16 +38,16 @@ export async function requestPromptPermission(turn: Turn, request: number): Prom
         await clock.sleep(decision.retry_after_ms, turn.signal);
     }
   }
-  return { kind: "refused", reason: "no decision came, however often it was asked for" };
+  return { kind: "refused", reason: "the decision was deferred too often" };
 }
 
 /** Only the user's words can be modified; a modification of tool results blocks the request. */
 function modify(turn: Turn, request: number, payload: unknown): PromptPermission {
   if (payload === undefined || payload === null) return { kind: "given" };
   if (!isObject(payload) || typeof payload.prompt !== "string")
-    return { kind: "refused", reason: "the prompt was to be changed, but not said into what" };
+    return { kind: "refused", reason: "the decision modifies the prompt but contains no prompt" };
   if (request > 1)
-    return { kind: "refused", reason: "what tools gave back cannot be changed on its way to the model" };
+    return { kind: "refused", reason: "tool results cannot be modified on their way to the model" };
   turn.replaceWords(payload.prompt);
   return { kind: "given" };
 }
@@ -63,7 +63,7 @@ export async function mayContinue(turn: Turn, request: number): Promise<boolean>
   const { limits, emit, sessionId } = turn.setting;
   const made = request - 1;
   if (made === 0 || made % limits.confirmEvery !== 0) return true;
-  const message = `The model was asked ${made} times in this turn. Is it to go on?`;
+  const message = `This turn has made ${made} requests to the model. Continue?`;
   const decision = await turn.ask("confirmation", {
     session_id: sessionId,
     confirmation_type: "cost_confirm",

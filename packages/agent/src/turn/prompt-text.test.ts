@@ -37,9 +37,9 @@ describe("the context beside a prompt", () => {
   });
 
   it("repeats nothing", () => {
-    const told = briefText(brief, "");
-    expect(briefText(brief, told)).toBe("");
-    const more = briefText({ ...brief, hints: ["Something else"] }, told);
+    const earlier = briefText(brief, "");
+    expect(briefText(brief, earlier)).toBe("");
+    const more = briefText({ ...brief, hints: ["Something else"] }, earlier);
     expect(more).toContain("Something else");
     expect(more).not.toContain("Brews tea");
   });

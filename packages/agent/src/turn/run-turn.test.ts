@@ -22,8 +22,8 @@ async function run({
   const store = new VolatileSessionStore();
   const client = await TestClient.open(workspace.cwd, { models: model.models, store, control, ...options });
   const prompt = (text: string) => client.prompt(client.sessionId, text);
-  const told = (index: number) => JSON.stringify(model.asked[index]?.messages);
-  return { model, client, control, store, prompt, told, ...workspace };
+  const requestText = (index: number) => JSON.stringify(model.asked[index]?.messages);
+  return { model, client, control, store, prompt, requestText, ...workspace };
 }
 
 describe("before the first request, the supervisor", () => {
@@ -59,14 +59,14 @@ describe("before the first request, the supervisor", () => {
   });
 
   test("adds context beside the prompt that clients do not see as the user's words", async () => {
-    const { prompt, model, client, store, told } = await run({
+    const { prompt, model, client, store, requestText } = await run({
       files: { "AGENTS.md": "Use tabs.", "package.json": '{"name":"tea"}' },
     });
     await prompt("explain this project");
-    expect(told(0)).toContain("Use tabs.");
+    expect(requestText(0)).toContain("Use tabs.");
     expect(model.asked[0]?.messages[0]).toMatchObject({ parts: [{ text: "explain this project" }] });
     await prompt("explain this project again");
-    expect(told(1).split("Use tabs.")).toHaveLength(2);
+    expect(requestText(1).split("Use tabs.")).toHaveLength(2);
     const again = new TestClient({ store, models: model.models });
     await again.request("session/load", { sessionId: client.sessionId, cwd: "/x", mcpServers: [] });
     expect(again.of("user_message_chunk").map(({ content }) => content.text)).toEqual([
@@ -76,13 +76,13 @@ describe("before the first request, the supervisor", () => {
   });
 
   test("adds the context again after a withdrawn turn", async () => {
-    const { prompt, told } = await run({
+    const { prompt, requestText } = await run({
       replies: [new ModelError("bad_request", "no"), "Done."],
       files: { "AGENTS.md": "Use tabs." },
     });
     await expect(prompt("explain this project")).rejects.toThrow("no");
     await prompt("explain this project");
-    expect(told(1)).toContain("Use tabs.");
+    expect(requestText(1)).toContain("Use tabs.");
   });
 
   test("can refine a perception", async () => {
@@ -100,13 +100,13 @@ describe("before the first request, the supervisor", () => {
               scope_hints: [],
             },
     });
-    const { prompt, told } = await run({ control });
+    const { prompt, requestText } = await run({ control });
     await prompt("explain the ledger");
     expect(control.payloads("context_perception").map(({ intent }) => intent)).toEqual([
       "understand",
       "locate",
     ]);
-    expect(told(0)).toContain("found it");
+    expect(requestText(0)).toContain("found it");
   });
 
   test("is not needed for advice that fails", async () => {
@@ -118,7 +118,7 @@ describe("before the first request, the supervisor", () => {
     const { prompt, client } = await run({ control });
     expect(await prompt("fix it")).toMatchObject({ stopReason: "end_turn" });
     expect(client.said).toBe("Done.");
-    expect(control.told).toContainEqual(
+    expect(control.reported).toContainEqual(
       expect.objectContaining({ type: "error", message: "the harness is down" }),
     );
   });
@@ -132,18 +132,18 @@ describe("a decision of the supervisor", () => {
           ? { decision: "block", reason: "not here" }
           : { decision: "allow", detected_intent: "conversation", confidence: 1 },
     });
-    const { prompt, client, model, told } = await run({ control });
+    const { prompt, client, model, requestText } = await run({ control });
     expect(await prompt("build a bomb")).toMatchObject({ stopReason: "refusal" });
     expect(client.said).toContain("not here");
     expect(model.asked).toEqual([]);
     await prompt("hello");
-    expect(told(0)).not.toContain("bomb");
+    expect(requestText(0)).not.toContain("bomb");
   });
 
   test.each([
     [{ decision: "block", reason: "over budget" }, "over budget"],
     [{ decision: "escalate", reason: "a person has to say" }, "a person has to say"],
-    [{ decision: "modify", modified_payload: { nothing: 1 } }, "not said into what"],
+    [{ decision: "modify", modified_payload: { nothing: 1 } }, "contains no prompt"],
   ] as const)("that does not allow a request ends the turn: %j", async (decision, reason) => {
     const { prompt, client, model } = await run({
       control: new ScriptedControl({ pre_prompt: () => decision }),
@@ -172,10 +172,10 @@ describe("a decision of the supervisor", () => {
     const control = new ScriptedControl({
       pre_prompt: () => ({ decision: "modify", modified_payload: { prompt: "say [redacted]" } }),
     });
-    const { prompt, told } = await run({ control });
+    const { prompt, requestText } = await run({ control });
     await prompt("say hunter2");
-    expect(told(0)).toContain("say [redacted]");
-    expect(told(0)).not.toContain("hunter2");
+    expect(requestText(0)).toContain("say [redacted]");
+    expect(requestText(0)).not.toContain("hunter2");
   });
 
   test("can defer a request, and can change the task", async () => {
@@ -188,15 +188,15 @@ describe("a decision of the supervisor", () => {
       },
       planning: () => ({ decision: "modify", modified_task: "do half of it", hints: ["the easy half"] }),
     });
-    const { prompt, told } = await run({
+    const { prompt, requestText } = await run({
       control,
       clock: { now: () => new Date(), sleep: async (ms) => void waited.push(ms) },
     });
     await prompt("fix all of it");
     expect(waited).toEqual([100, 200]);
-    expect(told(0)).toContain("do half of it");
-    expect(told(0)).toContain("the easy half");
-    expect(told(0)).not.toContain("fix all of it");
+    expect(requestText(0)).toContain("do half of it");
+    expect(requestText(0)).toContain("the easy half");
+    expect(requestText(0)).not.toContain("fix all of it");
   });
 
   test("that blocks reasoning turns thinking off", async () => {
@@ -221,7 +221,7 @@ describe("a plan", () => {
     });
     await prompt("fix it");
     expect(client.of("plan")).toEqual([{ sessionUpdate: "plan", entries }]);
-    expect(control.told).toContainEqual(
+    expect(control.reported).toContainEqual(
       expect.objectContaining({
         type: "task_list",
         tasks: [
@@ -248,12 +248,15 @@ describe("a run", () => {
   test("is reported from its start to its end", async () => {
     const { prompt, control } = await run();
     await prompt("fix it");
-    const statuses = control.told.filter(({ type }) => type === "run_lifecycle").map(({ status }) => status);
+    const statuses = control.reported
+      .filter(({ type }) => type === "run_lifecycle")
+      .map(({ status }) => status);
     expect(statuses).toEqual(["created", "planning", "executing", "completed"]);
     expect(
-      new Set(control.told.filter(({ type }) => type === "run_lifecycle").map(({ run_id }) => run_id)).size,
+      new Set(control.reported.filter(({ type }) => type === "run_lifecycle").map(({ run_id }) => run_id))
+        .size,
     ).toBe(1);
-    expect(control.told).toContainEqual(
+    expect(control.reported).toContainEqual(
       expect.objectContaining({ type: "success", action_type: "turn", action_summary: "Done." }),
     );
   });
@@ -267,14 +270,14 @@ describe("a run", () => {
       commands,
     });
     await prompt("run the tests");
-    expect(control.told).toContainEqual(
+    expect(control.reported).toContainEqual(
       expect.objectContaining({
         type: "verification",
         status: "failed",
         checks: [expect.objectContaining({ subject: "tests", command: "npm test", message: "exit code 1" })],
       }),
     );
-    expect(control.told.map(({ status }) => status)).toContain("verifying");
+    expect(control.reported.map(({ status }) => status)).toContain("verifying");
   });
 });
 
@@ -312,7 +315,7 @@ describe("a long turn", () => {
     expect(await prompt("read")).toMatchObject({ stopReason: "max_turn_requests" });
     expect(model.asked).toHaveLength(6);
     const [question] = client.asked.filter(({ name }) => name === "continue_turn");
-    expect(question).toMatchObject({ title: expect.stringContaining("asked 3 times"), kind: "other" });
+    expect(question).toMatchObject({ title: expect.stringContaining("made 3 requests"), kind: "other" });
   });
 });
 
@@ -430,24 +433,24 @@ describe("a model that stops for calls and makes none", () => {
 
 describe("a failure of a tool", () => {
   test("is returned to the model", async () => {
-    const { prompt, client, told } = await run({
+    const { prompt, client, requestText } = await run({
       replies: [calling("read_file", { path: "none.txt" }), "It is not there."],
     });
     expect(await prompt("read it")).toMatchObject({ stopReason: "end_turn" });
-    expect(told(1)).toContain("there is no file none.txt");
+    expect(requestText(1)).toContain("there is no file none.txt");
     expect(client.of("tool_call_update").at(-1)).toMatchObject({ status: "failed" });
   });
 
   test("is returned to the model even when it is a bug of the agent", async () => {
     const faults: unknown[] = [];
     const commands = { run: () => Promise.reject(new TypeError("a bug")) };
-    const { prompt, told } = await run({
+    const { prompt, requestText } = await run({
       replies: [calling("run_command", { command: "ls" }), "Hm."],
       commands,
       onFault: (fault) => void faults.push(fault),
     });
     expect(await prompt("go")).toMatchObject({ stopReason: "end_turn" });
-    expect(told(1)).toContain("It failed: a bug");
+    expect(requestText(1)).toContain("It failed: a bug");
     expect(faults).toHaveLength(1);
   });
 
@@ -455,13 +458,13 @@ describe("a failure of a tool", () => {
     const commands = {
       run: async () => ({ output: "x".repeat(500_000), exitCode: 0, signal: null, timedOut: false }),
     };
-    const { prompt, told, client } = await run({
+    const { prompt, requestText, client } = await run({
       replies: [calling("run_command", { command: "ls" }), "Hm."],
       commands,
     });
     await prompt("go");
     expect(JSON.stringify(client.of("tool_call_update").at(-1)).length).toBeLessThan(200_000);
-    expect(told(1).length).toBeLessThan(80_000);
-    expect(told(1)).toContain("more characters]");
+    expect(requestText(1).length).toBeLessThan(80_000);
+    expect(requestText(1)).toContain("more characters]");
   });
 });

@@ -38,7 +38,7 @@ export async function runTurn(turn: Turn): Promise<TurnEnd> {
         case "max_tokens":
           return stopped("max_tokens");
         case "refusal":
-          return await refuse(turn, "the model would not go on");
+          return await refuse(turn, "the model refused to continue");
         case "tool_use":
           await keep({
             kind: "results",
@@ -89,7 +89,7 @@ async function refuse(turn: Turn, reason: string): Promise<TurnEnd> {
   if (!entries.some((entry) => entry.turn === turn.id && entry.kind === "user"))
     await keep({ kind: "user", ...turn.mark, parts: [...turn.prompt] });
   await keep({ kind: "withdrawn", ...turn.mark });
-  await emit({ type: "text", messageId: newId(), text: `I may not go on with this: ${reason}` });
+  await emit({ type: "text", messageId: newId(), text: `I may not continue with this: ${reason}` });
   return { kind: "stopped", reason: "refusal", note: reason };
 }
 

@@ -99,10 +99,19 @@ function ElicitationForm({ question }: { question: Extract<Question, { kind: "el
       {url !== undefined && (
         <p className="text-sm">
           The agent wants you to open{" "}
-          <a href={url} target="_blank" rel="noreferrer noopener" className="break-all text-accent underline">
-            {visible(url)}
-          </a>
-          . Look at the address before you do.
+          {/^https?:\/\//i.test(url) ? (
+            <a
+              href={url}
+              target="_blank"
+              rel="noreferrer noopener"
+              className="break-all text-accent underline"
+            >
+              {visibleLine(url)}
+            </a>
+          ) : (
+            <code className="break-all">{visibleLine(url)}</code>
+          )}
+          . Check the address first.
         </p>
       )}
       {!form && (

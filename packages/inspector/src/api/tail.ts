@@ -25,8 +25,8 @@ export function mergeItems<One extends Numbered>(
   const isNewer = arrived.every((one, index) => isAfter(one, arrived[index - 1] ?? known.at(-1)));
   const all = isNewer
     ? [...known, ...arrived]
-    : [...new Map([...known, ...arrived].map((one) => [itemKey(one), one])).values()].toSorted((one, other) =>
-        isAfter(one, other) ? 1 : -1,
+    : [...new Map([...known, ...arrived].map((one) => [itemKey(one), one])).values()].toSorted(
+        (one, other) => (isAfter(one, other) ? 1 : -1),
       );
   return all.slice(-most);
 }

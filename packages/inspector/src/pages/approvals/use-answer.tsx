@@ -44,7 +44,7 @@ function reportLate(approval: string): void {
 
 /** Reports that another answer was first. */
 export function LateNotice() {
-  const id = useSyncExternalStore(late.subscribe, late.current);
+  const id = useSyncExternalStore(late.subscribe, late.current, late.current);
   useEffect(() => {
     if (id === undefined) return;
     const timer = setTimeout(() => late.set(undefined), SHOWN_MS);

@@ -19,7 +19,7 @@ export interface Action {
   readonly opaque: boolean;
   /**
    * Said where it is opaque for another reason than what its programs do by themselves: variables that change them, words
-   * that are evaluated, arguments nobody knows. A rule that names programs has not named this.
+   * that are evaluated, unknown arguments. A rule that names programs does not cover this.
    */
   readonly unaccounted?: true;
   /** Why it is opaque or where something could not be found out, in words; empty when all is known. */

@@ -31,7 +31,7 @@ export interface ReadEffect {
   readonly inside?: string;
   /** Said where what lies below the path is touched too, all of it or some that is not named. */
   readonly deep?: true;
-  /** Said where nobody named the path: it is read because it lies below what was. */
+  /** Set where the call does not name the path: it is read because it lies below a path that the call names. */
   readonly passing?: true;
 }
 

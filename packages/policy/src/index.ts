@@ -40,7 +40,7 @@ export type { Explanation, RuleOutcome } from "./decision/explain.ts";
 export { type AskedClause, type Explained, type ExplainedRule, explainedBy } from "./decision/explained.ts";
 export { NO_RULE, Policy, type PolicyHashes } from "./decision/policy.ts";
 export { isNoLooser } from "./decision/stricter.ts";
-export { afterModify, isAtLeastAsStrict, letsThrough, type PolicyVerdict } from "./decision/verdict.ts";
+export { afterModify, isAtLeastAsStrict, type PolicyVerdict, permitsAction } from "./decision/verdict.ts";
 export {
   type Effect,
   type EffectKind,

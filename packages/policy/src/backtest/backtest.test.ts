@@ -176,7 +176,7 @@ tool_rules:
     ]);
   });
 
-  it("is not followed to what a draft would make of it and nobody knows", () => {
+  it("is not followed to arguments that only the draft would have produced", () => {
     const otherwise = report(modifying.replace("size: 1", "size: 2"), [modified]);
     expect(otherwise).toMatchObject({ unchanged: 1, unfollowed: 1 });
     const anew = report(modifying, payloadsUnder(policyOf(RULES), [{ arguments: { size: 9 } }]));
@@ -244,7 +244,7 @@ tool_rules:
     });
   });
 
-  it("that nobody kept are said to be missing, where they could have mattered", () => {
+  it("that the record lacks are reported as missing where they could have mattered", () => {
     const payloads = payloadsUnder(policyOf(RULES), deeds);
     expect(report(asking, payloads)).toMatchObject({ looser: 2, blind: 2 });
   });

@@ -5,7 +5,7 @@ import { gistOf } from "./gist.ts";
 import { type Group, Groups } from "./groups.ts";
 import { Replay, type Replayed, type ReplayOptions, type UnreplayableCounts } from "./replay.ts";
 
-/** Whether a verdict lets more through than another, less, or the same by another rule. */
+/** Whether a verdict allows more than another, less, or the same by another rule. */
 export type Direction = "looser" | "stricter" | "same";
 
 /** What changes alike: from which verdict to which, by which rules, of whom and with what. */

@@ -11,8 +11,8 @@ interface AskingRule {
 }
 
 /**
- * Tells where a policy would look at arguments that a record does not hold. Only those are kept that the policy of the
- * time looked at, so that a later one may ask for what nobody knows any more.
+ * Finds where a policy would test arguments that a record does not hold. Only those are recorded that the policy of the
+ * time tested, so a later one may test arguments that are lost.
  */
 export class BlindRules {
   readonly #asking: readonly AskingRule[];

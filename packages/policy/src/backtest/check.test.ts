@@ -77,13 +77,13 @@ tests: [{ name: t, given: { tool: x }, expect: ask, rule: a }]`);
       { line: 1, column: 76 },
       "extended globs",
     ],
-  ])("%j is told with its place", async (text, place, words) => {
+  ])("%j is reported with its position", async (text, place, words) => {
     const { policy, faults } = await check(text);
     expect(policy).toBeUndefined();
     expect(faults[0]).toMatchObject({ place, message: expect.stringContaining(words) });
   });
 
-  it("is told where the examples stand that fail", async () => {
+  it("reports the positions of the examples that fail", async () => {
     const { faults, policy } = await check(`tool_rules: [{ name: a, condition: {}, verdict: ask }]
 tests:
   - { name: good, given: { tool: x }, expect: ask }
@@ -96,7 +96,7 @@ tests:
     ]);
   });
 
-  it("is told what is most likely a mistake", async () => {
+  it("reports probable mistakes", async () => {
     const { faults, remarks } = await check(`tool_rules:
   - { name: a, condition: {}, verdict: ask }
   - { name: b, condition: { user: x }, verdict: ask }

@@ -82,7 +82,7 @@ function remarksOn(policy: Policy, placeOf: PlaceOf): PolicyFault[] {
   const names = tool_rules.map(({ name }) => name);
   const twice = new Set(names.filter((name, index) => names.indexOf(name) < index));
   const doubled = [...twice].map((name) => ({
-    message: `two rules are called "${name}"; verdicts name the rule they are from, so nobody could tell which`,
+    message: `two rules are called "${name}"; verdicts name their rule, so the names have to differ`,
     place: placeOfRule(name, "last"),
   }));
   const wide = wideRules(policy).map(({ index, message }) => ({

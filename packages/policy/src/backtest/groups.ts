@@ -9,7 +9,7 @@ export interface Example {
 /** Actions that are alike. */
 export type Group<Key> = Key & { readonly count: number; readonly examples: readonly Example[] };
 
-/** How many groups are told apart, so that no number of made-up names takes up more memory. */
+/** How many groups are distinguished, which bounds the memory for any number of made-up names. */
 const MAX_GROUPS = 5_000;
 /** Among how many of a group examples are looked for; those that do the same are not shown twice. */
 const LOOKED_AT = 100;
@@ -30,7 +30,7 @@ export class Groups<Key extends object> {
     this.#examples = examples;
   }
 
-  /** Counts one. What it has in common with others is told in short by `parts`, and in full for the first of a group. */
+  /** Counts one. `parts` identify its group; the key is built for the first of a group only. */
   add(parts: readonly (string | undefined)[], keyOf: () => Key, example: () => Example): void {
     const name = JSON.stringify(parts);
     let group = this.#groups.get(name);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { DecisionInput } from "../conditions/input.ts";
 import type { Policy } from "../decision/policy.ts";
-import { afterModify, letsThrough, type PolicyVerdict, type Said } from "../decision/verdict.ts";
+import { afterModify, type PolicyVerdict, permitsAction, type Said } from "../decision/verdict.ts";
 import { History } from "../history/history.ts";
 import { BlindRules } from "./blind-rules.ts";
 import {
@@ -49,8 +49,8 @@ const NO_PATHS: ReadonlySet<string> = new Set();
  * Decides verdicts of the past again, one after the other in the order in which they were given.
  *
  * What came before counts as it does in life. A verdict by the same rules brings its own counters. For other rules the
- * history is played again, and in it counts what was really let through and passes this policy too: what was never done
- * has left no trace to count, and what this policy stops would not have been done. Where it asks a person, the action
+ * history is replayed, and counts what was really allowed and is allowed by this policy too: what was never done has left
+ * no trace to count, and what this policy blocks would not have been done. Where it asks a person, the action
  * counts if a person was asked then, too, and agreed.
  */
 export class Replay {
@@ -100,7 +100,7 @@ export class Replay {
     const again =
       from && (sameRules || isSameChange(first.verdict, from)) ? this.#step(recorded, recorded) : undefined;
     const now = again ? afterModify(first.verdict, again.verdict) : first.verdict;
-    if (letsThrough(recorded.outcome) && passes(now, before)) this.#history.note((again ?? first).input);
+    if (permitsAction(recorded.outcome) && passes(now, before)) this.#history.note((again ?? first).input);
     return {
       recorded,
       before,
@@ -133,5 +133,5 @@ function isSameChange({ verdict, patch }: PolicyVerdict, from: ModifiedFrom): bo
 
 /** Whether an action that happened would have happened: by this policy, or with the word of the person who was asked. */
 function passes(now: Said, before: Said): boolean {
-  return letsThrough(now.verdict) || (now.verdict === "ask" && before.verdict === "ask");
+  return permitsAction(now.verdict) || (now.verdict === "ask" && before.verdict === "ask");
 }

@@ -72,7 +72,7 @@ async function inThread<Answer>(
   worker.on("message", resolve);
   worker.on("error", reject);
   worker.on("exit", (code) => reject(new Error(`the thread that studied the draft ended with code ${code}`)));
-  // Whoever waits for the answer is told; the feeding below must not be told a second time.
+  // The caller gets the rejection; the feeding below must not reject a second time.
   promise.catch(() => undefined);
   try {
     if (past) await Promise.race([promise, feed(worker, past)]);

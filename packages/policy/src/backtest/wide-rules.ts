@@ -2,7 +2,7 @@ import { namingOf } from "../conditions/naming.ts";
 import type { PlainCondition } from "../constitution/condition.ts";
 import type { Policy } from "../decision/policy.ts";
 
-/** A rule that lets more pass than its words make one think. */
+/** A rule that allows more than its words suggest. */
 interface WideRule {
   /** Its place among the file's own rules. */
   readonly index: number;
@@ -40,7 +40,7 @@ function isAboutActions(condition: PlainCondition): boolean {
   );
 }
 
-/** Kinds of effects that `effects` lets pass, and nothing else says more of. */
+/** Kinds of effects that `effects` allows and no other clause limits. */
 function kindsWithoutBounds(condition: PlainCondition): string[] {
   const { effects, paths, reads, writes, commands, hosts, opaque, harmless, enforcement, not } = condition;
   if (harmless === true || not !== undefined || enforcement === "confined") return [];

@@ -9,13 +9,13 @@ import { timeClause } from "./time-clause.ts";
 interface Purpose {
   readonly tools: ToolDeclarations;
   /**
-   * Whether it lets things pass. Then nothing may pass that it does not name: `every` wants something to hold of, and
-   * effects that no member is about have to be harmless.
+   * Whether it allows. Then it allows nothing that it does not name: `every` needs at least one effect, and effects that
+   * no member is about have to be harmless.
    */
   readonly permits: boolean;
 }
 
-/** The purpose of what stands under a `not`: in a rule that lets things pass, what holds back is as wide as it can be. */
+/** The purpose of a condition under `not`: in a rule that allows, an exception is as wide as it can be. */
 interface InnerPurpose extends Purpose {
   readonly isRulePermitting: boolean;
 }

@@ -15,10 +15,10 @@ export interface Clause {
 }
 
 /**
- * The clauses about what the action does. `every` asks of all effects of a kind and is for rules that let things pass;
- * `any` asks whether there is one, and counts what is not known as one, because it is for rules that stop things.
+ * Compiles the clauses about effects. `every` tests all effects of a kind and is for rules that allow; `any` tests
+ * whether there is one, and counts unknown effects, because it is for rules that block or ask.
  *
- * @param permits whether the condition lets things pass: then `every` does not hold where there is nothing to ask of
+ * @param permits whether the condition allows: then `every` does not hold where there is no effect
  */
 export function effectClauses(condition: PlainCondition, permits: boolean): Clause[] {
   const clauses: Clause[] = [];

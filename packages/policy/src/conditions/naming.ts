@@ -37,8 +37,8 @@ export function bothNamings(one: Naming, other: Naming): Naming {
 }
 
 /**
- * Holds if everything that an action does is named, or harmless by itself. A rule that lets things pass by their effects
- * asks this too: what it says of hosts must not let a deletion pass that comes with them.
+ * Holds if every effect of an action is named, or harmless by itself. A rule that allows by effects tests this too: its
+ * clause about hosts must not allow a deletion in the same action.
  */
 export function namedClause(naming: Naming): Clause {
   return { name: "unnamed_effects", holds: (input) => isNamed(input, naming) };
@@ -48,7 +48,7 @@ function isNamed({ action }: DecisionInput, { kinds, anyProgram }: Naming): bool
   const isOpen = (effect: Effect) => kinds.has(effect.kind) || isHarmlessEffect(effect);
   if (!action.effects.every(isOpen)) return false;
   if (anyProgram) return true;
-  // Programs that are named by their words answer for their own doubts, but for nobody else's.
+  // Programs that are named by their words account for their own doubts, but for no others.
   if (kinds.has("exec")) return action.unaccounted !== true;
   return !action.opaque && action.doubts.length === 0;
 }

@@ -24,8 +24,8 @@ export function everyPathTest(test: PathTest): PathEffectTest {
 }
 
 /**
- * Compiles what one path must be. A deep one is whatever could lie below it: a glob need only be able to match there,
- * and where that is only further down, nobody can say of what place it is.
+ * Compiles what one path must be. A deep one is anything that could lie below it: a glob need only be able to match
+ * there, and where that is only further down, its place is unknown.
  */
 export function anyPathTest(test: PathTest): PathEffectTest {
   const isThere = placeTest(test.place);

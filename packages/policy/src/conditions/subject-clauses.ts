@@ -10,7 +10,7 @@ const CLIENTS_NAME = /^(?:session|providers)\/|^(?:initialize|authenticate|logou
 /**
  * The clauses about who asks, for what tool, and how.
  *
- * @param permits whether the condition lets things pass: then a name that belongs to clients holds for them alone
+ * @param permits whether the condition allows: then a name that belongs to clients holds for them alone
  */
 export function subjectClauses(
   condition: PlainCondition,

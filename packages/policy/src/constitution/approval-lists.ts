@@ -7,7 +7,7 @@ export function rulesOf(file: ConstitutionFile): readonly Rule[] {
     : file.tool_rules;
 }
 
-/** Harn's lists in Harn's order. Whoever they do not name falls to the rules after them, never to allow. */
+/** Harn's lists in Harn's order. Tools that they do not name fall to the rules after them, never to allow. */
 function listRules({
   auto_deny,
   write_path_allowlist,

@@ -32,7 +32,9 @@ export const PathTest = saying(
     passing: z
       .boolean()
       .optional()
-      .describe("whether nobody named the path: it is read because it lies below what was"),
+      .describe(
+        "whether the call does not name the path: it is read because it lies below one that it names",
+      ),
   }),
   "say what the path must be: its place, a match, or whether it is inside",
 ).describe("what a path must be");

@@ -69,7 +69,7 @@ const ToolDeclaration = z.strictObject({
   sensitivity: z.string().min(1).optional(),
 });
 
-/** How much somebody may use, together with everybody they delegate to. */
+/** How much a subject may use, together with all agents it delegates to. */
 export const Limit = z
   .strictObject({
     name: z.string().min(1),
@@ -234,7 +234,7 @@ export const ConstitutionFile = z
         context.addIssue({
           code: "custom",
           path: ["harnesses", index, "name"],
-          message: `two harnesses are called "${name}": nobody could tell which of them decided`,
+          message: `two harnesses are called "${name}": a verdict could not name which of them decided`,
         });
     for (const name of Object.keys(file.tools))
       if (/[*?]/.test(name))

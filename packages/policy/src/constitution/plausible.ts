@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Characters that nobody sees, or that turn what is seen around. */
+/** Invisible characters, and those that change the direction of text. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
 const LATIN = /\p{Script=Latin}/u;
 const ALIKE = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Cherokee}\p{Script=Armenian}]/u;

@@ -3,7 +3,7 @@ import { type FilePlace, PolicyError, type PolicyFault } from "../policy-error.t
 import { ConstitutionFile } from "./constitution.ts";
 import { faultsOf } from "./faults.ts";
 
-/** Reads `constitution.yaml`; what is wrong with it is told with line and column. */
+/** Reads `constitution.yaml`; reports faults with line and column. */
 export function readConstitution(text: string, file: string): ConstitutionFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, strict: true });

@@ -37,7 +37,7 @@ export function compileRule(
   };
 }
 
-/** Whether a rule lets things pass as they are. What it would modify is decided on again, so that lets nothing pass. */
+/** Whether a rule allows an action as it is. A modified action is decided again, so `modify` does not count. */
 export function permits({ verdict }: Pick<Rule, "verdict">): boolean {
   return verdict === "allowed";
 }

@@ -25,7 +25,7 @@ export interface Explained {
   /** Every rule up to the one that matched, in order. */
   readonly rules: readonly ExplainedRule[];
   readonly verdict: PolicyVerdict;
-  /** The limits that it counts against, if it is let through. */
+  /** The limits that it counts against, if it is allowed. */
   readonly limits: readonly Limit[];
   /** The names of the harnesses that are asked too. */
   readonly harnesses: readonly string[];

@@ -23,7 +23,7 @@ function shipped(name: string): Policy {
   return loadPolicy({ file: `${name}.yaml`, rules: text(`${name}.yaml`).toString(), prose });
 }
 
-const someone: Subject = {
+const ann: Subject = {
   user: "ann",
   tenant: "acme",
   roles: ["developer"],
@@ -64,7 +64,7 @@ function input({
   return {
     event_type: event,
     action: { tool, effects, opaque, doubts: [], claims: {}, arguments: rest.arguments ?? {} },
-    subject: { ...someone, ...subject },
+    subject: { ...ann, ...subject },
     counters,
     at: Date.parse(at),
   };
@@ -111,7 +111,7 @@ describe("HAAK's rules", () => {
     });
   });
 
-  test("are about tools alone: sessions begin and prompts pass, whoever it is", () => {
+  test("apply to tools only: session starts and prompts are allowed for every subject", () => {
     for (const event_type of ["session_start", "pre_prompt"]) {
       const asked = { ...input({ tool: "session/new", subject: { trust: "unknown" } }), event_type };
       expect(policy.decide(asked)).toMatchObject({ verdict: "allowed", rule: undefined });
@@ -598,14 +598,14 @@ tool_rules:
 
   function play(history: History, given: Given): string | undefined {
     const now = Date.parse(given.at ?? at(0));
-    const subject = { ...someone, ...given.subject };
+    const subject = { ...ann, ...given.subject };
     const counted = input({ ...given, counters: { ...history.counters(subject, now) } });
     const { verdict, rule } = policy.decide(counted);
     if (verdict === "allowed") history.note(counted);
     return rule;
   }
 
-  test("count what was let through, within a time, by whoever the rule says", () => {
+  test("count allowed actions of the rule's subjects within its time", () => {
     const history = new History(policy.sequences);
     const send = (minute: number, subject: Partial<Subject> = {}) =>
       play(history, { tool: "send", at: at(minute), subject });
@@ -623,7 +623,7 @@ tool_rules:
   test("count the same when the clock was set back meanwhile", () => {
     const history = new History(policy.sequences);
     for (const minute of [30, 20, 31]) history.note(input({ tool: "send", at: at(minute) }));
-    const count = (minute: number) => history.counters(someone, Date.parse(at(minute)))["too_many#0"];
+    const count = (minute: number) => history.counters(ann, Date.parse(at(minute)))["too_many#0"];
     expect([count(31), count(25), count(41), count(42)]).toEqual([2, 3, 1, 0]);
   });
 
@@ -634,7 +634,7 @@ tool_rules:
   - { name: ready, condition: { tool_name_matches: [publish], after: { of: { tool_name_matches: [review] } } }, verdict: allowed }`);
     const history = new History(twins.sequences);
     history.note(input({ tool: "review" }));
-    const counters = history.counters(someone, input({}).at);
+    const counters = history.counters(ann, input({}).at);
     const verdict = (tool: string) => twins.decide(input({ tool, counters })).verdict;
     expect([verdict("publish"), verdict("deploy")]).toEqual(["allowed", "blocked"]);
   });

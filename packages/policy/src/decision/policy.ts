@@ -109,7 +109,7 @@ export class Policy {
     return (rule && this.#verdicts[rule.index]) ?? otherwise;
   }
 
-  /** What lets tools through or asks about them says nothing of advice; what blocks somebody blocks that, too. */
+  /** A rule that allows tools or asks about them does not apply to advice; a rule that blocks a subject does. */
   #advise(rule: CompiledRule | undefined): PolicyVerdict {
     const verdict = rule && this.#verdicts[rule.index];
     return verdict && (verdict.verdict === "blocked" || this.#aboutEvents.has(rule)) ? verdict : this.#advice;

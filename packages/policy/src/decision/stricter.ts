@@ -39,7 +39,7 @@ function ruleIsNoLooser(after: Rule, before: Rule): boolean {
     sameButVerdict &&
     isAtLeastAsStrict(after.verdict, before.verdict) &&
     (after.quorum ?? 1) >= (before.quorum ?? 1) &&
-    // Without the answer of a person nothing is let through that one of two people could have agreed to.
+    // Four eyes may only be dropped where nothing is allowed any more.
     (!before.four_eyes || after.four_eyes === true || after.verdict === "blocked")
   );
 }

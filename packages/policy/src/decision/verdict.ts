@@ -36,8 +36,8 @@ export function afterModify(first: Said, again: Said): Said {
   return again.rule === first.rule ? first : { verdict: "blocked", rule: again.rule };
 }
 
-/** Whether a verdict lets an action happen, as it is or modified. */
-export function letsThrough(verdict: RuleVerdict): boolean {
+/** Whether an action with this verdict happens, as it is or modified. */
+export function permitsAction(verdict: RuleVerdict): boolean {
   return verdict === "allowed" || verdict === "modify";
 }
 

@@ -68,12 +68,12 @@ describe("an effect is deep where everything below is touched", () => {
     expect(await touched(command)).toEqual(expected);
   });
 
-  it("what is only looked for by name is told by the folder it lies somewhere below", async () => {
+  it("reports the folder of a search by name", async () => {
     expect(await touched("find docs -name '*.md' -delete")).toContain("write /workspace/docs/**");
     expect((await bash("find . -name '*.md' -delete")).doubts).toEqual([]);
   });
 
-  it("what arrives under the names that a glob matches is told by these names", async () => {
+  it("reports copies under the names that a glob matches", async () => {
     expect((await touched("cp docs/*.md src")).toSorted()).toEqual([
       "read /workspace/docs/api.md",
       "read /workspace/docs/guide.md",
@@ -109,7 +109,7 @@ describe("an effect is deep where everything below is touched", () => {
 });
 
 describe("an effect above the session's folders", () => {
-  it("is told once more for each folder of the session that it reaches", async () => {
+  it("is reported once more for each folder of the session that it reaches", async () => {
     const { effects } = await bash("rm -rf ..");
     expect(effects).toContainEqual({
       kind: "write",
@@ -121,7 +121,7 @@ describe("an effect above the session's folders", () => {
     });
   });
 
-  it("is told for the home, too, where what lies above counts for something else", async () => {
+  it("is reported for the home, too, where the folder above belongs to another place", async () => {
     const { effects } = await bash("grep -r x /");
     const places = effects.flatMap((effect) => (effect.kind === "read" ? [effect.place] : []));
     expect(places).toEqual(["harness", "workspace", "credentials"]);

@@ -102,7 +102,7 @@ describe("the default constitution", () => {
     ["a certificate that is made", write("tests/fixtures/server.pem"), "files_for_keys_are_asked_about"],
     ["a test's key", shell("cat tests/fixtures/server.key"), "keys_of_tests_are_asked_about"],
     [
-      "edits of files nobody named",
+      "edits of files that the command does not name",
       shell("grep -rl a src | xargs sed -i s/a/b/"),
       "unknown_files_are_not_changed_quietly",
     ],

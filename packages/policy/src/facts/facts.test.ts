@@ -98,7 +98,7 @@ describe("what is not harmless is not taken for it", () => {
       "a title that lies",
       { tool_name: "Bash", title: "Read file", kind: "read", arguments: { command: "rm -rf ~" } },
     ],
-    ["a tool nobody knows", { tool_name: "mcp__files__do", arguments: {} }],
+    ["an unknown tool", { tool_name: "mcp__files__do", arguments: {} }],
     ["a look-alike of a known tool", { tool_name: "Rеad", arguments: { file_path: "src/a.ts" } }],
     ["no tool at all", {}],
     ["nothing", null],

@@ -159,7 +159,7 @@ describe("permissions that make the workspace unusable", () => {
         "mkfifo -m 0 x",
       ],
       ...["chown", "chgrp"].flatMap((name) =>
-        [".", "src", "README.md", "-R ."].map((path) => `${name} nobody ${path}`),
+        [".", "src", "README.md", "-R ."].map((path) => `${name} daemon ${path}`),
       ),
       ...["chattr +i README.md", "setfacl -m u:dev:--- .", "chflags uchg .", "find . -exec chmod 000 {} +"],
       ...["mv . ../gone", 'mv "$PWD" /tmp/gone', "mv .git x", "rm .git/index", "find .git -delete"],

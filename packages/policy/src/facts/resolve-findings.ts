@@ -91,7 +91,7 @@ export class FindingResolver {
     }
   }
 
-  /** Files with keys among what git shows, or a search is told to read. */
+  /** Files with keys that git shows or that a search names. */
   async #trackedEffects({
     kind,
     target,
@@ -156,7 +156,7 @@ export class FindingResolver {
     );
   }
 
-  /** A plain name that a search is told to read, where files of that name are guarded. */
+  /** A plain name that a search is limited to, where files of that name are guarded. */
   async #namedBelow(target: Target, name: string): Promise<readonly Effect[]> {
     const finding = { kind: "read", target: { ...target, text: name, isGuess: true }, deep: false } as const;
     const effects = await this.#pathEffects(finding);
@@ -230,7 +230,7 @@ export class FindingResolver {
     return (await Promise.all(effects)).flat();
   }
 
-  /** Files with keys that are read although nobody named them, because they lie below what was. */
+  /** Files with keys that are read because they lie below a path that the call names. */
   async #passed(
     { sight }: PathFinding,
     { kind, path, place, deep }: PathEffect,
@@ -294,7 +294,7 @@ export class FindingResolver {
     return { ...effect, recoverable: await isRecoverable(this.#context.files, resolved.path) };
   }
 
-  /** What nobody has made yet in a shared folder is nobody's, and what a session makes there is its own. */
+  /** A path in a shared folder that does not exist has no owner; what a session creates there is its own. */
   async #ownedPlace({ path, exists }: ResolvedPath, place: Place, writes: boolean): Promise<Place> {
     if (place !== "shared" || exists) return place;
     if (!writes) return "temporary";
@@ -331,7 +331,7 @@ export class FindingResolver {
     return places.find((place) => place !== undefined) ?? "unknown";
   }
 
-  /** The place of a path if nobody but its owner is to touch it. */
+  /** The place of a path if only its owner may touch it. */
   #guarded(path: string, touch: Touch): "harness" | "credentials" | undefined {
     const place = this.#places.placeOf(posix.normalize(path).replace(/(.)\/$/, "$1"), touch);
     return place === "harness" || place === "credentials" ? place : undefined;

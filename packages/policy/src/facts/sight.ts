@@ -4,7 +4,7 @@ import { shellGlob } from "./path/shell-glob.ts";
 export interface Sight {
   /** Whether those whose names begin with a dot are among them. */
   readonly hidden: boolean;
-  /** Whether those are that git is told to ignore. */
+  /** Whether files are read that git ignores. */
   readonly ignored: boolean;
   /** Globs of names: where there are some, only files of these are. */
   readonly only?: readonly string[];

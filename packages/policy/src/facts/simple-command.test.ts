@@ -7,7 +7,7 @@ const action = (args: unknown, tool = "Bash"): Action => ({
 });
 
 describe("arguments that only describe", () => {
-  test("are left out of what is told, for tools that run commands", () => {
+  test("are left out for tools that run commands", () => {
     const given = { command: "npm test", description: "Run tests", timeout: 5, run_in_background: true };
     expect(tellingArguments(action(given))).toEqual({ command: "npm test", run_in_background: true });
   });

@@ -10,7 +10,7 @@ type Times = number[];
 const MAX_KEPT = 10_000;
 
 /**
- * What subjects did, as far as a constitution's sequences ask. An action counts from the moment it is let through, so
+ * What subjects did, as far as a constitution's sequences ask. An action counts from the moment it is allowed, so
  * calls in flight are counted; one that was blocked never is.
  */
 export class History {
@@ -21,7 +21,7 @@ export class History {
     this.#sequences = sequences;
   }
 
-  /** Takes note of an action that was let through. */
+  /** Counts an action that was allowed. */
   note(input: DecisionInput): void {
     for (const place of this.#placesOf(input)) {
       const times = this.#times.get(place) ?? [];
@@ -32,7 +32,7 @@ export class History {
     }
   }
 
-  /** Takes back what was noted of an action that was not let through after all. */
+  /** Uncounts an action that was not allowed after all. */
   takeBack(input: DecisionInput): void {
     for (const place of this.#placesOf(input)) {
       const times = this.#times.get(place) ?? [];

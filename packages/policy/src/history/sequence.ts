@@ -1,7 +1,7 @@
 import type { Clause } from "../conditions/effect-clauses.ts";
 import type { Whose } from "../constitution/condition.ts";
 
-/** Something earlier that a rule asks about: actions of a kind, by somebody, within a time. */
+/** Earlier actions that a rule asks about: of a kind, by a subject, within a time. */
 export interface Sequence {
   readonly key: string;
   readonly by: Whose;

@@ -20,7 +20,7 @@ test.each([
   ["resting", "registered"],
   ["gone", "unknown"],
   ["twice", "unknown"],
-  ["nobody", "unknown"],
+  ["absent", "unknown"],
   ["__proto__", "unknown"],
 ])("%s is %s", (agent, trust) => {
   expect(roster.trustOf(agent)).toBe(trust);

@@ -4,10 +4,10 @@
  */
 export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   tool_rules: "the rules; the first that matches decides, and what no rule matches is blocked",
-  default_mandate: "what agents are told that have no mandate of their own",
+  default_mandate: "the mandate of agents that have none of their own",
   tool_approval_policy: "lists of tools, a shorthand for rules that stand before the others",
   tools: "what each tool needs, and how much harm it can do, by its name",
-  limits: "rate limits and budgets; whoever delegates shares them with everybody they delegate to",
+  limits: "rate limits and budgets; an agent shares them with the agents it delegates to",
   harnesses: "other AHP harnesses that are asked too; they can only make a verdict stricter",
   tests: "examples with the verdicts they must get; the file is refused when one does not",
 
@@ -28,18 +28,18 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "condition.enforcement":
     "performed (Reins does it), confined (the operating system holds it), asked (the agent asks) or observed",
   "condition.effects": "which kinds of effects it has: read, write, exec, net",
-  "condition.effects.every": "it has no others; for rules that let things pass",
+  "condition.effects.every": "it has no others; for rules that allow",
   "condition.effects.any": "it has at least one of these; for rules that stop things",
   "condition.reads": "what is read",
   "condition.writes": "what is written",
-  "condition.paths.every": "holds of all; for rules that let things pass",
+  "condition.paths.every": "holds of all; for rules that allow",
   "condition.paths.any": "holds of at least one; for rules that stop things",
   "condition.commands.every":
-    "every command begins so; what is only known when it runs fits nothing; for rules that let things pass",
+    "every command begins so; what is only known when it runs matches nothing; for rules that allow",
   "condition.commands.any":
     "some command may be so, options between the words or not; what is not known fits; for rules that stop things",
   "condition.hosts": "which hosts it speaks to; * stands for any text",
-  "condition.hosts.every": "no others; an unknown host fits nothing; for rules that let things pass",
+  "condition.hosts.every": "no others; an unknown host matches nothing; for rules that allow",
   "condition.hosts.any": "at least one of these; an unknown host fits; for rules that stop things",
   "condition.time": "at which time",
   "condition.time.from": "from this time of day on, such as 09:00",
@@ -79,7 +79,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "harnesses.name": "the harness's name, which stands in the verdicts it makes",
   "harnesses.url": "where it listens: http://…, https://…, ws://… or wss://…",
   "harnesses.timeout": "how long it may take to answer",
-  "harnesses.fail": "closed blocks when it does not answer; open lets it pass and says so in the record",
+  "harnesses.fail": "closed blocks when it does not answer; open allows the action and records that",
 
   "tests.name": "what it is an example of",
   "tests.given": "who does what; what is left out has a harmless default",
@@ -109,7 +109,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "tests.given.effects.deep": "for read and write: whether what lies below the path is touched too",
   "tests.given.effects.destroys": "for write: whether what was there is gone afterwards",
   "tests.given.effects.recoverable": "for write: whether git, or a build, can bring back what is gone",
-  "tests.given.effects.passing": "for read: whether nobody named the path, which lies below what was",
+  "tests.given.effects.passing":
+    "for read: whether the call does not name the path, which lies below one that it names",
   "tests.given.effects.command": "for exec: the program",
   "tests.given.effects.arguments": "for exec: its words; null is one that is only known when it runs",
   "tests.given.effects.opaque": "for exec: whether what it does cannot be seen from its words",

@@ -6,7 +6,7 @@ import {
   type ControlEvent,
   type DecisionInput,
   isAtLeastAsStrict,
-  letsThrough,
+  permitsAction,
   type Subject,
   simpleCommand,
   withMembers,
@@ -59,7 +59,7 @@ export class DecisionStages {
     reserve(context);
     if (context.state.policy.file.harnesses.length > 0) await this.#askHarnesses(context);
     if (context.verdict.verdict === "ask") await this.#askPeople(context);
-    if (context.request.requestContext.confirm && letsThrough(context.outcome)) await confirm(context);
+    if (context.request.requestContext.confirm && permitsAction(context.outcome)) await confirm(context);
   }
 
   /** A modified action is decided again as what it has become; one that would be modified further is blocked. */
@@ -204,7 +204,7 @@ function bound(context: DecisionContext): void {
 }
 
 function reserve(context: DecisionContext, by: { readonly approved?: boolean } = {}): void {
-  if (!letsThrough(context.outcome) || context.uses) return;
+  if (!permitsAction(context.outcome) || context.uses) return;
   const outcome = context.state.limits.reserve(context.input, by);
   if (outcome.passed) context.uses = outcome.uses;
   else context.settle(outcome.verdict, outcome.reason, outcome.limit);

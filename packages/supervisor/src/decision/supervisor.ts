@@ -4,9 +4,9 @@ import type { Ledger } from "@reins/ledger";
 import {
   type ControlEvent,
   type DecisionInput,
-  letsThrough,
   type Policy,
   type PolicyVerdict,
+  permitsAction,
   type Subject,
 } from "@reins/policy";
 import { change, type Store } from "@reins/store";
@@ -234,7 +234,7 @@ export class Supervisor {
     const context = new DecisionContext(request, state, this.#stages.inputFor(event, action, subject, state));
     try {
       await this.#stages.run(context);
-      if (letsThrough(context.outcome) && this.#options.policyFor(subject.tenant) !== state.policy) {
+      if (permitsAction(context.outcome) && this.#options.policyFor(subject.tenant) !== state.policy) {
         state.limits.release(context.uses ?? []);
         return undefined;
       }

@@ -1,5 +1,5 @@
 import type { LedgerReader } from "@reins/ledger";
-import { History, letsThrough, type Policy, RecordReader } from "@reins/policy";
+import { History, type Policy, permitsAction, RecordReader } from "@reins/policy";
 import type { Store } from "@reins/store";
 import { Limits } from "../limits/limits.ts";
 import { limitTables } from "../limits/tables.ts";
@@ -104,7 +104,7 @@ export class TenantStates {
         after = seq;
         const verdict = reader.read(entry.payload);
         if (typeof verdict === "string" || verdict.subject.tenant !== tenant) continue;
-        if (letsThrough(verdict.outcome)) history.note(verdict);
+        if (permitsAction(verdict.outcome)) history.note(verdict);
       }
       if (page.length < PAGE) return history;
     }

@@ -1,5 +1,5 @@
 import { errorMessage } from "@reins/kit";
-import { letsThrough, type Subject } from "@reins/policy";
+import { permitsAction, type Subject } from "@reins/policy";
 import { type Change, change } from "@reins/store";
 import type { Approvals } from "../approvals/approvals.ts";
 import { limitTables } from "../limits/tables.ts";
@@ -47,7 +47,7 @@ export class VerdictCommitter {
       argumentPaths,
       failedOpen,
     };
-    return letsThrough(outcome) ? this.#release(context, record) : this.#hold(context, record);
+    return permitsAction(outcome) ? this.#release(context, record) : this.#hold(context, record);
   }
 
   /** Blocks what could not be decided, or not be written. */

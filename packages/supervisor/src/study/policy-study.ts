@@ -10,8 +10,8 @@ import {
   checkDraft,
   coverDraft,
   History,
-  letsThrough,
   type Policy,
+  permitsAction,
   RecordReader,
   readPolicy,
   StudyTimeout,
@@ -202,7 +202,7 @@ export class PolicyStudy {
     for await (const { entry } of this.#past({}, before)) {
       const recorded = reader.read(entry.payload);
       if (typeof recorded === "string" || recorded.subject.tenant !== subject.tenant) continue;
-      if (letsThrough(recorded.outcome)) history.note(recorded);
+      if (permitsAction(recorded.outcome)) history.note(recorded);
     }
     return history.counters(subject, at);
   }

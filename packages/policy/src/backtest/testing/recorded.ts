@@ -22,7 +22,7 @@ export interface Deed {
   readonly event_type?: string;
 }
 
-const someone: Subject = {
+const ann: Subject = {
   user: "ann",
   tenant: "default",
   roles: [],
@@ -39,7 +39,7 @@ const someone: Subject = {
 
 /** What is decided on. */
 export function inputOf(deed: Deed, history?: History): DecisionInput {
-  const subject = { ...someone, ...deed.subject };
+  const subject = { ...ann, ...deed.subject };
   const at = deed.at ?? 0;
   const { tool = "bash", effects = [] } = deed;
   return {

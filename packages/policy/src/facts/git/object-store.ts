@@ -9,7 +9,7 @@ export interface GitObject {
   readonly bytes: Uint8Array;
 }
 
-/** What is asked cannot be told from git's files, or would take too long to look up. */
+/** Thrown where git's files do not hold the result, or the lookup would take too long. */
 export class Unclear extends Error {}
 
 /** More objects than this are not looked at for one action. */

@@ -241,7 +241,7 @@ class Search {
     if (right !== undefined && (shown.cached || sides.length > 0)) await this.#gone(right, fits);
   }
 
-  /** Files that the last commit has and the next one will not. Where that is too much to look at, none is told. */
+  /** Files that the last commit has and the next one will not. Reports none where there are too many to check. */
   async #gone(tree: string, fits: Fits): Promise<void> {
     const { index } = this.#in;
     await this.#tree(tree, "", (name) => fits(name) && !index?.files.has(name), 0).catch((error: unknown) => {

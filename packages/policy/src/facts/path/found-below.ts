@@ -7,7 +7,7 @@ const NAME_LIMIT = 10_000;
 /** More links than this are as good as any. */
 const LINK_LIMIT = 16;
 
-/** What a program is told to find below a folder. */
+/** What a program searches for below a folder. */
 export interface Search {
   /** Globs of names, of which one has to fit; everything without them. */
   readonly names?: readonly string[] | undefined;

@@ -20,9 +20,9 @@ const isExcepted = patternList(table.notCredentials);
 export const isCredentials = (path: string): boolean => isListed(path) && !isExcepted(path);
 /** Whether programs run what lies there by themselves, later. */
 export const isPersistence = patternList(table.persistence);
-/** Whether it lies in somebody's home, by the name of the folder. */
+/** Whether it lies in a user's home, by the name of the folder. */
 export const isUserHome = patternList(table.homes);
-/** Whether it is a part of the system that everybody may read and nobody keeps secrets in. */
+/** Whether it is a part of the system that all users may read and that holds no secrets. */
 export const isReadableByAll = patternList(table.readable);
 /** Devices that only swallow or supply: reading or writing them is no effect. */
 export const DEVICES: ReadonlySet<string> = new Set(table.devices);

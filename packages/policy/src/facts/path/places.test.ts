@@ -36,7 +36,7 @@ describe("the place of a path", () => {
     ["/srv/second/x", "workspace"],
     ["/home/u/work-other/x", "home"],
     ["/home/u/x", "home"],
-    ["/home/somebody/x", "home"],
+    ["/home/other/x", "home"],
     ["/root/x", "home"],
     ["/tmp/x", "shared"],
     ["/var/tmp/x", "shared"],

@@ -43,7 +43,7 @@ describe("a path", () => {
   });
 
   it.each(["loop", "loop/x", "cwd", "cwd/x", "a/\0x", "a/".repeat(3_000)])(
-    "%j leads nobody knows where",
+    "%j has an unknown target",
     async (given) => {
       expect((await resolve(given)).doubt).toBeDefined();
     },
@@ -58,7 +58,7 @@ describe("a path", () => {
     },
   );
 
-  it("that cannot be looked at leads nobody knows where", async () => {
+  it("that cannot be read has an unknown target", async () => {
     const denied = Object.assign(new Error("denied"), { code: "EACCES" });
     const files: FilePort = { ...realFiles, realpath: () => Promise.reject(denied) };
     expect((await new PathResolver(files).resolve("/somewhere")).doubt).toContain("EACCES");

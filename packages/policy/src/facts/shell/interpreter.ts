@@ -173,7 +173,7 @@ export class Interpreter implements Shell {
   #define(name: string, body: Statement, scope: Scope): void {
     if (scope.functions.has(name)) this.findings.hide(`the function ${name} is defined twice`);
     scope.functions.set(name, body);
-    // A function in the place of a program: whoever calls the program now gets the function.
+    // A function shadows a program: later calls of the program run the function.
     if (isKnownProgram(name)) this.findings.hide(`${name} is given another meaning`);
   }
 

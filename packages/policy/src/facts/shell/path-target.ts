@@ -4,7 +4,7 @@ import { isWithin } from "../path/places.ts";
 import type { Scope } from "./scope.ts";
 import type { Value } from "./value.ts";
 
-/** A word as the path it names. What may have become a link since the script began leads nobody knows where. */
+/** A word as the path it names. A path that may have become a link since the script began has an unknown target. */
 export function target(value: Value, scope: Scope): Target {
   const { text, pattern } = value;
   const base = scope.folders;

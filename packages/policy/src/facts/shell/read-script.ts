@@ -10,7 +10,7 @@ const LENGTH_LIMIT = 64 * 1_024;
 /** What a shell takes for neither blank nor letter, and people do not see. */
 const UNSEEN = /(?![\t\n])\p{Cc}|\p{Cs}/u;
 
-/** Counted in characters of text. What is made of one that is nothing but short commands takes up to 200 bytes for each. */
+/** Counted in characters of text. The syntax tree of a script of short commands needs at most 200 bytes for each. */
 const known = new LruCache<string, Script>({ entries: 1_000, size: 256 * 1_024 });
 
 /** Reads a command line. The same text is read once, as long as it is not forgotten. */

@@ -16,7 +16,7 @@ export interface Moved {
   readonly itself: boolean;
 }
 
-/** What a shell knows at some point of a script: variables, functions, where it is, what it was told to do differently. */
+/** State of a shell at one point of a script: variables, functions, working folder, options. */
 export class Scope {
   folders: Folders;
   readonly home: string;

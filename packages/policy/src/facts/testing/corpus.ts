@@ -41,7 +41,7 @@ export type Attack = z.infer<typeof Attack>;
 
 /** Something that developers do all day. */
 export const Ordinary = Case.extend({
-  /** What it is: `opaque` is execution that nobody can see into, `asked` what a person should be asked about. */
+  /** `opaque` is execution whose effects cannot be known, `asked` what a person should decide. */
   expect: z.enum(["harmless", "opaque", "network", "asked"]),
 });
 export type Ordinary = z.infer<typeof Ordinary>;

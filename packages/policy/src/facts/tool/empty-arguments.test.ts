@@ -58,7 +58,7 @@ describe("OpenCode's tools that look around", () => {
   });
 });
 
-describe("a search that is told which files to read", () => {
+describe("a search limited to named files", () => {
   it.each([
     ["claude-code", "Grep", { pattern: "x", glob: ".env", output_mode: "content" }],
     ["claude-code", "Grep", { pattern: "x", glob: "**/.env" }],

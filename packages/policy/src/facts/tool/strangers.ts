@@ -8,8 +8,8 @@ const COMMAND_NAME = /command|cmd|script|shell|bash|exec|code|program|argv/i;
 const PATH_NAME = /path|file|dir|folder|uri|root|source|target|dest|location/i;
 
 /**
- * Arguments of which nobody says what they are: what looks like a path, an address or a command is put down as if it
- * were one, so that rules about secrets and commands see it.
+ * Arguments of unknown meaning: what looks like a path, an address or a command counts as one, so that rules about
+ * secrets and commands see it.
  * @returns whether anything did
  */
 export function readStrangers(given: unknown, { findings, shell, folders }: ToolSetting): boolean {

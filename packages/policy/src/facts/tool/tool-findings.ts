@@ -197,7 +197,7 @@ function searchedFolders(
   return found.length > 0 ? found : folders;
 }
 
-/** A search that is told which files to read reads those, also where it would pass them by. */
+/** A search limited to named files reads those, also where it would skip them otherwise. */
 function findOnly(label: string, value: unknown, searched: readonly string[], findings: Findings): void {
   const globs = Array.isArray(value) ? value : [value];
   for (const given of globs) {
@@ -251,7 +251,7 @@ function withoutEnd(url: string): string {
   return url.slice(0, end);
 }
 
-/** An argument that the table does not know. Numbers and switches that are off are let pass. */
+/** Reads an argument that the table does not list. Ignores numbers and switches that are off. */
 function readStranger(name: string, argument: string, value: unknown, setting: ToolSetting): void {
   if (value === false || typeof value === "number") return;
   setting.findings.doubt(

@@ -30,7 +30,7 @@ export const ArgumentRole = z.enum([
   "patch",
   /** A list of edits, each with arguments of its own. */
   "edits",
-  /** May be anything: whoever gives it hides what the call does. */
+  /** May be anything: a call with it is opaque. */
   "opaque",
 ]);
 export type ArgumentRole = z.infer<typeof ArgumentRole>;
@@ -45,7 +45,7 @@ const Tool = z.strictObject({
   without: ArgumentRole.optional(),
   /** Whether it speaks to hosts that its arguments do not tell. */
   net: z.boolean().optional(),
-  /** Why nobody can tell from the arguments what it does. */
+  /** Why the arguments do not show what it does. */
   opaque: z.string().optional(),
 });
 
@@ -57,7 +57,7 @@ export const ToolTable = z.strictObject({
   agent: z.string(),
   /** Other names it goes by. */
   also: z.array(z.string()).default([]),
-  /** Which version it was written for, and where that is told. */
+  /** The version that the table was written for, and where that is documented. */
   source: z.string(),
   tools: z.record(z.string(), Tool),
 });

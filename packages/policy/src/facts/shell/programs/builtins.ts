@@ -53,8 +53,8 @@ function looksElsewhere({ scope }: Call, start: string): boolean {
 }
 
 /**
- * Going to a folder may fail, and then the shell stays. Shells take `..` off the text; where that leads nowhere, or
- * where they are told to, off the disk.
+ * A change of folder may fail, and then the shell stays. Shells resolve `..` in the text; where that leads nowhere, or
+ * with `-P`, on the disk.
  */
 function changeTo({ scope }: Call, folder: Value | undefined, onDisk = false): ReturnType<Handler> {
   const failure = scope.folders;
@@ -136,7 +136,7 @@ function setOptions(call: Call): ReturnType<Handler> {
 
 function unusual(call: Call): ReturnType<Handler> {
   call.scope.unusualWords = true;
-  call.scope.tainted ??= "the shell was told to read commands differently";
+  call.scope.tainted ??= "an option of the shell changes how it reads commands";
   return hidden(call, call.scope.tainted);
 }
 

@@ -26,7 +26,7 @@ const RUNS = new Set(["-exec", "-execdir", "-ok", "-okdir"]);
 
 /** How many commands of one `find` are gone through. */
 const RUN_LIMIT = 64;
-/** How many places it is told apart where things are found; beyond it, anywhere below the folders. */
+/** How many places of matches are distinguished; beyond it, anywhere below the folders. */
 const PLACE_LIMIT = 256;
 
 /** `find`: folders first, then an expression of which a part may delete, write or run. */
@@ -90,7 +90,7 @@ function searched(place: Value, expression: readonly Value[], splits = false): V
   return { ...place, search: { names: namesIn(expression), splits } };
 }
 
-/** The paths that a `find` prints which does nothing else; `undefined` where that cannot be told. */
+/** The paths that a `find` prints which does nothing else; `undefined` where they cannot be determined. */
 export function foundPaths(words: readonly Value[]): Found | undefined {
   const begin = words.findIndex(({ text, start }) => /^[-(!,]/.test(text ?? start));
   const roots = begin === -1 ? words : words.slice(0, begin);
@@ -182,7 +182,7 @@ function foundPlaces(roots: readonly (Value | undefined)[], expression: readonly
     if (folder === null || root?.pattern !== undefined) return [unknownValue(false, "./")];
     if (isVague) return [{ ...knownValue(folder), deep: true }];
     const also = notable.map((path) => `${folder}/${path}`);
-    // The names tell what it is; that it may be anywhere below the folder is told apart.
+    // The names say what it is; `also` says that it may be anywhere below the folder.
     const named = names.map((name) => ({ ...knownValue(`${folder}/${name}`), also }));
     return [...named, { ...knownValue(folder), deep: true, some: true }];
   });

@@ -38,18 +38,15 @@ function freeLetter({ flags = "", values = {}, attached = {}, never = [] }: Prog
 }
 
 describe("an option that no table knows", () => {
-  it.each(all.filter(([name]) => !PLAIN.has(name)))(
-    "makes %s something nobody knows",
-    async (name, entry) => {
-      const free = freeLetter(entry);
-      for (const option of ["--zzz-unknown", "--zzz-unknown=README.md", `-${free}`, `-${free}${free}`]) {
-        expect([option, await isHarmlessCommand(`${name} ${option} README.md`)]).toEqual([option, false]);
-        // What stands behind awk's script is a file, dash or not.
-        if (/awk$/.test(name)) continue;
-        expect([option, await isHarmlessCommand(`${name} README.md ${option}`)]).toEqual([option, false]);
-      }
-    },
-  );
+  it.each(all.filter(([name]) => !PLAIN.has(name)))("makes %s opaque", async (name, entry) => {
+    const free = freeLetter(entry);
+    for (const option of ["--zzz-unknown", "--zzz-unknown=README.md", `-${free}`, `-${free}${free}`]) {
+      expect([option, await isHarmlessCommand(`${name} ${option} README.md`)]).toEqual([option, false]);
+      // What stands behind awk's script is a file, dash or not.
+      if (/awk$/.test(name)) continue;
+      expect([option, await isHarmlessCommand(`${name} README.md ${option}`)]).toEqual([option, false]);
+    }
+  });
 
   it("may stand only before words that are printed or ignored", () => {
     expect(all.filter(([, { plain }]) => plain).map(([name]) => name)).toEqual(
@@ -58,7 +55,7 @@ describe("an option that no table knows", () => {
     expect(all.filter(([, { plain }]) => plain)).toHaveLength(PLAIN.size);
   });
 
-  it("is let pass by no entry but those that are opaque in any case", () => {
+  it("is accepted only by entries that are opaque in any case", () => {
     expect(all.filter(([, { any, opaque }]) => any && !opaque).map(([name]) => name)).toEqual([]);
   });
 });
@@ -105,7 +102,7 @@ const FILE =
 
 /** Options of which a value that is a file is not read or written by the program, and why. */
 const NAMES_ONLY = new Set([
-  // Paths are told relative to it.
+  // Paths are printed relative to it.
   "realpath relative-to",
   "realpath relative-base",
   // The first file of a comparison of folders, by name.

@@ -131,7 +131,7 @@ const Shape = z.strictObject({
   service: z.string().optional(),
   /** Whether it speaks to hosts that its words do not tell. */
   net: z.boolean().optional(),
-  /** Why nobody can tell from the words what it does. */
+  /** Why the words do not show what it does. */
   opaque: z.string().optional(),
   /** Why its effects are not all it does, in words. */
   doubt: z.string().optional(),
@@ -165,7 +165,7 @@ const ProgramTable = z.strictObject({
   programs: z.record(z.string(), Program),
 });
 
-/** The table is a large one, and read when somebody first wants to know of a program. */
+/** The table is large: it is read at the first lookup of a program. */
 let known:
   | { readonly programs: ReadonlyMap<string, Program>; readonly folders: ReadonlySet<string> }
   | undefined;

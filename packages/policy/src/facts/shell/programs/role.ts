@@ -72,7 +72,7 @@ export function applyRole(role: Role, word: Value | undefined, setting: RoleSett
     case "prefix":
       return prefix(value, setting);
     case "mode":
-      // Whoever runs such a program runs it as its owner.
+      // Such a program runs as its owner.
       if (value.text === null || SET_ID.test(value.text))
         shell.findings.hide("permissions that may let others run it as its owner");
       if (lostRights(value.text ?? "") === "read") shell.findings.doubt(UNUSABLE);

@@ -36,7 +36,7 @@ function git(name: string, { present }: ReadWords): Sight | undefined {
   return { hidden: true, ignored: forced };
 }
 
-/** rg passes by what is hidden or ignored, unless it is told otherwise; what a glob names it takes in any case. */
+/** rg skips hidden and ignored files unless options say otherwise; it reads what a glob names in any case. */
 function ripgrep(read: ReadWords): Sight | undefined {
   const has = (names: readonly string[]): boolean => names.some((name) => read.present.has(name));
   if (has(["files", "type-list"])) return undefined;

@@ -100,7 +100,7 @@ export function readSubcommand(
   return readByTable(shell, name, entry, words, scope);
 }
 
-/** Whether permissions are set with which nobody gets into a folder; `-r` among them keeps its owner from reading. */
+/** Whether permissions are set that lock a folder; `-r` among them keeps its owner from reading. */
 function barsFolders(name: string, { present, operands }: ReadWords): boolean {
   if (name !== "chmod") return false;
   return (

@@ -28,7 +28,7 @@ export const Login = named("Login", z.looseObject({ expires_at: Moment }));
 export const NewLoginCode = named(
   "NewLoginCode",
   z.looseObject({
-    code: z.string().describe("works once, for ten minutes, as whoever asked for it"),
+    code: z.string().describe("works once, for ten minutes, for the principal that requested it"),
     addresses: z
       .array(z.string())
       .describe("where this Reins listens, each with the page and the code; none where it listens nowhere"),

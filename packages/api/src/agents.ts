@@ -79,7 +79,7 @@ export const AgentVerification = named(
     held: z
       .record(z.string(), z.string())
       .optional()
-      .describe("what holds it back from each thing it was told to do: asked, confined, unasked and so on"),
+      .describe("what kept it from each action of the probes: asked, confined, unasked and so on"),
     faults: z.array(z.string()).optional().describe("why its gate is not live"),
     at: Moment.optional(),
   }),

@@ -121,7 +121,7 @@ export const WithheldApproval = named(
 );
 export type WithheldApproval = z.infer<typeof WithheldApproval>;
 
-/** An approval as somebody is shown it. */
+/** An approval as a principal sees it. */
 export const ShownApproval = z.union([WithheldApproval, Approval]);
 export type ShownApproval = z.infer<typeof ShownApproval>;
 

@@ -8,7 +8,7 @@ export const BoardExcerpt = named(
   z.looseObject({ lines: z.array(z.string()).describe("oldest first") }),
 );
 
-/** A post; it stands there with the name of whoever posts it. */
+/** A post; it carries the name of its author. */
 export const NewPost = named("NewPost", z.strictObject({ content: z.string().min(1).max(65_536) }));
 
 /** The board is a file that others write to as well: it may be full, or lead elsewhere. */

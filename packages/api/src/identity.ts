@@ -10,7 +10,7 @@ const name = z.string().min(1).max(128);
 /** A tenant. */
 export const Tenant = named("Tenant", z.looseObject({ id: z.string(), created: Moment }));
 
-/** Somebody on whose behalf agents act. */
+/** A user on whose behalf agents act. */
 export const User = named(
   "User",
   z.looseObject({
@@ -240,7 +240,7 @@ export const identityOperations = {
   }),
 } as const;
 
-/** Who somebody is to this Reins. */
+/** The principal behind the request's token. */
 export const Self = named(
   "Self",
   z.looseObject({

@@ -4,7 +4,7 @@ import { named, PathName } from "./schema.ts";
 
 const Limit = z.coerce.number().int().min(1).max(1_000).optional();
 
-/** A message from one agent, or person, to others. All of it is what whoever wrote it says. */
+/** A message from one agent, or person, to others. Its content is its author's claim. */
 export const MailMessage = named(
   "MailMessage",
   z.looseObject({
@@ -27,7 +27,7 @@ export const Mail = named(
   }),
 );
 
-/** A message to be sent; it goes out in the name of whoever sends it. */
+/** A message to be sent; its author is the sender. */
 export const NewMail = named(
   "NewMail",
   z.strictObject({
@@ -37,7 +37,7 @@ export const NewMail = named(
   }),
 );
 
-/** Messages that an agent need not be told any more. */
+/** Messages that an agent need not receive any more. */
 const ReadMail = named(
   "ReadMail",
   z.strictObject({

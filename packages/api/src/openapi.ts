@@ -11,7 +11,7 @@ export interface ApiInfo {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What may go wrong with any request, and what besides with one that needs somebody. */
+/** The problems of any request, and those of one that needs a principal. */
 const ALWAYS: readonly ProblemCode[] = ["invalid", "forbidden", "too_many_requests", "unavailable"];
 const OF_SOMEBODY: readonly ProblemCode[] = ["unauthenticated"];
 const OF_BODIES: readonly ProblemCode[] = ["too_large", "unsupported_media_type"];

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { ProblemCode } from "./problem.ts";
 
-/** Who may ask for something. A person is a user or a service, never an agent. */
+/** Who may call an operation. A person is a user or a service, never an agent. */
 export type Audience = "anyone" | "principal" | "person" | "admin";
 
-/** One thing that can be asked for over HTTP: what goes in, what comes out, and for whom. */
+/** One HTTP operation: request, response and audience. */
 export interface Operation<
   Params extends z.ZodType = z.ZodType,
   Query extends z.ZodType = z.ZodType,
@@ -13,31 +13,31 @@ export interface Operation<
 > {
   readonly id: string;
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** Members of `params` stand in braces. */
+  /** Members of `params` are in braces. */
   readonly path: `/${string}`;
   readonly summary: string;
   readonly audience: Audience;
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
-  /** The headers that it goes by, for its description; whoever answers reads them. */
+  /** The headers that it uses, for its description; the handler reads them. */
   readonly headers?: z.ZodObject;
   readonly status: 200 | 201 | 202 | 204;
-  /** With which other status it is answered besides, and what comes back then. */
+  /** Another status that it may respond with, and the response then. */
   readonly also?: { readonly status: 200 | 202 | 503; readonly answer: z.ZodType };
-  /** What comes back, or, of a stream, what each event carries. */
+  /** The response or, for a stream, the content of each event. */
   readonly answer: Answer;
   /** The name of the events, where the answer is a stream of server-sent events. */
   readonly events?: string;
   /** The media type of the answer, where it is text of another kind than JSON. */
   readonly media?: string;
-  /** What may go wrong beside what can go wrong with any request. */
+  /** Problems beside those of any request. */
   readonly problems: readonly ProblemCode[];
 }
 
-/** The schema of what is not there. */
+/** The schema of an absent body or response. */
 export const Nothing = z.undefined();
-/** The schema of what has no members. */
+/** The schema of an object without members. */
 export const NoMembers = z.strictObject({});
 
 type Described<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType> = Pick<
@@ -51,7 +51,7 @@ type Described<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A 
     readonly answer?: A;
   };
 
-/** An operation; what is not said of it takes nothing and gives nothing. */
+/** Defines an operation; parts that are left out are empty. */
 export function operation<
   Params extends z.ZodType = typeof NoMembers,
   Query extends z.ZodType = typeof NoMembers,

@@ -19,7 +19,7 @@ import { runOperations } from "./runs.ts";
 import { sessionOperations } from "./sessions.ts";
 import { wireOperations } from "./wire.ts";
 
-/** Everything that can be asked for under `/v1`, one question and one answer each. */
+/** The operations under `/v1` that need no agents. */
 export const operations: readonly Operation[] = [
   accessOperations,
   approvalOperations,
@@ -32,7 +32,7 @@ export const operations: readonly Operation[] = [
   selfOperations,
 ].flatMap((group): readonly Operation[] => Object.values(group));
 
-/** What can be asked for where agents are served. */
+/** The operations of a server that hosts agents. */
 export const agentOperations: readonly Operation[] = [
   rpcOperations,
   acpOperations,
@@ -40,7 +40,7 @@ export const agentOperations: readonly Operation[] = [
   connectionOperations,
 ].flatMap((group): readonly Operation[] => Object.values(group));
 
-/** What can be asked for about what agents share and leave behind, whether or not any runs. */
+/** The operations on what agents share and leave behind, whether or not any runs. */
 export const hostOperations: readonly Operation[] = [
   boardOperations,
   haakOperations,
@@ -48,7 +48,7 @@ export const hostOperations: readonly Operation[] = [
   memoryOperations,
 ].flatMap((group): readonly Operation[] => Object.values(group));
 
-/** What can be asked for where somebody operates a Reins that runs. */
+/** The operations for operating a running server. */
 export const operatorOperations: readonly Operation[] = [
   agentsOperations,
   killOperations,

@@ -77,7 +77,7 @@ export const PolicyTestReport = named(
 
 const clause = z.looseObject({ clause: z.string(), asked: z.unknown() });
 
-/** Whoever acts in an action that did not happen; what is left out is taken from whoever asks. */
+/** The subject of a hypothetical action; what is left out is taken from the caller. */
 const GivenSubject = z.strictObject({
   user: name.optional(),
   roles: z.array(name).max(64).optional(),
@@ -141,7 +141,7 @@ export const ExplainedLimit = named(
     name: z.string(),
     per: z.enum(["user", "agent", "session", "tenant"]).describe("whose use is counted"),
     within: z.string().optional().describe("how long a use counts; for ever without it"),
-    calls: z.int().optional().describe("the most that is let through; likewise the other three"),
+    calls: z.int().optional().describe("the most that is allowed; likewise the other three"),
     tokens: z.int().optional(),
     cost: z.number().optional(),
     time: z.string().optional(),

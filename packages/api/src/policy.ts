@@ -26,9 +26,7 @@ export const PolicyStatus = named(
   z.looseObject({
     tenant: z.string(),
     in_force: LoadedPolicy.nullable().describe("null blocks everything"),
-    waiting: LoadedPolicy.nullable().describe(
-      "a changed file that lets more through, until an admin accepts it",
-    ),
+    waiting: LoadedPolicy.nullable().describe("a changed file that allows more, until an admin accepts it"),
     fault: z.string().nullable().describe("what is wrong with the file as it is now"),
     rules: z.string().nullable().describe("constitution.yaml as it lies on the disk now"),
     prose: z.string().nullable().describe("constitution.md as it lies on the disk now"),

@@ -4,12 +4,12 @@ import { codeOfStatus, PROBLEMS, Problem, problem } from "./problem.ts";
 
 describe("a problem", () => {
   test("says what kind it is in every way that a reader may look for", () => {
-    const found = problem("conflict", "somebody else was first");
+    const found = problem("conflict", "the policy was changed meanwhile");
     expect(found).toEqual({
       type: "urn:reins:problem:conflict",
       title: "Conflict",
       status: 409,
-      detail: "somebody else was first",
+      detail: "the policy was changed meanwhile",
       code: "conflict",
     });
     expect(Problem.parse(found)).toEqual(found);

@@ -28,7 +28,7 @@ export type ProblemCode = keyof typeof PROBLEMS;
 /** The media type of a {@link Problem}. */
 export const PROBLEM_TYPE = "application/problem+json";
 
-/** Why a request came to nothing (RFC 9457). */
+/** Why a request failed (RFC 9457). */
 export const Problem = named(
   "Problem",
   z.looseObject({
@@ -45,14 +45,14 @@ export const Problem = named(
 );
 export type Problem = z.infer<typeof Problem>;
 
-/** A problem of a kind. */
+/** Makes the problem of a code. */
 export function problem(code: ProblemCode, detail: string, errors?: Problem["errors"]): Problem {
   const { status, title } = PROBLEMS[code];
   const found = { type: `urn:reins:problem:${code}`, title, status, detail, code };
   return errors ? { ...found, errors } : found;
 }
 
-/** The kind of problem that a status stands for; what we have no word for is the nearest that we have. */
+/** The problem code of a status; the nearest one for a status without a code of its own. */
 export function codeOfStatus(status: number): ProblemCode {
   const exact = CODES.find((code) => PROBLEMS[code].status === status);
   return exact ?? (status >= 400 && status < 500 ? "invalid" : "internal");

@@ -78,7 +78,7 @@ export const sessionOperations = {
     method: "GET",
     path: "/v1/sessions/stream",
     summary:
-      "Sessions one may see that are new or not as they were, from now on. Changes that follow each other closely are told as one.",
+      "Sessions one may see that are new or not as they were, from now on. Changes that follow each other closely are sent as one.",
     audience: "principal",
     answer: Session,
     events: "session",

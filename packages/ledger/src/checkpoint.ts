@@ -29,7 +29,7 @@ export function verifierKey(name: string, publicKey: Uint8Array): string {
 
 /** A checkpoint as a signed note. */
 export function signCheckpoint(checkpoint: Checkpoint, privateKey: KeyObject): string {
-  const text = textOf(checkpoint);
+  const text = noteText(checkpoint);
   const signature = sign(null, Buffer.from(text), privateKey);
   const keyHash = logKeyHash(checkpoint.origin, rawPublicKey(createPublicKey(privateKey)));
   return `${text}\n${DASH} ${checkpoint.origin} ${Buffer.concat([keyHash, signature]).toString("base64")}\n`;
@@ -61,7 +61,7 @@ export function openCheckpoint(note: string, logKey: string): Checkpoint {
   return readCheckpoint(note);
 }
 
-function textOf({ origin, size, root }: Checkpoint): string {
+function noteText({ origin, size, root }: Checkpoint): string {
   return `${origin}\n${size}\n${Buffer.from(root).toString("base64")}\n`;
 }
 
@@ -78,31 +78,31 @@ function publicKeyFrom(raw: Uint8Array): KeyObject {
 /** New entries are covered by a checkpoint within this time, with room to spare for writing it. */
 const DELAY_MS = 50;
 
-/** Makes checkpoints soon after new entries, many entries to one, and none when there are none. */
+/** Makes a checkpoint shortly after new entries; many entries share one. */
 export class Checkpointer {
   readonly #make: () => Promise<boolean>;
   readonly #clock: Clock;
-  #callOff: (() => void) | undefined;
-  /** Whether there are entries that none covers. */
+  #cancel: (() => void) | undefined;
+  /** Whether there are entries that no checkpoint covers. */
   #owed = false;
   #making: Promise<void> = Promise.resolve();
 
-  /** `make` tells whether it made one; what it could not cover is owed until the next is asked for. */
+  /** `make` returns whether it made one; if not, the next flush tries again. */
   constructor(make: () => Promise<boolean>, clock: Clock) {
     this.#make = make;
     this.#clock = clock;
   }
 
-  /** Tells that there are new entries. */
+  /** Schedules a checkpoint for new entries. */
   due(): void {
     this.#owed = true;
-    this.#callOff ??= this.#clock.after(DELAY_MS, () => void this.flush());
+    this.#cancel ??= this.#clock.after(DELAY_MS, () => void this.flush());
   }
 
-  /** Makes the checkpoint that is due or owed, if one is, and waits for those under way. */
+  /** Makes the checkpoint that is due, if any, and waits for those in progress. */
   flush(): Promise<void> {
-    this.#callOff?.();
-    this.#callOff = undefined;
+    this.#cancel?.();
+    this.#cancel = undefined;
     if (this.#owed) this.#making = this.#making.then(() => this.#pay());
     this.#owed = false;
     return this.#making;

@@ -9,7 +9,7 @@ interface FoundFile {
   readonly bytes: Uint8Array;
   /** The permission bits; `undefined` where the system has none. */
   readonly mode: number | undefined;
-  /** Whether it belongs to whoever runs this process; true where the system cannot say. */
+  /** Whether it belongs to the user of this process; true where the system cannot say. */
   readonly ours: boolean;
 }
 
@@ -44,7 +44,7 @@ export interface Disk {
 const OWNER_ONLY_FOLDER = 0o700;
 const OWNER_ONLY_FILE = 0o600;
 
-/** Windows knows neither; opening a pipe that somebody left in place of a file must not wait for its writer. */
+/** Windows knows neither; opening a pipe in place of a file must not wait for its writer. */
 const READ_THE_FILE_ITSELF = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** The machine's disk. */

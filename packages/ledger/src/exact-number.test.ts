@@ -22,7 +22,7 @@ test("what is recorded is plain JSON, comes back as it was, and stands for nothi
   );
 });
 
-test("neighbours that a double does not tell apart are told apart", () => {
+test("neighbours that are the same double stay different", () => {
   const of = (digits: string) => exactJson({ account: JSON.rawJSON(digits) });
   expect(of("9007199254740993")).toBe('{"account":{"$number":"9007199254740993"}}');
   expect(of("9007199254740993")).not.toBe(of("9007199254740992"));

@@ -4,18 +4,17 @@ export type LedgerErrorCode =
   | "invalid"
   /** No such entry, key or artifact. */
   | "not_found"
-  /** Sealed for somebody else. */
+  /** Sealed for another audience, or not readable by this user. */
   | "unreadable"
   /** What is kept is not what was written. */
   | "corrupt"
   /** What is to be brought in contradicts what is there. */
   | "conflict";
 
-/** An error of the ledger; trying again does not help. */
+/** An error of the ledger. A retry does not help. */
 export class LedgerError extends Error {
   override readonly name = "LedgerError";
   readonly code: LedgerErrorCode;
-  readonly retryable = false;
 
   constructor(code: LedgerErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);

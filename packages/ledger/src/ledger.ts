@@ -6,13 +6,13 @@ import { isAttested, SYSTEM } from "./entry/entry.ts";
 import {
   Announcements,
   announcedKeys,
+  keyMismatch,
   type LedgerSigner,
-  ofAnotherTime,
   type Signers,
 } from "./keys/announced-keys.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { LedgerReader } from "./ledger-reader.ts";
-import { type Concealers, Concealment } from "./payload-protection.ts";
+import { PayloadProtection, type ProtectionOptions } from "./payload-protection.ts";
 import type { Appended } from "./tables/append.ts";
 import {
   type AttestationOrder,
@@ -24,16 +24,16 @@ import {
 import type { EntryRange } from "./tables/queries.ts";
 import { ledgerTables, type StoredCheckpoint, type StoredEntry } from "./tables/tables.ts";
 
-/** What a ledger stands on. */
-export interface LedgerOptions extends Concealers {
+/** What a ledger needs. */
+export interface LedgerOptions extends ProtectionOptions {
   readonly store: Store;
   readonly signers: Signers;
   /** Makes the name of a new ledger. */
   readonly newOrigin: () => string;
   readonly clock?: Clock;
-  /** Told when a checkpoint could not be made; the next one covers the same entries. */
+  /** Called when a checkpoint could not be made; the next one covers the same entries. */
   readonly onCheckpointError?: (error: unknown) => void;
-  /** Told of every checkpoint that is made, and of the key it is signed with. */
+  /** Called with every new checkpoint and the key that signed it. */
   readonly onCheckpoint?: (note: string, logKey: string) => void;
 }
 
@@ -43,9 +43,9 @@ export interface RecordOptions<Changes extends readonly Change<unknown>[]> {
   readonly with?: Changes;
   /** Whether it must survive a power cut; by default it must. */
   readonly durable?: boolean;
-  /** Whether nobody waits for it but who reads the ledger: it is made when the event loop has come to its end. */
+  /** Whether no caller waits for it: it is written at the end of the current turn of the event loop. */
   readonly relaxed?: boolean;
-  /** Told when its place is taken: what is recorded from then on comes after it. */
+  /** Called when its position is fixed: what is recorded from then on comes after it. */
   readonly onPlaced?: () => void;
 }
 
@@ -86,12 +86,12 @@ export class Ledger extends LedgerReader {
     return ledger;
   }
 
-  /** Whether this is a copy of somebody else's ledger, which cannot be added to. */
+  /** Whether this is a copy of another ledger, which cannot be added to. */
   get isMirror(): boolean {
     return this.#mirror;
   }
 
-  /** Records entries, and whatever changes belong with them, in one commit. */
+  /** Records entries, and the changes that belong to them, in one commit. */
   record<const Changes extends readonly Change<unknown>[] = []>(
     drafts: readonly Draft[],
     options: RecordOptions<Changes> = {},
@@ -99,7 +99,7 @@ export class Ledger extends LedgerReader {
     return this.#lock.shared(() => this.#record(drafts, options));
   }
 
-  /** Tells of every commit that added entries, and how many; the returned function ends that. */
+  /** Notifies of every commit that added entries, with their number; returns `unsubscribe`. */
   subscribe(listener: (entries: number) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -111,7 +111,7 @@ export class Ledger extends LedgerReader {
     return super.readStored(range);
   }
 
-  /** Gives an actor a new key; what the old one signed stays valid, and the ledger says when it stopped. */
+  /** Makes a new key for an actor. What the old one signed stays valid, and the ledger records when it was retired. */
   rotateKey(holder: string): Promise<void> {
     return this.#lock.exclusive(async () => {
       const announce = (next: LedgerSigner) => this.#announcements.announce(next, holder);
@@ -139,18 +139,18 @@ export class Ledger extends LedgerReader {
     for (const { key_id, retired } of await announcedKeys(this))
       this.#announcements.remember(key_id, retired !== null);
     if (this.#mirror) return;
-    // One that was named and came no further before the process died is begun now.
+    // A crash may have come between the name and the first entry.
     if ((await this.size()) === 0) await this.#begin();
-    await this.#expectKnownSystem();
+    await this.#assertSystemKeyKnown();
     for (const keyId of await this.#options.signers.retired()) await this.#recordRetired(keyId);
     const newest = await this.#options.store.query(ledgerTables, "checkpoint", {});
     if ((await this.size()) > (newest?.size ?? 0)) this.#checkpointer.due();
   }
 
   /** Only a key that the ledger knows can announce others; with another nothing it signs would ever verify. */
-  async #expectKnownSystem(): Promise<void> {
+  async #assertSystemKeyKnown(): Promise<void> {
     const { keyId } = await this.#options.signers.signer(SYSTEM);
-    if (!this.#announcements.isInUse(keyId)) throw ofAnotherTime(keyId, SYSTEM);
+    if (!this.#announcements.isInUse(keyId)) throw keyMismatch(keyId, SYSTEM);
   }
 
   async #record<const Changes extends readonly Change<unknown>[]>(
@@ -158,13 +158,13 @@ export class Ledger extends LedgerReader {
     options: RecordOptions<Changes>,
   ): Promise<{ entries: Appended[]; results: Results<Changes> }> {
     if (options.relaxed) await new Promise(setImmediate);
-    const concealment = new Concealment(this.#options);
-    const results = await this.#commit(drafts, options, concealment).catch(async (error: unknown) => {
-      await concealment.giveUp(error);
+    const protection = new PayloadProtection(this.#options);
+    const results = await this.#commit(drafts, options, protection).catch(async (error: unknown) => {
+      await protection.undo(error);
       throw error;
     });
     if (drafts.length > 0) this.#added(drafts.length);
-    // The store gives one result for each change, in order.
+    // The store returns one result for each change, in order.
     const entries = results.slice(0, drafts.length) as Appended[];
     return { entries, results: results.slice(drafts.length) as Results<Changes> };
   }
@@ -172,9 +172,9 @@ export class Ledger extends LedgerReader {
   async #commit(
     drafts: readonly Draft[],
     options: RecordOptions<readonly Change<unknown>[]>,
-    concealment: Concealment,
+    protection: PayloadProtection,
   ): Promise<readonly unknown[]> {
-    const appends = this.#preparedAtOnce(drafts) ?? (await this.#prepare(drafts, concealment));
+    const appends = this.#prepareUnsigned(drafts) ?? (await this.#prepare(drafts, protection));
     const changes: Change<unknown>[] = appends.map((entry) => change(ledgerTables, "append", entry));
     if (options.with) changes.push(...options.with);
     const committing = this.#options.store.commit(changes, { durable: options.durable ?? true });
@@ -182,8 +182,8 @@ export class Ledger extends LedgerReader {
     return committing;
   }
 
-  /** The entries of drafts of which nobody has to sign and nothing has to be concealed, as of most; else `undefined`. */
-  #preparedAtOnce(drafts: readonly Draft[]): PreparedEntry[] | undefined {
+  /** The entries of drafts that need no signature and no protection, as most; else `undefined`. */
+  #prepareUnsigned(drafts: readonly Draft[]): PreparedEntry[] | undefined {
     const entries: PreparedEntry[] = [];
     for (const draft of drafts) {
       if (isAttested(draft.quality)) return undefined;
@@ -200,11 +200,11 @@ export class Ledger extends LedgerReader {
   }
 
   /** The entries of any drafts. A key is announced only once all of them can be entries. */
-  async #prepare(drafts: readonly Draft[], concealment: Concealment): Promise<PreparedEntry[]> {
-    const unsigned = await everyOne(
+  async #prepare(drafts: readonly Draft[], protection: PayloadProtection): Promise<PreparedEntry[]> {
+    const unsigned = await settleAll(
       drafts.map(async (draft) => {
         const content = this.#contentOf(draft);
-        const entry = this.#plain(draft, content) ?? prepare(await concealment.conceal(draft, content));
+        const entry = this.#plain(draft, content) ?? prepare(await protection.protect(draft, content));
         return { draft, entry };
       }),
     );
@@ -219,14 +219,14 @@ export class Ledger extends LedgerReader {
     return signed;
   }
 
-  /** The entry of a draft that has nothing to conceal, as most have. */
+  /** The entry of a draft that has nothing to protect. */
   #plain(draft: Draft, content: ParentlessContent): PreparedEntry | undefined {
     if (draft.isPrivate || draft.audience !== undefined) return undefined;
     const entry = prepare(content);
     return entry.body.includes('"$private":') ? undefined : entry;
   }
 
-  /** Records that a key belongs to somebody, signed by the system; the very first key announces itself. */
+  /** Records the holder of a key, signed by the system; the very first key announces itself. */
   async #announce(signer: LedgerSigner, holder: string): Promise<void> {
     const system = await this.#options.signers.signer(SYSTEM);
     if (system.keyId !== signer.keyId) await this.#announcements.announce(system, SYSTEM);
@@ -234,7 +234,7 @@ export class Ledger extends LedgerReader {
     await this.#recordKey(system, holder, { change: "key_added", key_id: signer.keyId, holder, public_key });
   }
 
-  /** Records that a key signs no more, unless the ledger knows that, or never knew the key. */
+  /** Records that a key is retired, unless the ledger knows that, or never knew the key. */
   async #recordRetired(keyId: string): Promise<void> {
     if (!this.#announcements.isInUse(keyId)) return;
     const system = await this.#options.signers.signer(SYSTEM);
@@ -273,8 +273,8 @@ function attestationBy({ keyId, privateKey }: LedgerSigner, draft: Draft): Attes
   return { key_id: keyId, privateKey, rules_checked, predicate_results };
 }
 
-/** All of them, or the first failure once each has come to its end: none keeps anything after that. */
-async function everyOne<Result>(running: readonly Promise<Result>[]): Promise<Result[]> {
+/** All results, or the first failure once every one has settled: none writes anything after that. */
+async function settleAll<Result>(running: readonly Promise<Result>[]): Promise<Result[]> {
   await Promise.allSettled(running);
   return Promise.all(running);
 }

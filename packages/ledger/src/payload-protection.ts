@@ -7,33 +7,33 @@ import { LedgerError } from "./ledger-error.ts";
 import type { Audiences } from "./seal/audiences.ts";
 import type { ParentlessContent } from "./tables/prepared-entry.ts";
 
-/** What keeps content from those it is not for. */
-export interface Concealers {
+/** Where protected content goes. */
+export interface ProtectionOptions {
   /** Seals what is for an audience only. */
   readonly audiences?: Pick<Audiences, "seal">;
   /** Keeps what is private. */
   readonly artifacts?: ArtifactStore;
 }
 
-/** The concealing of what is recorded together; what was kept aside for it is erased should it not be recorded. */
-export class Concealment {
-  readonly #concealers: Concealers;
-  readonly #kept: string[] = [];
+/** Protects the payloads of one commit; the artifacts made for it are erased should it fail. */
+export class PayloadProtection {
+  readonly #options: ProtectionOptions;
+  readonly #artifacts: string[] = [];
 
-  constructor(concealers: Concealers) {
-    this.#concealers = concealers;
+  constructor(options: ProtectionOptions) {
+    this.#options = options;
   }
 
-  /** Takes out what is private and seals what is for an audience. */
-  async conceal(draft: Draft, content: ParentlessContent): Promise<ParentlessContent> {
-    const { artifacts, audiences } = this.#concealers;
+  /** Moves private parts into artifacts and seals what is for an audience. */
+  async protect(draft: Draft, content: ParentlessContent): Promise<ParentlessContent> {
+    const { artifacts, audiences } = this.#options;
     let { payload } = content;
     if (!artifacts && (draft.isPrivate || draft.audience === undefined)) {
       throw new LedgerError("invalid", "this ledger has no place for private content");
     }
     if (artifacts) {
       const withheld = await withhold(artifacts, payload, draft.isPrivate ?? (() => false));
-      this.#kept.push(...withheld.artifacts.map(({ digest }) => digest));
+      this.#artifacts.push(...withheld.artifacts.map(({ digest }) => digest));
       payload = withheld.payload;
     }
     if (draft.audience === undefined) return { ...content, payload };
@@ -45,9 +45,9 @@ export class Concealment {
     };
   }
 
-  /** Erases what was kept aside, because nothing was recorded. After a failure of the disk it may have been. */
-  async giveUp(error: unknown): Promise<void> {
+  /** Erases the artifacts of a commit that failed. After a failure of the disk it may have been written, so they stay. */
+  async undo(error: unknown): Promise<void> {
     if (error instanceof StoreError && error.code === "io") return;
-    await Promise.allSettled(this.#kept.map((digest) => this.#concealers.artifacts?.erase(digest)));
+    await Promise.allSettled(this.#artifacts.map((digest) => this.#options.artifacts?.erase(digest)));
   }
 }

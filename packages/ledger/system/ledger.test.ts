@@ -224,7 +224,7 @@ describe("keys", () => {
     await expect(again.ledger.record([turn("one")])).rejects.toThrow("of reed that may sign");
   });
 
-  test("a key that signed nothing yet is rotated without a word of the one that nobody knows", async () => {
+  test("a key that signed nothing yet is rotated without an entry about the key that the ledger does not know", async () => {
     const { ledger, keys } = await open(await folder());
     await keys.signer("ann");
     await ledger.rotateKey("ann");
@@ -436,7 +436,7 @@ describe("checkpoints", () => {
     await expect.poll(async () => (await store.query(ledgerTables, "checkpoint", {}))?.size).toBe(size);
   });
 
-  test("that the disk had no room for are made when there is room and somebody asks", async () => {
+  test("that the disk had no room for are made at the next request once there is room", async () => {
     let isFull = false;
     const { ledger } = await open(await folder(), async (commit, [change]) => {
       if (isFull && change?.name === "checkpoint") throw new StoreError("full", "the disk is full");
@@ -502,7 +502,7 @@ describe("export and import", () => {
 });
 
 describe("an import is refused", () => {
-  /** An export to which somebody who has no key added an entry. */
+  /** An export with an entry that was added without the key. */
   function lengthened(lines: readonly string[], ledgerSize: number, checkpoint = ""): string[] {
     const { cid: _, ...content } = JSON.parse(lines.at(-3) ?? "").entry;
     const parents = [JSON.parse(lines.at(-3) ?? "").entry.cid];

@@ -42,7 +42,7 @@ export async function watchEventLoop(run: () => Promise<void>): Promise<LongestB
   await run();
   done = true;
   await watching;
-  // What was observed last is told a little later.
+  // The observer reports with a delay.
   await new Promise((resolve) => setTimeout(resolve, 5));
   observer.disconnect();
   const passed = turns.map(({ start, end }) => end - start);

@@ -32,7 +32,7 @@ export async function rate(
   return { what, value: median(ours), unit: "rows/s", baseline, ...(bar && { bar }) };
 }
 
-/** How long one durable commit takes when nobody else writes, beside a bare `INSERT` and `COMMIT`. */
+/** How long one durable commit takes without other writers, beside a bare `INSERT` and `COMMIT`. */
 export async function oneAlone(scale: BenchContext["scale"]): Promise<BenchRow> {
   const [ours, theirs]: [number[], number[]] = [[], []];
   await sideBySide({ durable: true }, async (producers, raw) => {

@@ -2,8 +2,8 @@ import type { Lease } from "./store.ts";
 import { StoreError } from "./store-error.ts";
 import type { TablesModule } from "./tables.ts";
 
-/** Holds what was given back; the row stays, because its epoch has to grow. */
-const NOBODY = "";
+/** The owner of a released lease; the row stays, because its epoch has to grow. */
+const NO_OWNER = "";
 
 const module: TablesModule = {
   migrations: [
@@ -39,7 +39,7 @@ const module: TablesModule = {
             : undefined;
         },
         release({ lease }: { lease: Lease }): void {
-          if (isCurrent(lease, find(lease.name))) keep({ ...lease, owner: NOBODY, expires: 0 });
+          if (isCurrent(lease, find(lease.name))) keep({ ...lease, owner: NO_OWNER, expires: 0 });
         },
         fence({ lease }: { lease: Lease }): void {
           if (isCurrent(lease, find(lease.name))) return;

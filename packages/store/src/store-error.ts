@@ -1,6 +1,6 @@
 /** What went wrong in the store. */
 export type StoreErrorCode =
-  /** A change's own condition did not hold: somebody else was first. */
+  /** A change's own condition did not hold: another commit was first. */
   | "conflict"
   /** The writer's lease has passed to another owner. */
   | "fenced"

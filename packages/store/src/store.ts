@@ -7,7 +7,7 @@ export interface CommitOptions {
    * disk. By default it must.
    */
   readonly durable?: boolean;
-  /** Whether nobody waits for it: it goes along with the next commit, or by itself within a few milliseconds. */
+  /** Whether it may wait: it is sent with the next commit, or by itself within a few milliseconds. */
   readonly relaxed?: boolean;
   /** The lease under which the writer acts; a commit of an older owner is refused. */
   readonly lease?: Lease;
@@ -23,7 +23,7 @@ export interface Lease {
   readonly expires: number;
 }
 
-/** What a commit gives back: the result of each change, in order. */
+/** The result of a commit: that of each change, in order. */
 export type Results<Changes extends readonly Change<unknown>[]> = {
   [Index in keyof Changes]: Changes[Index] extends Change<infer Result> ? Result : never;
 };
@@ -40,9 +40,9 @@ export interface StoreReader {
     args: Parameters<Queries[Name]>[0],
   ): Promise<ReturnType<Queries[Name]>>;
 
-  /** Copies the database to a new file, while writes go on. */
+  /** Copies the database to a new file, while writes continue. */
   backup(path: string): Promise<void>;
-  /** Lets go of the database. May be called twice. */
+  /** Closes the database. May be called twice. */
   close(): Promise<void>;
 }
 
@@ -57,19 +57,19 @@ export interface Store extends StoreReader {
     options?: CommitOptions,
   ): Promise<Results<Changes>>;
 
-  /** Takes a lease that nobody holds, or whose time is over, or that the owner holds already; else `undefined`. */
+  /** Takes a lease that is free, has expired, or belongs to the owner already; else `undefined`. */
   claim(name: string, owner: string, milliseconds: number): Promise<Lease | undefined>;
   /** Holds a lease for longer; `undefined` when it has passed on. */
   renew(lease: Lease, milliseconds: number): Promise<Lease | undefined>;
-  /** Gives a lease back; nothing more can be written under it. */
+  /** Releases a lease; nothing more can be written under it. */
   release(lease: Lease): Promise<void>;
 
   /**
    * Writes the whole database anew, so that nothing of what was deleted or replaced before is left in its files. Takes a
-   * while and room for a second copy; rejects as `locked` while somebody else reads.
+   * while and room for a second copy; rejects as `locked` while another reader is active.
    */
   scrub(): Promise<void>;
 
-  /** Writes what waits, then lets go of the database. May be called twice. */
+  /** Flushes the queue, then closes the database. May be called twice. */
   close(): Promise<void>;
 }

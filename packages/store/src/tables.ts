@@ -20,7 +20,7 @@ export interface Database {
   close(): void;
 }
 
-/** Functions by name, each with one argument; what a change or a query takes and gives back. */
+/** Functions by name, each with one argument; the arguments and results of changes and queries. */
 // biome-ignore lint/suspicious/noExplicitAny: the argument of a function is contravariant, only `any` admits them all
 export type Operations = { readonly [name: string]: (args: any) => unknown };
 
@@ -55,11 +55,11 @@ export interface OpenTables {
   readonly changes: Operations;
   /** Read only; they run beside the writer and see what was committed before they were asked. */
   readonly queries: Operations;
-  /** Told that everything since the last call was undone; state kept in memory must be read again. */
+  /** Called when everything since the last call was undone; state kept in memory must be read again. */
   undone?(): void;
   /**
-   * Asked when nothing was written for a while: what is there to do that could wait until now? It runs in a transaction
-   * of its own, which nobody waits for on the disk. Should it fail, it is asked for again.
+   * Called when the store is idle: returns maintenance to do, if any. It runs in a transaction
+   * of its own, which is not durable. Should it fail, it is tried again.
    */
   chore?(): (() => void) | undefined;
 }
@@ -69,7 +69,7 @@ export interface Change<Result> {
   readonly tables: string;
   readonly name: string;
   readonly args: unknown;
-  /** Carries the type of what the change gives back; never there. */
+  /** Carries the type of the change's result; never there. */
   readonly result?: Result;
 }
 

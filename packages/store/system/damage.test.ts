@@ -14,7 +14,7 @@ const MAX_LENGTH = 4_000;
 const FILES = ["reins.db", "reins.db-wal", "reins.db.mark", "reins.db.sums"] as const;
 const random = seededRandom(20_261_116);
 
-/** A home after kill -9, an older copy of it, and what its callers were told was kept. */
+/** A home after kill -9, an older copy of it, and what its callers know was kept. */
 interface Killed {
   readonly folder: string;
   readonly older: string;

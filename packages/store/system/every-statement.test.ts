@@ -31,7 +31,7 @@ describe("a batch on a disk that fails at any of its statements", () => {
     { fault: "SQLITE_BUSY", times: 1 },
     { fault: "SQLITE_NOMEM", times: 1 },
   ])(
-    "is there as a whole or not at all, as its callers were told: $fault, times: $times, done: $done",
+    "is there as a whole or not at all, as reported to its callers: $fault, times: $times, done: $done",
     async (plan) => {
       const folder = await temporaryFolder();
       const empty = join(folder, "empty.db");

@@ -42,7 +42,7 @@ describe("a database that is in use", () => {
     await store.close();
   });
 
-  it("cannot be opened for writing by another process, which is told so", async () => {
+  it("cannot be opened for writing by another process, which gets an error", async () => {
     const at = await path();
     const store = await openSqlite({ path: at, tables: [notes] });
     const child = start("writer", at);
@@ -57,7 +57,7 @@ describe("a database that is in use", () => {
     await expectRefusal(openSqlite({ path: at, tables: [notes] }), "locked");
   });
 
-  it("is free again at once when the process that wrote to it is killed, and holds what was told", async () => {
+  it("is free again at once when the process that wrote to it is killed, and holds what was acknowledged", async () => {
     const at = await path();
     const child = start("writer", at);
     expect(await child.next()).toBe("open");

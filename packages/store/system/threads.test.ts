@@ -20,7 +20,7 @@ describe("the threads of a store", () => {
     ["exit", "ended with code 3"],
     ["throw", "died: thrown after"],
   ] as const)(
-    "are missed when the writer's is gone (%s), and nobody waits for it",
+    "are missed when the writer's is gone (%s), and no caller waits forever",
     async (fault, message) => {
       const { store, faults, add, reopen } = await open();
       await add("before");

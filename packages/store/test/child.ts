@@ -3,8 +3,9 @@ import { once } from "node:events";
 import { writeSync } from "node:fs";
 import { createInterface, type Interface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { errorCode } from "@reins/kit";
 
-/** Another process, which tells what it does line by line. */
+/** A child process that reports line by line. */
 export class Child {
   readonly #process: ChildProcess;
   readonly #lines: AsyncIterator<string>;
@@ -62,7 +63,7 @@ export class Child {
   }
 }
 
-/** Tells the process that started this one. Once it returns, what was said is heard even if this process is killed. */
+/** Sends a line to the parent process. Once it returns, the parent gets it even if this process is killed. */
 export function say(something: unknown): void {
   let left = Buffer.from(`${JSON.stringify(something)}\n`);
   while (left.length > 0) left = left.subarray(writeSome(left));
@@ -72,7 +73,7 @@ function writeSome(bytes: Buffer): number {
   try {
     return writeSync(1, bytes);
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error;
+    if (!(errorCode(error) === "EAGAIN")) throw error;
     // The other end has yet to read what was said before.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
     return 0;

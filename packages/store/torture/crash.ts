@@ -13,7 +13,7 @@ export interface CrashOrder {
   readonly maxLength: number;
   /** Whether what is in the log is moved to its place in the file from time to time, as usual. */
   readonly checkpointed: boolean;
-  /** Where it kills itself, if nobody else does. */
+  /** Where it kills itself, if it is not killed before. */
   readonly fault?: FaultPlan;
 }
 

@@ -17,7 +17,7 @@ export async function imageOf(path: string): Promise<DatabaseImage> {
   return { database: await readFile(path), log: await readFile(`${path}-wal`) };
 }
 
-/** The image after a power cut, in which the log is as it was up to a byte, and nobody knows what follows. */
+/** The image after a power cut, in which the log is as it was up to a byte, and what follows is unknown. */
 export function cutPower(
   { database, log }: DatabaseImage,
   how: PowerCut,

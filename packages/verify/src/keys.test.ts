@@ -93,7 +93,7 @@ describe("a key", () => {
         ledger.announce(first);
         ledger.append({ quality: "policy_change", by: first, payload: added(second) });
         ledger.append({ quality: "policy_change", entity: "session:one", payload: added(agent) });
-        ledger.append({ quality: "tool_result", by: first, payload: added(new Signer("nobody")) });
+        ledger.append({ quality: "tool_result", by: first, payload: added(new Signer("another")) });
       }),
     ).toEqual(["key_not_by_system@2", "key_not_by_system@3"]);
   });

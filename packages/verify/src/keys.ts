@@ -172,12 +172,12 @@ export function missingAttestation({ quality, proof }: Entry): Complaint | undef
   };
 }
 
-/** Complains when a key signs for somebody else than its holder. */
+/** Reports a key that signs for another actor than its holder. */
 export function wrongHolder({ actor }: Entry, { holder }: Key): Complaint | undefined {
   if (actor === holder) return undefined;
   return {
     code: "key_holder",
-    message: "the entry is signed with somebody else's key",
+    message: "the entry is signed with another holder's key",
     expected: `a key of ${actor}`,
     found: `a key of ${holder}`,
   };

@@ -1,7 +1,7 @@
 import type { Bytes } from "./bytes.ts";
 import { VerifyError } from "./verify-error.ts";
 
-/** An Ed25519 signature (RFC 8032) that somebody claims to have made. */
+/** An Ed25519 signature (RFC 8032) to be checked. */
 export interface SignatureClaim {
   /** 32 bytes. */
   readonly publicKey: Bytes;

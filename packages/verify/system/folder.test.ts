@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 describe("a data folder", () => {
-  it("verifies while somebody has it open, and after", async () => {
+  it("verifies while a writer has it open, and after", async () => {
     const expected = {
       ok: true,
       entries: 19,
@@ -94,11 +94,7 @@ describe("a data folder", () => {
       "UPDATE ledger_entries SET cid = replace(cid, substr(cid, 64), 'z') WHERE seq = 18",
       ["entry_malformed@18"],
     ],
-    [
-      "a copy changed",
-      "UPDATE ledger_entries SET actor = 'somebody else' WHERE seq = 9",
-      ["copy_mismatch@9"],
-    ],
+    ["a copy changed", "UPDATE ledger_entries SET actor = 'another' WHERE seq = 9", ["copy_mismatch@9"]],
     ["an entry hidden from who searches", "DELETE FROM ledger_index WHERE seq = 9", ["copy_mismatch"]],
     [
       "an entry found under another quality",
@@ -146,7 +142,7 @@ describe("a data folder", () => {
     expect(await verify(folder, trust)).toMatchObject({ ok: true });
   });
 
-  it("in which somebody added entries that the log never signed", async () => {
+  it("with added entries that the log never signed", async () => {
     database.exec("DELETE FROM ledger_checkpoints WHERE size = 19");
     expect(faultsOf(await verify(folder, trust))).toEqual(["entries_uncovered@15"]);
   });

@@ -105,7 +105,7 @@ describe("a URL", () => {
     await expect(verify(address + path, { token })).rejects.toMatchObject({ code, retryable });
   });
 
-  it("that nobody answers is an error that says to try again", async () => {
+  it("without a server is an error that says to try again", async () => {
     await expect(verify("http://127.0.0.1:1/export")).rejects.toMatchObject({
       code: "unreachable",
       retryable: true,

@@ -145,7 +145,7 @@ export function sealed(content: Omit<Entry, "cid">): Entry {
   return { cid: blake3Hex(Buffer.from(body)), ...ordered };
 }
 
-/** Somebody's signature over an entry. */
+/** The actor's signature over an entry. */
 export function attestation(unsigned: JsonObject, by: Signer): JsonObject {
   return {
     type: "attestation",

@@ -6,7 +6,7 @@ interface Sample {
   readonly ledger: LedgerMaker;
   readonly agent: Signer;
   readonly person: Signer;
-  /** The checkpoint in the middle, such as somebody may have kept. */
+  /** The checkpoint in the middle, such as a verifier may have kept. */
   readonly seen: string;
   /** How many entries it covers. */
   readonly seenSize: number;
@@ -88,7 +88,7 @@ export function makeSample(): Sample {
   return { ledger, agent, person, seen, seenSize };
 }
 
-/** An envelope that nobody can open but that looks as it must. */
+/** A well-formed envelope without a key that opens it. */
 export function envelope(fill = 7): { audience_label: string; encrypted_key: string; ciphertext: string } {
   const bytes = (length: number) => Buffer.alloc(length, fill).toString("base64url");
   return {

@@ -8,7 +8,7 @@ export function blake3Hex(bytes: Uint8Array): string {
   return Buffer.from(blake3(bytes)).toString("hex");
 }
 
-/** Somebody with an Ed25519 key. */
+/** A holder of an Ed25519 key. */
 export class Signer {
   readonly holder: string;
   readonly publicKey: Buffer;

@@ -42,7 +42,7 @@ describe("an artifact", () => {
     expect(modes).toEqual([0o700, 0o700, 0o700, 0o600]);
   });
 
-  it("has another digest each time, so that nobody can guess it", async () => {
+  it("has another digest each time, so that it cannot be guessed", async () => {
     const { store } = await artifactStore();
     const digests = await Promise.all(
       Array.from({ length: 20 }, async () => (await store.put(SECRET)).digest),

@@ -8,7 +8,7 @@ const DIGEST = /^[0-9a-f]{64}$/;
 const SHELF = /^[0-9a-f]{2}$/;
 const SWEEP_INTERVAL = 60 * 60 * 1000;
 
-/** Where content is written before it takes its name; no shelf, so nobody takes it for one. */
+/** The folder in which content is written before it is renamed; its name cannot be that of a shard. */
 const WORKSHOP = "incoming";
 
 /** The largest content, in bytes. */

@@ -64,7 +64,7 @@ interface Withheld {
 
 /**
  * Keeps the private parts of a payload as artifacts, in their canonical JSON form, and leaves references in their
- * place. A part that could be taken for a reference is treated as private too, so nobody can point at another's content
+ * place. A part that could be taken for a reference is treated as private too, so a writer cannot point at another's content
  * by writing a reference of their own.
  */
 export async function withhold(

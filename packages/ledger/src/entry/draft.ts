@@ -3,7 +3,7 @@ import { LedgerError } from "../ledger-error.ts";
 import type { ParentlessContent } from "../tables/prepared-entry.ts";
 import { EntryQuality, isAttested, SYSTEM, type ZkStark } from "./entry.ts";
 
-/** What somebody wants to record. Time, parents, signature and content id are the ledger's to add. */
+/** What a caller records. The ledger adds time, parents, signature and content id. */
 export interface Draft {
   readonly quality: EntryQuality;
   /** Who acted. */
@@ -38,7 +38,7 @@ export function contentOf(draft: Draft, clock: Clock): ParentlessContent {
     actor: draft.actor,
     tags: [...(draft.tags ?? [])],
     payload: draft.payload,
-    // Whoever acted signs it then, and that takes the place of any other proof.
+    // The actor signs it, which replaces any other proof.
     proof: isAttested(draft.quality) ? null : (draft.proof ?? null),
     envelope: null,
   };

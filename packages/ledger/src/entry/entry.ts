@@ -16,12 +16,12 @@ export type EntryQuality = z.infer<typeof EntryQuality>;
 
 const ATTESTED: ReadonlySet<EntryQuality> = new Set(["turn", "approval", "policy_change", "kill"]);
 
-/** Whether entries of this quality are signed by whoever acted. */
+/** Whether entries of this quality are signed by their actor. */
 export function isAttested(quality: EntryQuality): boolean {
   return ATTESTED.has(quality);
 }
 
-/** Somebody's signature over an entry, and what was checked before it was given. */
+/** The actor's signature over an entry, and what was checked before signing. */
 export const Attestation = z.strictObject({
   type: z.literal("attestation"),
   key_id: z.string(),

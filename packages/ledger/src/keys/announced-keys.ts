@@ -10,15 +10,15 @@ export interface LedgerSigner {
   readonly privateKey: KeyObject;
 }
 
-/** Whoever holds the keys. */
+/** The holder of the signing keys. */
 export interface Signers {
   /** The key of an actor, made on first use. */
   signer(holder: string): Promise<LedgerSigner>;
   /** The key that signs checkpoints. */
   logSigner(): Promise<LedgerSigner>;
-  /** Gives an actor a new key, which is announced while the old one still signs; gives the old key's id. */
+  /** Makes a new key for an actor, announces it while the old one still signs, and returns the old key's id. */
   rotate(holder: string, announce: (next: LedgerSigner) => Promise<void>): Promise<string>;
-  /** The ids of the keys that sign no more. */
+  /** The ids of the retired keys. */
   retired(): Promise<readonly string[]>;
 }
 
@@ -70,7 +70,7 @@ function take(keys: Map<string, AnnouncedKey>, { seq, entry }: PlacedEntry): voi
   keys.set(key_id, { key_id, holder, public_key, ...when });
 }
 
-/** Sees to it that every key is announced in the ledger once, before it signs anything else. */
+/** Announces every key in the ledger once, before it signs anything else. */
 export class Announcements {
   readonly #write: (signer: LedgerSigner, holder: string) => Promise<void>;
   readonly #announced = new Map<string, Promise<void>>();
@@ -80,9 +80,9 @@ export class Announcements {
     this.#write = write;
   }
 
-  /** Announces a key unless that was done; refuses one that signs no more. */
+  /** Announces a key unless it is announced already; rejects a retired one. */
   async announce(signer: LedgerSigner, holder: string): Promise<void> {
-    if (this.#retired.has(signer.keyId)) throw ofAnotherTime(signer.keyId, holder);
+    if (this.#retired.has(signer.keyId)) throw keyMismatch(signer.keyId, holder);
     const known = this.#announced.get(signer.keyId);
     if (known) return known;
     const written = this.#write(signer, holder);
@@ -91,20 +91,20 @@ export class Announcements {
     return written;
   }
 
-  /** Takes note of a key that the ledger knows. */
+  /** Records that the ledger knows a key. */
   remember(keyId: string, isRetired: boolean): void {
     this.#announced.set(keyId, Promise.resolve());
     if (isRetired) this.#retired.add(keyId);
   }
 
-  /** Whether the ledger knows a key and does not yet know that it signs no more. */
+  /** Whether the ledger knows a key and has not recorded its retirement. */
   isInUse(keyId: string): boolean {
     return this.#announced.has(keyId) && !this.#retired.has(keyId);
   }
 }
 
-/** What a key of somebody is that the ledger does not know, or knows to sign no more: nothing it signed would verify. */
-export function ofAnotherTime(keyId: string, holder: string): LedgerError {
+/** The error for a key that the ledger does not know, or knows as retired: nothing that it signs would verify. */
+export function keyMismatch(keyId: string, holder: string): LedgerError {
   const text = `the ledger knows no key ${keyId} of ${holder} that may sign: keys and database are not of the same time; bring back both from one backup`;
   return new LedgerError("conflict", text);
 }

@@ -145,7 +145,7 @@ describe("a rotation", () => {
       announced.push(next.keyId);
       expect((await keys.signer("reins:system")).keyId).toBe(old.keyId);
       expect((await new KeyFolder(path).list()).map(({ status }) => status)).toEqual(["active", "next"]);
-      await keys.signer("somebody new");
+      await keys.signer("a new holder");
     });
     expect(announced).toEqual([signer.keyId]);
     expect((await keys.signer("reins:system")).keyId).toBe(signer.keyId);
@@ -172,7 +172,7 @@ describe("a rotation", () => {
     expect((await rejectionOf(() => keys.rotate(LOG_HOLDER))).code).toBe("invalid");
   });
 
-  it("that somebody else undid meanwhile is reported", async () => {
+  it("that another process undid meanwhile is reported", async () => {
     const { path, keys } = await keyFolder();
     await keys.signer("ada");
     const before = await readFile(fileOf(path, "ada"), "utf8");
@@ -210,7 +210,7 @@ describe("a key file is refused", () => {
     expect(await readdir(path)).toEqual([]);
   });
 
-  it("when it belongs to somebody else", async () => {
+  it("when it belongs to another user", async () => {
     const { path, keys } = await keyFolder();
     await keys.signer("ada");
     const disk = {
@@ -224,7 +224,7 @@ describe("a key file is refused", () => {
     expect(error).toMatchObject({ code: "unreadable", message: expect.stringContaining("another user") });
   });
 
-  it("when its folder belongs to somebody else", async () => {
+  it("when its folder belongs to another user", async () => {
     const { path } = await keyFolder();
     const disk = { ...machineDisk, folder: async () => ({ mode: 0o700, ours: false }) };
     const error = await rejectionOf(() => new KeyFolder(path, { disk }).signer("ada"));
@@ -274,7 +274,7 @@ describe("a key file is refused", () => {
     ["cut short", (text: string) => text.slice(0, text.length / 2)],
     ["empty", () => ""],
     ["of another format", (text: string) => text.replace("keys/1", "keys/2")],
-    ["with a member nobody knows", (text: string) => text.replace('"holder"', '"x": 1, "holder"')],
+    ["with an unknown member", (text: string) => text.replace('"holder"', '"x": 1, "holder"')],
     ["with another's public key", (text: string) => text.replace(/"public_key": "./, '"public_key": "/')],
     ["with another's name", (text: string) => text.replace(/"key_id": "\w{4}/, '"key_id": "zzzz')],
   ])("when it is %s, without a word of its secret", async (_, damage) => {

@@ -66,7 +66,7 @@ export class KeyFolder {
   }
 
   /**
-   * Gives a holder a new key. `announce` is told it while the old one still signs; when it fails the old key stays, and
+   * Makes a new key for a holder. `announce` receives it while the old one still signs; when it fails the old key stays, and
    * the next rotation offers the same new one. Of the old key only the public part is kept, so that what it signed can
    * be checked; the disk may hold the bytes of the old file until it needs their room.
    */
@@ -99,7 +99,7 @@ export class KeyFolder {
   #putToUse(holder: string, next: KeyRecord): Promise<string> {
     return this.#folder.update(holder, (present) => {
       if (present?.next?.key_id !== next.key_id)
-        throw new LedgerError("conflict", `the key of ${holder} was changed by somebody else meanwhile`);
+        throw new LedgerError("conflict", `the key of ${holder} was changed by another process meanwhile`);
       const content = rotateSigningKeys(present, next, this.#ports.now());
       return { content, result: present.active.key_id };
     });

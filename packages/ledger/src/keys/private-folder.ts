@@ -21,7 +21,7 @@ export interface SecretKind<Content> {
   nameOf(content: Content): string;
 }
 
-/** What becomes of a file: its new content, or none to leave it as it is, and what the caller is told. */
+/** What becomes of a file: its new content, or none to leave it as it is, and the result for the caller. */
 export interface Update<Content, Result> {
   readonly content?: Content;
   readonly result: Result;
@@ -60,7 +60,7 @@ export class PrivateFolder<Content extends object> {
     return all;
   }
 
-  /** Replaces the file of a name in one step by what `next` makes of it; nobody else changes it meanwhile. */
+  /** Replaces the file of a name atomically by what `next` makes of it; no other job changes it meanwhile. */
   update<Result>(
     name: string,
     next: (content: Content | undefined) => Update<Content, Result>,
@@ -86,7 +86,7 @@ export class PrivateFolder<Content extends object> {
     if (((found.mode ?? 0) & WRITABLE_BY_OTHERS) === 0) return;
     throw new LedgerError(
       "unreadable",
-      `Other users may replace the keys in ${this.#path}. See that nobody has, then run: chmod 700 '${this.#path}'`,
+      `Other users may replace the keys in ${this.#path}. Check that none was replaced, then run: chmod 700 '${this.#path}'`,
     );
   }
 
@@ -100,7 +100,7 @@ export class PrivateFolder<Content extends object> {
     if (((found.mode ?? 0) & REACHABLE_BY_OTHERS) !== 0) {
       throw new LedgerError(
         "unreadable",
-        `Users other than its owner may reach the key file ${path}. Run: chmod 600 '${path}', and rotate the key if somebody may have read it.`,
+        `Users other than its owner may reach the key file ${path}. Run: chmod 600 '${path}', and rotate the key if another user may have read it.`,
       );
     }
     const content = this.#parse(Buffer.from(found.bytes).toString(), path);

@@ -77,7 +77,7 @@ describe("a signer", () => {
     await worker.terminate();
   });
 
-  it("shows its secret to nobody who prints it", () => {
+  it("does not show its secret when it is printed", () => {
     const { seed } = RFC_8032[0]!;
     const printed = JSON.stringify(signerOf(seed));
     expect(printed).not.toContain(seed);

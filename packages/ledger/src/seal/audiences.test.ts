@@ -34,7 +34,7 @@ async function readableTo(
 }
 
 describe("an audience", () => {
-  it("reads what is sealed for it, and nobody else does", async () => {
+  it("reads what is sealed for it, and no other audience does", async () => {
     const { audiences: room } = await audiences();
     await room.admit("auditors", "ada");
     await room.admit("operators", "bob");
@@ -47,7 +47,7 @@ describe("an audience", () => {
     expect((await rejectionOf(() => room.open(envelope, CONTEXT, "stranger"))).code).toBe("unreadable");
     const relabelled = { ...envelope, audience_label: "operators" };
     expect((await rejectionOf(() => room.open(relabelled, CONTEXT, "bob"))).code).toBe("unreadable");
-    for (const audience_label of ["nobody", "", "\ud800"]) {
+    for (const audience_label of ["unknown", "", "\ud800"]) {
       const unknown = { ...envelope, audience_label };
       expect((await rejectionOf(() => room.open(unknown, CONTEXT, "ada"))).code).toBe("unreadable");
     }
@@ -88,7 +88,7 @@ describe("an audience", () => {
     const [key] = await room.keysOf("auditors", "ada");
     expect(openWith(key!, envelope, CONTEXT)).toBe("secret");
     expect(await room.keysOf("auditors", "bob")).toEqual([]);
-    expect(await room.keysOf("nobody", "ada")).toEqual([]);
+    expect(await room.keysOf("unknown", "ada")).toEqual([]);
   });
 });
 
@@ -168,7 +168,7 @@ describe("who leaves", () => {
     const { audiences: room } = await audiences();
     await room.admit("auditors", "ada");
     expect((await rejectionOf(() => room.depart("auditors", "bob"))).code).toBe("not_found");
-    expect((await rejectionOf(() => room.depart("nobody", "ada"))).code).toBe("not_found");
+    expect((await rejectionOf(() => room.depart("unknown", "ada"))).code).toBe("not_found");
   });
 });
 

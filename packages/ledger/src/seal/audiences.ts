@@ -30,7 +30,7 @@ const schema = z
   .refine(
     ({ epochs, memberships }) =>
       memberships.every(({ from, until }) => from < epochs.length && (until ?? 0) < epochs.length),
-    "somebody is a member in an epoch that never was",
+    "a membership names an epoch that does not exist",
   );
 
 /** An audience, as it is kept. */
@@ -54,18 +54,18 @@ function nextEpoch(audience: Audience, raw: Uint8Array, now: Date): Audience {
   return { ...audience, epochs: [...audience.epochs, newKey("X25519", raw, now)] };
 }
 
-/** Whether somebody is a member now. */
+/** Whether a name is a member now. */
 function isMember({ memberships }: Audience, member: string): boolean {
   return memberships.some((membership) => membership.member === member && membership.until === null);
 }
 
-/** The audience with somebody as a member from an epoch on. */
+/** The audience with a new member from an epoch on. */
 function withMember(audience: Audience, member: string, from: number): Audience {
   const others = audience.memberships.filter((other) => other.member !== member || other.until !== null);
   return { ...audience, memberships: [...others, { member, from, until: null }] };
 }
 
-/** The audience without somebody in its present epoch, and in the past ones only if they keep their past. */
+/** The audience without a member in its present epoch; the past ones stay theirs only if they keep their past. */
 function withoutMember(audience: Audience, member: string, past: boolean): Audience {
   const present = audience.epochs.length - 1;
   const memberships = audience.memberships.flatMap((membership) => {
@@ -75,7 +75,7 @@ function withoutMember(audience: Audience, member: string, past: boolean): Audie
   return { ...audience, memberships };
 }
 
-/** The keys of the epochs in which somebody is or was a member, the oldest first. */
+/** The keys of the epochs of a member, the oldest first. */
 function keysOf(audience: Audience, member: string): readonly AudienceKey[] {
   const mine = audience.memberships.filter((membership) => membership.member === member);
   const isMine = (epoch: number) =>
@@ -90,7 +90,7 @@ function keysOf(audience: Audience, member: string): readonly AudienceKey[] {
     }));
 }
 
-/** How somebody joins or leaves. */
+/** How a member joins or leaves. */
 interface MembershipOptions {
   /**
    * Whether the past is theirs too: for who joins, what was sealed before (by default not); for who leaves, what was
@@ -109,7 +109,7 @@ interface AudienceDescription {
 
 /**
  * Audiences that payloads are sealed for, kept in the key folder. An audience has a new key for each epoch, and an
- * epoch ends when somebody leaves or joins, so that who left cannot read on and who joined cannot read back. Who
+ * epoch ends when a member leaves or joins: who left cannot read later entries, and who joined cannot read earlier ones. Who
  * may sees what was sealed in the epochs of their membership.
  */
 export class Audiences {
@@ -121,7 +121,7 @@ export class Audiences {
     this.#folder = new PrivateFolder(path, audienceFile, this.#ports);
   }
 
-  /** Makes somebody a member; the first one makes the audience. Who is a member stays one, and may gain the past. */
+  /** Adds a member; the first one creates the audience. A present member stays one, and may gain the past. */
   async admit(label: string, member: string, { past = false }: MembershipOptions = {}): Promise<void> {
     if (member === "") throw new LedgerError("invalid", "a member has a name that is not empty");
     return this.#folder.update(label, (present) => {
@@ -152,7 +152,7 @@ export class Audiences {
     return { label, keyId: present.key_id, publicKey };
   }
 
-  /** Seals a payload for whoever is a member of an audience now. */
+  /** Seals a payload for the present members of an audience. */
   async seal(payload: unknown, label: string, context: SealedContext): Promise<Envelope> {
     return sealFor(await this.recipient(label), payload, context, this.#ports.randomBytes);
   }

@@ -200,7 +200,7 @@ describe("an envelope does not open", () => {
   });
 
   it.each(["{not json", '{"b":1,"a":2}', '{"a":1,"a":1}', `${"[".repeat(70)}${"]".repeat(70)}`])(
-    "when somebody sealed what no entry can hold: %s",
+    "when what was sealed is nothing that an entry can hold: %s",
     async (text) => {
       const contentKey = new Uint8Array(32).fill(2);
       const nonce = new Uint8Array(12).fill(4);

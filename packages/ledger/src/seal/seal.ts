@@ -88,7 +88,7 @@ export function openWith(key: AudienceKey, envelope: Envelope, context: SealedCo
   return payloadOf(plaintext.toString());
 }
 
-/** Whoever has an audience's public key can seal for it, so what comes out may still not be a payload. */
+/** An audience's public key is enough to seal for it, so the content may still not be a payload. */
 function payloadOf(text: string): unknown {
   try {
     const payload: unknown = JSON.parse(text);
@@ -109,7 +109,7 @@ function unwrap({ ephemeral, wrapped }: EncryptedKey, key: AudienceKey): Uint8Ar
   return contentKey?.length === KEY_LENGTH ? contentKey : undefined;
 }
 
-/** A public key of low order makes no secret, and the library refuses it. Nobody but a forger would send one. */
+/** A public key of low order makes no secret, and the library rejects it. Only a forger would send one. */
 function secretOrNone(privateKey: Uint8Array, ephemeral: Uint8Array): Uint8Array | undefined {
   try {
     return sharedSecret(privateKey, ephemeral);

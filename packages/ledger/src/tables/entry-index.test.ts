@@ -37,7 +37,7 @@ function portTo(database: SqliteDatabase.Database) {
   };
 }
 
-/** Every third is a result, every fifth is by somebody else, every seventh has a tag of its own, twice. */
+/** Every third is a result, every fifth is by another actor, every seventh has a tag of its own, twice. */
 function draft(n: number) {
   const content = contentOf(
     {
@@ -84,7 +84,7 @@ function pages(found: (range: EntryRange) => number[], range: EntryRange): numbe
 }
 
 describe("the index of entries", () => {
-  it("is brought up to date when nobody waits, for many entries at once", async () => {
+  it("is brought up to date when the store is idle, for many entries at once", async () => {
     const { tables, add, missing, found } = await opened();
     add(255);
     expect(tables.chore?.()).toBeUndefined();
@@ -98,7 +98,7 @@ describe("the index of entries", () => {
     expectAllFound(found, 326);
   });
 
-  it("does not fall behind without end while somebody always waits", async () => {
+  it("does not fall behind without bound while the store is never idle", async () => {
     const { add, missing, found } = await opened();
     add(1_023);
     expect(missing()).toBe(1_023);

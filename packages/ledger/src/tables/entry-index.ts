@@ -1,13 +1,13 @@
 import type { Database, Statement } from "@reins/store";
 
-/** So many entries are worth being indexed when nothing was written for a while. */
+/** Number of entries that are indexed together when the store is idle. */
 const WORTHWHILE = 256;
-/** With so many not indexed, whoever adds one more waits for it. As many stay at hand as they are, for their own commit. */
+/** With so many not indexed, the next append indexes them. As many of the newest bodies are kept unpacked. */
 const MOST = 1_024;
 
 /**
  * What entries are found by: quality, actor, time and tags. An index for each, kept up with every entry, would cost more
- * than the entry itself, so it is done for many at once. Whoever looks for entries looks through the others one by one.
+ * than the entry itself, so it is done for many at once. A search scans the entries that are not indexed yet.
  */
 export class EntryIndex {
   readonly #count: Statement;
@@ -33,12 +33,12 @@ export class EntryIndex {
     );
   }
 
-  /** Whether it is worth being brought up to date, when there is time. */
+  /** Whether enough entries are missing to update it when the store is idle. */
   get isDue(): boolean {
     return this.#missing >= WORTHWHILE;
   }
 
-  /** Told of every entry that is added. */
+  /** Counts an entry that was added. */
   added(): void {
     this.#missing += 1;
     if (this.#missing >= MOST) this.update();

@@ -36,7 +36,7 @@ const NO_PROOF = '"proof":null';
 /** Prepares an entry whose texts have been checked; all of it has to be plain JSON. */
 export function prepare(content: ParentlessContent): PreparedEntry {
   const { actor, entity_id, envelope, payload, proof, quality, source, tags, target, timestamp } = content;
-  // In the order of their names, so that nobody has to put them in it.
+  // In the order of their names, so that sorting finds nothing to do.
   const entry: EntryContent = {
     actor,
     entity_id,

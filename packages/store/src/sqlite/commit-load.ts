@@ -35,7 +35,7 @@ export class Load {
   }
 }
 
-/** About how many bytes plain data takes up, so that queues can be bounded by it. Stops counting at `limit`. */
+/** Estimates the bytes of plain data, to bound queues by it. Stops counting at `limit`. */
 export function weightOf(data: unknown, limit: number): number {
   let weight = 0;
   const left: object[] = [];

@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { closeSync, constants, fdatasyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
+import { errorCode } from "@reins/kit";
 import type { Database, Statement } from "../tables.ts";
 
 const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
@@ -13,7 +14,7 @@ const SLOTS = 2;
 type MarkContent = Readonly<Record<string, unknown>>;
 
 /**
- * A few numbers in a small file, overwritten in place with every step of whoever keeps them: what was written survives
+ * A few numbers in a small file, overwritten in place with every step: what was written survives
  * the death of the process at once and a power cut after {@link sync}. Two slots take turns, each with a checksum.
  */
 export class MarkFile {
@@ -31,7 +32,7 @@ export class MarkFile {
 
   /** What a file holds; `undefined` where there is none, `damaged` where neither slot can be read. */
   static read(path: string): MarkContent | "damaged" | undefined {
-    const text = textOf(path);
+    const text = fileText(path);
     if (text === undefined || text.trim() === "") return undefined;
     return newestIn(path)?.content ?? "damaged";
   }
@@ -62,7 +63,7 @@ export class MarkFile {
 }
 
 function newestIn(path: string): { readonly turn: number; readonly content: MarkContent } | undefined {
-  const slots = (textOf(path) ?? "").match(/[^\n]+/g) ?? [];
+  const slots = (fileText(path) ?? "").match(/[^\n]+/g) ?? [];
   return slots
     .flatMap((slot) => slotIn(slot) ?? [])
     .toSorted((one, other) => other.turn - one.turn)
@@ -80,11 +81,11 @@ function slotIn(slot: string): { readonly turn: number; readonly content: MarkCo
   }
 }
 
-function textOf(path: string): string | undefined {
+function fileText(path: string): string | undefined {
   try {
     return readFileSync(path, "latin1");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (errorCode(error) === "ENOENT") return undefined;
     throw error;
   }
 }
@@ -95,7 +96,7 @@ function sumOf(text: string): string {
 
 /** How far a database had come when its mark was written. */
 export interface Mark {
-  /** How many transactions there were, and the name of whoever made the last of them. */
+  /** How many transactions there were, and the random id of the writer that made the last of them. */
   readonly count: number;
   readonly token: number;
   /** How many of them the disk had for certain. */
@@ -148,7 +149,7 @@ export class CommitMark {
     this.#write({ count: this.#count, token: this.#token, closed: false });
   }
 
-  /** Has the disk keep the mark, while nobody waits. */
+  /** Flushes the mark to disk; called when the store is idle. */
   sync(): void {
     this.#file.sync();
   }
@@ -165,7 +166,7 @@ export class CommitMark {
     }
   }
 
-  /** Lets go of the file as it is. */
+  /** Closes the file as it is. */
   abandon(): void {
     this.#file.close();
   }
@@ -175,7 +176,7 @@ export class CommitMark {
     try {
       this.#file.write({ ...mark });
     } catch {
-      // The transaction stands; an older mark only notices less.
+      // The transaction is committed; an older mark only detects less.
     }
   }
 }
@@ -195,7 +196,7 @@ export function readMark(database: Database): Pick<Mark, "count" | "token"> | un
   return { count: Number(row.count), token: Number(row.token) };
 }
 
-/** Tells one start of the machine from another. */
+/** Identifies the boot of the machine; empty where it is not known. */
 export function bootId(): string {
   try {
     return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();

@@ -20,7 +20,7 @@ it("does the first thing at once and then one in each turn, in order", async () 
 
 const AMPLE = { commits: 100_000, bytes: 1e9 };
 
-/** Writers that answer when they are told to; each commit gives back its argument. */
+/** Writers that reply on request; each commit returns its argument. */
 function heldWriter() {
   const chunks: {
     writes: readonly Write[];
@@ -67,7 +67,7 @@ describe("the queue of commits", () => {
     expect(await all).toEqual(Array.from({ length: 150 }, (_, index) => [index]));
   });
 
-  it("hands over with what somebody waits for on the disk everything that was asked for before it", async () => {
+  it("sends everything queued before a durable commit together with it", async () => {
     const { chunks, send, answer } = heldWriter();
     const queue = new CommitQueue(send, AMPLE);
     const relaxed = queue.add({ ...commit(1), durable: false }, { relaxed: true });
@@ -80,7 +80,7 @@ describe("the queue of commits", () => {
     await Promise.all([relaxed, quick, durable]);
   });
 
-  it("lets what nobody waits for wait for others, but not for long", async () => {
+  it("holds relaxed commits back for others, but not for long", async () => {
     const { chunks, send, answer } = heldWriter();
     const queue = new CommitQueue(send, AMPLE);
     const relaxed = [1, 2].map((args) => queue.add({ ...commit(args), durable: false }, { relaxed: true }));
@@ -97,7 +97,7 @@ describe("the queue of commits", () => {
     await Promise.all([last, idle]);
   });
 
-  it("does not forget what nobody waits for that came while something else was handed over", async () => {
+  it("does not forget relaxed commits that came while a chunk was sent", async () => {
     const { chunks, send, answer } = heldWriter();
     const queue = new CommitQueue(send, AMPLE);
     const durable = queue.add(commit(1));

@@ -3,7 +3,7 @@ import { Load, type LoadLimit, weightOf } from "./commit-load.ts";
 import type { Write } from "./messages.ts";
 import { failed, type Outcome, unwrap } from "./outcome.ts";
 
-/** Does at most one piece of work in each turn of the event loop, in order; the first at once. */
+/** Runs at most one job in each turn of the event loop, in order; the first at once. */
 export class Pace {
   readonly #left: (() => void)[] = [];
   #resting = false;
@@ -24,49 +24,49 @@ export class Pace {
   }
 }
 
-/** Hands commits to the writer and gives their outcomes, in order. */
+/** Sends commits to the writer; resolves to their outcomes, in order. */
 type Send = (writes: readonly Write[]) => Promise<readonly Outcome[]>;
 
-/** Who waits for a commit. It is kept apart from what was asked for, which is let go of once it is handed over. */
+/** The caller of a commit. Kept apart from the changes, which are released once they are sent. */
 interface Caller {
   readonly resolve: (results: unknown[]) => void;
   readonly reject: (error: unknown) => void;
   readonly bytes: number;
-  /** Whether nobody waits for the commit. */
+  /** Whether the commit may wait for others. */
   readonly relaxed: boolean;
 }
 
-/** Handed over in one message; copying so much to another thread takes a fraction of a millisecond. */
+/** Sent in one message; copying so much to another thread takes a fraction of a millisecond. */
 export const CHUNK: LoadLimit = { commits: 64, bytes: 262_144 };
-/** Handed over and not settled; enough for a batch to gather while another is written. */
+/** Sent and not settled; enough for a batch to gather while another is written. */
 const WINDOW: LoadLimit = { commits: 2_048, bytes: 16_777_216 };
 
-/** How long what nobody waits for may wait for others to go with. */
+/** How long a relaxed commit waits for others to be sent with. */
 const RELAXED_MS = 20;
 
 /**
- * Commits on their way to the writer and back. They are handed over and settled a chunk at a time, the event loop
- * turning in between, so that thousands of them never hold it up.
+ * The queue of commits in front of the writer. Chunks are sent and settled one per turn of the event loop, so that
+ * thousands of commits never block it.
  */
 export class CommitQueue {
   readonly #send: Send;
   readonly #limit: LoadLimit;
   readonly #chunk: LoadLimit;
   readonly #unsettled: Load;
-  readonly #underWay = new Load(WINDOW);
+  readonly #inFlight = new Load(WINDOW);
   readonly #settling = new Pace();
-  /** What waits to be handed over, and whose it is. */
+  /** Writes that wait to be sent, and their callers. */
   #writes: Write[] = [];
   #callers: Caller[] = [];
-  /** Whether chunks are on their way, one in each turn of the event loop. */
+  /** Whether chunks are being sent, one in each turn of the event loop. */
   #sending = false;
-  /** Hands over at the end of this turn what nobody waits for on the disk. */
+  /** Sends commits that need not be durable at the end of this turn. */
   #soon: NodeJS.Immediate | undefined;
-  /** Hands over a little later what nobody waits for. It is wound up again and again rather than made anew. */
+  /** Sends relaxed commits a little later. The timer is refreshed rather than made anew. */
   #later: NodeJS.Timeout | undefined;
-  /** Whether everything that waits goes, also what nobody waits for. */
+  /** Whether everything queued is sent, relaxed commits included. */
   #isDue = false;
-  /** Whether what waits was kept back because too much is under way. */
+  /** Whether commits were held back because too many are in flight. */
   #isFull = false;
   #idle: PromiseWithResolvers<void> | undefined;
 
@@ -103,8 +103,7 @@ export class CommitQueue {
   }
 
   /**
-   * What somebody waits for on the disk goes as soon as no promise is left to settle, together with everything that was
-   * asked for before it.
+   * A durable commit is sent as soon as no promise is left to settle, together with everything queued before it.
    */
   #sendNow(): void {
     if (this.#sending) return;
@@ -112,7 +111,7 @@ export class CommitQueue {
     process.nextTick(() => this.#sendChunk());
   }
 
-  /** What somebody waits for, but not on the disk, goes at the end of this turn of the event loop. */
+  /** A commit that need not be durable is sent at the end of this turn of the event loop. */
   #sendSoon(): void {
     if (this.#sending) return;
     this.#soon ??= setImmediate(() => {
@@ -121,12 +120,12 @@ export class CommitQueue {
     });
   }
 
-  /** Anything else goes with the next that somebody waits for, or a little later. */
+  /** A relaxed commit is sent with the next other one, or a little later. */
   #sendLater(): void {
-    if (!this.#sending && this.#writes.length === 1) this.#windUp();
+    if (!this.#sending && this.#writes.length === 1) this.#startTimer();
   }
 
-  #windUp(): void {
+  #startTimer(): void {
     if (this.#later) this.#later.refresh();
     else this.#later = setTimeout(() => this.#sendAll(), RELAXED_MS);
   }
@@ -142,54 +141,54 @@ export class CommitQueue {
     this.#sending = count > 0;
     this.#isFull = !this.#sending && this.#writes.length > 0;
     if (!this.#sending) return;
-    this.#hand(this.#writes.splice(0, count), this.#callers.splice(0, count));
+    this.#sendTo(this.#writes.splice(0, count), this.#callers.splice(0, count));
     this.#isDue &&= this.#writes.length > 0;
-    setImmediate(() => this.#goOn());
+    setImmediate(() => this.#continue());
   }
 
-  #goOn(): void {
+  #continue(): void {
     if (this.#isPressing) {
       this.#sendChunk();
       return;
     }
     this.#sending = false;
-    if (this.#writes.length > 0) this.#windUp();
+    if (this.#writes.length > 0) this.#startTimer();
   }
 
-  /** Whether something waits that somebody waits for, or everything is waited for. */
+  /** Whether something queued is not relaxed, or everything is flushed. */
   get #isPressing(): boolean {
     if (this.#callers.length === 0) return false;
     return this.#isDue || this.#idle !== undefined || this.#callers.some(({ relaxed }) => !relaxed);
   }
 
-  /** How many commits make up the next chunk; from then on they count as under way. */
+  /** How many commits make up the next chunk; from then on they count as in flight. */
   #takeChunk(): number {
     const size = new Load(this.#chunk);
     for (const { bytes } of this.#callers) {
-      if (!size.fits(bytes) || !this.#underWay.fits(bytes)) break;
+      if (!size.fits(bytes) || !this.#inFlight.fits(bytes)) break;
       size.add(bytes);
-      this.#underWay.add(bytes);
+      this.#inFlight.add(bytes);
     }
     return size.commits;
   }
 
-  #hand(writes: readonly Write[], callers: readonly Caller[]): void {
+  #sendTo(writes: readonly Write[], callers: readonly Caller[]): void {
     const settle = (outcomes: readonly Outcome[]) =>
       this.#settling.add(() => this.#settle(callers, outcomes));
     const refuse = (error: unknown) => settle(callers.map(() => failed(error)));
     try {
       this.#send(writes).then(settle, refuse);
     } catch (error) {
-      // Arguments that cannot be copied keep a whole chunk from being handed over; only their own commit is to fail.
+      // Arguments that cannot be copied keep a whole chunk from being sent; only their own commit must fail.
       if (writes.length === 1) refuse(error);
-      else for (const index of writes.keys()) this.#hand(one(writes, index), one(callers, index));
+      else for (const index of writes.keys()) this.#sendTo(one(writes, index), one(callers, index));
     }
   }
 
   #settle(callers: readonly Caller[], outcomes: readonly Outcome[]): void {
     for (const [index, caller] of callers.entries()) {
       this.#unsettled.remove(caller.bytes);
-      this.#underWay.remove(caller.bytes);
+      this.#inFlight.remove(caller.bytes);
       settleOne(caller, outcomes[index]);
     }
     if (this.#isFull || this.#isPressing) this.#sendNow();
@@ -205,7 +204,7 @@ function one<Item>(items: readonly Item[], index: number): Item[] {
 
 function settleOne({ resolve, reject }: Caller, outcome: Outcome | undefined): void {
   try {
-    if (!outcome) throw new StoreError("io", "the writer gave no outcome");
+    if (!outcome) throw new StoreError("io", "the writer returned no outcome");
     resolve(unwrap(outcome));
   } catch (error) {
     reject(error);

@@ -8,8 +8,8 @@ import { type DatabaseFile, openDatabase } from "./sqlite-database.ts";
 /** What a database lacks of what was written to it. */
 export interface StoreLoss {
   /**
-   * `rolled_back`: commits that were kept are gone. `tail`: the newest commits, which nobody was promised to find after a
-   * power cut, are gone in one. `damaged`: some of it is not what was written. `unknown`: nothing is left to tell by.
+   * `rolled_back`: commits that were kept are gone. `tail`: the newest commits, which were not durable yet, were lost in a
+   * power cut. `damaged`: some of it is not what was written. `unknown`: nothing is left to tell by.
    */
   readonly kind: "rolled_back" | "tail" | "damaged" | "unknown";
   /** For a person. */
@@ -26,7 +26,7 @@ export interface Examination {
   readonly isSummed: boolean;
 }
 
-/** Compares a database with what is kept beside it. To be called while nobody writes to it; changes nothing. */
+/** Compares a database with what is kept beside it. Call it while there is no writer; changes nothing. */
 export function examine(path: string): Examination {
   const mark = markBeside(path);
   if (mark === undefined) return { losses: [], isSummed: false };

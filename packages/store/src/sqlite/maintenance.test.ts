@@ -75,7 +75,7 @@ describe("a scrub", () => {
     expect(database.prepare("SELECT count(*) AS left FROM notes").get()).toEqual({ left: 25 });
   });
 
-  it("says so when somebody who reads keeps it from that, and does it later", async () => {
+  it("fails while a reader blocks it, and works later", async () => {
     const { database, open, isLeft } = await databaseWithout(SECRET);
     const reader = open();
     reader.exec("BEGIN; SELECT count(*) FROM notes");

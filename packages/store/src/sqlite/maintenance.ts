@@ -2,9 +2,9 @@ import { StoreError } from "../store-error.ts";
 import type { Database } from "../tables.ts";
 import type { PageSums } from "./page-sums.ts";
 
-/** So many pages in the log are worth being taken over when there is time; as many as SQLite would wait for by default. */
+/** Pages in the log that are checkpointed when the store is idle; SQLite's default. */
 const WORTHWHILE = 1_000;
-/** With so many, which are 16 MB, whoever writes waits for it. */
+/** With so many, which are 16 MB, the writer waits for the checkpoint. */
 export const BUSY_LOG = 4_000;
 
 /** Takes what the log holds over into the database, if it is much, so that no commit has to wait for that. */
@@ -15,7 +15,7 @@ export function shortenLog(database: Database, sums?: PageSums, worthwhile = WOR
   takeLogOver(database, sums);
 }
 
-/** Takes over what the log holds; whether that was all of it. Leaves alone what somebody still reads. */
+/** Takes over what the log holds; whether that was all of it. Leaves alone what a reader still uses. */
 export function takeLogOver(database: Database, sums?: PageSums): boolean {
   const { log, checkpointed } = framesIn(database.prepare("PRAGMA wal_checkpoint(PASSIVE)").get());
   if (checkpointed < log) return false;
@@ -34,10 +34,10 @@ function framesIn(row: unknown): { readonly log: number; readonly checkpointed: 
 export function scrub(database: Database, sums?: PageSums): void {
   database.exec("VACUUM");
   takeLogOver(database, sums);
-  // The log still holds pages as they were before; only a checkpoint that nobody is in the way of cuts it off.
+  // The log still holds pages as they were before; only a checkpoint without readers truncates it.
   const outcome = database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
   if (typeof outcome === "object" && outcome !== null && "busy" in outcome && outcome.busy === 0) return;
-  throw new StoreError("locked", "somebody reads the database, so what was deleted is still in its log");
+  throw new StoreError("locked", "a reader uses the database, so what was deleted is still in its log");
 }
 
 /** So many free pages are kept for what comes next; 4 MB. */

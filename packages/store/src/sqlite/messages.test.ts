@@ -59,7 +59,7 @@ describe("the replies of a thread", () => {
     ]);
   });
 
-  it("tell the outcome of every commit but of the one that cannot be told", () => {
+  it("send the outcome of every commit but of the one that cannot be sent", () => {
     const { sent, replies: toTest } = replies();
     toTest.applied(1, [
       { results: [1] },

@@ -31,7 +31,7 @@ export type OtherRequest =
   | { readonly kind: "scrub"; readonly id: number }
   | { readonly kind: "close"; readonly id: number };
 
-/** What the main thread asks of a thread of the store. */
+/** A request of the main thread to a thread of the store. */
 export type Request = ApplyRequest | OtherRequest;
 
 /** What a thread does at once: one thing, or all commits that have arrived. */
@@ -68,7 +68,7 @@ export interface DatabaseWrap {
   readonly settings?: unknown;
 }
 
-/** What a thread has been asked and not begun yet, in order. */
+/** The requests that a thread has not begun yet, in order. */
 export class Inbox {
   readonly #maxBatch: number;
   #waiting: Request[] = [];
@@ -108,7 +108,7 @@ export class Inbox {
   }
 }
 
-/** A thread's answers to what it was asked. */
+/** Sends a thread's replies. */
 export class Replies {
   readonly #port: Pick<MessagePort, "postMessage">;
 
@@ -128,7 +128,7 @@ export class Replies {
     this.#send({ id, outcome: failed(error) });
   }
 
-  /** The outcomes of commits. One whose results cannot be sent does not keep the others from being told. */
+  /** The outcomes of commits. One whose results cannot be sent does not keep back the others. */
   applied(id: number, outcomes: readonly Outcome[]): void {
     try {
       this.#send([id, allSent(outcomes)]);
@@ -153,7 +153,7 @@ function sendable(outcome: Outcome): Outcome {
   try {
     return structuredClone(outcome);
   } catch (error) {
-    const text = "the commit was kept, but what its changes gave back is not plain data";
+    const text = "the commit was kept, but what its changes returned is not plain data";
     return failed(new StoreError("invalid", text, { cause: error }));
   }
 }

@@ -5,7 +5,7 @@ import { expectMigrated, migrate } from "./migrate.ts";
 const modules = (...migrations: string[]) => new Map([["t", { migrations }]]);
 
 describe("migrations", () => {
-  it("are told apart by tables, and write nothing when there is nothing to do", () => {
+  it("are counted per tables, and write nothing when there is nothing to do", () => {
     const database = new SqliteDatabase(":memory:");
     const both = new Map([
       ["a", { migrations: ["CREATE TABLE a (x)"] }],

@@ -12,7 +12,7 @@ import { ThreadPort } from "./thread-port.ts";
 export interface SqliteLimits {
   /** Commits that wait to be written, those being written included. */
   readonly maxWaiting: number;
-  /** About how many bytes they may take up together; a single commit may take more. */
+  /** About how many bytes they may use together; a single commit may use more. */
   readonly maxWaitingBytes: number;
   /** The most commits in one transaction. */
   readonly maxBatch: number;
@@ -28,7 +28,7 @@ const DEFAULT_LIMITS: SqliteLimits = {
   maxQueries: 10_000,
 };
 
-/** Tables as a thread is told of them. */
+/** Tables as a thread receives them. */
 export interface Part {
   readonly name: string;
   /** The address of their module. */
@@ -67,11 +67,11 @@ export interface SqliteOptions {
   readonly wrap?: DatabaseWrap;
   /** Opens a database that lacks something of what was written, too, if it can be used at all; by default it is refused. */
   readonly acceptLoss?: boolean;
-  /** Told what a database lacks that was opened all the same. */
+  /** Called with what a database lacks that was opened all the same. */
   readonly onLoss?: (loss: StoreLoss) => void;
 }
 
-/** A store whose threads load their code already, while whoever wants it does something else. */
+/** A store whose threads load their code while the caller does something else. */
 export interface PreparedSqlite {
   /** Opens the database. To be called once. */
   open(): Promise<Store>;
@@ -99,7 +99,7 @@ export function prepareSqlite(options: SqliteOptions): PreparedSqlite {
       await end();
       throw error;
     }
-    // Nobody waits for the reader; should it not open, every query will say why.
+    // Opening does not wait for the reader; should it fail, every query reports why.
     reader.ask({ kind: "open" }).catch(() => undefined);
     const reading = new SqliteReader(reader, limits.maxQueries);
     return new SqliteStore(writer, reading, limits, options.now ?? Date.now);

@@ -88,23 +88,23 @@ export class Opened {
     }
   }
 
-  /** Writes commits; gives the outcome of each. */
+  /** Writes commits; returns the outcome of each. */
   apply(writes: readonly Write[]): Outcome[] {
     if (!this.#writer) throw new StoreError("invalid", "a reader does not write");
     return this.#writer.apply(writes);
   }
 
-  /** Told that a batch was answered. */
+  /** Shortens the log after a batch was answered. */
   shorten(): void {
     this.#writer?.shorten();
   }
 
-  /** Told that there is nothing to do for now. */
+  /** Prepares for the next commit when the queue is empty. */
   rest(): void {
     this.#writer?.rest();
   }
 
-  /** Told that nobody has wanted anything for a while; whether it is to be told so again. */
+  /** Does maintenance when the store is idle; returns whether more is left. */
   tidy(): boolean {
     return !this.#isClosed && (this.#writer?.tidy() ?? false);
   }

@@ -36,8 +36,8 @@ interface Fault {
 export type Outcome<Results = unknown[]> = { readonly results: Results } | { readonly error: Fault };
 
 /**
- * The outcome of a commit as it crosses threads: what its changes gave back, or how many there were when none gave
- * anything, as it mostly is.
+ * The outcome of a commit as it crosses threads: the results of its changes, or their number when all are
+ * undefined, which is the usual case.
  */
 export type SentOutcome = unknown[] | number | { readonly error: Fault };
 

@@ -10,6 +10,7 @@ import {
   rmSync,
   writeSync,
 } from "node:fs";
+import { errorCode } from "@reins/kit";
 import { pageSum, readWal } from "./wal-file.ts";
 
 const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
@@ -117,7 +118,7 @@ function sumsOf(path: string): { readonly pageSize: number; readonly sums: Buffe
     const pageSize = bytes.readUInt32LE(MAGIC.length);
     return isPageSize(pageSize) ? { pageSize, sums: bytes.subarray(HEAD_BYTES) } : undefined;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (errorCode(error) === "ENOENT") return undefined;
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { errorMessage } from "@reins/kit";
 import { StoreError } from "../store-error.ts";
 import type {
   AnsweredReply,
@@ -13,7 +14,7 @@ import { type Outcome, received, unwrap } from "./outcome.ts";
 
 type WithoutId<One> = One extends { readonly id: number } ? Omit<One, "id"> : never;
 
-/** Who waits for a reply. */
+/** A caller that waits for a reply. */
 interface Waiting {
   settle(reply: Reply): void;
   reject(error: StoreError): void;
@@ -35,8 +36,10 @@ export class ThreadPort {
   constructor(data: ThreadData) {
     this.#worker = new Worker(CODE, { workerData: data, stdin: false, name: `store ${data.role}` });
     this.#worker.on("message", (reply: Reply) => this.#settle(reply));
-    this.#worker.on("messageerror", (error) => this.#fail(`sent what cannot be read: ${textOf(error)}`));
-    this.#worker.on("error", (error) => this.#fail(`died: ${textOf(error)}`));
+    this.#worker.on("messageerror", (error) =>
+      this.#fail(`sent what cannot be read: ${errorMessage(error)}`),
+    );
+    this.#worker.on("error", (error) => this.#fail(`died: ${errorMessage(error)}`));
     this.#worker.on("exit", (code) => this.#fail(`ended with code ${code}`));
   }
 
@@ -45,7 +48,7 @@ export class ThreadPort {
     return this.#waiting.size;
   }
 
-  /** Has commits written; gives the outcome of each. Throws at once when they cannot be handed over. */
+  /** Writes commits; resolves to the outcome of each. Throws at once when they cannot be sent. */
   apply(writes: readonly Write[]): Promise<readonly Outcome[]> {
     const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome[]>();
     const settle = (reply: Reply) => {
@@ -56,7 +59,7 @@ export class ThreadPort {
     return promise;
   }
 
-  /** Asks and gives the answer. */
+  /** Sends a request and resolves to its result. */
   async ask(question: WithoutId<OtherRequest>): Promise<unknown> {
     const reply = await this.#replyTo(question);
     return isApplied(reply) ? undefined : unwrap(reply.outcome);
@@ -88,7 +91,7 @@ export class ThreadPort {
     try {
       this.#worker.postMessage(request);
     } catch (error) {
-      throw new StoreError("invalid", `not plain data: ${textOf(error)}`, { cause: error });
+      throw new StoreError("invalid", `not plain data: ${errorMessage(error)}`, { cause: error });
     }
     this.#waiting.set(request.id, waiting);
   }
@@ -112,12 +115,8 @@ function isApplied(reply: Reply): reply is AppliedReply {
 
 /** Why commits were refused before any of them was tried. */
 function refusalIn({ outcome }: AnsweredReply): StoreError {
-  const { code, message } = "error" in outcome ? outcome.error : UNTOLD;
+  const { code, message } = "error" in outcome ? outcome.error : NO_OUTCOME;
   return new StoreError(code, message);
 }
 
-const UNTOLD = { code: "io", message: "the writer did not say what became of the commits" } as const;
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
+const NO_OUTCOME = { code: "io", message: "the writer did not say what became of the commits" } as const;

@@ -12,14 +12,14 @@ import {
 } from "./messages.ts";
 import { loadModules, Opened } from "./opened.ts";
 
-/** Nothing was written for so long; then what can wait is done. */
+/** After so long without a write, maintenance runs. */
 const QUIET_MS = 100;
 
 const data: ThreadData = workerData;
 const port = parentPort;
 if (!port) throw new StoreError("invalid", "this is the code of a thread, which the store starts");
 
-// Begun at once, so that the reader does it while the writer opens the database. A failure is told when it is asked for.
+// Begun at once, so that the reader does it while the writer opens the database. A failure is reported to the first request.
 const loading = loadModules(data);
 loading.catch(() => undefined);
 const inbox = new Inbox(data.maxBatch);
@@ -59,11 +59,11 @@ async function openFor(first: Task): Promise<void> {
     carryOut(opened, first);
   } catch (error) {
     refuse(first, error);
-    goOn();
+    scheduleNext();
   }
 }
 
-/** Without a promise: this is done for every batch, and somebody waits for most of them. */
+/** Without a promise: this runs for every batch, and callers wait for most of them. */
 function carryOut(database: Opened, task: Task): void {
   try {
     if ("kind" in task) serve(database, task);
@@ -76,7 +76,7 @@ function carryOut(database: Opened, task: Task): void {
   } catch (error) {
     refuse(task, error);
   }
-  goOn();
+  scheduleNext();
 }
 
 function rest(database: Opened): void {
@@ -89,7 +89,7 @@ function refuse(task: Task, error: unknown): void {
   for (const { id } of "kind" in task ? [task] : task) replies.fail(id, error);
 }
 
-function goOn(): void {
+function scheduleNext(): void {
   receiveAll();
   working = !inbox.isEmpty;
   if (working) setImmediate(work);
@@ -104,7 +104,7 @@ function serve(database: Opened, request: OtherRequest): void {
   else replies.answer(id, database.losses);
 }
 
-/** Copies on their way, until whoever wanted them knows what became of them. */
+/** Backups in progress, until their caller has the reply. */
 const copying = new Set<Promise<void>>();
 
 function copy(database: Opened, id: number, path: string): void {
@@ -138,9 +138,9 @@ function applyTogether(database: Opened, requests: readonly ApplyRequest[]): voi
     return;
   }
   const outcomes = database.apply(requests.flatMap(({ writes }) => writes));
-  let told = 0;
+  let sent = 0;
   for (const { id, writes } of requests) {
-    replies.applied(id, outcomes.slice(told, told + writes.length));
-    told += writes.length;
+    replies.applied(id, outcomes.slice(sent, sent + writes.length));
+    sent += writes.length;
   }
 }

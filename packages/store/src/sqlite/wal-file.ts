@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { crc32 } from "node:zlib";
+import { errorCode } from "@reins/kit";
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
@@ -73,7 +74,7 @@ function openIfThere(path: string): number | undefined {
   try {
     return openSync(path, "r");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (errorCode(error) === "ENOENT") return undefined;
     throw error;
   }
 }

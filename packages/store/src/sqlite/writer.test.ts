@@ -146,7 +146,7 @@ describe("the writer", () => {
     expect(writer.apply([commit("pass")])).toMatchObject([{ error: { code: "io" } }]);
   });
 
-  it("does what can wait when it is told to, apart and without waiting for the disk", async () => {
+  it("runs chores on request, in a transaction of their own that is not durable", async () => {
     const { database, asked } = recorded();
     const insert = database.prepare("INSERT INTO notes (id, text) VALUES (?, '')");
     const left = ["a", "b"];

@@ -78,7 +78,7 @@ class Transaction {
   }
 }
 
-/** What tells, at the next start, whether something is missing or damaged. */
+/** Records that show, at the next start, whether something is missing or damaged. */
 export interface Safeguards {
   readonly mark: CommitMark;
   readonly sums: PageSums;
@@ -86,8 +86,8 @@ export interface Safeguards {
 
 /**
  * Applies batches of commits, each batch in one transaction. It is tried as a whole first; only when something in it
- * fails is it undone and tried again with a savepoint around each commit, so that one caller's conflict is nobody
- * else's.
+ * fails is it undone and tried again with a savepoint around each commit, so that one caller's conflict does not
+ * affect others.
  */
 export class Writer {
   readonly #database: Database;
@@ -118,12 +118,12 @@ export class Writer {
     this.#unwatched(() => shortenLog(this.#database, this.#safeguards?.sums, BUSY_LOG));
   }
 
-  /** Makes ready, while there is nothing to do, for what somebody will wait for. */
+  /** Prepares, while the queue is empty, for a durable commit. */
   rest(): void {
     this.#unwatched(() => this.#transaction.expect(true));
   }
 
-  /** Does what could wait until now, when nobody has wanted anything for a while; whether there is more of it. */
+  /** Runs maintenance when the store is idle; returns whether there is more of it. */
   tidy(): boolean {
     for (const tables of this.#tables.values()) this.#unwatched(() => this.#do(tables.chore?.()));
     const free = this.#broken ? undefined : giveBack(this.#database);
@@ -141,7 +141,7 @@ export class Writer {
     try {
       run();
     } catch {
-      // Whatever is wrong is told to whoever wants something written.
+      // The next commit reports what is wrong.
     }
   }
 
@@ -156,9 +156,9 @@ export class Writer {
     }
   }
 
-  /** Writes a batch; gives nothing when it was undone because of a commit that is not known. */
+  /** Writes a batch; returns `undefined` when it was undone because of a commit that is not known. */
   #attempt(writes: readonly Write[], change: (write: Write) => Outcome): Outcome[] | undefined {
-    if (this.#broken) return everyOne(writes, this.#broken);
+    if (this.#broken) return allFailed(writes, this.#broken);
     try {
       this.#transaction.begin(writes.some(({ durable }) => durable));
       const outcomes = writes.map(change);
@@ -166,7 +166,7 @@ export class Writer {
       return outcomes;
     } catch (error) {
       const fault = this.#undo(translate(error));
-      return writes.length === 1 || isOfTheDisk(fault) ? everyOne(writes, fault) : undefined;
+      return writes.length === 1 || isOfTheDisk(fault) ? allFailed(writes, fault) : undefined;
     }
   }
 
@@ -192,7 +192,7 @@ export class Writer {
       const fault = translate(error);
       if (isOfTheDisk(fault)) throw fault;
       this.#transaction.takeBack();
-      this.#tellUndone();
+      this.#notifyUndone();
       return failed(fault);
     }
   }
@@ -205,14 +205,14 @@ export class Writer {
     try {
       this.#transaction.undo();
       if (isOfTheDisk(fault, ["io", "corrupt"])) this.#broken = fault;
-      this.#tellUndone();
+      this.#notifyUndone();
     } catch (error) {
       this.#broken ??= new StoreError("io", `what failed cannot be undone: ${translate(error).message}`);
     }
     return this.#broken ?? fault;
   }
 
-  #tellUndone(): void {
+  #notifyUndone(): void {
     for (const tables of this.#tables.values()) tables.undone?.();
   }
 }
@@ -225,6 +225,6 @@ function isOfTheDisk({ code, cause }: StoreError, codes = ["full", "io", "corrup
   return codes.includes(code) && cause instanceof SqliteDatabase.SqliteError;
 }
 
-function everyOne(writes: readonly Write[], fault: StoreError): Outcome[] {
+function allFailed(writes: readonly Write[], fault: StoreError): Outcome[] {
   return writes.map(() => failed(fault));
 }

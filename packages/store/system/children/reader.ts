@@ -1,4 +1,4 @@
-// Reads from a database, beside whoever writes to it, until its input ends.
+// Reads from a database, beside its writer, until its input ends.
 import { openSqliteReader } from "../../src/index.ts";
 import { say } from "../../test/child.ts";
 import { notes } from "../../test/tables/notes.ts";

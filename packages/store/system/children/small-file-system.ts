@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 
-/** A command before which a small file system is mounted on a folder, which nobody but its processes sees. */
+/** A command before which a small file system is mounted on a folder, which only its processes see. */
 export function inSmallFileSystem(folder: string, size: string): readonly string[] {
   const script = `mount -t tmpfs -o size=${size} none "$0" && exec "$@"`;
   return ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, folder];

@@ -4,7 +4,7 @@ import { notes } from "../tables/notes.ts";
 import { tally } from "../tables/tally.ts";
 import { expectRefusal, placeFor, type StoreSubject, storeFor } from "./subject.ts";
 
-/** Commits: all or nothing, in order, and nobody's failure is anybody else's. */
+/** Commits: all or nothing, in order, and one caller's failure does not affect others. */
 export function describeCommits(subject: StoreSubject): void {
   describe("a commit", () => {
     it("changes several tables together and gives the result of each change, in order", async () => {

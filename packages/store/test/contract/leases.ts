@@ -15,7 +15,7 @@ export function describeLeases(subject: StoreSubject): void {
     }
     async function claimed(store: Store): Promise<Lease> {
       const lease = await store.claim("session", "here", 500);
-      if (!lease) throw new Error("somebody else holds the lease");
+      if (!lease) throw new Error("another owner holds the lease");
       return lease;
     }
     const write = (store: Store, id: string, lease: Lease | undefined) =>
@@ -63,7 +63,7 @@ export function describeLeases(subject: StoreSubject): void {
       expect(await write(store, "a", lease)).toEqual([1]);
     });
 
-    it("can be renewed after its time while nobody else has claimed it, not afterwards", async () => {
+    it("can be renewed after its time while no other owner has claimed it, not afterwards", async () => {
       const { store, clock } = await open();
       const lease = await claimed(store);
       clock.now = 2_000;
@@ -94,7 +94,7 @@ export function describeLeases(subject: StoreSubject): void {
       expect(await store.claim("session", "there", 500)).toMatchObject({ owner: "there", epoch: 2 });
     });
 
-    it("is not released by somebody who no longer holds it", async () => {
+    it("is not released by a former owner", async () => {
       const { store, clock } = await open();
       const first = await claimed(store);
       clock.now = 1_500;

@@ -66,7 +66,7 @@ export function describeLifetime(subject: StoreSubject): void {
       expect(await store.commit([change(notes, "add", { id: "a", text: "" })])).toEqual([1]);
     });
 
-    it("takes up tables that were left out for a while", async () => {
+    it("accepts tables that were left out for a while", async () => {
       const place = await placeFor(subject);
       const first = await place.open([notes, tally]);
       await first.commit([change(tally, "raise", { name: "x", by: 2 })]);
@@ -131,7 +131,7 @@ export function describeLifetime(subject: StoreSubject): void {
       );
     });
 
-    it("is there if and only if whoever wanted it was told so, however soon the store is closed", async () => {
+    it("is there if and only if its caller got success, however soon the store is closed", async () => {
       const place = await placeFor(subject);
       for (let turns = 0; turns < 8; turns += 1) {
         const store = await place.open([notes]);

@@ -17,7 +17,7 @@ export function describeUndoing(subject: StoreSubject): void {
       expect(await store.commit([inspect])).toEqual([{ remembered: 3, kept: 3, undone: 0 }]);
     });
 
-    it("are told when a commit of theirs was undone", async () => {
+    it("are notified when a commit of theirs was undone", async () => {
       const store = await storeFor(subject, [notes, tally]);
       await store.commit([raise(1)]);
       await expectRefusal(store.commit([raise(10), fail]), "invalid");
@@ -27,7 +27,7 @@ export function describeUndoing(subject: StoreSubject): void {
       expect([total, after]).toMatchObject([2, { remembered: 2, kept: 2 }]);
     });
 
-    it("are told when their own change failed half way", async () => {
+    it("are notified when their own change failed half way", async () => {
       const store = await storeFor(subject, [notes, tally]);
       await store.commit([raise(1)]);
       await expectRefusal(store.commit([raise(-5)]), "invalid");

@@ -4,7 +4,7 @@ import type { Tables } from "../../src/tables.ts";
 interface TallyState {
   readonly remembered: number | undefined;
   readonly kept: number;
-  /** How often they were told that something was undone. */
+  /** How often they were notified of an undone commit. */
   readonly undone: number;
 }
 
@@ -16,7 +16,7 @@ type TallyChanges = {
 
 type TallyQueries = { total(args: { name: string }): number };
 
-/** Tables that remember what they wrote, and so have to be told when it was undone. */
+/** Tables that remember what they wrote, and so have to be notified when it was undone. */
 export const tally: Tables<TallyChanges, TallyQueries> = {
   name: "tally",
   module: new URL("./tally.tables.ts", import.meta.url),

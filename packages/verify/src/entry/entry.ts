@@ -22,7 +22,7 @@ function isQuality(value: JsonValue): boolean {
   return known.has(value);
 }
 
-/** Whether entries of this quality have to be signed by whoever acted. */
+/** Whether entries of this quality have to be signed by their actor. */
 export function isAttested(quality: string): boolean {
   return attested.has(quality);
 }

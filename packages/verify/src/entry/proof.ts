@@ -13,7 +13,7 @@ import {
 } from "../json/shape.ts";
 import type { Complaint } from "../report.ts";
 
-/** Somebody's signature over an entry. */
+/** The actor's signature over an entry. */
 export type Attestation = {
   type: "attestation";
   key_id: string;

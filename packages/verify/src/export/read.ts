@@ -126,7 +126,7 @@ export async function* linesOfBytes(
       start = end + 1;
     }
     if (start < chunk.length) {
-      // Copied, because whoever lent the chunk may use it again.
+      // Copied, because the source may reuse the chunk.
       rest.push(new Uint8Array(chunk.subarray(start)));
       held += chunk.length - start;
     }

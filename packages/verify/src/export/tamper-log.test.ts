@@ -88,7 +88,7 @@ describe("checkpoints", () => {
 describe("with a checkpoint from an earlier day", () => {
   const [, , third] = ledger.checkpoints;
 
-  it("a ledger that was cut off is told from one that never grew", async () => {
+  it("a ledger that was cut off is not taken for one that never grew", async () => {
     const kept = lines.slice(0, lines.findIndex(({ note }) => note === third!.note) + 1);
     const cut = recounted([...kept, lines.at(-1)!]);
     const report = await verifyWhole(cut, pinned);

@@ -181,7 +181,7 @@ describe("what is signed", () => {
     );
   });
 
-  it("signed again with a key that nobody announced", async () => {
+  it("signed again with a key that was never announced", async () => {
     const thief = new Signer("agent:writer", 7);
     const forged = withEntry(lines, FIRST_TURN, (entry) => signedBy(entry, thief));
     expect(await faultsAfter(forged)).toEqual(
@@ -198,7 +198,7 @@ describe("what is signed", () => {
     expect(await faultsAfter(forged)).toContain(`signature_invalid@${FIRST_TURN}`);
   });
 
-  it("signed again with somebody else's key", async () => {
+  it("signed again with another holder's key", async () => {
     const forged = withEntry(lines, FIRST_TURN, (entry) => signedBy(entry, person));
     expect(await faultsAfter(forged)).toContain(`key_holder@${FIRST_TURN}`);
   });

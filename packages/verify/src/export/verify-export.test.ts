@@ -68,7 +68,7 @@ describe("a valid export", () => {
     expect(report.remarks).toContain("there are no entries");
   });
 
-  it("may be long: the chunks of a stream do not matter, and progress is told", async () => {
+  it("may be long: the chunks of a stream do not matter, and progress is reported", async () => {
     const long = new LedgerMaker();
     for (let count = 0; count < 5_000; count += 1)
       long.append({ quality: "tool_call", entity: `s${count % 7}` });

@@ -18,8 +18,8 @@ const notFound = (body: string) => `
   )`;
 
 /**
- * The tables by which a database finds entries. They prove nothing, but whoever changes them hides entries from all who
- * search. Entries behind the last that the index knows are looked through one by one, so nothing hides them.
+ * The tables by which a database finds entries. They prove nothing, but changing them hides entries from
+ * searches. Entries behind the last that the index knows are looked through one by one, so nothing hides them.
  */
 export class SearchTables {
   readonly #notFound: StatementSync;

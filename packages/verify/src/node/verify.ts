@@ -17,7 +17,7 @@ export interface SourceOptions extends VerifyOptions {
   readonly token?: string | undefined;
 }
 
-/** What somebody put there in place of a file may have no end, or wait for a writer. Windows knows neither flag. */
+/** Opens no link and does not wait for the writer of a pipe. Windows knows neither flag. */
 const THE_FILE_ITSELF = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** The `artifacts/` of a data folder: each file is named by its digest, in a folder named by the first two digits. */

@@ -75,7 +75,7 @@ describe("a proof file that proves nothing", () => {
     ],
     ["has no checkpoint", { ...signed, checkpoint: "none" }, ["checkpoint_malformed"]],
     [
-      "has a checkpoint of somebody else",
+      "has a checkpoint of another ledger",
       { ...signed, checkpoint: new Signer("thief").checkpoint("x", 19, Buffer.alloc(32)) },
       ["checkpoint_signature", "inclusion_invalid@5", "inclusion_invalid@1"],
     ],
@@ -99,7 +99,7 @@ describe("a proof file that proves nothing", () => {
     expect(faultsOf(report)).toEqual(faults);
   });
 
-  it("has an entry that was changed, or signed by somebody else", async () => {
+  it("has an entry that was changed, or signed by another key", async () => {
     const { cid, ...content } = ledger.entries[TURN]!;
     const changed = { ...signed, entry: { cid, ...content, payload: {} } };
     expect(faultsOf(await verifyProof(changed, trust))).toEqual(["cid_mismatch@5", "signature_invalid@5"]);
@@ -137,7 +137,7 @@ describe("a consistency proof", () => {
     ["a hash that is none", { hashes: hashes.with(0, "AAAA") }, "seen_forked"],
     ["the later one first", { earlier: later, later: seen }, "seen_shorter"],
     [
-      "one signed by somebody else",
+      "one signed by another key",
       { later: new Signer("thief").checkpoint("x", 19, Buffer.alloc(32)) },
       "checkpoint_signature",
     ],

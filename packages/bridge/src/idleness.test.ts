@@ -6,18 +6,18 @@ const message = (content: string): Wake => ({ kind: "message", content, delivery
 /** Idleness with a manual clock. */
 function idle(limit?: number) {
   const ticks: IdleTick[] = [];
-  let pass = () => {};
+  let advance = () => {};
   const idleness = new Idleness({
     onIdle: (tick) => void ticks.push(tick),
     sleep: (_, signal) =>
       new Promise((resolve, reject) => {
-        pass = resolve;
+        advance = resolve;
         signal.addEventListener("abort", () => reject(signal.reason), { once: true });
       }),
     ...(limit !== undefined && { limit }),
   });
   const elapse = async () => {
-    pass();
+    advance();
     await new Promise((resolve) => setImmediate(resolve));
   };
   return { idleness, ticks, elapse };

@@ -1,7 +1,7 @@
 import { systemClock } from "@reins/kit";
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
 import { Redactor } from "../src/redaction/redactor.ts";
-import { UpdateRedactor } from "../src/redaction/updates/update-redactor.ts";
+import { UpdateRedactor } from "../src/redaction/update-redactor.ts";
 
 const PROSE =
   "The function reads the configuration file, checks every entry against the schema and returns a list of problems. " +

@@ -6,10 +6,10 @@ import { type Action, type ControlEvent, loadPolicy, type Subject } from "@reins
 import { openSqlite } from "@reins/store";
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
 import { Approvals } from "../src/approvals/approvals.ts";
-import { keysIn } from "../src/approvals/testing/keys.ts";
 import { Supervisor } from "../src/decision/supervisor.ts";
 import { verdictDraft } from "../src/decision/verdict-record.ts";
 import { harnessTables } from "../src/harness/tables.ts";
+import { keysIn } from "../test/approvals/home.ts";
 
 const subject: Subject = {
   user: "ann",

@@ -3,12 +3,11 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
+import { renewApprovalSeals } from "../src/approvals/at-rest.ts";
 import { describeApproval } from "../src/approvals/describe.ts";
-import { renewApprovalSeals } from "../src/approvals/renew-seals.ts";
 import { approvalTables } from "../src/approvals/tables.ts";
-import { actionOf, requestOf, subjectOf } from "../src/approvals/testing/requests.ts";
-import { act } from "../src/approvals/testing/use.ts";
 import { Vault } from "../src/record/vault.ts";
+import { act, actionOf, requestOf, subjectOf } from "../test/approvals/requests.ts";
 import { scratchFolder, testHome } from "./fixtures/approvals-home.ts";
 
 const TOKEN = `ghp_${"a1B2".repeat(9)}`;

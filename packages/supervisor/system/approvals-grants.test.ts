@@ -1,14 +1,15 @@
 import type { Effect, Subject } from "@reins/policy";
 import { describe, expect, test } from "vitest";
+import { grantTag } from "../src/approvals/drafts.ts";
 import type { ApprovalRequest } from "../src/approvals/request.ts";
-import { grantTag } from "../src/approvals/tags.ts";
-import { checkAgreement } from "../src/approvals/testing/agreement.ts";
+import { checkAgreement } from "../test/approvals/agreement.ts";
 import {
+  act,
   actionOf,
   requestOf as anyRequest,
   subjectOf as anySubject,
-} from "../src/approvals/testing/requests.ts";
-import { act, verdictDraft } from "../src/approvals/testing/use.ts";
+  verdictDraft,
+} from "../test/approvals/requests.ts";
 import { sharedHome, type TestHome } from "./fixtures/approvals-home.ts";
 
 const { freshHome, tenant } = sharedHome();

@@ -1,9 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { APPROVAL_OPTIONS, type ApprovalChange, type ApprovalOption } from "../src/approvals/approval.ts";
-import { checkAgreement } from "../src/approvals/testing/agreement.ts";
-import { requestFor, subjectOf } from "../src/approvals/testing/requests.ts";
-import { act } from "../src/approvals/testing/use.ts";
+import { checkAgreement } from "../test/approvals/agreement.ts";
+import { act, requestFor, subjectOf } from "../test/approvals/requests.ts";
 import { sharedHome, type TestHome } from "./fixtures/approvals-home.ts";
 import { ApprovalModel } from "./fixtures/approvals-model.ts";
 import { eventually } from "./fixtures/eventually.ts";

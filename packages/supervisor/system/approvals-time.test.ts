@@ -1,16 +1,17 @@
 import type { Subject } from "@reins/policy";
 import { describe, expect, test } from "vitest";
+import { queryApproval } from "../src/ahp/queries.ts";
 import type { ApprovalChange } from "../src/approvals/approval.ts";
-import { queryApproval } from "../src/approvals/query.ts";
 import type { ApprovalRequest } from "../src/approvals/request.ts";
 import { approvalTables } from "../src/approvals/tables.ts";
-import { checkAgreement } from "../src/approvals/testing/agreement.ts";
+import { checkAgreement } from "../test/approvals/agreement.ts";
 import {
+  act,
   requestOf as anyRequest,
   requestFor as anyRequestFor,
   subjectOf as anySubject,
-} from "../src/approvals/testing/requests.ts";
-import { act, verdictDraft } from "../src/approvals/testing/use.ts";
+  verdictDraft,
+} from "../test/approvals/requests.ts";
 import { scratchFolder, sharedHome, testHome } from "./fixtures/approvals-home.ts";
 import { eventually } from "./fixtures/eventually.ts";
 

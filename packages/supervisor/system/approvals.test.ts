@@ -2,18 +2,18 @@ import { buildEntry, SYSTEM, verifySignature } from "@reins/ledger";
 import type { Subject } from "@reins/policy";
 import { change } from "@reins/store";
 import { describe, expect, test } from "vitest";
-import { bindingOf, factsHash } from "../src/approvals/binding.ts";
-import type { ApprovalRequest } from "../src/approvals/request.ts";
+import { approvalTag } from "../src/approvals/drafts.ts";
+import { type ApprovalRequest, bindingOf, factsHash } from "../src/approvals/request.ts";
 import { approvalTables } from "../src/approvals/tables.ts";
-import { approvalTag } from "../src/approvals/tags.ts";
-import { checkAgreement } from "../src/approvals/testing/agreement.ts";
+import { checkAgreement } from "../test/approvals/agreement.ts";
 import {
+  act,
   actionOf,
   requestOf as anyRequest,
   requestFor as anyRequestFor,
   subjectOf as anySubject,
-} from "../src/approvals/testing/requests.ts";
-import { act, verdictDraft } from "../src/approvals/testing/use.ts";
+  verdictDraft,
+} from "../test/approvals/requests.ts";
 import { scratchFolder, sharedHome, testHome } from "./fixtures/approvals-home.ts";
 
 const { freshHome, tenant } = sharedHome();

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Identity } from "../src/identity/identity.ts";
 import type { Principal } from "../src/identity/principal.ts";
-import { Home, temporaryFolder } from "../src/identity/testing/home.ts";
+import { Home, temporaryFolder } from "../test/identity-home.ts";
 
 const roster = Roster.read(
   [

@@ -4,7 +4,7 @@ import { buildEntry, type Ledger, verifySignature } from "@reins/ledger";
 import { StoreError } from "@reins/store";
 import { expect, onTestFinished, test } from "vitest";
 import { Identity } from "../src/identity/identity.ts";
-import { Home, temporaryFolder } from "../src/identity/testing/home.ts";
+import { Home, temporaryFolder } from "../test/identity-home.ts";
 
 async function newHome() {
   const folder = await temporaryFolder();

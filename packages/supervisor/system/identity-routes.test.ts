@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Principal } from "../src/identity/principal.ts";
 import { identityRoutes } from "../src/identity/routes/identity-routes.ts";
 import type { IdentityAnswer, IdentityRoute } from "../src/identity/routes/route.ts";
-import { Home, temporaryFolder } from "../src/identity/testing/home.ts";
+import { Home, temporaryFolder } from "../test/identity-home.ts";
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let home: Home;

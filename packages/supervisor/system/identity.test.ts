@@ -4,7 +4,7 @@ import { openSqliteReader, type StoreReader } from "@reins/store";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { Identity } from "../src/identity/identity.ts";
 import { identityTables } from "../src/identity/tables/tables.ts";
-import { Home, temporaryFolder } from "../src/identity/testing/home.ts";
+import { Home, temporaryFolder } from "../test/identity-home.ts";
 
 /** Lets go of everything after a test, the last first. */
 function keep<Held extends AsyncDisposable>(held: Held): Held {

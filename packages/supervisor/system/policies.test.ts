@@ -5,7 +5,7 @@ import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite } from "@reins/store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { harnessTables } from "../src/harness/tables.ts";
-import type { NamedPolicyFiles } from "../src/policies/policy-home.ts";
+import type { NamedPolicyFiles } from "../src/policies/policy-files.ts";
 import { PolicyKeeper } from "../src/policies/policy-keeper.ts";
 
 const ASK = "tool_rules: [{ name: all, condition: {}, verdict: ask }]";

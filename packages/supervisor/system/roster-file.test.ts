@@ -1,9 +1,9 @@
 import { appendFile, mkdir, readdir, readFile, readlink, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { Home, temporaryFolder } from "../src/identity/testing/home.ts";
 import { PolicyKeeper } from "../src/policies/policy-keeper.ts";
 import { RosterFile } from "../src/policies/roster-file.ts";
+import { Home, temporaryFolder } from "../test/identity-home.ts";
 
 async function open() {
   const folder = await temporaryFolder();

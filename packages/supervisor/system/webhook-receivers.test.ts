@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Approvals } from "../src/approvals/approvals.ts";
-import { requestFor as anyRequestFor, subjectOf } from "../src/approvals/testing/requests.ts";
+import { requestFor as anyRequestFor, subjectOf } from "../test/approvals/requests.ts";
 import { sharedHome } from "./fixtures/approvals-home.ts";
 import { eventually } from "./fixtures/eventually.ts";
 import { Receiver, type Reply } from "./fixtures/receiver.ts";

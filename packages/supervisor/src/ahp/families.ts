@@ -11,8 +11,7 @@ import {
 } from "@reins/ahp";
 import type { ControlEvent, Subject } from "@reins/policy";
 import type { z } from "zod";
-import type { Decided } from "../decision/decided.ts";
-import type { RequestContext } from "../decision/request-context.ts";
+import type { Decided, RequestContext } from "../decision/decision-context.ts";
 import type { Principal } from "../identity/principal.ts";
 import type { SupervisorParts } from "./handlers.ts";
 import { askerOf, principalOf } from "./subject.ts";

@@ -1,23 +1,21 @@
-import type { AhpEvent, Decision, EventCall, Handlers } from "@reins/ahp";
-import { isContract } from "@reins/ahp";
+import { type AhpEvent, type Decision, type EventCall, type Handlers, isContract } from "@reins/ahp";
 import type { Ledger } from "@reins/ledger";
 import type { Subject } from "@reins/policy";
 import type { Approvals } from "../approvals/approvals.ts";
-import type { Workspace } from "../decision/request-context.ts";
+import type { Decided, Workspace } from "../decision/decision-context.ts";
+import type { CallEnd } from "../decision/open-calls.ts";
 import type { Supervisor } from "../decision/supervisor.ts";
+import { SupervisorError } from "../errors.ts";
 import type { Harness } from "../harness/harness.ts";
 import type { Identity } from "../identity/identity.ts";
+import type { Usage } from "../limits/tables.ts";
 import type { PolicyKeeper } from "../policies/policy-keeper.ts";
-import { lifecycleDraft, resultDraft } from "../record/drafts.ts";
-import { withoutSecrets } from "../record/redacted-draft.ts";
-import type { Redact } from "../redaction/redact.ts";
+import { lifecycleDraft, resultDraft, withoutSecrets } from "../record/drafts.ts";
+import type { Redact } from "../redaction/redactor.ts";
 import { isReport, type Reports } from "../reports/reports.ts";
 import type { Runs } from "../runs/runs.ts";
-import { SupervisorError } from "../supervisor-error.ts";
-import { endOf } from "./call-end.ts";
-import { asDecision } from "./decision.ts";
 import { type FamilyAnswers, familyHandlers } from "./families.ts";
-import { answerQuestion } from "./questions.ts";
+import { answerQuestion, escalationTarget } from "./queries.ts";
 import { askerOf, principalOf, recordRefusal, subjectOf } from "./subject.ts";
 
 /** What stands behind the AHP endpoint. */
@@ -122,4 +120,89 @@ async function noteFor(
   if (event_type === "post_response") supervisor.turnEnded(end.usage ?? {});
   if (event_type === "post_action")
     await ledger.record([withoutSecrets(resultDraft(subject, end, call), redact)], { durable: false });
+}
+
+/** How something ended, as an agent reports it. */
+interface ReportedEnd extends CallEnd {
+  readonly outcome: "completed" | "failed" | "unknown";
+  readonly usage: Partial<Usage>;
+}
+
+/** What came before each report. */
+const BEFORE: Readonly<Record<string, string>> = { post_action: "pre_action", post_response: "pre_prompt" };
+
+/** The end that a `post_action` or `post_response` reports. Agents write them in several ways; what is not said is unknown. */
+function endOf({ event_type, payload, metadata }: AhpEvent): ReportedEnd {
+  const told = membersOf(payload);
+  const result = membersOf(told.result);
+  const tool = told.tool_name ?? told.tool;
+  const entry = metadata?.entry;
+  return {
+    event_type: BEFORE[event_type] ?? event_type,
+    ...(typeof tool === "string" && tool !== "" && { tool }),
+    ...(typeof entry === "string" && { entry }),
+    outcome: outcomeOf(result.success ?? result.status ?? told.success ?? told.status),
+    usage: usageIn({ ...told, ...result }),
+  };
+}
+
+function outcomeOf(said: unknown): ReportedEnd["outcome"] {
+  if (said === true || said === "success" || said === "ok" || said === "completed") return "completed";
+  if (said === false || (typeof said === "string" && said !== "")) return "failed";
+  return "unknown";
+}
+
+function usageIn(told: Record<string, unknown>): Partial<Usage> {
+  const usage = membersOf(told.usage);
+  const tokens =
+    usage.total_tokens ??
+    sum(usage.input_tokens ?? usage.prompt_tokens, usage.output_tokens ?? usage.completion_tokens);
+  return {
+    ...amount("time_ms", told.duration_ms),
+    ...amount("tokens", tokens),
+    ...amount("cost", usage.cost ?? told.cost),
+  };
+}
+
+function amount(name: keyof Usage, value: unknown): Partial<Usage> {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? { [name]: value } : {};
+}
+
+function sum(left: unknown, right: unknown): number | undefined {
+  if (typeof left !== "number" && typeof right !== "number") return undefined;
+  return Number(left ?? 0) + Number(right ?? 0);
+}
+
+function membersOf(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}
+
+/** A verdict in the words of AHP. What only Reins knows goes along as metadata. */
+function asDecision(decided: Decided): Decision {
+  const { verdict, reason, approval, enforcement, entry, rule } = decided;
+  const metadata = {
+    enforcement,
+    ...(entry !== undefined && { entry }),
+    ...(rule !== undefined && { rule }),
+  };
+  switch (verdict) {
+    case "allowed":
+      return { decision: "allow", metadata: { ...metadata, reason } };
+    case "blocked":
+      return { decision: "block", reason, metadata };
+    case "ask":
+      return {
+        decision: "escalate",
+        reason,
+        ...(approval !== undefined && { escalation_target: escalationTarget({ id: approval }) }),
+      };
+    case "defer":
+      return { decision: "defer", retry_after_ms: decided.retry_after_ms ?? 60_000, reason };
+    case "modify":
+      return {
+        decision: "modify",
+        modified_payload: decided.modified_arguments,
+        metadata: { ...metadata, reason },
+      };
+  }
 }

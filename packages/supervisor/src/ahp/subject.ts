@@ -1,10 +1,9 @@
 import type { AhpEvent, Call } from "@reins/ahp";
 import type { Enforcement, Roster, Subject } from "@reins/policy";
-import type { Decided } from "../decision/decided.ts";
-import type { RequestContext } from "../decision/request-context.ts";
+import type { Decided, RequestContext } from "../decision/decision-context.ts";
+import { SupervisorError } from "../errors.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { Principal } from "../identity/principal.ts";
-import { SupervisorError } from "../supervisor-error.ts";
 import type { SupervisorParts } from "./handlers.ts";
 
 /** What is known of an event's sender where the event itself is refused. */

@@ -2,32 +2,31 @@ import { randomBytes } from "node:crypto";
 import { type Clock, systemClock } from "@reins/kit";
 import type { Ledger } from "@reins/ledger";
 import { type Change, change, type Store } from "@reins/store";
+import { SupervisorError } from "../errors.ts";
 import type { Commitment } from "../record/commitment.ts";
-import { withoutSecrets } from "../record/redacted-draft.ts";
+import { withoutSecrets } from "../record/drafts.ts";
 import type { Vault } from "../record/vault.ts";
-import { knownRedactor } from "../redaction/redact.ts";
-import type { Redactor } from "../redaction/redactor.ts";
-import { SupervisorError } from "../supervisor-error.ts";
-import { answered, isForAlways } from "./answered.ts";
+import { knownRedactor, type Redactor } from "../redaction/redactor.ts";
 import { type Answerer, expectMayAnswer, expectPerson } from "./answerer.ts";
 import {
   type Approval,
   type ApprovalAnswer,
   type ApprovalChange,
   type ApprovalOption,
+  answered,
+  isForAlways,
   isOpen,
   isOver,
+  type Settled,
+  settledBy,
 } from "./approval.ts";
 import { AtRest } from "./at-rest.ts";
-import { bindingOf, factsHash, type Keyed } from "./binding.ts";
 import { expectPrefix } from "./command-prefix.ts";
-import { Expiry } from "./expiry.ts";
+import { answeredDraft, askedDraft } from "./drafts.ts";
 import { type ApprovalListener, Feed } from "./feed.ts";
 import { Grants } from "./grants.ts";
-import { answeredDraft, askedDraft } from "./record.ts";
-import { type ApprovalRequest, newApproval } from "./request.ts";
-import { type Settled, settledBy } from "./settled.ts";
-import { Steps } from "./steps.ts";
+import { type ApprovalRequest, bindingOf, factsHash, type Keyed, newApproval } from "./request.ts";
+import { Expiry, Steps } from "./steps.ts";
 import {
   type ApprovalRange,
   approvalTables,

@@ -1,14 +1,20 @@
 import { parseExact } from "@reins/ahp";
 import { recordedJson, restoredJson } from "@reins/ledger";
 import type { Action } from "@reins/policy";
-import type { Vault } from "../record/vault.ts";
-import { VaultError } from "../record/vault-error.ts";
-import type { Redact } from "../redaction/redact.ts";
-import type { Redactor } from "../redaction/redactor.ts";
+import { change, type Store } from "@reins/store";
+import { type Vault, VaultError } from "../record/vault.ts";
+import type { Redact, Redactor } from "../redaction/redactor.ts";
 import type { Approval, ApprovalChange } from "./approval.ts";
-import type { Keyed } from "./binding.ts";
-import type { Grant } from "./grant.ts";
-import type { KeptForm, StoredApproval, StoredChange, StoredGrant } from "./tables.ts";
+import type { Grant } from "./grants.ts";
+import type { Keyed } from "./request.ts";
+import {
+  approvalTables,
+  type KeptForm,
+  type SealedRow,
+  type StoredApproval,
+  type StoredChange,
+  type StoredGrant,
+} from "./tables.ts";
 
 /** What is kept was within the bound when it came, and has some levels around it. */
 const DEEPEST_KEPT = 1_024;
@@ -137,11 +143,37 @@ function exactIn<Exact extends object>(text: string): Exact {
 }
 
 /** Where an approval is sealed. The binding is part of it, so that no yes counts for anything but what was shown. */
-export function approvalPlace({ id, binding }: Pick<Approval, "id" | "binding">): string {
+function approvalPlace({ id, binding }: Pick<Approval, "id" | "binding">): string {
   return `approvals/${id}/${binding}`;
 }
 
 /** Where a grant is sealed. */
-export function grantPlace({ id, binding }: Pick<Grant, "id" | "binding">): string {
+function grantPlace({ id, binding }: Pick<Grant, "id" | "binding">): string {
   return `approval_grants/${id}/${binding}`;
+}
+
+const PAGE = 100;
+
+/** Seals approvals and grants anew that were sealed with a key that is no longer the newest. */
+export async function renewApprovalSeals(
+  store: Pick<Store, "query" | "commit">,
+  vault: Vault,
+): Promise<void> {
+  const keys = vault.formerKeys;
+  if (keys.length === 0) return;
+  for (let after = ""; ; ) {
+    const page = await store.query(approvalTables, "sealedWithKeys", { keys, after, limit: PAGE });
+    const last = page.at(-1);
+    if (!last) return;
+    after = last.id;
+    const changes = page.flatMap((row) => {
+      const sealed = vault.renew(placeOf(row), row.sealed);
+      return sealed === undefined ? [] : [change(approvalTables, "renewSeal", { ...row, sealed })];
+    });
+    await store.commit(changes);
+  }
+}
+
+function placeOf(row: SealedRow): string {
+  return row.kind === "approval" ? approvalPlace(row) : grantPlace(row);
 }

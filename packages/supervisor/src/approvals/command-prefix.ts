@@ -1,9 +1,8 @@
 import { exactJson } from "@reins/ledger";
 import { type Effect, isManifest, type SimpleCommand } from "@reins/policy";
-import { SupervisorError } from "../supervisor-error.ts";
+import { SupervisorError } from "../errors.ts";
 import type { Approval } from "./approval.ts";
-import { type Keyed, peopleNeeded } from "./binding.ts";
-import type { Grantable } from "./grant-binding.ts";
+import { type Grantable, type Keyed, peopleNeeded } from "./request.ts";
 
 /** Programs that run whatever they are given: what begins with them says nothing about what is run. */
 const CARRIERS: ReadonlySet<string> = new Set(

@@ -1,9 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { actionOf, approvalFor, requestOf, subjectOf } from "../../test/approvals/requests.ts";
 import type { Approval } from "./approval.ts";
 import { describeApproval } from "./describe.ts";
-import { approvalFor } from "./testing/approval.ts";
-import { actionOf, requestOf, subjectOf } from "./testing/requests.ts";
 
 const now = new Date("2026-11-15T09:00:00.000Z");
 

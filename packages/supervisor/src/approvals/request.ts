@@ -1,7 +1,8 @@
-import type { Action, SimpleCommand, Subject } from "@reins/policy";
-import { SupervisorError } from "../supervisor-error.ts";
+import { exactJson } from "@reins/ledger";
+import { type Action, type Effect, type SimpleCommand, type Subject, tellingArguments } from "@reins/policy";
+import { SupervisorError } from "../errors.ts";
+import type { Commitment } from "../record/commitment.ts";
 import { APPROVAL_OPTIONS, type Approval, type ApprovalOption } from "./approval.ts";
-import { isGrantable } from "./grant-binding.ts";
 
 /** A question that the harness wants answered. */
 export interface ApprovalRequest {
@@ -95,4 +96,102 @@ function quorumOf({ quorum = 1 }: ApprovalRequest): number {
 function lifetime(milliseconds: number): number {
   if (milliseconds > 0) return Math.min(milliseconds, LONGEST_MS);
   throw new SupervisorError("invalid", `a question stands for a while, not for ${milliseconds} ms`);
+}
+
+/** What makes an action this one and no other. */
+type Bound = Pick<
+  ApprovalRequest,
+  "event_type" | "facts" | "cwd" | "target_state" | "input_state" | keyof People
+> & {
+  readonly subject: Pick<Subject, "tenant" | "user" | "agent" | "session">;
+};
+
+/** Whose agreement a question takes. */
+type People = Pick<ApprovalRequest, "quorum" | "approvers" | "four_eyes">;
+
+/** Digests with the key of a home, so that nobody can try on a digest what may be behind it. */
+export type Keyed = Pick<Commitment, "digest">;
+
+/**
+ * What an answer counts for. Two requests have the same binding when they come from the same agent of the same user in
+ * the same session, would do the same in the same folder to the same files, run and send the same content, and take the
+ * same people to agree; what the agent says of it, in arguments that only describe too, plays no part.
+ */
+export function bindingOf(request: Bound, keyed: Keyed): string {
+  const { subject, event_type, cwd, target_state, input_state = {} } = request;
+  const facts = { ...foundOut(request.facts), arguments: tellingArguments(request.facts) };
+  const inputs = Object.keys(input_state).length > 0 ? { input_state } : {};
+  const { tenant, user, agent, session } = subject;
+  const bound = { tenant, user, agent, session, event_type, facts, cwd, target_state, ...inputs };
+  return keyed.digest("approval", exactJson({ ...bound, ...peopleNeeded(request) }));
+}
+
+/** Whose agreement it takes, as far as that is not what it is by default. */
+export function peopleNeeded({ quorum = 1, approvers, four_eyes }: People): People {
+  return {
+    ...(quorum > 1 && { quorum }),
+    ...(approvers && { approvers: approvers.toSorted() }),
+    ...(four_eyes && { four_eyes }),
+  };
+}
+
+/** The digest of an action as the harness found it out. */
+export function factsHash(facts: Action, keyed: Keyed): string {
+  return keyed.digest("facts", exactJson(foundOut(facts)));
+}
+
+function foundOut({ claims: _, ...facts }: Action): Omit<Action, "claims"> {
+  return facts;
+}
+
+/** What an "always" is given for: an approval, or a request before it is one. */
+export type Grantable = Pick<
+  Approval,
+  "tenant" | "user" | "agent" | "chain" | "enforcement" | "event_type" | "facts" | "cwd"
+> &
+  Pick<ApprovalRequest, "quorum" | "approvers" | "four_eyes" | "input_state" | "command">;
+
+/**
+ * What a grant counts for: the same agent of the same user, reached the same way and held as firmly, doing exactly the
+ * same in the same folder with the same content of what is run or sent, in any session, by the word of the same people.
+ * Where effects do not say all, the arguments count too.
+ */
+export function grantBindingOf(grantable: Grantable, keyed: Keyed): string {
+  const { tenant, user, agent, chain, enforcement, event_type, facts, cwd, input_state = {} } = grantable;
+  const { tool, effects, opaque, doubts } = facts;
+  const who = { tenant, user, agent, chain, enforcement };
+  const what = { event_type, tool, effects, opaque, doubts, cwd };
+  const rest = saysAll(facts) && !runsOn(facts) ? {} : { arguments: tellingArguments(facts) };
+  const inputs = Object.keys(input_state).length > 0 ? { input_state } : {};
+  return keyed.digest(
+    "grant",
+    exactJson({ ...who, ...what, ...rest, ...inputs, ...peopleNeeded(grantable) }),
+  );
+}
+
+/** Whether "always" can be narrow. What is only known when it runs may be something else the next time. */
+export function isGrantable({ effects }: Action): boolean {
+  return !effects.some(isOpenEnded);
+}
+
+/** Whether the effects of an action say all it does, so that its arguments may differ. */
+export function saysAll({ effects, opaque, doubts }: Action): boolean {
+  return !opaque && doubts.length === 0 && effects.length > 0 && !effects.some(isVague);
+}
+
+/** Whether a command, or a part of one, is left running: its effects are the same, and yet it is not. */
+function runsOn({ effects, arguments: given }: Action): boolean {
+  if (!effects.some(({ kind }) => kind === "exec") || typeof given !== "object" || given === null)
+    return false;
+  return Object.values(given).some((value) => typeof value === "string" && /(?<![&>])&(?![&>])/.test(value));
+}
+
+function isOpenEnded(effect: Effect): boolean {
+  if (effect.kind === "exec") return effect.arguments.includes(null);
+  return (effect.kind === "read" || effect.kind === "write") && effect.place === "unknown";
+}
+
+function isVague(effect: Effect): boolean {
+  if (effect.kind === "exec") return effect.opaque;
+  return effect.kind === "net" && effect.host === "*";
 }

@@ -1,11 +1,11 @@
 import type { Clock } from "@reins/kit";
 import type { Draft, Ledger } from "@reins/ledger";
 import { type Change, change, type Store, StoreError } from "@reins/store";
-import { withoutSecrets } from "../record/redacted-draft.ts";
-import type { Redact } from "../redaction/redact.ts";
+import { withoutSecrets } from "../record/drafts.ts";
+import type { Redact } from "../redaction/redactor.ts";
 import { type Approval, isOpen } from "./approval.ts";
+import { endedDraft } from "./drafts.ts";
 import type { Feed } from "./feed.ts";
-import { endedDraft } from "./record.ts";
 import { approvalTables, type Move, type Notice, type StoredApproval } from "./tables.ts";
 import { type Webhook, webhooksFor } from "./webhooks/webhook.ts";
 
@@ -77,6 +77,60 @@ export class Steps {
       } catch (error) {
         if (!(error instanceof StoreError && error.code === "conflict") || tries === MAX_TRIES) throw error;
       }
+    }
+  }
+}
+
+/** The longest wait at a time: clocks are set, and timers hold no more than some weeks. */
+const LONGEST_MS = 60_000;
+
+/** Sweeps when the time of the next approval is over. */
+export class Expiry {
+  readonly #clock: Clock;
+  readonly #sweep: () => Promise<unknown>;
+  readonly #onError: (error: unknown) => void;
+  #next: number | undefined;
+  #cancel: (() => void) | undefined;
+  #sweeping: Promise<unknown> | undefined;
+  #closed = false;
+
+  constructor(clock: Clock, sweep: () => Promise<unknown>, onError: (error: unknown) => void) {
+    this.#clock = clock;
+    this.#sweep = sweep;
+    this.#onError = onError;
+  }
+
+  /** There is an approval that ends then. */
+  arm(expires_at: string): void {
+    const end = Date.parse(expires_at);
+    if (this.#closed || (this.#next !== undefined && this.#next <= end)) return;
+    this.#cancel?.();
+    this.#next = end;
+    const wait = Math.min(Math.max(end - this.#clock.now().getTime(), 0), LONGEST_MS);
+    this.#cancel = this.#clock.after(wait, () => this.#wake(end));
+  }
+
+  /** Ends the waiting; settles when a sweep under way is done. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancel?.();
+    await this.#sweeping;
+  }
+
+  #wake(end: number): void {
+    this.#next = undefined;
+    this.#cancel = undefined;
+    if (this.#clock.now().getTime() < end) this.arm(new Date(end).toISOString());
+    else this.#sweeping = this.#sweepOrLater();
+  }
+
+  /** What could not be swept is over all the same: every read and every use looks at the time itself. */
+  async #sweepOrLater(): Promise<void> {
+    try {
+      await this.#sweep();
+    } catch (error) {
+      this.arm(new Date(this.#clock.now().getTime() + LONGEST_MS).toISOString());
+      this.#onError(error);
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { Tables } from "@reins/store";
 import type { Approval, ApprovalAnswer, ApprovalChange, ApprovalState } from "./approval.ts";
-import type { Grant } from "./grant.ts";
+import type { Grant } from "./grants.ts";
 import type { Delivery, DeliveryState } from "./webhooks/delivery.ts";
 
 /** When something changed, and which webhooks are to be told. */

@@ -1,10 +1,78 @@
-import type { ControlEvent, DecisionInput, PolicyVerdict, RuleVerdict, Subject } from "@reins/policy";
+import type {
+  Action,
+  ControlEvent,
+  DecisionInput,
+  Enforcement,
+  PolicyVerdict,
+  RuleVerdict,
+  Subject,
+} from "@reins/policy";
 import type { Change } from "@reins/store";
 import type { Approval } from "../approvals/approvals.ts";
-import type { Use } from "../limits/usage.ts";
-import type { RequestContext } from "./request-context.ts";
+import type { Use } from "../limits/tables.ts";
 import type { TenantState } from "./tenant-state.ts";
 import type { ModifiedFrom } from "./verdict-record.ts";
+
+/** Where an agent works, as far as the harness knows. Keep one object per session: what follows from it is found out once. */
+export interface Workspace {
+  /** Where relative paths and commands start, absolute. */
+  readonly cwd: string;
+  /** The folders the session works in, absolute; without any, nothing lies in the workspace. */
+  readonly roots: readonly string[];
+  /** Where these really lay when the session was let into them; without it, the first decision finds out. */
+  readonly realRoots?: readonly string[] | undefined;
+  /** The agent's home, absolute; by default the user's. */
+  readonly home?: string | undefined;
+  /** The variables that the agent's commands are known to see. */
+  readonly environment?: Readonly<Record<string, string>> | undefined;
+  /** Whose tool table applies; by default that of the agent's own name. */
+  readonly tools?: string | undefined;
+}
+
+/** Where and when an action takes place. */
+export interface RequestContext {
+  readonly workspace: Workspace;
+  /** The turn it belongs to, if it is known. */
+  readonly turn?: string | undefined;
+  /** Called right before the action is allowed; rejects with the reason if the requester lost its rights. */
+  readonly confirm?: (() => Promise<void>) | undefined;
+  /** Why a person has to decide when no rule matches. */
+  readonly ask?: string | undefined;
+  /** Why an event is beyond what whoever began the session gave it; blocked then, whatever the policy says. */
+  readonly bounds?: ((event: ControlEvent, tool: string) => string | undefined) | undefined;
+}
+
+/** Finds out what an event would do. */
+export type GatherFacts = (
+  event: ControlEvent,
+  subject: Subject,
+  requestContext: RequestContext,
+) => Promise<Action>;
+
+/** Tells the state of what an action runs, has read by a build tool, or sends. */
+export type InputState = (action: Action, cwd: string) => Promise<Readonly<Record<string, string>>>;
+
+/** Tells the state of what an action would change, so that an answer counts for exactly that. */
+export type TargetState = (action: Action) => Promise<Readonly<Record<string, string>>>;
+
+/** What was decided on an event, after everybody who has a say was heard. */
+export interface Decided {
+  readonly verdict: RuleVerdict;
+  readonly reason: string;
+  /** The rule, limit or harness that settled it. */
+  readonly rule: string | undefined;
+  readonly enforcement: Enforcement;
+  /** The content id of the verdict in the ledger. What lets nothing through is told before it is written, without one. */
+  readonly entry: string | undefined;
+  /** Of what lets nothing through: the content id, once it is written; `undefined` when it cannot be. Never rejects. */
+  readonly written?: Promise<string | undefined>;
+  /** For `ask`: the approval that waits for a person. */
+  readonly approval?: string;
+  /** For `defer`. */
+  readonly retry_after_ms?: number;
+  /** For `modify`: the arguments to act with instead. */
+  readonly modified_arguments?: unknown;
+}
 
 /** What somebody wants to do: who, what, where. */
 export interface DecisionRequest {

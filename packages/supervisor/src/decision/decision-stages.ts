@@ -5,6 +5,7 @@ import {
   afterModify,
   type ControlEvent,
   type DecisionInput,
+  excessOf,
   isAtLeastAsStrict,
   permitsAction,
   type Subject,
@@ -13,10 +14,8 @@ import {
 } from "@reins/policy";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { ApprovalRequest } from "../approvals/request.ts";
-import type { DecisionContext } from "./decision-context.ts";
+import type { DecisionContext, GatherFacts, InputState, TargetState } from "./decision-context.ts";
 import type { HarnessAnswer, Harnesses } from "./harnesses.ts";
-import { payloadFault } from "./payload-fault.ts";
-import type { GatherFacts, InputState, TargetState } from "./ports.ts";
 import type { TenantState } from "./tenant-state.ts";
 
 /** Who is heard. */
@@ -259,4 +258,21 @@ function changeOf(
 
 function membersOf(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? { ...value } : {};
+}
+
+/** Why nobody can judge by a payload what would be done; `undefined` when one can. */
+export function payloadFault(payload: unknown): string | undefined {
+  if (typeof payload !== "object" || payload === null || Array.isArray(payload))
+    return "the payload is no object";
+  const excess = excessOf(payload);
+  if (excess !== undefined) return `the payload is ${excess}`;
+  return isWellFormed(payload) ? undefined : "the payload holds half of a surrogate pair, which is no text";
+}
+
+/** Whether all texts in a value are; it is known not to be nested deep. */
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) return value.every(isWellFormed);
+  return Object.keys(value).every(isWellFormed) && Object.values(value).every(isWellFormed);
 }

@@ -1,6 +1,6 @@
 import type { Subject } from "@reins/policy";
-import type { Use } from "../limits/usage.ts";
-import { sessionKey } from "../record/session-key.ts";
+import type { Use } from "../limits/tables.ts";
+import { sessionKey } from "../record/drafts.ts";
 
 /** Whose calls: those of one user's agent in one session. */
 type Holder = Pick<Subject, "user" | "tenant" | "agent" | "session" | "session_key">;

@@ -12,18 +12,21 @@ import {
 import { change, type Store } from "@reins/store";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { Limits } from "../limits/limits.ts";
-import { limitTables } from "../limits/tables.ts";
-import type { Usage } from "../limits/usage.ts";
+import { limitTables, type Usage } from "../limits/tables.ts";
 import type { Commitment } from "../record/commitment.ts";
 import type { Redactor } from "../redaction/redactor.ts";
-import type { Decided } from "./decided.ts";
-import { DecisionContext, type DecisionRequest } from "./decision-context.ts";
-import { DecisionStages } from "./decision-stages.ts";
+import {
+  type Decided,
+  DecisionContext,
+  type DecisionRequest,
+  type GatherFacts,
+  type InputState,
+  type RequestContext,
+  type TargetState,
+} from "./decision-context.ts";
+import { DecisionStages, payloadFault } from "./decision-stages.ts";
 import type { Harnesses } from "./harnesses.ts";
 import { type CallEnd, type OpenCall, OpenCalls } from "./open-calls.ts";
-import { payloadFault } from "./payload-fault.ts";
-import type { GatherFacts, InputState, TargetState } from "./ports.ts";
-import type { RequestContext } from "./request-context.ts";
 import { type TenantState, TenantStates } from "./tenant-state.ts";
 import { VerdictCommitter } from "./verdict-committer.ts";
 import { VerdictWriter } from "./verdict-writer.ts";

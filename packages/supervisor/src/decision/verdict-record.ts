@@ -7,10 +7,9 @@ import type {
   PolicyVerdict,
   Subject,
 } from "@reins/policy";
-import { approvalTag } from "../approvals/tags.ts";
-import { sessionKey } from "../record/session-key.ts";
-import type { Decided } from "./decided.ts";
-import type { FailedOpen } from "./decision-context.ts";
+import { approvalTag } from "../approvals/drafts.ts";
+import { sessionKey } from "../record/drafts.ts";
+import type { Decided, FailedOpen } from "./decision-context.ts";
 
 /** What an action was before it was modified, and the verdict of the rule that did. */
 export interface ModifiedFrom {

@@ -2,12 +2,9 @@ import type { Draft, Ledger } from "@reins/ledger";
 import { type ControlEvent, isModest, type Policy } from "@reins/policy";
 import type { Change } from "@reins/store";
 import type { Commitment } from "../record/commitment.ts";
-import { withoutSecrets } from "../record/redacted-draft.ts";
-import { knownRedactor } from "../redaction/redact.ts";
-import type { Redactor } from "../redaction/redactor.ts";
-import { type Buffered, BufferedRecords } from "./buffered-records.ts";
-import type { Decided } from "./decided.ts";
-import type { DecisionRequest } from "./decision-context.ts";
+import { withoutSecrets } from "../record/drafts.ts";
+import { knownRedactor, type Redactor } from "../redaction/redactor.ts";
+import type { Decided, DecisionRequest } from "./decision-context.ts";
 import { refusalDraft, type VerdictRecord, verdictDraft } from "./verdict-record.ts";
 
 /** What a writer of verdicts stands on. */
@@ -90,5 +87,106 @@ export class VerdictWriter {
 
   #commitTo({ payload }: ControlEvent): string | undefined {
     return this.#options.commitment?.to(payload);
+  }
+}
+
+/** How many entries may wait; whoever brings more waits until there is room. */
+const MAX_WAITING = 50_000;
+/** How many go into one commit. */
+const BATCH = 500;
+
+/** An entry, made when it is written, and what is written instead where that cannot be. */
+interface Waiting {
+  readonly draft: () => Draft;
+  readonly otherwise: (() => Draft) | undefined;
+  /** Told its content id; `undefined` when neither could be written. */
+  readonly onWritten: (cid: string | undefined) => void;
+}
+
+/** What becomes of an entry that was taken. */
+export interface Buffered {
+  /** To be waited for, where too many entries are under way. */
+  readonly room: Promise<void> | undefined;
+  /** Its content id, once it is written; `undefined` when it cannot be. Never rejects. */
+  readonly written: Promise<string | undefined>;
+}
+
+/**
+ * Entries of verdicts that let nothing through. The verdict need not wait for them, so they are made and written a
+ * little later, in order, many at a time.
+ */
+export class BufferedRecords {
+  readonly #ledger: Pick<Ledger, "record">;
+  readonly #onError: (error: unknown) => void;
+  #waiting: Waiting[] = [];
+  #writing = 0;
+  #scheduled = false;
+  #last: Promise<void> = Promise.resolve();
+  #room: (() => void)[] = [];
+
+  constructor(ledger: Pick<Ledger, "record">, onError: (error: unknown) => void) {
+    this.#ledger = ledger;
+    this.#onError = onError;
+  }
+
+  /** Takes an entry, to be made when it is written, and one that takes its place if it cannot be. */
+  add(draft: () => Draft, otherwise?: () => Draft): Buffered {
+    const { promise: written, resolve: onWritten } = Promise.withResolvers<string | undefined>();
+    this.#waiting.push({ draft, otherwise, onWritten });
+    this.#schedule();
+    if (this.#waiting.length + this.#writing < MAX_WAITING) return { room: undefined, written };
+    return { room: new Promise((resolve) => this.#room.push(resolve)), written };
+  }
+
+  /** Hands everything that waits to the ledger now, so that what is recorded next comes after it. */
+  hurry(): void {
+    while (this.#waiting.length > 0) this.#write();
+  }
+
+  /** Settles when everything is written. */
+  async flush(): Promise<void> {
+    this.hurry();
+    await this.#last;
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#write();
+      if (this.#waiting.length > 0) this.#schedule();
+    });
+  }
+
+  #write(): void {
+    const batch = this.#waiting.splice(0, BATCH);
+    if (batch.length === 0) return;
+    this.#writing += batch.length;
+    const written = this.#record(batch).finally(() => {
+      this.#writing -= batch.length;
+      if (this.#waiting.length + this.#writing < MAX_WAITING) for (const go of this.#room.splice(0)) go();
+    });
+    this.#last = Promise.all([this.#last, written]).then(() => undefined);
+  }
+
+  async #record(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const { entries } = await this.#ledger.record(
+        batch.map(({ draft }) => draft()),
+        { durable: false },
+      );
+      for (const [index, { onWritten }] of batch.entries()) onWritten(entries[index]?.cid);
+    } catch (error) {
+      const [only, ...more] = batch;
+      // One that cannot be written must not take the others with it.
+      if (more.length > 0) for (const one of batch) await this.#record([one]);
+      else if (only?.otherwise)
+        await this.#record([{ ...only, draft: only.otherwise, otherwise: undefined }]);
+      else {
+        this.#onError(error);
+        only?.onWritten(undefined);
+      }
+    }
   }
 }

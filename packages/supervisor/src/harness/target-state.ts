@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { open } from "node:fs/promises";
+import { lstat, open, readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { type Action, runInputs } from "@reins/policy";
-import { digestBelow } from "./below.ts";
 
 /** How many targets are looked at; an action that changes more is bound to these. */
 const MAX_TARGETS = 64;
@@ -53,4 +53,28 @@ async function stateOf(path: string, isDeep: boolean): Promise<string> {
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
     return code === "ENOENT" ? "absent" : `unreadable, ${code}`;
   }
+}
+
+/** How much of a folder is looked at; of a larger one the rest is not told apart. */
+const MAX_ENTRIES = 2_000;
+
+/** A digest of what lies below a folder: names, kinds, sizes and times. Links are not followed. */
+async function digestBelow(folder: string): Promise<string> {
+  const hash = createHash("sha256");
+  const pending = [""];
+  let entries = 0;
+  // The list grows while it is gone through, level by level, so that the same tree is always read in the same order.
+  for (const inside of pending) {
+    const names = (await readdir(join(folder, inside))).toSorted();
+    for (const name of names) {
+      if (entries === MAX_ENTRIES) return `sha256:${hash.digest("hex")} of the first ${MAX_ENTRIES} entries`;
+      entries += 1;
+      const path = join(inside, name);
+      const found = await lstat(join(folder, path));
+      if (found.isDirectory()) pending.push(path);
+      const facts = found.isDirectory() ? ["folder"] : [found.mode, found.size, found.mtimeMs, found.ino];
+      hash.update(`${JSON.stringify([path, ...facts])}\n`);
+    }
+  }
+  return `sha256:${hash.digest("hex")}`;
 }

@@ -1,24 +1,91 @@
 import { change } from "@reins/store";
 import { z } from "zod";
-import { SupervisorError } from "../supervisor-error.ts";
-import { agentFor } from "./agent-claim.ts";
-import { expectAdmin, tenantFor } from "./authority.ts";
-import {
-  asChildSession,
-  type ChildSession,
-  childSessionName,
-  isChildSessionName,
-  type StoredChild,
-} from "./child-session.ts";
-import { type DelegationLimits, expectWithinLimits } from "./delegation-limits.ts";
+import { SupervisorError } from "../errors.ts";
 import { AgentName, read, Scopes, SessionName } from "./names.ts";
 import { actingAgent } from "./own-subjects.ts";
-import { isAdmin, type Principal } from "./principal.ts";
+import { agentFor, expectAdmin, intersect, isAdmin, type Principal, tenantFor } from "./principal.ts";
 import type { Registry } from "./registry.ts";
-import { intersect } from "./scopes.ts";
 import { newSecret, randomName } from "./secret.ts";
 import type { Subjects } from "./subjects.ts";
 import { identityTables } from "./tables/tables.ts";
+
+/** A session that an agent began for a sub-agent, with no more than it was given. */
+export interface ChildSession {
+  readonly session_id: string;
+  readonly tenant: string;
+  readonly user: string;
+  /** The id of the principal it is bound to: its token is worth nothing in anybody else's hands. */
+  readonly principal: string;
+  /** The session it was begun from. */
+  readonly parent: string;
+  readonly agent: string;
+  /** The agents between the one the user started and this one, outermost first. */
+  readonly chain: readonly string[];
+  readonly depth: number;
+  readonly scopes: readonly string[];
+  /** Without the secrets that can be recognised in it. */
+  readonly task: string;
+  /** RFC 3339, like the time below. */
+  readonly created: string;
+  readonly expires: string;
+}
+
+/** A child session as the store keeps it. */
+export interface StoredChild extends ChildSession {
+  /** The keyed hash of its token. */
+  readonly hash: string;
+  readonly revoked: string | undefined;
+  readonly changed: number;
+}
+
+const MARK = "delegated_";
+
+/** The name of a new child session, from random text. */
+function childSessionName(random: string): string {
+  return `${MARK}${random}`;
+}
+
+/** Whether a session can only be a delegated one. Such names are ours to give. */
+export function isChildSessionName(session: string): boolean {
+  return session.startsWith(MARK);
+}
+
+/** A child session as others see it. */
+export function asChildSession({ hash: _, revoked: __, changed: ___, ...child }: StoredChild): ChildSession {
+  return child;
+}
+
+/** How far delegation may go. */
+export interface DelegationLimits {
+  /** How deep sub-agents may stand below the user's own agent. */
+  readonly depth: number;
+  /** How often one agent may stand in a chain of agents, so that two cannot call one another without end. */
+  readonly repeats: number;
+  /** How many sub-agents a principal may have at once. */
+  readonly children: number;
+  /** How long a session_token is valid, in milliseconds. */
+  readonly lifetime: number;
+}
+
+/** The limits unless others are given. */
+export const DELEGATION_LIMITS: DelegationLimits = {
+  depth: 8,
+  repeats: 4,
+  children: 10_000,
+  lifetime: 12 * 60 * 60 * 1_000,
+};
+
+/** Refuses an agent that would stand too deep below its chain, or too often in it. */
+function expectWithinLimits(
+  { depth, repeats }: DelegationLimits,
+  chain: readonly string[],
+  agent: string,
+): void {
+  if (chain.length > depth)
+    throw new SupervisorError("forbidden", `sub-agents may stand at most ${depth} deep`);
+  if (chain.filter((name) => name === agent).length >= repeats)
+    throw new SupervisorError("forbidden", `"${agent}" may stand at most ${repeats} times in one chain`);
+}
 
 const Task = z.strictObject({
   parentSession: SessionName,

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Directory } from "./directory.ts";
-import type { Delta } from "./tables/delta.ts";
-import type { StoredToken } from "./token.ts";
-import type { StoredUser } from "./user.ts";
+import type { Delta } from "./tables/tables.ts";
+import type { StoredToken } from "./tokens.ts";
+import type { StoredUser } from "./users.ts";
 
 const NOW = "2026-11-15T05:20:00.000Z";
 

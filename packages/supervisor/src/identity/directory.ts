@@ -1,10 +1,9 @@
-import { asChildSession, type ChildSession, type StoredChild } from "./child-session.ts";
-import { DEFAULT_TENANT, LOCAL, OPERATOR, type Principal } from "./principal.ts";
-import { intersect } from "./scopes.ts";
+import { asChildSession, type ChildSession, type StoredChild } from "./delegation.ts";
+import { DEFAULT_TENANT, intersect, LOCAL, OPERATOR, type Principal } from "./principal.ts";
 import { isSameHash } from "./secret.ts";
-import type { Delta } from "./tables/delta.ts";
-import type { StoredToken } from "./token.ts";
-import type { StoredUser } from "./user.ts";
+import type { Delta } from "./tables/tables.ts";
+import type { StoredToken } from "./tokens.ts";
+import type { StoredUser } from "./users.ts";
 
 /**
  * Who is who, in memory: a copy of the tables that answers at once. Of two states of one row the newer counts, however

@@ -1,16 +1,19 @@
 import type { Subject } from "@reins/policy";
-import type { ChildSession } from "./child-session.ts";
-import { type Delegated, Delegation, type DelegationRequest } from "./delegation.ts";
-import { DELEGATION_LIMITS, type DelegationLimits } from "./delegation-limits.ts";
+import {
+  type ChildSession,
+  DELEGATION_LIMITS,
+  type Delegated,
+  Delegation,
+  type DelegationLimits,
+  type DelegationRequest,
+} from "./delegation.ts";
 import type { Principal } from "./principal.ts";
 import { Registry, type RegistryOptions } from "./registry.ts";
 import { isSecret } from "./secret.ts";
 import { type SubjectRequest, Subjects } from "./subjects.ts";
 import type { Tenant } from "./tables/tables.ts";
-import type { CreatedToken, NewToken, Token } from "./token.ts";
-import { Tokens } from "./tokens.ts";
-import type { NewUser, User, UserChange, UserName } from "./user.ts";
-import { Users } from "./users.ts";
+import { type CreatedToken, type NewToken, type Token, Tokens } from "./tokens.ts";
+import { type NewUser, type User, type UserChange, type UserName, Users } from "./users.ts";
 
 /** What identity stands on, and how far delegation may go. */
 export interface IdentityOptions extends RegistryOptions {

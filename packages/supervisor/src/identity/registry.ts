@@ -1,15 +1,46 @@
 import { randomBytes } from "node:crypto";
 import { type Clock, systemClock } from "@reins/kit";
-import type { Ledger } from "@reins/ledger";
+import type { Draft, Ledger } from "@reins/ledger";
 import { type Change, StoreError, type StoreReader } from "@reins/store";
-import { type Redact, redact } from "../redaction/redact.ts";
-import { SupervisorError } from "../supervisor-error.ts";
+import { SupervisorError } from "../errors.ts";
+import { type Redact, redact } from "../redaction/redactor.ts";
 import { Directory } from "./directory.ts";
-import { type IdentityChange, identityDraft } from "./identity-entry.ts";
-import { LOCAL, type Principal } from "./principal.ts";
+import { actorOf, LOCAL, type Principal } from "./principal.ts";
 import { type RandomBytes, SecretHash } from "./secret.ts";
-import type { Delta } from "./tables/delta.ts";
-import { type IdentityQueries, identityTables } from "./tables/tables.ts";
+import { type Delta, type IdentityQueries, identityTables } from "./tables/tables.ts";
+
+/** A change of identity, for the record. Never with a secret, a hash of one, or more about a person than an id. */
+export interface IdentityChange {
+  readonly change:
+    | "user_added"
+    | "user_changed"
+    | "user_removed"
+    | "tenant_removed"
+    | "token_created"
+    | "token_revoked"
+    | "session_delegated"
+    | "session_revoked";
+  readonly tenant: string;
+  /** The user, token, session or tenant it is about. */
+  readonly target: string;
+  /** What it says besides. Plain JSON. */
+  readonly details?: Readonly<Record<string, unknown>>;
+  /** The session that brought it about. */
+  readonly source?: string;
+}
+
+/** The entry of a change of identity, signed by whoever made it. */
+function identityDraft(by: Principal, { change, tenant, target, details, source }: IdentityChange): Draft {
+  const { id, kind, user, tenant: home, started } = by;
+  return {
+    quality: "policy_change",
+    actor: actorOf(by),
+    target,
+    tags: ["identity", `tenant:${tenant}`],
+    ...(source !== undefined && { source }),
+    payload: { change, tenant, ...details, by: { principal: id, kind, user, tenant: home, started } },
+  };
+}
 
 /** What identity stands on. */
 export interface RegistryOptions {

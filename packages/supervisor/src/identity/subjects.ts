@@ -1,12 +1,10 @@
 import type { Enforcement, NetworkReach, Origin, Roster, Subject } from "@reins/policy";
-import { SupervisorError } from "../supervisor-error.ts";
-import { claimOf, trustIn, unverified } from "./agent-claim.ts";
-import { type ChildSession, isChildSessionName } from "./child-session.ts";
+import { SupervisorError } from "../errors.ts";
+import { type ChildSession, isChildSessionName } from "./delegation.ts";
 import { actingAgent, OwnSubjects } from "./own-subjects.ts";
-import type { Principal } from "./principal.ts";
+import { claimOf, type Principal, trustIn, unverified } from "./principal.ts";
 import type { Registry } from "./registry.ts";
 import { isSecret } from "./secret.ts";
-import { SeenSessions } from "./seen-sessions.ts";
 
 /** What is known of an event before it is decided. */
 export interface SubjectRequest {
@@ -144,4 +142,37 @@ export class Subjects {
     }
     return parent;
   }
+}
+
+/** How many principals, and sessions of each, are remembered. */
+const MOST_PRINCIPALS = 10_000;
+const MOST_SESSIONS = 1_000;
+
+/** When the sessions that agents outside of the harness name were first seen, of each principal. */
+class SeenSessions {
+  readonly #seen = new Map<string, Map<string, string>>();
+
+  /** Notes a session, and says when it was first seen. Times are RFC 3339. */
+  note({ id }: Pick<Principal, "id">, session: string, now: string): string {
+    const sessions = this.#seen.get(id) ?? new Map<string, string>();
+    const first = sessions.get(session) ?? now;
+    // In the order of use, so that those that were not used for longest are forgotten.
+    sessions.delete(session);
+    sessions.set(session, first);
+    forgetOldest(sessions, MOST_SESSIONS);
+    this.#seen.delete(id);
+    this.#seen.set(id, sessions);
+    forgetOldest(this.#seen, MOST_PRINCIPALS);
+    return first;
+  }
+
+  /** When a session was first seen, if it was. */
+  firstSeen({ id }: Pick<Principal, "id">, session: string): string | undefined {
+    return this.#seen.get(id)?.get(session);
+  }
+}
+
+function forgetOldest(map: Map<string, unknown>, most: number): void {
+  const oldest = map.keys().next();
+  if (map.size > most && !oldest.done) map.delete(oldest.value);
 }

@@ -1,11 +1,73 @@
 import { change } from "@reins/store";
-import { SupervisorError } from "../supervisor-error.ts";
-import { expectAdmin, expectHeld, tenantFor } from "./authority.ts";
-import { read } from "./names.ts";
-import { actorOf, DEFAULT_TENANT, isOperator, OPERATOR, type Principal } from "./principal.ts";
+import { z } from "zod";
+import { SupervisorError } from "../errors.ts";
+import { Line, Name, Roles, read, Scopes } from "./names.ts";
+import {
+  actorOf,
+  DEFAULT_TENANT,
+  expectAdmin,
+  expectHeld,
+  isOperator,
+  OPERATOR,
+  type Principal,
+  tenantFor,
+} from "./principal.ts";
 import type { Registry } from "./registry.ts";
 import { identityTables, type Tenant } from "./tables/tables.ts";
-import { asUser, NewUser, type StoredUser, type User, UserChange, UserName } from "./user.ts";
+
+/** Somebody on whose behalf agents act. Ids are the tenant's own. */
+export interface User {
+  readonly id: string;
+  readonly tenant: string;
+  readonly name: string;
+  readonly email: string;
+  readonly roles: readonly string[];
+  /** `*` is all. */
+  readonly scopes: readonly string[];
+  /** RFC 3339. */
+  readonly created: string;
+}
+
+/** A user as the store keeps it; a removed one stays as a mark. */
+export interface StoredUser extends User {
+  readonly removed: string | undefined;
+  /** Grows with every change of identity; the last one that touched this. */
+  readonly changed: number;
+}
+
+const email = z.email().max(254);
+
+/** What makes a user. */
+export const NewUser = z.strictObject({
+  id: Name,
+  name: Line,
+  email,
+  /** By default the tenant of whoever adds it. */
+  tenant: Name.optional(),
+  roles: Roles,
+  scopes: Scopes,
+});
+export type NewUser = Readonly<z.input<typeof NewUser>>;
+
+/** What changes about a user; what is not named stays. */
+export const UserChange = z.strictObject({
+  id: Name,
+  tenant: Name.optional(),
+  name: Line.optional(),
+  email: email.optional(),
+  roles: Roles.optional(),
+  scopes: Scopes.optional(),
+});
+export type UserChange = Readonly<z.input<typeof UserChange>>;
+
+/** Which user. */
+export const UserName = z.strictObject({ id: Name, tenant: Name.optional() });
+export type UserName = Readonly<z.input<typeof UserName>>;
+
+/** A user as others see it. */
+function asUser({ removed: _, changed: __, ...user }: StoredUser): User {
+  return user;
+}
 
 const MOST_ATTEMPTS = 5;
 const MEMBERS = ["name", "email", "roles", "scopes"] as const;

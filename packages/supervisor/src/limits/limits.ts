@@ -6,7 +6,7 @@ import {
   type RuleVerdict,
   type Subject,
 } from "@reins/policy";
-import { exceeded, NO_USAGE, plus, type Usage, type Use } from "./usage.ts";
+import { exceeded, NO_USAGE, plus, type Usage, type Use } from "./tables.ts";
 
 /** What a limit says to an action. */
 export type LimitOutcome =

@@ -1,5 +1,5 @@
 import type { TablesModule } from "@reins/store";
-import type { Use } from "./usage.ts";
+import type { Use } from "./tables.ts";
 
 /** More than come in between two times, and few enough that a verdict need not wait for them. */
 const FORGOTTEN_AT_ONCE = 5_000;

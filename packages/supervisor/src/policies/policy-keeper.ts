@@ -2,8 +2,8 @@ import { stat } from "node:fs/promises";
 import { type Clock, errorMessage, systemClock } from "@reins/kit";
 import { type Ledger, SYSTEM } from "@reins/ledger";
 import { isNoLooser, loadTestedPolicy, type Policy, PolicyError, Roster } from "@reins/policy";
+import { SupervisorError } from "../errors.ts";
 import { DEFAULT_TENANT } from "../identity/principal.ts";
-import { SupervisorError } from "../supervisor-error.ts";
 import { lastInForce, policyDraft } from "./policy-entry.ts";
 import {
   type NamedPolicyFiles,
@@ -11,7 +11,7 @@ import {
   policyFiles,
   readIfThere,
   readPolicyFiles,
-} from "./policy-home.ts";
+} from "./policy-files.ts";
 
 /** How a tenant's policy stands. */
 export interface PolicyStatus {

@@ -1,16 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { open, realpath, rename, rm, stat } from "node:fs/promises";
-import type { Ledger } from "@reins/ledger";
+import type { Draft, Ledger } from "@reins/ledger";
 import { blake3Hex, RosterEntry } from "@reins/policy";
 import { z } from "zod";
+import { SupervisorError } from "../errors.ts";
 import { AgentName, read } from "../identity/names.ts";
-import { DEFAULT_TENANT, isAdmin, type Principal } from "../identity/principal.ts";
-import { withoutSecrets } from "../record/redacted-draft.ts";
-import type { Redact } from "../redaction/redact.ts";
-import { SupervisorError } from "../supervisor-error.ts";
-import { policyFiles, readIfThere } from "./policy-home.ts";
+import { actorOf, DEFAULT_TENANT, isAdmin, type Principal } from "../identity/principal.ts";
+import { withoutSecrets } from "../record/drafts.ts";
+import type { Redact } from "../redaction/redactor.ts";
+import { policyFiles, readIfThere } from "./policy-files.ts";
 import type { PolicyKeeper } from "./policy-keeper.ts";
-import { rosterDraft } from "./roster-entry.ts";
 
 /** What a roster file needs. */
 export interface RosterFileOptions {
@@ -189,4 +188,38 @@ async function modeOf(path: string): Promise<number> {
   } catch {
     return 0o600;
   }
+}
+
+/** A change of the roster, for the record. */
+interface RosterChange {
+  readonly before: RosterEntry | undefined;
+  readonly after: RosterEntry;
+  /** Of the whole file as it becomes. */
+  readonly roster_hash: string;
+}
+
+/** The entry of a change of the roster. Members that nobody here knows are named, not told. */
+function rosterDraft(by: Principal, { before, after, roster_hash }: RosterChange): Draft {
+  const { id, kind, user, tenant, started } = by;
+  const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after)]);
+  const members = [...names].filter((name) => JSON.stringify(before?.[name]) !== JSON.stringify(after[name]));
+  return {
+    quality: "policy_change",
+    actor: actorOf(by),
+    target: after.session_id,
+    tags: ["roster"],
+    payload: {
+      change: before ? "agent_changed" : "agent_added",
+      agent: after.session_id,
+      members,
+      before: before ? known(before) : null,
+      after: known(after),
+      roster_hash,
+      by: { principal: id, kind, user, tenant, started },
+    },
+  };
+}
+
+function known({ kind = null, state = null, mandate = null }: Record<string, unknown>): unknown {
+  return { kind, state, mandate };
 }

@@ -1,6 +1,80 @@
+import { createHmac, createSecretKey, hash, type KeyObject, randomBytes } from "node:crypto";
+import { join } from "node:path";
 import { exactJson } from "@reins/ledger";
-import { KeyedHash } from "./keyed-hash.ts";
-import { secretKeys } from "./secret-key.ts";
+import { SupervisorError } from "../errors.ts";
+import { readIfThere, writeIfDifferent, writeIfMissing } from "../policies/policy-files.ts";
+
+const KEY_BYTES = 32;
+
+/** The newest key of a file, and those that it took the place of. */
+export type SecretKeys = readonly [newest: Buffer, ...former: Buffer[]];
+
+/** The keys in a file of a home, among the others that only its owner may reach; the first is made on first use. */
+export async function secretKeys(folder: string, file: string): Promise<SecretKeys> {
+  const path = join(folder, file);
+  await writeIfMissing(path, () => keyFileText([newKey()]));
+  const text = (await readIfThere(path))?.toString("utf8").trimEnd() ?? "";
+  const [newest, ...former] = text.split("\n").map((line) => Buffer.from(line, "hex"));
+  if (newest && [newest, ...former].every(({ length }) => length === KEY_BYTES)) return [newest, ...former];
+  throw new SupervisorError("invalid", `the key file ${path} is damaged; bring it back from a backup`);
+}
+
+/** Puts a new key before those that are there. */
+export async function addSecretKey(folder: string, file: string): Promise<SecretKeys> {
+  const keys: SecretKeys = [newKey(), ...(await secretKeys(folder, file))];
+  await writeIfDifferent(join(folder, file), keyFileText(keys));
+  return keys;
+}
+
+/** Forgets every key but one. */
+export async function keepSecretKey(folder: string, file: string, key: Buffer): Promise<void> {
+  await writeIfDifferent(join(folder, file), keyFileText([key]));
+}
+
+function newKey(): Buffer {
+  return randomBytes(KEY_BYTES);
+}
+
+function keyFileText(keys: readonly Buffer[]): string {
+  return keys.map((key) => `${key.toString("hex")}\n`).join("");
+}
+
+/** What SHA-256 takes in at a time, and what comes out, in bytes. */
+const BLOCK = 64;
+const DIGEST = 32;
+/** Room for the texts that are met again and again; a UTF-16 unit takes at most three bytes. */
+const ROOM = 8 * 1_024;
+/** What RFC 2104 mixes the key with. */
+const [INNER, OUTER] = [0x36, 0x5c];
+
+/**
+ * HMAC-SHA-256 of texts with one key of at most 64 bytes. For texts of usual length it is put together from two hashes
+ * made in one step: this runs for every verdict, and `createHmac` makes several objects each time, which on a busy
+ * thread takes many times as long.
+ */
+export class KeyedHash {
+  readonly #key: KeyObject;
+  /** The key as each of the two hashes begins with it, and room for what follows. */
+  readonly #inner = Buffer.alloc(BLOCK + ROOM);
+  readonly #outer = Buffer.alloc(BLOCK + DIGEST);
+
+  constructor(key: Buffer) {
+    if (key.length > BLOCK) throw new RangeError(`a key of ${key.length} bytes is longer than a block`);
+    this.#key = createSecretKey(key);
+    for (let index = 0; index < BLOCK; index += 1) {
+      this.#inner[index] = (key[index] ?? 0) ^ INNER;
+      this.#outer[index] = (key[index] ?? 0) ^ OUTER;
+    }
+  }
+
+  /** The hash of a text, in hexadecimal digits. */
+  of(text: string): string {
+    if (text.length * 3 > ROOM) return createHmac("sha256", this.#key).update(text).digest("hex");
+    const end = BLOCK + this.#inner.write(text, BLOCK);
+    this.#outer.write(hash("sha256", this.#inner.subarray(0, end), "binary"), BLOCK, "binary");
+    return hash("sha256", this.#outer, "hex");
+  }
+}
 
 /**
  * Commits to what an agent sent without recording it: whoever has the key and the text can show that they belong
@@ -21,7 +95,7 @@ export class Commitment {
 
   /** The commitment to a JSON value. */
   to(value: unknown): string {
-    return `hmac-sha256:${this.#hash.of(textOf(value))}`;
+    return `hmac-sha256:${this.#hash.of(canonicalText(value))}`;
   }
 
   /** 64 hexadecimal digits by which a text is found again for one purpose, and from which it cannot be guessed. */
@@ -32,7 +106,7 @@ export class Commitment {
 }
 
 /** The canonical form; of what has none, such as half of a surrogate pair, the form that JavaScript gives it. */
-function textOf(value: unknown): string {
+function canonicalText(value: unknown): string {
   try {
     return exactJson(value);
   } catch {

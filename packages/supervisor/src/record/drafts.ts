@@ -1,7 +1,7 @@
 import type { Draft } from "@reins/ledger";
 import type { Subject } from "@reins/policy";
 import type { OpenCall } from "../decision/open-calls.ts";
-import { sessionKey } from "./session-key.ts";
+import { type Redact, redact as redactKnown } from "../redaction/redactor.ts";
 
 /** The mark of an action that no verdict came before. */
 export const UNGATED = "ungated";
@@ -48,4 +48,25 @@ export function resultDraft(
       enforcement: call ? subject.enforcement : "observed",
     },
   };
+}
+
+/** The key of a session's chain in the ledger. Two tenants may use the same names, so theirs is part of it. */
+export function sessionKey(subject: Pick<Subject, "agent" | "tenant" | "session" | "session_key">): string {
+  const { tenant, agent, session, session_key } = subject;
+  // A colon in an agent's own word for itself must not make its key that of another.
+  const key = session_key ?? `${agent.replaceAll(":", "%3A")}:ahp:${session}`;
+  return `${tenantPrefix(tenant) ?? ""}${key}`;
+}
+
+/** How the keys of all sessions of a tenant begin; those of the default one have nothing in common. */
+export function tenantPrefix(tenant: string): string | undefined {
+  return tenant === "default" ? undefined : `${tenant}/`;
+}
+
+/** A draft as it is recorded: whatever an agent or a person said in it without its secrets. */
+export function withoutSecrets(draft: Draft, redact: Redact = redactKnown): Draft {
+  const target = String(redact(draft.target));
+  const payload = redact(draft.payload);
+  if (!draft.tags) return { ...draft, target, payload };
+  return { ...draft, target, payload, tags: draft.tags.map((tag) => String(redact(tag))) };
 }

@@ -6,8 +6,26 @@ import {
   type KeyObject,
   randomBytes,
 } from "node:crypto";
-import { addSecretKey, keepSecretKey, type SecretKeys, secretKeys } from "./secret-key.ts";
-import { VaultError } from "./vault-error.ts";
+import { type Store, StoreError } from "@reins/store";
+import { addSecretKey, keepSecretKey, type SecretKeys, secretKeys } from "./commitment.ts";
+
+/** Why something that was sealed cannot be had. */
+export type VaultErrorCode =
+  /** It was sealed with a key that is not the one of this home. */
+  | "other_key"
+  /** It was changed after it was sealed, or stands where something else was sealed. */
+  | "damaged";
+
+/** What was sealed cannot be opened; trying again does not help. */
+export class VaultError extends Error {
+  override readonly name = "VaultError";
+  readonly code: VaultErrorCode;
+
+  constructor(code: VaultErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
 
 const FILE = "vault.key";
 const CIPHER = "aes-256-gcm";
@@ -111,4 +129,23 @@ function idOf(key: Buffer): string {
 function damaged(place: string, cause?: unknown): VaultError {
   const text = `what is sealed at ${place} was changed, or was sealed for another place; bring reins.db back from a backup`;
   return new VaultError("damaged", text, { cause });
+}
+
+/**
+ * Removes what was sealed with former keys from the files of a store. Returns false, after reporting it, when a reader
+ * or a full disk prevents that; the next start tries again.
+ */
+export async function scrubbed(
+  store: Pick<Store, "scrub">,
+  onError: (error: unknown) => void,
+): Promise<boolean> {
+  try {
+    await store.scrub();
+    return true;
+  } catch (error) {
+    if (!(error instanceof StoreError) || !error.retryable) throw error;
+    const text = `what was sealed with a former key is still in the files of the database, until the next start: ${error.message}`;
+    onError(new StoreError(error.code, text, { cause: error }));
+    return false;
+  }
 }

@@ -1,4 +1,7 @@
-import type { CharacterSet } from "./notation/character-set.ts";
+import type { CharacterSet } from "./notation.ts";
+
+/** What stands where a secret was. */
+export const MARK = "[redacted]";
 
 /** What to see of the text before a trigger, and after it: a format may look no further. */
 export const CONTEXT = 32;

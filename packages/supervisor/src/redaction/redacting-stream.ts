@@ -1,5 +1,4 @@
-import { CONTEXT, type Format } from "./format.ts";
-import { MARK } from "./mark.ts";
+import { CONTEXT, type Format, MARK } from "./format.ts";
 import { Spans } from "./spans.ts";
 import { suits, type TriggerEnd, Triggers } from "./triggers.ts";
 

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { MARK } from "./mark.ts";
+import { cut, type DrawnSecret, drawn, places, secretCases } from "../../test/secret-corpus.ts";
+import { MARK } from "./format.ts";
 import { Redactor } from "./redactor.ts";
-import { cut, places } from "./testing/pieces.ts";
-import { type DrawnSecret, drawn, secretCases } from "./testing/secret-corpus.ts";
 
 const VALUES = ["hunter2!xyz", "Zx9/plus+val ue", "ababab", "pässwört-☃-123"];
 const redactor = Redactor.create({ values: VALUES });

@@ -1,11 +1,24 @@
-import { isSecretMember } from "./formats/assignment/member.ts";
+import { type Format, MARK } from "./format.ts";
+import { assignments, isSecretMember } from "./formats/assignment.ts";
 import { configuredFormats } from "./formats/configured.ts";
-import { KNOWN_FORMATS } from "./formats/known.ts";
+import { authorizations, cookie, urlPassword, userOption } from "./formats/credentials.ts";
 import { patternFormat } from "./formats/pattern-format.ts";
-import { MARK } from "./mark.ts";
+import { privateKeys } from "./formats/private-key.ts";
+import { TOKENS } from "./formats/tokens.ts";
 import { RedactingStream } from "./redacting-stream.ts";
 import { hiddenIn, SecretWords } from "./secret-words.ts";
 import { Triggers } from "./triggers.ts";
+
+/** The forms of secrets that are known without being told. */
+export const KNOWN_FORMATS: readonly Format[] = [
+  ...TOKENS.map(patternFormat),
+  ...privateKeys,
+  urlPassword,
+  ...authorizations,
+  cookie,
+  userOption,
+  ...assignments,
+];
 
 /** What a redactor looks for besides the formats that everybody knows. */
 export interface RedactorOptions {
@@ -191,4 +204,20 @@ class ShownMembers {
   object(): JsonObject {
     return Object.fromEntries(this.#members);
   }
+}
+
+/** Takes the secrets out of a value that is kept or shown. */
+export type Redact = (value: unknown) => unknown;
+
+let known: Redactor | undefined;
+
+/** A value for the record: every string in it well-formed and without the secrets that are known by their form. */
+export function redact(value: unknown): unknown {
+  return knownRedactor().value(value);
+}
+
+/** The redactor for secrets that are known by their form. */
+export function knownRedactor(): Redactor {
+  known ??= Redactor.create();
+  return known;
 }

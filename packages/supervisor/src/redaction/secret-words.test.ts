@@ -1,5 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { Redactor } from "./redactor.ts";
+import { looksSecret } from "./secret-words.ts";
 
 const SECRET = "Zq8vT3kLw9XbR2mNc7Yd";
 
@@ -31,5 +32,32 @@ describe("what is made out of a value with secrets", () => {
   it("is left as it is where there are none", () => {
     const facts = { tool: "Bash", effects: [] };
     expect(redactor.knowing({ command: "ls" })(facts)).toBe(facts);
+  });
+});
+
+describe("looksSecret", () => {
+  describe("what looks as if drawn at random", () => {
+    test.each(["the value is q7Zt9vXk2LmP4sWd8RbN1cYf", "x=hG5+fK9/aZ2-mQ8_wE4rT7yU1iO"])(
+      "is noticed in %s",
+      (text) => {
+        expect(looksSecret(text)).toBe(true);
+      },
+    );
+
+    test("is noticed and never taken out", () => {
+      const text = "the value is q7Zt9vXk2LmP4sWd8RbN1cYf";
+      expect(Redactor.create().text(text)).toBe(text);
+    });
+
+    test.each([
+      "An ordinary sentence about configurationManagement and internationalisation.",
+      "3f2504e0-4f89-41d3-9a0c-0305e82c3301",
+      "9fceb02d0ae598e95dc970b74767f19372d61af8",
+      "sha512-Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MEFCQ0RFRkdISUpLTE1OT1A=",
+      "src/components/Button/ButtonGroup2/index",
+      "AbstractSingletonProxyFactoryBean",
+    ])("is not seen in %s", (text) => {
+      expect(looksSecret(text)).toBe(false);
+    });
   });
 });

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "@reins/kit";
 import { recordedJson } from "@reins/ledger";
 import { change, type Store } from "@reins/store";
-import { type Redact, redact as redactKnown } from "../redaction/redact.ts";
+import { type Redact, redact as redactKnown } from "../redaction/redactor.ts";
 import { REPORT_KINDS, type Report, type Reporter, type ReportKind, reportTables } from "./tables.ts";
 
 /** How many reports of a tenant are kept; the oldest go first. */

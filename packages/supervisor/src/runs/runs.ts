@@ -2,9 +2,9 @@ import { decode, RunLifecycleEvent, TaskListEvent, VerificationEvent } from "@re
 import { type Clock, systemClock } from "@reins/kit";
 import { recordedJson } from "@reins/ledger";
 import { change, type Store } from "@reins/store";
+import { SupervisorError } from "../errors.ts";
 import { isAdmin, LOCAL, type Principal } from "../identity/principal.ts";
-import { type Redact, redact as redactKnown } from "../redaction/redact.ts";
-import { SupervisorError } from "../supervisor-error.ts";
+import { type Redact, redact as redactKnown } from "../redaction/redactor.ts";
 import { type RunContract, type RunEvent, type RunOwner, type RunState, runTables } from "./tables.ts";
 import { lifecycleFault, taskListFault, verificationFault } from "./transitions.ts";
 

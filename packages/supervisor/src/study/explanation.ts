@@ -1,6 +1,6 @@
 import { type DecisionInput, explainedBy, type Policy, RecordReader, type Subject } from "@reins/policy";
 import { z } from "zod";
-import type { Usage } from "../limits/usage.ts";
+import type { Usage } from "../limits/tables.ts";
 
 /** Why a verdict is what it is, or would be. */
 export interface Explanation {

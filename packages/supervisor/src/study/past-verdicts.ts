@@ -1,6 +1,6 @@
 import { type EntryRange, type LedgerReader, type PlacedEntry, restoredJson } from "@reins/ledger";
 import { type Policy, readPolicy } from "@reins/policy";
-import { tenantPrefix } from "../record/session-key.ts";
+import { tenantPrefix } from "../record/drafts.ts";
 
 /** Which verdicts of the past. */
 export interface VerdictRange {

@@ -17,11 +17,11 @@ import {
   StudyTimeout,
   type Subject,
 } from "@reins/policy";
-import type { RequestContext } from "../decision/request-context.ts";
+import type { RequestContext } from "../decision/decision-context.ts";
+import { SupervisorError } from "../errors.ts";
 import type { Harness } from "../harness/harness.ts";
-import type { Usage } from "../limits/usage.ts";
+import type { Usage } from "../limits/tables.ts";
 import type { PolicyKeeper } from "../policies/policy-keeper.ts";
-import { SupervisorError } from "../supervisor-error.ts";
 import { type Explanation, explanationOf, type PastDecision, pastDecision } from "./explanation.ts";
 import { pastVerdicts, policiesInForce } from "./past-verdicts.ts";
 

@@ -1,10 +1,11 @@
 import { type Clock, systemClock } from "@reins/kit";
+
 // The process that is killed: a store, a ledger and approvals, driven over the channel to its parent.
 import type { ApprovalRequest } from "../../src/approvals/request.ts";
 import { approvalTables } from "../../src/approvals/tables.ts";
-import { checkAgreement } from "../../src/approvals/testing/agreement.ts";
-import { openHome } from "../../src/approvals/testing/home.ts";
-import { verdictDraft } from "../../src/approvals/testing/use.ts";
+import { checkAgreement } from "../../test/approvals/agreement.ts";
+import { openHome } from "../../test/approvals/home.ts";
+import { verdictDraft } from "../../test/approvals/requests.ts";
 import { Boundaries } from "./deadly-database.ts";
 import type { Acted, Asked, Call, Said, Start } from "./protocol.ts";
 

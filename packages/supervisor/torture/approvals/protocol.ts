@@ -1,8 +1,8 @@
 import type { Approval, ApprovalChange } from "../../src/approvals/approval.ts";
 import type { GivenAnswer, WithdrawnPart } from "../../src/approvals/approvals.ts";
-import type { Grant } from "../../src/approvals/grant.ts";
+import type { Grant } from "../../src/approvals/grants.ts";
 import type { ApprovalRequest } from "../../src/approvals/request.ts";
-import type { Agreement } from "../../src/approvals/testing/agreement.ts";
+import type { Agreement } from "../../test/approvals/agreement.ts";
 
 /** What the process is started with. */
 export interface Start {

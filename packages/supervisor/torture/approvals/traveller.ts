@@ -2,7 +2,7 @@ import { deepStrictEqual } from "node:assert/strict";
 import type { Random } from "../../../../scripts/torture/random.ts";
 import type { ApprovalOption } from "../../src/approvals/approval.ts";
 import type { ApprovalRequest } from "../../src/approvals/request.ts";
-import { requestFor, subjectOf } from "../../src/approvals/testing/requests.ts";
+import { requestFor, subjectOf } from "../../test/approvals/requests.ts";
 import { Died, Refused } from "./process.ts";
 import type { Acted } from "./protocol.ts";
 import type { World } from "./world.ts";

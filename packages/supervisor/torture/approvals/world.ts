@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { ApprovalChange } from "../../src/approvals/approval.ts";
 import type { GivenAnswer } from "../../src/approvals/approvals.ts";
 import type { ApprovalRequest } from "../../src/approvals/request.ts";
-import type { Agreement } from "../../src/approvals/testing/agreement.ts";
+import type { Agreement } from "../../test/approvals/agreement.ts";
 import { Ear } from "./ear.ts";
 import { CALM, type Plan } from "./plan.ts";
 import { ApprovalProcess, Died, Refused } from "./process.ts";

@@ -1,11 +1,46 @@
 import { type Database, StoreError } from "@reins/store";
-import type { Approval, ApprovalState } from "../approval.ts";
+import { z } from "zod";
+import { APPROVAL_STATES, type Approval, type ApprovalAnswer, type ApprovalState } from "../approval.ts";
 import type { ApprovalChanges, ApprovalQueries, ApprovalRange, Move, StoredApproval } from "../tables.ts";
-import { KEPT_COLUMNS, storedIn } from "./approval-row.ts";
-import { changeWriter } from "./change-rows.ts";
-import { entryFinder } from "./entry-finder.ts";
+import { changeWriter, entryFinder } from "./change-rows.ts";
 import { grantKeeper } from "./grant-rows.ts";
-import { pageSize } from "./page-size.ts";
+
+const DEFAULT = 100;
+const MOST = 1_000;
+
+/** How many rows a page has, given what was asked for. */
+export function pageSize(limit = DEFAULT): number {
+  return Math.max(1, Math.min(Math.trunc(limit) || DEFAULT, MOST));
+}
+
+/** What never changes in an approval, as it is kept. */
+type ApprovalBody = Omit<Approval, "turn" | "state" | "answers" | "entry">;
+
+const State = z.enum(APPROVAL_STATES);
+
+/** The columns of an approval that are read. */
+const ApprovalRow = z.object({
+  turn: z.string().nullable(),
+  state: State,
+  answers: z.string(),
+  body: z.string(),
+  entry: z.string(),
+  version: z.number(),
+  sealed: z.string().nullable(),
+  waits: z.number(),
+});
+
+/** The columns to read beside `state` and `answers`, which a change has its own of. */
+export const KEPT_COLUMNS = "a.turn, a.body, a.entry, a.version, a.sealed, a.state = 'pending' AS waits";
+
+/** The approval in a row, whose JSON is our own. */
+export function storedIn(row: unknown): StoredApproval {
+  const { turn, state, answers, body, entry, version, sealed, waits } = ApprovalRow.parse(row);
+  const content: ApprovalBody = JSON.parse(body);
+  const given: ApprovalAnswer[] = JSON.parse(answers);
+  const approval = { ...content, ...(turn !== null && { turn }), state, answers: given, entry };
+  return { approval, version, waits: waits === 1, ...(sealed !== null && { sealed }) };
+}
 
 const OPEN = "state IN ('pending', 'approved')";
 const SELECT = `SELECT a.state, a.answers, ${KEPT_COLUMNS} FROM approvals a`;
@@ -126,4 +161,33 @@ function countIn(row: unknown): number {
 function endIn(row: unknown): Approval["expires_at"] | undefined {
   const end = typeof row === "object" && row !== null && "end" in row ? row.end : null;
   return end === null ? undefined : String(end);
+}
+
+const Row = z.object({ id: z.string() });
+
+/**
+ * Forgets approvals that ended before an instant and count for nothing any more, with their changes and the deliveries
+ * that were given up. The newest change stays, because the next one is numbered after it.
+ */
+export function pruneChanges(database: Database): Pick<ApprovalChanges, "prune"> {
+  const old = database.prepare(
+    `SELECT a.id FROM approvals a
+     WHERE a.state IN ('denied', 'expired', 'withdrawn', 'used') AND a.expires_at <= @before
+       AND NOT EXISTS (SELECT 1 FROM approval_changes c WHERE c.approval = a.id
+         AND (c.at > @before OR c.seq = (SELECT max(seq) FROM approval_changes)
+           OR EXISTS (SELECT 1 FROM approval_deliveries d WHERE d.change = c.seq AND d.state = 'waiting')))
+     ORDER BY a.place LIMIT @limit`,
+  );
+  const removals = [
+    "DELETE FROM approval_deliveries WHERE change IN (SELECT seq FROM approval_changes WHERE approval = ?)",
+    "DELETE FROM approval_changes WHERE approval = ?",
+    "DELETE FROM approvals WHERE id = ?",
+  ].map((sql) => database.prepare(sql));
+  return {
+    prune: ({ before, limit }) => {
+      const ids = old.all({ before, limit }).map((row) => Row.parse(row).id);
+      for (const id of ids) for (const remove of removals) remove.run(id);
+      return ids.length;
+    },
+  };
 }

@@ -1,9 +1,10 @@
-import type { Database } from "@reins/store";
+import { type Database, StoreError } from "@reins/store";
 import { z } from "zod";
 import type { Approval, ApprovalState } from "../approval.ts";
-import type { ApprovalQueries, Notice, StoredChange } from "../tables.ts";
-import { KEPT_COLUMNS, storedIn } from "./approval-row.ts";
-import { pageSize } from "./page-size.ts";
+import { approvalTag } from "../drafts.ts";
+import type { ApprovalChanges, ApprovalQueries, Notice, StoredChange } from "../tables.ts";
+import { DELIVERY_STATES, type Delivery } from "../webhooks/delivery.ts";
+import { KEPT_COLUMNS, pageSize, storedIn } from "./approval-rows.ts";
 
 /** A change about to be written. */
 interface NewChange {
@@ -15,7 +16,7 @@ interface NewChange {
 }
 
 /** The columns of a change, beside those of the approval it belongs to. */
-export const CHANGE_COLUMNS = `c.seq, c.at, c.entry AS change_entry, c.state, c.answers, ${KEPT_COLUMNS}`;
+const CHANGE_COLUMNS = `c.seq, c.at, c.entry AS change_entry, c.state, c.answers, ${KEPT_COLUMNS}`;
 
 const ChangeRow = z.object({ seq: z.number(), at: z.string(), change_entry: z.string() });
 
@@ -38,7 +39,7 @@ export function changeWriter(database: Database): (change: NewChange) => void {
 }
 
 /** The change in a row. */
-export function changeIn(row: unknown): StoredChange {
+function changeIn(row: unknown): StoredChange {
   const { seq, at, change_entry } = ChangeRow.parse(row);
   return { seq, at, entry: change_entry, stored: storedIn(row) };
 }
@@ -57,4 +58,141 @@ export function changeQueries(database: Database): Pick<ApprovalQueries, "change
       ).map(changeIn),
     lastChange: () => z.object({ last: z.number() }).parse(last.get()).last,
   };
+}
+
+const DeliveryRow = z.object({
+  delivery: z.number(),
+  webhook: z.string(),
+  delivery_state: z.enum(DELIVERY_STATES),
+  attempts: z.number(),
+  due_at: z.string(),
+  error: z.string().nullable(),
+});
+
+const SELECT = `SELECT d.id AS delivery, d.webhook, d.state AS delivery_state, d.attempts, d.due_at, d.error, ${CHANGE_COLUMNS}
+  FROM approval_deliveries d JOIN approval_changes c ON c.seq = d.change JOIN approvals a ON a.id = c.approval`;
+
+/** The changes of deliveries. */
+export function deliveryChanges(
+  database: Database,
+): Pick<ApprovalChanges, "delivered" | "failed" | "trimDeliveries" | "abandon"> {
+  const remove = database.prepare("DELETE FROM approval_deliveries WHERE id = ?");
+  const postpone = database.prepare(
+    "UPDATE approval_deliveries SET attempts = ?, error = ?, due_at = ? WHERE id = ?",
+  );
+  // What follows of the same approval waits as long, or it would overtake.
+  const postponeLater = database.prepare(
+    `UPDATE approval_deliveries SET due_at = max(due_at, @due_at) FROM (
+       SELECT later.id AS later_id FROM approval_deliveries d JOIN approval_changes c ON c.seq = d.change
+         JOIN approval_changes next ON next.approval = c.approval AND next.seq > c.seq
+         JOIN approval_deliveries later ON later.change = next.seq AND later.webhook = d.webhook
+       WHERE d.id = @id)
+     WHERE id = later_id AND state = 'waiting'`,
+  );
+  const trim = database.prepare(
+    `UPDATE approval_deliveries SET state = 'dead', error = 'too many deliveries wait for this webhook'
+     WHERE webhook = @webhook AND state = 'waiting' AND id <= (
+       SELECT id FROM approval_deliveries WHERE webhook = @webhook AND state = 'waiting'
+       ORDER BY id DESC LIMIT 1 OFFSET @most)`,
+  );
+  const bury = database.prepare(
+    "UPDATE approval_deliveries SET attempts = ?, error = ?, state = 'dead' WHERE id = ?",
+  );
+  const abandon = database.prepare(
+    `UPDATE approval_deliveries SET state = 'dead', error = 'this webhook is no longer there'
+     WHERE state = 'waiting' AND NOT EXISTS (SELECT 1 FROM json_each(?) w WHERE w.value ->> 'name' = webhook
+       AND coalesce(w.value ->> 'tenant', approval_deliveries.tenant) = approval_deliveries.tenant)`,
+  );
+  return {
+    delivered: ({ id }) => void remove.run(id),
+    failed: ({ id, attempts, error, due_at }) => {
+      if (due_at === undefined) return void bury.run(attempts, error, id);
+      postpone.run(attempts, error, due_at, id);
+      postponeLater.run({ id, due_at });
+    },
+    trimDeliveries: (given) => trim.run(given).changes,
+    abandon: ({ webhooks }) => void abandon.run(JSON.stringify(webhooks)),
+  };
+}
+
+/** The queries of deliveries. */
+export function deliveryQueries(database: Database): Pick<ApprovalQueries, "nextDelivery" | "deliveries"> {
+  const next = database.prepare(
+    `${SELECT} WHERE d.webhook = ? AND d.state = 'waiting' ORDER BY d.due_at, d.id LIMIT 1`,
+  );
+  const afterLatest = database.prepare(
+    `${SELECT} WHERE d.webhook = ? AND d.state = 'waiting' AND d.due_at > ? ORDER BY d.due_at, d.id LIMIT 1`,
+  );
+  const list = database.prepare(
+    `${SELECT} WHERE (? IS NULL OR d.tenant = ?) AND (? IS NULL OR d.webhook = ?) AND (? IS NULL OR d.state = ?)
+     AND d.id > ? ORDER BY d.id LIMIT ?`,
+  );
+  return {
+    nextDelivery: ({ webhook, latest }) => deliveryIn(afterLatest.get(webhook, latest) ?? next.get(webhook)),
+    deliveries: ({ tenant = null, webhook = null, state = null, after = 0, limit }) =>
+      list
+        .all(tenant, tenant, webhook, webhook, state, state, after, pageSize(limit))
+        .flatMap((row) => deliveryIn(row) ?? []),
+  };
+}
+
+function deliveryIn(row: unknown): Delivery | undefined {
+  if (row === undefined) return undefined;
+  const { delivery, webhook, delivery_state, attempts, due_at, error } = DeliveryRow.parse(row);
+  const { seq, at, entry, stored } = changeIn(row);
+  return {
+    id: delivery,
+    webhook,
+    state: delivery_state,
+    attempts,
+    due_at,
+    ...(error !== null && { error }),
+    change: { seq, at, entry, approval: stored.approval },
+  };
+}
+
+/** An entry of the ledger and its place. */
+interface FoundEntry {
+  readonly seq: number;
+  readonly cid: string;
+}
+
+/** The most entries that one commit adds; what it added is looked through one by one, the ledger's index is behind. */
+const MOST_IN_COMMIT = 1_024;
+
+/**
+ * Finds, inside a commit, the entry that records a change of an approval: the newest with its tag, written by that same
+ * commit. A change that is not on the record, or is there as something else, undoes the commit.
+ */
+export function entryFinder(database: Database) {
+  const newest = database.prepare(
+    `SELECT e.seq, e.cid, e.quality, json_extract(r.body, '$.payload.state') AS state,
+       json_extract(r.body, '$.payload.verdict') AS verdict
+     FROM ledger_recent r JOIN ledger_entries e ON e.seq = r.seq
+     WHERE e.seq > max(?, (SELECT max(seq) FROM ledger_entries) - ${MOST_IN_COMMIT})
+       AND EXISTS (SELECT 1 FROM json_each(r.body, '$.tags') WHERE value = ?)
+     ORDER BY e.seq DESC LIMIT 1`,
+  );
+  return (id: string, after: number, state: ApprovalState): FoundEntry => {
+    const found = newest.get(after, approvalTag(id));
+    if (isEntry(found) && records(found, state)) return found;
+    const text = `no entry of this commit records that the approval ${id} is ${state}; it needs the tag ${approvalTag(id)}`;
+    throw new StoreError("invalid", text);
+  };
+}
+
+/** A use is recorded by the verdict that lets something through, everything else by an entry that names the state. */
+function records({ quality, state, verdict }: Recorded, becomes: ApprovalState): boolean {
+  if (becomes !== "used") return quality === "approval" && state === becomes;
+  return quality === "policy_verdict" && (verdict === "allowed" || verdict === "modify");
+}
+
+interface Recorded {
+  readonly quality: unknown;
+  readonly state: unknown;
+  readonly verdict: unknown;
+}
+
+function isEntry(row: unknown): row is FoundEntry & Recorded {
+  return typeof row === "object" && row !== null && "seq" in row && "cid" in row && "verdict" in row;
 }

@@ -1,7 +1,7 @@
 import { type Clock, errorMessage, exponentialBackoff } from "@reins/kit";
 import { restoredJson } from "@reins/ledger";
 import { change, type Store } from "@reins/store";
-import { withheld } from "../shown.ts";
+import { withheld } from "../answerer.ts";
 import { approvalTables } from "../tables.ts";
 import type { Delivery } from "./delivery.ts";
 import { type Post, retryAfterMs } from "./post.ts";

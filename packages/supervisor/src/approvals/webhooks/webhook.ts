@@ -1,4 +1,4 @@
-import { SupervisorError } from "../../supervisor-error.ts";
+import { SupervisorError } from "../../errors.ts";
 
 /** An address that is told of every change. */
 export interface Webhook {

@@ -1,8 +1,8 @@
-import { SupervisorError } from "../../supervisor-error.ts";
+import { SupervisorError } from "../../errors.ts";
 import type { Identity } from "../identity.ts";
 import { read } from "../names.ts";
-import { NewToken } from "../token.ts";
-import { NewUser, UserChange } from "../user.ts";
+import { NewToken } from "../tokens.ts";
+import { NewUser, UserChange } from "../users.ts";
 import { adminRoute, type IdentityRoute } from "./route.ts";
 
 const UserMembers = UserChange.omit({ id: true, tenant: true });

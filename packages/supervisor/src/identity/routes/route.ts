@@ -1,6 +1,5 @@
-import { expectAdmin } from "../authority.ts";
-import { ADMIN, type Principal } from "../principal.ts";
-import { problemOf } from "./problem.ts";
+import { problemOf } from "../../errors.ts";
+import { ADMIN, expectAdmin, type Principal } from "../principal.ts";
 
 /** A request that a router has read: who asks, what the path and the query name, and the parsed body. */
 export interface IdentityRequest {

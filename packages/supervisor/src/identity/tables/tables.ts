@@ -1,8 +1,16 @@
 import type { Tables } from "@reins/store";
-import type { StoredChild } from "../child-session.ts";
-import type { StoredToken } from "../token.ts";
-import type { StoredUser, User } from "../user.ts";
-import type { Delta } from "./delta.ts";
+import type { StoredChild } from "../delegation.ts";
+import type { StoredToken } from "../tokens.ts";
+import type { StoredUser, User } from "../users.ts";
+
+/** What changed after one version, up to another. */
+export interface Delta {
+  readonly after: number;
+  readonly version: number;
+  readonly users: readonly StoredUser[];
+  readonly tokens: readonly StoredToken[];
+  readonly children: readonly StoredChild[];
+}
 
 /** A tenant. */
 export interface Tenant {

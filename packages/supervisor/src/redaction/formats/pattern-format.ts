@@ -1,6 +1,5 @@
 import { type Format, NO, OPEN, type Reading, type Rest } from "../format.ts";
-import { type CharacterSet, characters, WORD } from "../notation/character-set.ts";
-import { readPattern, type Step } from "../notation/pattern.ts";
+import { type CharacterSet, characters, readPattern, type Step, WORD } from "../notation.ts";
 
 /** A format told by a pattern; see `readPattern` for what one may say. */
 export interface PatternRow {

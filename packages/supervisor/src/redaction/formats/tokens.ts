@@ -1,4 +1,4 @@
-import { BASE64_URL, characters } from "../notation/character-set.ts";
+import { BASE64_URL, characters } from "../notation.ts";
 import { type PatternRow, runOf } from "./pattern-format.ts";
 
 /** What base64 has before a beginning that may as well be a part of it. */

@@ -1,0 +1,60 @@
+import { LedgerError } from "@reins/ledger";
+import { StoreError } from "@reins/store";
+import { z } from "zod";
+import { memberFaults } from "./member-faults.ts";
+
+/** What went wrong on the way to a verdict. */
+export type SupervisorErrorCode =
+  /** No such approval, user, token or run. */
+  | "not_found"
+  /** It has been answered, has expired or was withdrawn already. */
+  | "conflict"
+  /** The one who asks may not. */
+  | "forbidden"
+  /** Not what it should be. */
+  | "invalid";
+
+/** An error of the supervisor. */
+export class SupervisorError extends Error {
+  override readonly name = "SupervisorError";
+  readonly code: SupervisorErrorCode;
+
+  constructor(code: SupervisorErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** Why a request came to nothing: the body of an `application/problem+json` answer (RFC 9457). */
+export interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly code: SupervisorErrorCode | "unavailable";
+  /** For `invalid`: what is wrong, member by member. */
+  readonly errors?: readonly { readonly path: string; readonly message: string }[];
+}
+
+const KINDS: Readonly<Record<Problem["code"], readonly [status: number, title: string]>> = {
+  invalid: [400, "Bad Request"],
+  forbidden: [403, "Forbidden"],
+  not_found: [404, "Not Found"],
+  conflict: [409, "Conflict"],
+  unavailable: [503, "Service Unavailable"],
+};
+
+/** The problem that an error stands for. An error that is nobody's answer is thrown on. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof SupervisorError) return problem(error.code, error.message, error.cause);
+  if (error instanceof StoreError || error instanceof LedgerError)
+    return problem("unavailable", "the change could not be written down, so it was not made");
+  throw error;
+}
+
+function problem(code: Problem["code"], detail: string, cause?: unknown): Problem {
+  const [status, title] = KINDS[code];
+  const found = { type: `urn:reins:problem:${code}`, title, status, detail, code };
+  if (!(cause instanceof z.ZodError)) return found;
+  return { ...found, errors: memberFaults(cause) };
+}

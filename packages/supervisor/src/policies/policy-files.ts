@@ -1,0 +1,87 @@
+import { readFile, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { createFile, replaceFile } from "@reins/kit";
+import { type ConstitutionText, defaultFile, SCHEMA_FILE, schemaFile } from "@reins/policy";
+import { DEFAULT_TENANT } from "../identity/principal.ts";
+
+/** Where a constitution lies. */
+export interface PolicyFiles {
+  readonly rules: string;
+  readonly prose: string;
+  readonly roster: string;
+}
+
+/** A constitution that does not lie in the home: its rules, its prose, or both. */
+export type NamedPolicyFiles = Partial<Pick<PolicyFiles, "rules" | "prose">>;
+
+/** The files of the harness itself, or of one of its tenants. */
+export function policyFiles(home: string, tenant: string): PolicyFiles {
+  const folder = tenant === DEFAULT_TENANT ? home : join(home, "tenants", tenant);
+  return {
+    rules: join(folder, "constitution.yaml"),
+    prose: join(folder, "constitution.md"),
+    roster: join(home, "agent-roster.jsonl"),
+  };
+}
+
+/** Reads a constitution; `undefined` when there is none. */
+export async function readPolicyFiles({ rules, prose }: PolicyFiles): Promise<ConstitutionText | undefined> {
+  const [rulesText, proseBytes] = await Promise.all([readIfThere(rules), readIfThere(prose)]);
+  if (!rulesText) return undefined;
+  return { file: rules, rules: rulesText.toString("utf8"), prose: proseBytes ?? Buffer.alloc(0) };
+}
+
+/** The bytes of a file; `undefined` when it is not there. */
+export async function readIfThere(path: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Writes a file that is not there yet, in one step. Says whether it did. */
+export async function writeIfMissing(
+  path: string,
+  text: () => string | Promise<Uint8Array>,
+): Promise<boolean> {
+  return (await isThere(path)) ? false : createFile(path, await text());
+}
+
+/** Whether there is something, be it a file or not. */
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
+    throw error;
+  }
+}
+
+/** Sees to it that a file of ours holds a text, in one step. */
+export async function writeIfDifferent(path: string, text: string): Promise<void> {
+  if ((await readIfThere(path))?.toString("utf8") !== text) await replaceFile(path, text);
+}
+
+/**
+ * Writes a constitution a newcomer can live with, and a roster, where a home has none, and gives the paths it wrote. The
+ * schema for editors, which is of this version and not the user's, is put beside them without a word. What is named
+ * elsewhere is the user's, and is not written.
+ */
+export async function writeFirstFiles(home: string, named: NamedPolicyFiles = {}): Promise<string[]> {
+  const { rules, prose, roster } = policyFiles(home, DEFAULT_TENANT);
+  const files = [
+    [rules, "default.yaml", named.rules],
+    [prose, "default.md", named.prose],
+    [roster, "default-roster.jsonl", undefined],
+  ] as const;
+  const written: string[] = [];
+  for (const [path, name, elsewhere] of files) {
+    if (elsewhere === undefined && (await writeIfMissing(path, () => readFile(defaultFile(name)))))
+      written.push(path);
+  }
+  await writeIfDifferent(join(dirname(rules), SCHEMA_FILE), await readFile(schemaFile(), "utf8"));
+  return written;
+}

@@ -37,7 +37,9 @@ export function table(rows: readonly (readonly string[])[], width?: number): str
   const widths = Array.from({ length: columns }, (_, column) =>
     Math.max(...rows.map((row) => lengthOf(row[column] ?? ""))),
   );
-  return rows.map((row) => `${fitted(joined(row, widths), width)}\n`).join("");
+  return rows
+    .map((row) => `${width === undefined ? joined(row, widths) : cut(joined(row, widths), width)}\n`)
+    .join("");
 }
 
 function joined(row: readonly string[], widths: readonly number[]): string {
@@ -45,9 +47,9 @@ function joined(row: readonly string[], widths: readonly number[]): string {
   return cells.join(GAP).trimEnd();
 }
 
-function fitted(line: string, width: number | undefined): string {
-  if (width === undefined || line.length <= width) return line;
-  return `${line.slice(0, Math.max(width - 1, 0)).toWellFormed()}…`;
+/** Cuts text to a length, with an ellipsis. */
+export function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, Math.max(length - 1, 0)).toWellFormed()}…`;
 }
 
 function lengthOf(cell: string): number {

@@ -64,7 +64,7 @@ describe("reins doctor", () => {
     expect(of("vault")).toMatchObject({
       state: "wrong",
       found: expect.stringMatching(
-        /^1 approvals and grants were sealed with the key [0-9a-f]{8}, which is not here/,
+        /^1 approvals and grants were sealed with the key [0-9a-f]{8}, which is missing/,
       ),
       mend: expect.stringContaining("from a backup"),
     });

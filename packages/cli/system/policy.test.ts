@@ -34,11 +34,11 @@ tests:
 `;
 
 describe("reins policy check", () => {
-  it("says that a good file is fine", async () => {
+  it("accepts a valid file", async () => {
     const file = shipped("haak.yaml");
     const { code, stdout, stderr } = await policy("check", file);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toMatch(/ is fine: 6 rules, 6 tests passed\.\n$/);
+    expect(stdout).toMatch(/ is valid: 6 rules, 6 tests passed\.\n$/);
     // HAAK lets agents of the roster do whatever no rule before stops, and that is worth a remark.
     expect(stdout).toContain('remark: rule\n    "registered_agents" allows more than it names');
     expect((await policy("check", shipped("default.yaml"))).code).toBe(0);
@@ -51,7 +51,7 @@ describe("reins policy check", () => {
     expect(stdout).toContain(`${file}:3:18: tool_rules.0.condition:`);
     expect(stdout).toContain("  3 |     condition: { tool_nam_matches: [x] }\n    |                  ^\n");
     expect(stdout).toContain("  5 |   - { name: b, verdict: perhaps }\n    |                         ^\n");
-    expect(stdout).toContain("2 faults: Reins would not take this file.");
+    expect(stdout).toContain("2 faults: Reins would not accept this file.");
     expect(await jsonOf("check", file)).toMatchObject({
       fine: false,
       faults: [
@@ -75,7 +75,7 @@ describe("reins policy check", () => {
     const { code, stdout } = await policy("check", file);
     expect(code).toBe(0);
     expect(stdout).toContain(":3:5: remark: rule");
-    expect(stdout).toContain("is fine: 2 rules, no tests.");
+    expect(stdout).toContain("is valid: 2 rules, no tests.");
   });
 
   it("looks at the constitution of the home where no file is named", async () => {
@@ -86,7 +86,7 @@ describe("reins policy check", () => {
     await mkdir(home, { recursive: true });
     await writeFile(join(home, "constitution.yaml"), "tool_rules: []");
     const found = await policy("check", "--home", home);
-    expect(found.stdout).toContain("constitution.yaml is fine: 0 rules");
+    expect(found.stdout).toContain("constitution.yaml is valid: 0 rules");
   });
 
   it("does not mistake a file that is not there for one that is wrong", async () => {

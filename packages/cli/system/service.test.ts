@@ -33,7 +33,7 @@ describe.runIf(process.platform === "linux")("reins service", () => {
     expect(await run("status")).toMatchObject({ code: 1, stdout: expect.stringContaining("not installed") });
     const installed = await run("install");
     expect(installed).toMatchObject({ code: 0, stderr: "" });
-    expect(installed.stdout).toContain(`systemd keeps Reins running now, by ${unit}`);
+    expect(installed.stdout).toContain(`systemd runs Reins now, with ${unit}`);
     const text = await readFile(unit, "utf8");
     expect(text).toContain(`"up" "--home" "${home}"`);
     expect(text).toContain(`EnvironmentFile=-${join(home, "environment")}`);

@@ -1,7 +1,6 @@
 import { homedir } from "node:os";
 import { errorMessage } from "@reins/kit";
 import type { Access, Gateway } from "@reins/server";
-import { StoreError } from "@reins/store";
 import { Harness } from "@reins/supervisor";
 import { readConfiguration } from "../configuration/configuration.ts";
 import { homeRedactor } from "../configuration/home-redactor.ts";
@@ -9,7 +8,7 @@ import { namedPolicyFiles } from "../configuration/policy-files.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { homeTables } from "../harness/home-store.ts";
 import { operatorSocketIn } from "../home.ts";
-import { ledgerError } from "../ledger/ledger-error.ts";
+import { isLocked, ledgerError } from "../ledger/ledger-error.ts";
 import { WritableLedger } from "../ledger/open-ledger.ts";
 import { SeenCheckpoints } from "../ledger/seen-checkpoints.ts";
 import { type Notice, noticeOnStderr } from "../output.ts";
@@ -90,10 +89,6 @@ async function createGateway(access: Access, harness: Harness, notice: Notice): 
     await harness.close();
     throw error;
   }
-}
-
-function isLocked(error: unknown): boolean {
-  return error instanceof StoreError && error.code === "locked";
 }
 
 function homeInUse(home: string, cause: unknown): CliError {

@@ -2,12 +2,11 @@ import { once } from "node:events";
 import { parseExact } from "@reins/ahp";
 import { type Channel, channelPair, type Hosting, type JsonObject, serveChannel } from "@reins/host";
 import { errorMessage } from "@reins/kit";
-import { StoreError } from "@reins/store";
 import type { Harness } from "@reins/supervisor";
 import { WebSocket } from "ws";
 import { CliError, EXIT } from "../errors.ts";
 import { operatorSocketIn, socketIn } from "../home.ts";
-import { ledgerError } from "../ledger/ledger-error.ts";
+import { isLocked, ledgerError } from "../ledger/ledger-error.ts";
 import type { Log } from "../log.ts";
 import { openAccess, operatorGateway, serveOperator } from "../serving/gateway.ts";
 import { isServed, requireSocketPath } from "../serving/socket.ts";
@@ -61,10 +60,6 @@ async function openInProcess(home: string, agent: string, log: Log): Promise<Age
       await opened.close();
     },
   };
-}
-
-function isLocked(error: unknown): boolean {
-  return error instanceof StoreError && error.code === "locked";
 }
 
 interface OperatorSocket {

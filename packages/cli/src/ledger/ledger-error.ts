@@ -81,3 +81,8 @@ export function damageError(error: unknown, home: string): DamagedHome | undefin
     cause: error,
   });
 }
+
+/** Whether another process holds the database. */
+export function isLocked(error: unknown): boolean {
+  return error instanceof StoreError && error.code === "locked";
+}

@@ -5,7 +5,7 @@ import { CliError, EXIT, type ExitCode, helpText } from "../../errors.ts";
 import { wholeNumber } from "../../flags.ts";
 import { print } from "../../output.ts";
 import type { Invocation } from "../../program.ts";
-import { watchForStop } from "../../serving/stop.ts";
+import { withStopSignal } from "../../serving/stop.ts";
 import {
   type CredentialFlags,
   connectionError,
@@ -91,23 +91,18 @@ async function conformance(
   const target = conformanceTarget(transport, words);
   const auth = readCredentials(flags);
   rejectUnusedCredentials(target, auth);
-  const end = new AbortController();
-  const stop = watchForStop();
-  void stop.requested.then(() => end.abort());
-  try {
-    const report = await runConformance(target, {
-      signal: end.signal,
-      profile: flags.essential ? "essential" : "full",
-      ...(auth && { auth }),
-      ...(flags.waitMs !== undefined && { waitMs: wholeNumber(flags.waitMs, "--wait-ms", 1) }),
+  const options = {
+    profile: flags.essential ? "essential" : "full",
+    ...(auth && { auth }),
+    ...(flags.waitMs !== undefined && { waitMs: wholeNumber(flags.waitMs, "--wait-ms", 1) }),
+  } as const;
+  return withStopSignal(async (signal) => {
+    const report = await runConformance(target, { ...options, signal }).catch((error: unknown) => {
+      throw connectionError(error, targetName(target));
     });
     print(reportText(report, flags));
-    return report.conforms && !end.signal.aborted ? EXIT.done : EXIT.failed;
-  } catch (error) {
-    throw connectionError(error, targetName(target));
-  } finally {
-    stop.dispose();
-  }
+    return report.conforms && !signal.aborted ? EXIT.done : EXIT.failed;
+  });
 }
 
 function reportText(report: ConformanceReport, { json, verbose }: ConformanceFlags): string {

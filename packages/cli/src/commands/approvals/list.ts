@@ -10,7 +10,7 @@ import {
 import { CliError, helpText } from "../../errors.ts";
 import { wholeNumber } from "../../flags.ts";
 import { Output } from "../../output.ts";
-import { screenWidth } from "../../printable.ts";
+import { cut, screenWidth } from "../../printable.ts";
 import { ago, timeLeft } from "../../time.ts";
 import { type ApprovalFilter, approvalPages } from "./approval-source.ts";
 import { actionSummary, exact } from "./words.ts";
@@ -45,11 +45,6 @@ interface ListFlags extends ClientFlags {
   readonly newest?: boolean;
 }
 
-interface ListSettings {
-  readonly filter: ApprovalFilter;
-  readonly limit: number | undefined;
-}
-
 const STATES: Readonly<Record<Approval["state"], true>> = {
   pending: true,
   approved: true,
@@ -59,7 +54,10 @@ const STATES: Readonly<Record<Approval["state"], true>> = {
   used: true,
 };
 
-export function listSettings({ state = "pending", session, limit, newest }: ListFlags): ListSettings {
+export function listSettings({ state = "pending", session, limit, newest }: ListFlags): {
+  filter: ApprovalFilter;
+  limit: number | undefined;
+} {
   return {
     filter: {
       state: state === "all" ? undefined : readState(state),
@@ -136,8 +134,4 @@ export function approvalLine(approval: ShownApproval, now: Date, width: number |
     cut(exact(agent), AGENT_WIDTH).padEnd(AGENT_WIDTH),
   ].join("  ");
   return `${columns}  ${cut(what, Math.max((width ?? LONGEST) - columns.length - 2, 1))}`;
-}
-
-function cut(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
 }

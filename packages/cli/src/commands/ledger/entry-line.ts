@@ -1,7 +1,7 @@
 import { stripVTControlCharacters, styleText } from "node:util";
 import { isRecord } from "@reins/kit";
 import type { LedgerEntry } from "@reins/ledger";
-import { printableLine } from "../../printable.ts";
+import { cut, printableLine } from "../../printable.ts";
 
 interface LineStyle {
   readonly color: boolean;
@@ -37,10 +37,6 @@ function isStop({ quality, payload }: LedgerEntry): boolean {
 
 function fitted(text: string): string {
   return cut(printableLine(text), NAME_WIDTH).padEnd(NAME_WIDTH);
-}
-
-function cut(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
 }
 
 /** Summarizes an entry. Names private and sealed content without showing it. */

@@ -54,17 +54,9 @@ interface LogFlags extends LedgerFlags {
 
 export type EntryFilter = Pick<EntryRange, "entity_id" | "quality" | "actor" | "tag" | "since" | "until">;
 
-interface LogSettings {
-  readonly filter: EntryFilter;
-  /** At most so many, the newest ones. */
-  readonly limit: number | undefined;
-  readonly newestFirst: boolean;
-  readonly follow: boolean;
-}
-
 const BEFORE_FOLLOWING = 10;
 
-export function logSettings(flags: LogFlags, now: Date): LogSettings {
+export function logSettings(flags: LogFlags, now: Date) {
   const follow = flags.follow ?? false;
   if (follow && (flags.newest || flags.until !== undefined)) {
     throw new CliError("--follow shows new entries, so it cannot be combined with --newest or --until.", {
@@ -121,7 +113,7 @@ async function log(flags: LogFlags): Promise<void> {
 
 async function* entriesOf(
   ledger: LedgerReader,
-  { filter, limit, newestFirst, follow: follows }: LogSettings,
+  { filter, limit, newestFirst, follow: follows }: ReturnType<typeof logSettings>,
   signal: AbortSignal,
 ): AsyncGenerator<PlacedEntry[]> {
   if (newestFirst) return yield* entryPages(ledger, { filter, order: "newest", limit });

@@ -64,13 +64,9 @@ interface VerifyFlags extends LedgerFlags {
   readonly token?: string;
 }
 
-interface VerifySettings {
-  readonly logKey: string | undefined;
-  readonly seen: string | undefined;
-  readonly token: string | undefined;
-}
+type VerifySettings = Awaited<ReturnType<typeof verifySettings>>;
 
-export async function verifySettings({ key, seen, token }: VerifyFlags): Promise<VerifySettings> {
+export async function verifySettings({ key, seen, token }: VerifyFlags) {
   return {
     logKey: key?.startsWith("@") ? (await read(key.slice(1), "--key")).trim() : key,
     // A note has several lines, which no path has.

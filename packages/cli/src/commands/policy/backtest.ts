@@ -26,7 +26,6 @@ import {
   describeUnreplayable,
   eachVerdict,
   type VerdictFlags,
-  type VerdictRange,
   verdictRange,
   who,
 } from "./replay.ts";
@@ -81,14 +80,7 @@ interface BacktestFlags extends PolicyFlags, VerdictFlags {
 
 type FailOn = "looser" | "change" | "nothing";
 
-interface BacktestSettings {
-  readonly range: VerdictRange;
-  readonly tenant: string;
-  readonly examples: number;
-  readonly failOn: FailOn;
-}
-
-export function backtestSettings(flags: BacktestFlags, now: Date): BacktestSettings {
+export function backtestSettings(flags: BacktestFlags, now: Date) {
   return {
     range: verdictRange(flags, now),
     tenant: flags.tenant ?? DEFAULT_TENANT,

@@ -10,7 +10,7 @@ import {
   REPLAYING,
   readConstitutionFile,
 } from "./constitution-file.ts";
-import { count, counted, cut, numbers, ruleName, WIDTH, wrapped } from "./layout.ts";
+import { count, counted, cutPrintable, numbers, ruleName, WIDTH, wrapped } from "./layout.ts";
 import {
   describeExamples,
   describeUnreplayable,
@@ -108,7 +108,7 @@ function ruleLines({ rules }: CoverageReport): string {
   return rules
     .map(({ rule, matches, takes_all }) => {
       const remark = takes_all ? "  (matches everything)" : matches === 0 ? "  (never)" : "";
-      const name = cut(rule, WIDTH - width - 5 - remark.length);
+      const name = cutPrintable(rule, WIDTH - width - 5 - remark.length);
       return `  ${count(matches).padStart(width)}  ${name}${remark}\n`;
     })
     .join("");

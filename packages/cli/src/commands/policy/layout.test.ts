@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { counted, cut, describeFault, inline, numbers, WIDTH, wrapped } from "./layout.ts";
+import { counted, cutPrintable, describeFault, inline, numbers, WIDTH, wrapped } from "./layout.ts";
 
 describe("text", () => {
   it("is kept within the columns of a terminal", () => {
@@ -16,8 +16,8 @@ describe("text", () => {
     expect(wrapped("a\u001b[31mb\nc", 0)).toBe("a\\u{1b}[31mb\\u{a}c\n");
   });
 
-  it("that is cut says so", () => {
-    expect([cut("abcdef", 6), cut("abcdefg", 6)]).toEqual(["abcdef", "abcde…"]);
+  it("that is cutPrintable says so", () => {
+    expect([cutPrintable("abcdef", 6), cutPrintable("abcdefg", 6)]).toEqual(["abcdef", "abcde…"]);
   });
 });
 

@@ -1,5 +1,5 @@
 import type { PolicyFault } from "@reins/policy";
-import { printableLine } from "../../printable.ts";
+import { cut, printableLine } from "../../printable.ts";
 
 export const WIDTH = 80;
 
@@ -28,9 +28,9 @@ export function wrapped(text: string, indent: number, first = indent): string {
   return [...lines, line].map((each) => `${each}\n`).join("");
 }
 
-export function cut(text: string, length: number): string {
-  const shown = printableLine(text);
-  return shown.length <= length ? shown : `${shown.slice(0, Math.max(length - 1, 0)).toWellFormed()}…`;
+/** The same as {@link cut} with hidden characters spelled out. */
+export function cutPrintable(text: string, length: number): string {
+  return cut(printableLine(text), length);
 }
 
 /** Names and numbers in columns. */

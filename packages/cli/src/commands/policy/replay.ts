@@ -3,7 +3,7 @@ import type { Example, UnreplayableCounts } from "@reins/policy";
 import { pastVerdicts } from "@reins/supervisor";
 import { wholeNumber } from "../../flags.ts";
 import { readPastTime } from "../../time.ts";
-import { count, cut, WIDTH, wrapped } from "./layout.ts";
+import { count, cutPrintable, WIDTH, wrapped } from "./layout.ts";
 
 export interface VerdictFlags {
   readonly since?: string;
@@ -49,7 +49,9 @@ export function who({
 export function describeExamples(examples: readonly Example[]): string {
   const room = WIDTH - INDENT - CID_SHOWN - 2;
   return examples
-    .map(({ entry, what }) => `${" ".repeat(INDENT)}${entry.slice(0, CID_SHOWN)}  ${cut(what, room)}\n`)
+    .map(
+      ({ entry, what }) => `${" ".repeat(INDENT)}${entry.slice(0, CID_SHOWN)}  ${cutPrintable(what, room)}\n`,
+    )
     .join("");
 }
 

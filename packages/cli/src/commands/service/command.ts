@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { mkdir, rm, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import type { Command } from "commander";
 import { CliError, EXIT, exitCodesHelp, helpText, systemCode } from "../../errors.ts";
 import { writeNewFile } from "../../files.ts";
@@ -9,6 +9,7 @@ import { noticeOnStderr, print } from "../../output.ts";
 import type { Invocation } from "../../program.ts";
 import { isServed } from "../../serving/socket.ts";
 import { type Machine, type ServiceFlags, serviceManagerFor, thisMachine } from "./machine.ts";
+import type { ServiceManager, ServiceState } from "./manager.ts";
 
 const CODES = {
   done: "done",
@@ -85,61 +86,59 @@ interface InstallFlags extends ServiceFlags {
 }
 
 export async function install(flags: InstallFlags, machine: Machine = thisMachine()): Promise<void> {
-  const { keeper, plan } = serviceManagerFor(flags, machine);
-  if (flags.print) return print(keeper.text);
-  await keeper.require();
+  const { manager, plan } = serviceManagerFor(flags, machine);
+  if (flags.print) return print(manager.text);
+  await manager.require();
   await openHome(plan.home, noticeOnStderr(flags.json));
   const { othersMayRead } = await openEnvironmentFile(plan.environmentFile);
   if (othersMayRead)
     noticeOnStderr(flags.json)(
       `Others may read ${plan.environmentFile}; run: chmod 600 ${plan.environmentFile}`,
     );
-  await mkdir(dirname(keeper.file), { recursive: true });
-  await writeFile(keeper.file, keeper.text, { mode: 0o600 });
-  await keeper.start();
-  const { file, name, logs, advice } = keeper;
+  await mkdir(dirname(manager.file), { recursive: true });
+  await writeFile(manager.file, manager.text, { mode: 0o600 });
+  await manager.start();
+  const { file, name, logs, advice } = manager;
   print(
     flags.json
       ? `${JSON.stringify({ keeper: name, file, environment_file: plan.environmentFile, logs })}\n`
-      : `${name} keeps Reins running now, by ${file}\n  keys go into: ${plan.environmentFile}\n  what it says:  ${logs}\n  ${advice}\n`,
+      : `${name} runs Reins now, with ${file}\n  keys go into: ${plan.environmentFile}\n  its log:      ${logs}\n  ${advice}\n`,
   );
 }
 
 async function uninstall(flags: ServiceFlags, machine: Machine = thisMachine()): Promise<void> {
-  const { keeper, plan } = serviceManagerFor(flags, machine);
-  if (!existsSync(keeper.file))
-    throw new CliError(`There is no service ${plan.name}: ${keeper.file} does not exist.`, {
+  const { manager, plan } = serviceManagerFor(flags, machine);
+  if (!existsSync(manager.file))
+    throw new CliError(`There is no service ${plan.name}: ${manager.file} does not exist.`, {
       next: "If it was installed under another name, give --name.",
       exitCode: EXIT.failed,
     });
-  await keeper.require();
-  await keeper.stop();
-  await rm(keeper.file);
-  await keeper.forget();
+  await manager.require();
+  await manager.stop();
+  await rm(manager.file);
+  await manager.forget();
   print(
     flags.json
-      ? `${JSON.stringify({ keeper: keeper.name, file: keeper.file, removed: true })}\n`
-      : `${keeper.name} keeps Reins running no more; ${plan.home} stays as it is\n`,
+      ? `${JSON.stringify({ keeper: manager.name, file: manager.file, removed: true })}\n`
+      : `the service was removed from ${manager.name}; ${plan.home} stays as it is\n`,
   );
 }
 
 async function status(flags: ServiceFlags, machine: Machine = thisMachine()): Promise<number> {
-  const { keeper, plan } = serviceManagerFor(flags, machine);
+  const { manager, plan } = serviceManagerFor(flags, machine);
   const answers = await isServed(operatorSocketIn(plan.home));
-  const isInstalled = existsSync(keeper.file);
-  const state = isInstalled ? await stateOf(keeper) : NOT_INSTALLED;
-  const told = { keeper: keeper.name, file: keeper.file, ...state, installed: isInstalled, answers };
-  print(flags.json ? `${JSON.stringify(told)}\n` : words(told, keeper.logs));
+  const isInstalled = existsSync(manager.file);
+  const state = isInstalled ? await stateOf(manager) : NOT_INSTALLED;
+  const told = { keeper: manager.name, file: manager.file, ...state, installed: isInstalled, answers };
+  print(flags.json ? `${JSON.stringify(told)}\n` : words(told, manager.logs));
   return state.running && answers ? EXIT.done : EXIT.failed;
 }
 
 const NOT_INSTALLED = { enabled: false, running: false, pid: undefined } as const;
 
-type Keeper = ReturnType<typeof serviceManagerFor>["keeper"];
-
-async function stateOf(keeper: Keeper): ReturnType<Keeper["state"]> {
-  await keeper.require();
-  return keeper.state();
+async function stateOf(manager: ServiceManager): Promise<ServiceState> {
+  await manager.require();
+  return manager.state();
 }
 
 interface Told {
@@ -156,7 +155,7 @@ function words({ file, installed, enabled, running, pid, answers }: Told, logs: 
   if (!installed) return `not installed; to install it: reins service install\n${heard}`;
   const life = running ? `running${pid === undefined ? "" : `, as process ${pid}`}` : "not running";
   const login = enabled ? "starts at login" : "does not start at login";
-  return `installed by ${file}; ${login}; ${life}\n${heard}what it says: ${logs}\n`;
+  return `installed by ${file}; ${login}; ${life}\n${heard}its log: ${logs}\n`;
 }
 
 const FIRST = `# Variables of the service, one on each line. Only this user can read the file.
@@ -166,10 +165,6 @@ const FIRST = `# Variables of the service, one on each line. Only this user can 
 # What reins.yaml says too: REINS_PORT, REINS_TTL, REINS_PRELOAD_STANDING and so on; see reins up --help.
 `;
 const OTHERS_MAY_READ = 0o077;
-
-export function environmentFileIn(home: string): string {
-  return join(home, "environment");
-}
 
 /** Creates the file if it is missing. Returns whether others may read it. */
 async function openEnvironmentFile(path: string): Promise<{ readonly othersMayRead: boolean }> {

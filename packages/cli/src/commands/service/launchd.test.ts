@@ -23,41 +23,41 @@ function launchd(loaded = false) {
       return { code: 0, stdout: "\tstate = running\n\tpid = 77\n", stderr: "" };
     return { code: 113, stdout: "", stderr: "Could not find service" };
   };
-  return { keeper: new Launchd(plan, 501, run), calls };
+  return { manager: new Launchd(plan, 501, run), calls };
 }
 
 const changes = (calls: readonly string[]) => calls.filter((call) => !call.includes(" print "));
 
 describe("a service that launchd keeps", () => {
   it("starts at login, is kept alive, logs to files and takes its keys from a file", () => {
-    const { keeper } = launchd();
-    expect(keeper.file).toBe("/Users/ann/Library/LaunchAgents/reins.reins.plist");
-    expect(keeper.text).toMatch(/<key>RunAtLoad<\/key>\s*<true\/>/);
-    expect(keeper.text).toMatch(/<key>KeepAlive<\/key>\s*<true\/>/);
-    expect(keeper.text).toContain("<string>/Users/ann/Library/Logs/reins.err.log</string>");
-    expect(keeper.text).toContain("'/Users/ann/reins &amp; co/environment'");
-    expect(keeper.text).toContain("'/opt/it'\\''s/main.js'");
-    expect(keeper.logs).toContain("/Users/ann/Library/Logs/reins.log");
+    const { manager } = launchd();
+    expect(manager.file).toBe("/Users/ann/Library/LaunchAgents/reins.reins.plist");
+    expect(manager.text).toMatch(/<key>RunAtLoad<\/key>\s*<true\/>/);
+    expect(manager.text).toMatch(/<key>KeepAlive<\/key>\s*<true\/>/);
+    expect(manager.text).toContain("<string>/Users/ann/Library/Logs/reins.err.log</string>");
+    expect(manager.text).toContain("'/Users/ann/reins &amp; co/environment'");
+    expect(manager.text).toContain("'/opt/it'\\''s/main.js'");
+    expect(manager.logs).toContain("/Users/ann/Library/Logs/reins.log");
   });
 
   it("is loaded, loaded anew after a change, and taken out", async () => {
     const fresh = launchd();
-    await fresh.keeper.require();
-    await fresh.keeper.start();
-    expect(changes(fresh.calls)).toEqual([`launchctl bootstrap gui/501 ${fresh.keeper.file}`]);
-    expect(await fresh.keeper.state()).toEqual({ enabled: true, running: true, pid: 77 });
+    await fresh.manager.require();
+    await fresh.manager.start();
+    expect(changes(fresh.calls)).toEqual([`launchctl bootstrap gui/501 ${fresh.manager.file}`]);
+    expect(await fresh.manager.state()).toEqual({ enabled: true, running: true, pid: 77 });
     const known = launchd(true);
-    await known.keeper.start();
+    await known.manager.start();
     expect(changes(known.calls)).toEqual([
       "launchctl bootout gui/501/reins.reins",
-      `launchctl bootstrap gui/501 ${known.keeper.file}`,
+      `launchctl bootstrap gui/501 ${known.manager.file}`,
     ]);
-    await known.keeper.stop();
-    expect(await known.keeper.state()).toEqual({ enabled: false, running: false, pid: undefined });
+    await known.manager.stop();
+    expect(await known.manager.state()).toEqual({ enabled: false, running: false, pid: undefined });
   });
 
   it("requires a logged-in user", async () => {
-    const keeper = new Launchd(plan, 501, async () => ({ code: 113, stdout: "", stderr: "no such domain" }));
-    await expect(keeper.require()).rejects.toThrow("launchd has no session of this user: no such domain");
+    const manager = new Launchd(plan, 501, async () => ({ code: 113, stdout: "", stderr: "no such domain" }));
+    await expect(manager.require()).rejects.toThrow("launchd has no session of this user: no such domain");
   });
 });

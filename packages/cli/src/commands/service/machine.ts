@@ -2,7 +2,6 @@ import { homedir, userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { CliError, EXIT } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
-import { environmentFileIn } from "./command.ts";
 import { Launchd } from "./launchd.ts";
 import { type RunProgram, runProgram, type ServiceManager, type ServicePlan } from "./manager.ts";
 import { Systemd } from "./systemd.ts";
@@ -37,11 +36,11 @@ export function thisMachine(): Machine {
 export function serviceManagerFor(
   flags: ServiceFlags,
   machine: Machine,
-): { readonly keeper: ServiceManager; readonly plan: ServicePlan } {
+): { readonly manager: ServiceManager; readonly plan: ServicePlan } {
   const plan = planFor(flags, machine);
   if (machine.platform === "linux")
-    return { plan, keeper: new Systemd(plan, configFolder(machine), machine.run) };
-  if (machine.platform === "darwin") return { plan, keeper: new Launchd(plan, machine.user, machine.run) };
+    return { plan, manager: new Systemd(plan, configFolder(machine), machine.run) };
+  if (machine.platform === "darwin") return { plan, manager: new Launchd(plan, machine.user, machine.run) };
   throw new CliError(`Reins supports no service manager on ${machine.platform}.`, {
     next: `Run this with the service manager of this machine: ${plan.command.join(" ")}`,
     exitCode: EXIT.failed,
@@ -59,7 +58,7 @@ function planFor({ home: flag, name }: ServiceFlags, { environment, folder, comm
     home,
     folder,
     command: [...command, "up", "--home", home],
-    environmentFile: environmentFileIn(home),
+    environmentFile: join(home, "environment"),
     path: environment.PATH || "/usr/local/bin:/usr/bin:/bin",
   };
   const broken = [home, folder, plan.path, ...command].find((text) => /[\n\r\0]/.test(text));

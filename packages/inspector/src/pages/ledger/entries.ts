@@ -49,7 +49,7 @@ function useLiveEntries(filter: Omit<LedgerSearch, "since">, key: string) {
     setState("opening");
     let arrived: PlacedEntry[] = [];
     let held = 0;
-    let wasTold = false;
+    let wasConnected = false;
     const flush = () => {
       if (arrived.length === 0) return;
       const newest = arrived.reverse();
@@ -69,8 +69,8 @@ function useLiveEntries(filter: Omit<LedgerSearch, "since">, key: string) {
         onState: (isOpen) => {
           setState(isOpen ? "open" : "lost");
           // Entries recorded during a lost connection may be missing.
-          if (isOpen && wasTold) void queries.invalidateQueries({ queryKey: ["entries", key] });
-          wasTold = true;
+          if (isOpen && wasConnected) void queries.invalidateQueries({ queryKey: ["entries", key] });
+          wasConnected = true;
         },
       },
     );

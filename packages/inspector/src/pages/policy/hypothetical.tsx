@@ -27,7 +27,7 @@ export function Hypothetical() {
   const asking = useMutation({
     mutationFn: () =>
       call(studyOperations.explainPolicy, {
-        body: { ...hypothesisOf(given), ...(usesDraft && draft ? draft : {}) },
+        body: { ...explainRequest(given), ...(usesDraft && draft ? draft : {}) },
       }),
   });
   const set = (change: Partial<Hypothesis>) => setGiven({ ...given, ...change });
@@ -162,7 +162,7 @@ interface Hypothesis {
 }
 
 /** Builds the request from the form. */
-function hypothesisOf(given: Hypothesis): z.input<typeof ExplainRequest> {
+export function explainRequest(given: Hypothesis): z.input<typeof ExplainRequest> {
   return {
     event: {
       tool: given.tool,

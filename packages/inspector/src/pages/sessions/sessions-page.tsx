@@ -13,7 +13,7 @@ import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
 import { visible } from "../../design/visible.ts";
 import { SessionActions, StateBadge } from "./session-actions.tsx";
-import { sessionTitle, useSessions } from "./sessions.ts";
+import { filterSessions, type SessionFilter, sessionFilter, sessionTitle, useSessions } from "./sessions.ts";
 import { StartDialog } from "./start-dialog.tsx";
 
 const COLUMNS = [
@@ -28,8 +28,6 @@ const COLUMNS = [
   { title: "Actions", isHidden: true },
 ];
 
-type Shown = "open" | "running" | "ended" | "all";
-
 /** The visible sessions, and the dialog that starts one. */
 export function SessionsPage() {
   const { data, error, refetch } = useSessions();
@@ -39,7 +37,7 @@ export function SessionsPage() {
     (start: boolean) => void navigate({ to: "/sessions", search: start ? { start: true } : {} }),
     [navigate],
   );
-  const [shown, setShown] = useState<Shown>("open");
+  const [shown, setShown] = useState<SessionFilter>("open");
   const [words, setWords] = useState("");
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -59,7 +57,7 @@ export function SessionsPage() {
     return () => window.removeEventListener("keydown", onKey);
   }, [setBeginning]);
   const all = data?.sessions ?? [];
-  const sessions = all.filter((session) => isShown(session, shown) && matches(session, words));
+  const sessions = filterSessions(all, shown, words);
   const folders = [...new Set(all.map(({ cwd }) => cwd))];
   const begin = (
     <Button kind="primary" title="Start a session (n)" onClick={() => setBeginning(true)}>
@@ -80,7 +78,7 @@ export function SessionsPage() {
           aria-label="Which sessions"
           className="max-w-40"
           value={shown}
-          onChange={({ target }) => setShown(shownOf(target.value))}
+          onChange={({ target }) => setShown(sessionFilter(target.value))}
         >
           <option value="open">Not ended</option>
           <option value="running">Running</option>
@@ -131,21 +129,6 @@ function List({ sessions }: { sessions: readonly Session[] }) {
       ))}
     </Table>
   );
-}
-
-function isShown({ ended, state }: Session, shown: Shown): boolean {
-  if (shown === "all") return true;
-  if (shown === "running") return state === "running";
-  return shown === "ended" ? ended !== undefined : ended === undefined;
-}
-
-function shownOf(value: string): Shown {
-  return value === "running" || value === "ended" || value === "all" ? value : "open";
-}
-
-function matches({ title = "", agent, cwd, id }: Session, words: string): boolean {
-  const wanted = words.trim().toLowerCase();
-  return [title, agent, cwd, id].some((text) => text.toLowerCase().includes(wanted));
 }
 
 /** A session in the list of a narrow screen. */

@@ -1,6 +1,7 @@
 import { Session } from "@reins/api";
 import { describe, expect, test } from "vitest";
-import { upsertSession } from "./sessions.ts";
+import { aSession } from "../../../test/examples.ts";
+import { filterSessions, type SessionFilter, sessionFilter, upsertSession } from "./sessions.ts";
 
 const session = (id: string, second: number, more: Partial<Session> = {}): Session => {
   const at = `2026-01-01T00:00:0${second}.000Z`;
@@ -40,5 +41,51 @@ describe("upsertSession", () => {
 
   test("keeps at most the requested number", () => {
     expect(upsertSession(known, session("c", 3), 2).map(({ id }) => id)).toEqual(["c", "b"]);
+  });
+});
+
+describe("the filter of sessions", () => {
+  const ended = {
+    reason: "terminated",
+    terminated_by: "daemon",
+    at: "2026-01-01T00:00:00.000Z",
+  } as const;
+  const sessions = [
+    aSession({ id: "1", state: "running", title: "Count Frogs", cwd: "/w/pond" }),
+    aSession({ id: "2", agent: "reed", cwd: "/w/lake" }),
+    aSession({ id: "3", ended, title: "Old frogs" }),
+  ];
+  const ids = (filter: SessionFilter, text = "") =>
+    filterSessions(sessions, filter, text).map(({ id }) => id);
+
+  test.each([
+    ["all", ["1", "2", "3"]],
+    ["open", ["1", "2"]],
+    ["running", ["1"]],
+    ["ended", ["3"]],
+  ] as const)("%s shows %j", (filter, expected) => {
+    expect(ids(filter)).toEqual(expected);
+  });
+
+  test.each([
+    ["frogs", ["1", "3"]],
+    ["  FROGS ", ["1", "3"]],
+    ["reed", ["2"]],
+    ["/w/pond", ["1"]],
+    ["2", ["2"]],
+    ["heron", []],
+  ])("finds %j in title, agent, folder or id", (text, expected) => {
+    expect(ids("all", text)).toEqual(expected);
+  });
+
+  test("is open sessions for an unknown value", () => {
+    expect(["open", "running", "ended", "all", "", "constructor"].map(sessionFilter)).toEqual([
+      "open",
+      "running",
+      "ended",
+      "all",
+      "open",
+      "open",
+    ]);
   });
 });

@@ -74,3 +74,26 @@ function newestFirst(one: Session, other: Session): number {
 export function sessionTitle({ title, id }: Pick<Session, "title" | "id">): string {
   return title === undefined ? `Session ${id.slice(0, 8)}` : visible(title);
 }
+
+/** Which sessions a list shows. */
+export type SessionFilter = "open" | "running" | "ended" | "all";
+
+/** Reads a filter; anything unknown is `open`. */
+export function sessionFilter(value: string): SessionFilter {
+  return value === "running" || value === "ended" || value === "all" ? value : "open";
+}
+
+/** The sessions of a filter whose title, agent, folder or id contains some text, in any case. */
+export function filterSessions(
+  sessions: readonly Session[],
+  filter: SessionFilter,
+  text: string,
+): readonly Session[] {
+  const wanted = text.trim().toLowerCase();
+  return sessions.filter(
+    ({ title = "", agent, cwd, id, state, ended }) =>
+      (filter === "all" ||
+        (filter === "running" ? state === "running" : (filter === "ended") === Boolean(ended))) &&
+      [title, agent, cwd, id].some((one) => one.toLowerCase().includes(wanted)),
+  );
+}

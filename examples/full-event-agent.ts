@@ -27,7 +27,7 @@ const event: FullEvent<"pre_action"> = {
   },
   metadata: { trace: "trace-7" },
 };
-const decision = await agent.sendEventFull(event);
+const decision = await agent.sendEvent(event);
 console.log("pre_action:", decision.decision);
 
 const updated_at = "2026-05-01T00:00:01Z";
@@ -42,7 +42,7 @@ const tasks: FullEvent<"task_list"> = {
   event_type: "task_list",
   payload: { ...run, tasks: [{ id: "step-1", title: "Inspect failing test", status: "in_progress" }] },
 };
-const decisions = await agent.sendBatch([started, tasks, event]);
+const decisions = await agent.batch([started, tasks, event]);
 assert.equal(decisions.length, 3);
 console.log("batch:", decisions.map((each) => each.decision).join(", "));
 

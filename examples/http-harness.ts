@@ -39,14 +39,14 @@ async function ask(): Promise<void> {
   const { harness_info } = await agent.handshake(["pre_action", "post_action", "query"]);
   assert.equal(harness_info.name, "http-example");
 
-  const decision = await agent.sendEventDecision("pre_action", { tool_name: "bash" });
+  const decision = await agent.sendEvent("pre_action", { tool_name: "bash" });
   assert.deepEqual(decision, {
     decision: "modify",
     modified_payload: { approved_by: "alice", tool_name: "bash" },
   });
   console.log("modified:", JSON.stringify(decision.modified_payload));
 
-  await agent.sendEvent("post_action", { status: "ok" });
+  await agent.sendNotification("post_action", { status: "ok" });
   assert.deepEqual(noted, ["post_action"]);
 
   const { answer } = await agent.query("weather", {});

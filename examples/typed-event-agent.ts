@@ -13,11 +13,11 @@ console.log(`${harness_info.name} speaks AHP ${protocol_version}`);
 const session_id = agent.sessionId;
 const prompt = "How is the protocol structured?";
 
-const intent = await agent.sendTypedEvent("intent_detection", { session_id, prompt, workspace: "/repo" });
+const intent = await agent.sendEvent("intent_detection", { session_id, prompt, workspace: "/repo" });
 if (intent.decision === "allow") console.log(`intent: ${intent.detected_intent} (${intent.confidence})`);
 else console.log("intent: refused -", intent.reason);
 
-const context = await agent.sendTypedEvent("context_perception", {
+const context = await agent.sendEvent("context_perception", {
   session_id,
   intent: "understand",
   target: { location: { path: ".", location_type: "workspace" } },
@@ -34,18 +34,18 @@ switch (context.decision) {
     console.log("no context:", context.reason);
 }
 
-const plan = await agent.sendTypedEvent("planning", {
+const plan = await agent.sendEvent("planning", {
   session_id,
   task_description: prompt,
   available_strategies: ["step_by_step", { custom: "by_hand" }],
 });
 console.log("plan:", plan.decision === "allow" ? plan.selected_strategy : plan.decision);
 
-const idle = await agent.sendTypedEvent("idle", { idle_duration_ms: 10, idle_reason: "waiting for input" });
+const idle = await agent.sendEvent("idle", { idle_duration_ms: 10, idle_reason: "waiting for input" });
 console.log("background work:", idle.decision);
 
 // A family without a handler is a block, because there is no valid decision. Reins recalls from its memory.
-const memory = await agent.sendTypedEvent("memory_recall", {
+const memory = await agent.sendEvent("memory_recall", {
   session_id,
   query: prompt,
   memory_type: "semantic",

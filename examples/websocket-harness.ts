@@ -34,19 +34,19 @@ async function ask(): Promise<void> {
   await agent.handshake(["pre_action"]);
 
   const order: string[] = [];
-  const first = agent.sendEventDecision("pre_action", "slow").then(() => order.push("slow"));
-  await agent.sendEventDecision("pre_action", "quick").then(() => order.push("quick"));
+  const first = agent.sendEvent("pre_action", "slow").then(() => order.push("slow"));
+  await agent.sendEvent("pre_action", "quick").then(() => order.push("quick"));
   slow.resolve();
   await first;
   assert.deepEqual(order, ["quick", "slow"]);
   console.log("answers in the order they were ready:", order.join(", "));
 
-  const late = await agent.sendEventDecision("pre_action", "hang");
+  const late = await agent.sendEvent("pre_action", "hang");
   assert.equal(late.decision, "block");
   console.log("a handler that hangs:", late.decision, "-", late.reason);
 
   await served.close();
-  const gone = await agent.sendEventDecision("pre_action", "after the end");
+  const gone = await agent.sendEvent("pre_action", "after the end");
   assert.equal(gone.decision, "block");
   console.log("a harness that is gone:", gone.decision, "-", gone.reason);
   await agent.close();

@@ -76,7 +76,7 @@ async function race(
   client: AhpClient,
   { rounds, trips, messages }: Amounts,
 ): Promise<Comparison> {
-  const ask = () => client.sendEventFull(EVENT);
+  const ask = () => client.sendEvent(EVENT);
   const asked: number[] = [];
   for (let round = -WARM_UP_ROUNDS; round < rounds; round += 1) {
     if (round === 0)

@@ -1,5 +1,5 @@
 export type { CallLimits } from "./client/calls.ts";
-export { AhpClient, type ClientOptions, type EventResult, type FullEvent } from "./client/client.ts";
+export { AhpClient, type ClientOptions, type FullEvent } from "./client/client.ts";
 export type { CallOptions, ClientTransport, ReconnectOptions, SendRequest } from "./client/transport.ts";
 export {
   AhpError,

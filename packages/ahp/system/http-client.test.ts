@@ -40,7 +40,7 @@ test("a kept connection that the harness closed while it was idle costs no decis
     answer();
   });
   for (let round = 0; round < 60; round += 1) {
-    expect((await client.sendEventDecision("pre_action", { round })).decision).toBe("allow");
+    expect((await client.sendEvent("pre_action", { round })).decision).toBe("allow");
     await delay(round % 4);
   }
 });
@@ -56,6 +56,6 @@ test("a harness that is busy for a moment is asked again", async () => {
     busy -= 1;
     response.writeHead(503, { "retry-after": "0" }).end("busy");
   });
-  expect((await client.sendEventDecision("pre_action", {})).decision).toBe("allow");
+  expect((await client.sendEvent("pre_action", {})).decision).toBe("allow");
   expect(busy).toBe(0);
 });

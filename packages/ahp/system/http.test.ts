@@ -268,7 +268,7 @@ describe("a client over HTTP", () => {
     onTestFinished(() => client.close());
     await client.handshake(["pre_action"]);
     const elsewhere = { ...client.event("pre_action", {}), session_id: "elsewhere", agent_id: "elsewhere" };
-    expect(await client.sendEventFull(elsewhere)).toEqual({ decision: "allow" });
+    expect(await client.sendEvent(elsewhere)).toEqual({ decision: "allow" });
     expect(await rawHttp(address, event("1"))).toMatchObject({
       body: expect.stringContaining("handshake_required"),
     });
@@ -376,6 +376,8 @@ test("a client is told over HTTP that its notification was refused", async () =>
   const client = await AhpClient.connect({ type: "http", url: address });
   onTestFinished(() => client.close());
   await client.handshake([]);
-  await expect(client.sendEvent("task_list", { run_id: "r" })).rejects.toThrow("missing field `session_id`");
-  await client.sendEvent("post_action", {});
+  await expect(client.sendNotification("task_list", { run_id: "r" })).rejects.toThrow(
+    "missing field `session_id`",
+  );
+  await client.sendNotification("post_action", {});
 });

@@ -42,7 +42,7 @@ describe("on a server that somebody else owns", () => {
     ]) {
       const client = await AhpClient.connect(transport, { reconnect: false });
       await client.handshake([]);
-      expect(await client.sendEventDecision("pre_action", {})).toMatchObject({ decision: "allow" });
+      expect(await client.sendEvent("pre_action", {})).toMatchObject({ decision: "allow" });
       await client.close();
     }
     expect(seen).toEqual(["ann", "ann"]);
@@ -56,7 +56,7 @@ describe("on a server that somebody else owns", () => {
     const client = await AhpClient.connect({ type: "http", url, auth });
     onTestFinished(() => client.close());
     await client.handshake([]);
-    await client.sendEventDecision("pre_action", {});
+    await client.sendEvent("pre_action", {});
     expect(seen).toEqual(["bob"]);
   });
 

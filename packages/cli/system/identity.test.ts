@@ -135,7 +135,7 @@ describe("a token", () => {
     try {
       await client.handshake(["pre_action"]);
       const decide = () =>
-        client.sendEventDecision("pre_action", { tool_name: "bash", arguments: { command: "ls" } });
+        client.sendEvent("pre_action", { tool_name: "bash", arguments: { command: "ls" } });
       expect(await decide()).toMatchObject({ decision: "allow" });
       await home.done("token", "revoke", id);
       const after = await decide().catch((error: unknown) => ({ decision: "refused", error }));

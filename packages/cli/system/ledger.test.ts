@@ -34,7 +34,7 @@ async function reasonFrom(home: string, ...tools: string[]): Promise<string> {
     let reason = "";
     for (const tool_name of tools) {
       const payload = { tool_name, arguments: { command: "export TOKEN=hunter2" } };
-      const decision = await client.sendEventDecision("pre_action", payload);
+      const decision = await client.sendEvent("pre_action", payload);
       expect(decision.decision).toBe("block");
       reason = "reason" in decision ? String(decision.reason) : "";
     }
@@ -70,10 +70,10 @@ describe("reins up", () => {
       { reconnect: false, agentId: "reed", sessionId: "s-1" },
     );
     await client.handshake([]);
-    await client.sendEvent("session_start", { task: "hunter2" });
-    expect((await client.sendEventDecision("pre_prompt", { prompt: "hunter2" })).decision).toBe("allow");
-    await client.sendEvent("session_end", {});
-    await client.sendEventDecision("pre_action", { tool_name: "bash", arguments: "hunter2" });
+    await client.sendNotification("session_start", { task: "hunter2" });
+    expect((await client.sendEvent("pre_prompt", { prompt: "hunter2" })).decision).toBe("allow");
+    await client.sendNotification("session_end", {});
+    await client.sendEvent("pre_action", { tool_name: "bash", arguments: "hunter2" });
     await client.close();
     // Readers can open it while it runs.
     const { code, stdout } = await ledger(

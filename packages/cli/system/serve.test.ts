@@ -39,7 +39,7 @@ async function ask(transport: Transport, ...tools: string[]): Promise<string[]> 
   const client = await AhpClient.connect(transport, { reconnect: false });
   try {
     await client.handshake(["pre_action"]);
-    const decisions = tools.map((tool_name) => client.sendEventDecision("pre_action", { tool_name }));
+    const decisions = tools.map((tool_name) => client.sendEvent("pre_action", { tool_name }));
     return (await Promise.all(decisions)).map(({ decision }) => decision);
   } finally {
     await client.close();
@@ -128,7 +128,7 @@ describe("reins ahp serve", () => {
       { reconnect: false },
     );
     await client.handshake([]);
-    const waiting = client.sendEventDecision("pre_action", {});
+    const waiting = client.sendEvent("pre_action", {});
     await reins.printed("deciding");
     reins.signal("SIGINT");
     await reins.printed("stopping");

@@ -31,7 +31,7 @@ async function decisionOf(transport: Transport) {
   const client = await AhpClient.connect(transport, { reconnect: false });
   try {
     const harness = await client.handshake(["pre_action"]);
-    return { harness, decision: await client.sendEventDecision("pre_action", { tool_name: "bash" }) };
+    return { harness, decision: await client.sendEvent("pre_action", { tool_name: "bash" }) };
   } finally {
     await client.close();
   }
@@ -164,7 +164,7 @@ describe("reins up", () => {
     const reins = await up(newHome(), "--verbose");
     const client = await AhpClient.connect({ type: "unix", path: reins.addressOf("unix") });
     await client.handshake([]);
-    await client.sendEvent("post_action", { status: "ok" });
+    await client.sendNotification("post_action", { status: "ok" });
     await reins.printed('"noted"');
     await client.close();
     expect(reins.log.at(-1)).toMatchObject({ level: "debug", event_type: "post_action" });

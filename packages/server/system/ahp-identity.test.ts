@@ -43,8 +43,8 @@ describe("a sub-agent", () => {
     const session = `root of ${ann.id}`;
     const parent = await ahp(served, ann, "coder", session);
     const earlier = await ahp(served, ann, "coder", `earlier of ${ann.id}`);
-    expect(await earlier.sendEventDecision("pre_action", ls)).toMatchObject({ decision: "allow" });
-    expect(await parent.sendEventDecision("pre_action", ls)).toMatchObject({ decision: "allow" });
+    expect(await earlier.sendEvent("pre_action", ls)).toMatchObject({ decision: "allow" });
+    expect(await parent.sendEvent("pre_action", ls)).toMatchObject({ decision: "allow" });
     const { answer } = await parent.query("delegate", {
       ...{ child_agent: "scout", task: "look around", scopes: ["read"] },
     });
@@ -66,7 +66,7 @@ describe("a sub-agent", () => {
     };
     const named = sessions[where] ?? "";
     const client = await ahp(served, ann, agent, named);
-    const decision = await client.sendEventDecision("pre_action", ls);
+    const decision = await client.sendEvent("pre_action", ls);
     expect(decision).toMatchObject({
       decision: "block",
       reason: expect.stringContaining("session_token"),
@@ -77,7 +77,7 @@ describe("a sub-agent", () => {
   test("leaves its parent, and sessions that were there before, as they are", async () => {
     const { parent, earlier } = await delegated();
     for (const client of [parent, earlier])
-      expect(await client.sendEventDecision("pre_action", ls)).toMatchObject({ decision: "allow" });
+      expect(await client.sendEvent("pre_action", ls)).toMatchObject({ decision: "allow" });
   });
 
   test("with its session_token has no more than it was given", async () => {
@@ -85,7 +85,7 @@ describe("a sub-agent", () => {
     const client = await ahp(served, ann, "scout", "whatever");
     const event = { ...{ event_type: "pre_action" as const, session_id: "whatever", agent_id: "scout" } };
     const metadata = { session_token: child.session_token };
-    const decision = await client.sendEventFull({
+    const decision = await client.sendEvent({
       ...{ ...event, timestamp: new Date().toISOString(), depth: 1, payload: ls, metadata },
     });
     expect(decision).toMatchObject({ decision: "block", reason: "no scope" });
@@ -108,7 +108,7 @@ describe("an event is blocked on the record for", () => {
     const session = `s of ${ann.id}`;
     const client = await ahp(served, ann, "coder", session);
     const event = { event_type: "pre_action" as const, session_id: session, agent_id: "coder", depth: 0 };
-    const decision = await client.sendEventFull({
+    const decision = await client.sendEvent({
       ...{ ...event, timestamp: new Date().toISOString(), payload: ls },
       metadata: metadataOf(Object(answer).session_token),
     });
@@ -153,7 +153,7 @@ describe("a token for one agent alone", () => {
     });
     const token = await identity.createToken({ user, kind: "agent", agents: ["coder"] });
     const client = await ahp(served, token, "agent-5f0c91", "its-session");
-    expect(await client.sendEventDecision("pre_action", ls)).toMatchObject({ decision: "allow" });
+    expect(await client.sendEvent("pre_action", ls)).toMatchObject({ decision: "allow" });
     await supervisor.close();
     const entry = (await ledger.read({ quality: "policy_verdict", limit: 1_000 })).at(-1);
     expect(entry?.entry.payload).toMatchObject({
@@ -166,7 +166,7 @@ describe("a token for one agent alone", () => {
       depth: 0,
     };
     const payload = { tool_name: "deploy", arguments: {} };
-    const asked = await client.sendEventFull({ ...event, timestamp: new Date().toISOString(), payload });
+    const asked = await client.sendEvent({ ...event, timestamp: new Date().toISOString(), payload });
     expect(asked).toMatchObject({ decision: "escalate" });
     const approval = Object(asked).escalation_target;
     expect(await client.query("approval", { approval })).toMatchObject({
@@ -183,17 +183,17 @@ describe("a token for one agent alone", () => {
     });
     const token = await identity.createToken({ user, kind: "agent", agents: ["coder"] });
     const parent = await ahp(served, token, "coder", "delegating-session");
-    expect(await parent.sendEventDecision("pre_action", ls)).toMatchObject({ decision: "allow" });
+    expect(await parent.sendEvent("pre_action", ls)).toMatchObject({ decision: "allow" });
     const begun = await parent.query("delegate", {
       ...{ child_agent: "scout", task: "look around", scopes: ["read"] },
     });
     expect(Object(begun.answer)).toHaveProperty("session_token");
     const child = await ahp(served, token, "scout", "delegating-session");
-    expect(await child.sendEventDecision("pre_action", ls)).toMatchObject({
+    expect(await child.sendEvent("pre_action", ls)).toMatchObject({
       decision: "block",
       reason: expect.stringContaining("may be a sub-agent"),
     });
-    expect(await parent.sendEventDecision("pre_action", ls)).toMatchObject({ decision: "allow" });
+    expect(await parent.sendEvent("pre_action", ls)).toMatchObject({ decision: "allow" });
   });
 
   test("is told nothing of approvals that other agents of its user wait for", async () => {
@@ -207,7 +207,7 @@ describe("a token for one agent alone", () => {
       await identity.createToken({ user, kind: "agent", agents: ["writer"] }),
     ];
     const asks = await ahp(served, one, "a", "one");
-    const asked = await asks.sendEventDecision("pre_action", { tool_name: "deploy", arguments: {} });
+    const asked = await asks.sendEvent("pre_action", { tool_name: "deploy", arguments: {} });
     const looks = await ahp(served, other, "b", "other");
     const { answer } = await looks.query("approval", { approval: Object(asked).escalation_target });
     expect(answer).toBeNull();

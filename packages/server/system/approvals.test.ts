@@ -23,7 +23,7 @@ describe("an agent's question", () => {
     const served = await Served.open(harness());
     const ann = await served.person();
     const agent = await agentOf(served, ann.secret, "journey");
-    const asked = await agent.sendEventDecision("pre_action", deploy);
+    const asked = await agent.sendEvent("pre_action", deploy);
     expect(asked).toMatchObject({ decision: "escalate", reason: "careful" });
 
     const listed = await served.ask("GET", "/v1/approvals?state=pending&session=journey", { as: ann.secret });
@@ -45,7 +45,7 @@ describe("an agent's question", () => {
     const late = await served.ask("POST", path, { body: answer });
     expect(late).toMatchObject({ status: 409, body: { code: "conflict" } });
 
-    const decision = await agent.sendEventDecision("pre_action", deploy);
+    const decision = await agent.sendEvent("pre_action", deploy);
     expect(decision.decision).toBe(first.status === 200 ? "allow" : "block");
   });
 
@@ -99,11 +99,11 @@ describe("an agent's question", () => {
     const client = await AhpClient.connect({ type: "websocket", url, auth }, { reconnect: false });
     onTestFinished(() => client.close());
     await client.handshake(["pre_action"]);
-    expect(await client.sendEventDecision("pre_action", { tool_name: "ls" })).toMatchObject({
+    expect(await client.sendEvent("pre_action", { tool_name: "ls" })).toMatchObject({
       decision: "allow",
     });
     await served.harness.identity.revokeToken(ann.id);
-    expect(await client.sendEventDecision("pre_action", { tool_name: "ls" })).toMatchObject({
+    expect(await client.sendEvent("pre_action", { tool_name: "ls" })).toMatchObject({
       decision: "block",
       reason: expect.stringContaining("the token is no longer valid"),
     });

@@ -77,7 +77,7 @@ async function tellElsewhere({ address, access: { token } }: Run): Promise<void>
   onTestFinished(() => client.close());
   await client.handshake(["run_lifecycle"]);
   const updated_at = new Date().toISOString();
-  await client.sendEvent("run_lifecycle", {
+  await client.sendNotification("run_lifecycle", {
     run_id: "far",
     session_id: "far",
     status: "executing",

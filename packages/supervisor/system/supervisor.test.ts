@@ -380,7 +380,7 @@ describe("behind AHP", () => {
       agent_id: "helper",
       session_id,
     };
-    const decision = await client.sendEventFull({ ...event, metadata: { session_token } });
+    const decision = await client.sendEvent({ ...event, metadata: { session_token } });
     expect(decision.decision).toBe("allow");
     const [verdict] = await ledger.read({ quality: "policy_verdict", order: "newest", limit: 1 });
     expect(verdict?.entry.payload).toHaveProperty("subject");
@@ -391,7 +391,7 @@ describe("behind AHP", () => {
       started: "sub-agent",
       scopes: ["read"],
     });
-    expect((await client.sendEventFull(event)).decision).toBe("block");
+    expect((await client.sendEvent(event)).decision).toBe("block");
   });
 
   test("runs are kept as they stand, and what cannot follow is refused", async () => {
@@ -402,9 +402,9 @@ describe("behind AHP", () => {
       status,
       updated_at: `2026-01-01T00:00:0${n}Z`,
     });
-    await client.sendEvent("run_lifecycle", run("created", 1));
-    await client.sendEvent("run_lifecycle", run("executing", 2));
-    await client.sendEvent("run_lifecycle", run("created", 3));
+    await client.sendNotification("run_lifecycle", run("created", 1));
+    await client.sendNotification("run_lifecycle", run("executing", 2));
+    await client.sendNotification("run_lifecycle", run("created", 3));
     await expect.poll(() => refused).toEqual([expect.stringContaining("does not become created")]);
     expect((await client.query("run", { run_id: "r" })).answer).toMatchObject({
       runs: [{ payload: { status: "executing" } }],
@@ -430,8 +430,8 @@ describe("behind AHP", () => {
     const token = `ghp_${"a1B2".repeat(9)}`;
     const updated_at = "2026-01-01T00:00:01Z";
     const tasks = [{ id: "t", title: `send ${token}`, status: "pending" }];
-    await client.sendEvent("task_list", { run_id: "r", session_id: "s1", tasks, updated_at });
-    await client.sendEvent("post_action", { tool_name: `curl ${token}`, result: token });
+    await client.sendNotification("task_list", { run_id: "r", session_id: "s1", tasks, updated_at });
+    await client.sendNotification("post_action", { tool_name: `curl ${token}`, result: token });
     await expect.poll(async () => (await ledger.read({ quality: "tool_result" })).length).toBe(1);
     await expect
       .poll(async () => JSON.stringify((await client.query("run", { run_id: "r" })).answer))

@@ -36,8 +36,8 @@ describe("handshake", () => {
     const client = new AhpClient(new ScriptedTransport(() => new Error("nothing may be sent")));
     const gate = "Protocol error: Handshake must complete before sending AHP operations";
     await expect(client.sendEvent("pre_action", {})).rejects.toThrow(gate);
-    await expect(client.sendEvent("post_action", {})).rejects.toThrow(gate);
-    await expect(client.sendBatch([])).rejects.toThrow(gate);
+    await expect(client.sendNotification("post_action", {})).rejects.toThrow(gate);
+    await expect(client.batch([])).rejects.toThrow(gate);
     await expect(client.query("q", {})).rejects.toThrow(gate);
   });
 
@@ -91,7 +91,7 @@ describe("events", () => {
   test("blocking ones are requests that give the decision of their family", async () => {
     const { client, transport } = await shaken(answering({ decision: "approve" }));
     const payload = { session_id: "s", confirmation_type: "user_confirm", message: "sure?" } as const;
-    const decision = await client.sendTypedEvent("confirmation", payload);
+    const decision = await client.sendEvent("confirmation", payload);
     expectTypeOf(decision).toEqualTypeOf<ConfirmationDecision>();
     expect(decision).toEqual({ decision: "approve" });
     expect(JSON.parse(transport.sent[0]!)).toMatchObject({
@@ -100,12 +100,19 @@ describe("events", () => {
     });
   });
 
-  test("others are notifications that give nothing", async () => {
+  test("others are sent as notifications", async () => {
     const { client, transport } = await shaken(() => new Error("no request may be sent"));
-    const nothing = await client.sendEvent("post_action", { status: "ok" });
-    expectTypeOf(nothing).toEqualTypeOf<undefined>();
-    expect(nothing).toBeUndefined();
+    await client.sendNotification("post_action", { status: "ok" });
     expect(JSON.parse(transport.sent[0]!)).not.toHaveProperty("id");
+  });
+
+  test("an event sent the wrong way is rejected before anything is sent", async () => {
+    const { client, transport } = await shaken(() => new Error("no request may be sent"));
+    const note: string = "post_action";
+    await expect(client.sendEvent(note as "pre_action", {})).rejects.toThrow("use sendNotification");
+    const question: string = "pre_action";
+    await expect(client.sendNotification(question as "post_action", {})).rejects.toThrow("use sendEvent");
+    expect(transport.sent).toEqual([]);
   });
 
   test("the type of the decision follows from the type of the event", async () => {
@@ -136,9 +143,8 @@ describe("events", () => {
       },
       metadata: { k: "v" },
     };
-    expect(await client.sendEventFull(event)).toEqual({ decision: "allow" });
-    expect(await client.sendTypedEventFull(event)).toEqual({ decision: "allow" });
-    expect(await client.sendEventFullValue(event)).toEqual({ decision: "allow", extra: 1 });
+    expect(await client.sendEvent(event)).toEqual({ decision: "allow" });
+    expect(await client.sendEvent(event, { asReceived: true })).toEqual({ decision: "allow", extra: 1 });
     for (const text of transport.sent) expect(JSON.parse(text).params).toEqual(event);
   });
 });
@@ -162,9 +168,15 @@ describe("failing closed", () => {
 
   test.each(Object.entries(CLOSED))("%s without an answer gets %s", async (type, decision) => {
     const { client } = await shaken(silence);
-    const event: FullEvent = { ...client.event("pre_action", {}), event_type: type as BlockingEventType };
-    expect(await client.sendEventFull(event)).toEqual({ decision, reason: "Timeout after 5ms" });
-    expect(await client.sendEventFullValue(event)).toEqual({ decision, reason: "Timeout after 5ms" });
+    const event: FullEvent<BlockingEventType> = {
+      ...client.event("pre_action", {}),
+      event_type: type as BlockingEventType,
+    };
+    expect(await client.sendEvent(event)).toEqual({ decision, reason: "Timeout after 5ms" });
+    expect(await client.sendEvent(event, { asReceived: true })).toEqual({
+      decision,
+      reason: "Timeout after 5ms",
+    });
   });
 
   test.each<[string, Script, string]>([
@@ -207,15 +219,15 @@ describe("failing closed", () => {
   ])("%s blocks", async (_, script, reason) => {
     const failures: AhpError[] = [];
     const { client } = await shaken(script, { onFailClosed: (error) => failures.push(error) });
-    const decision = await client.sendEventDecision("pre_action", {});
+    const decision = await client.sendEvent("pre_action", {});
     expect(decision).toEqual({ decision: "block", reason: expect.stringContaining(reason) });
     expect(failures).toHaveLength(1);
   });
 
   test("throws instead when told to", async () => {
     const { client } = await shaken(silence, { onFailure: "throw" });
-    await expect(client.sendEventDecision("pre_action", {})).rejects.toThrow("Timeout after 5ms");
-    await expect(client.sendBatch([client.event("pre_action", {})])).rejects.toThrow("Timeout after 5ms");
+    await expect(client.sendEvent("pre_action", {})).rejects.toThrow("Timeout after 5ms");
+    await expect(client.batch([client.event("pre_action", {})])).rejects.toThrow("Timeout after 5ms");
   });
 
   test("an abort is the caller's own and rejects with its reason", async () => {
@@ -249,7 +261,7 @@ describe("batches", () => {
   test("keep their order and respect the harness's size", async () => {
     const { client, transport } = await shaken(allowAll);
     const events = [1, 2, 3, 4, 5].map((n) => client.event("pre_action", { n }));
-    const decisions = await client.sendBatch(events);
+    const decisions = await client.batch(events);
     expect(decisions.map((decision) => decision.decision === "block" && decision.reason)).toEqual([
       "1",
       "2",
@@ -262,14 +274,14 @@ describe("batches", () => {
 
   test("may be empty", async () => {
     const { client, transport } = await shaken(allowAll);
-    expect(await client.sendBatch([])).toEqual([]);
+    expect(await client.batch([])).toEqual([]);
     expect(transport.sent).toHaveLength(1);
   });
 
   test("refuse events that need another decision, before anything is sent", async () => {
     const { client, transport } = await shaken(allowAll);
     const idle = client.event("idle", { idle_duration_ms: 1, idle_reason: "r" });
-    await expect(client.sendBatch([client.event("pre_action", {}), idle])).rejects.toThrow(
+    await expect(client.batch([client.event("pre_action", {}), idle])).rejects.toThrow(
       "Protocol error: Batch failed: event type idle cannot be batched because it does not return a generic Decision",
     );
     expect(transport.sent).toEqual([]);
@@ -279,7 +291,7 @@ describe("batches", () => {
     const { client } = await shaken(answering({ decisions: [{ decision: "allow" }] }));
     const reason = "Protocol error: Batch failed: decision count mismatch, expected 2, got 1";
     const events = [client.event("pre_action", {}), client.event("pre_prompt", {})];
-    expect(await client.sendBatch(events)).toEqual([
+    expect(await client.batch(events)).toEqual([
       { decision: "block", reason },
       { decision: "block", reason },
     ]);

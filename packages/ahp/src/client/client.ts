@@ -8,7 +8,6 @@ import {
   type BlockingEventType,
   type EventType,
   type FireAndForgetEventType,
-  type GenericEventType,
   isBatchable,
   isBlocking,
 } from "../protocol/event.ts";
@@ -33,10 +32,13 @@ export type FullEvent<Type extends EventType = EventType> = Omit<AhpEvent, "even
   readonly payload: PayloadFor<Type>;
 };
 
-/** What sending an event gives: a decision if it is blocking, otherwise nothing. */
-export type EventResult<Type extends EventType> = Type extends BlockingEventType
-  ? Decisions[Type]
-  : undefined;
+interface EventLimits extends CallLimits {
+  readonly asReceived?: true;
+}
+
+type EventArguments =
+  | [type: EventType, payload: unknown, limits?: EventLimits | undefined]
+  | [event: FullEvent, limits?: EventLimits | undefined, none?: undefined];
 
 /**
  * An agent's side of the protocol. Blocking events fail closed: no answer, a broken connection, an error or a
@@ -83,63 +85,48 @@ export class AhpClient {
     return harness;
   }
 
-  /** Sends an event of this session, at depth 0, stamped now. A blocking one gives its decision, others nothing. */
+  /**
+   * Sends an event that expects a decision: a type with its payload (of this session, at depth 0, stamped now), or a whole
+   * event as it is. With `asReceived` the decision is checked but keeps members that the protocol does not know.
+   */
   sendEvent<Type extends BlockingEventType>(
     type: Type,
     payload: PayloadFor<Type>,
     limits?: CallLimits,
   ): Promise<Decisions[Type]>;
-  sendEvent(type: FireAndForgetEventType, payload: unknown, limits?: CallLimits): Promise<undefined>;
-  sendEvent(type: EventType, payload: unknown, limits?: CallLimits): Promise<unknown> {
-    return this.#send(this.#event(type, payload), limits);
-  }
-
-  /** Sends an event that gets a generic decision. */
-  sendEventDecision(type: GenericEventType, payload: unknown, limits?: CallLimits): Promise<Decision> {
-    return this.sendTypedEvent(type, payload, limits);
-  }
-
-  /** Sends a blocking event and gives the decision of its family. */
-  sendTypedEvent<Type extends BlockingEventType>(
-    type: Type,
-    payload: PayloadFor<Type>,
-    limits?: CallLimits,
-  ): Promise<Decisions[Type]> {
-    return this.#decide(type, this.#event(type, payload), limits);
-  }
-
-  /** Sends an event exactly as given. */
-  sendEventFull<Type extends EventType>(
+  sendEvent(
+    event: FullEvent<BlockingEventType>,
+    limits: CallLimits & { readonly asReceived: true },
+  ): Promise<unknown>;
+  sendEvent<Type extends BlockingEventType>(
     event: FullEvent<Type>,
     limits?: CallLimits,
-  ): Promise<EventResult<Type>>;
-  sendEventFull(event: FullEvent, limits?: CallLimits): Promise<unknown> {
-    return this.#send(event, limits);
-  }
-
-  /** Sends a blocking event exactly as given and gives the decision of its family. */
-  sendTypedEventFull<Type extends BlockingEventType>(
-    event: FullEvent<Type>,
-    limits?: CallLimits,
-  ): Promise<Decisions[Type]> {
-    return this.#decide(event.event_type, event, limits);
-  }
-
-  /** Sends an event exactly as given and gives the decision as it came, with members the protocol does not know. */
-  async sendEventFullValue(event: FullEvent, limits?: CallLimits): Promise<unknown> {
+  ): Promise<Decisions[Type]>;
+  async sendEvent(...given: EventArguments): Promise<unknown> {
+    const { event, limits } = this.#whole(given);
     const type = event.event_type;
-    if (!isBlocking(type)) return this.#notify(event, limits);
+    if (!isBlocking(type)) throw misdirected(type, "gets no decision; use sendNotification");
     const params = this.#params(AhpEvent, event);
-    const ask = async (): Promise<unknown> => {
+    const decide = async (): Promise<unknown> => {
       const result = await this.#calls.call("Event", "ahp/event", params, limits);
-      decodeResult<unknown>(DECISIONS[type], result);
-      return result.value;
+      const decision = decodeResult<unknown>(DECISIONS[type], result);
+      return limits.asReceived ? result.value : decision;
     };
-    return this.#calls.decide([event], ask, (reason) => closedDecision(type, reason));
+    return this.#calls.decide([event], decide, (reason) => closedDecision(type, reason));
+  }
+
+  /** Sends an event that expects no decision: a type with its payload, or a whole event as it is. */
+  sendNotification(type: FireAndForgetEventType, payload: unknown, limits?: CallLimits): Promise<void>;
+  sendNotification(event: FullEvent<FireAndForgetEventType>, limits?: CallLimits): Promise<void>;
+  async sendNotification(...given: EventArguments): Promise<void> {
+    const { event, limits } = this.#whole(given);
+    if (isBlocking(event.event_type))
+      throw misdirected(event.event_type, "expects a decision; use sendEvent");
+    await this.#calls.notify("ahp/event", this.#params(AhpEvent, event), limits);
   }
 
   /** Sends events that get generic decisions together, in pieces if the harness takes no more at once. */
-  async sendBatch(events: readonly FullEvent[], limits?: CallLimits): Promise<Decision[]> {
+  async batch(events: readonly FullEvent[], limits?: CallLimits): Promise<Decision[]> {
     const misfit = events.find((event) => !isBatchable(event.event_type));
     if (misfit) {
       const text = `Batch failed: event type ${misfit.event_type} cannot be batched because it does not return a generic Decision`;
@@ -148,7 +135,7 @@ export class AhpClient {
     const size = this.#harness?.config?.batch_size || events.length;
     const decisions: Decision[] = [];
     for (let start = 0; start < events.length || start === 0; start += Math.max(size, 1)) {
-      decisions.push(...(await this.#sendPiece(events.slice(start, start + size), limits)));
+      decisions.push(...(await this.#batchPiece(events.slice(start, start + size), limits)));
     }
     return decisions;
   }
@@ -162,7 +149,9 @@ export class AhpClient {
 
   /** An event of this session, stamped now, for the calls that take a whole event. */
   event<Type extends EventType>(type: Type, payload: PayloadFor<Type>): FullEvent<Type> {
-    return this.#event(type, payload);
+    const { sessionId: session_id, agentId: agent_id, clock } = this.#settings;
+    const timestamp = clock.now().toISOString();
+    return { event_type: type, session_id, agent_id, timestamp, depth: 0, payload };
   }
 
   /** Ends the connection and, over stdio, the harness. Calls under way end as if it had broken. */
@@ -190,29 +179,12 @@ export class AhpClient {
     return harness;
   }
 
-  async #send(event: FullEvent, limits: CallLimits | undefined): Promise<unknown> {
-    const type = event.event_type;
-    return isBlocking(type) ? this.#decide(type, event, limits) : this.#notify(event, limits);
+  #whole([first, second, third]: EventArguments): { event: FullEvent; limits: EventLimits } {
+    if (typeof first === "string") return { event: this.event(first, second), limits: third ?? {} };
+    return { event: first, limits: second ?? {} };
   }
 
-  async #decide<Type extends BlockingEventType>(
-    type: Type,
-    event: AhpEvent,
-    limits: CallLimits | undefined,
-  ): Promise<Decisions[Type]> {
-    const schemas: { readonly [Key in BlockingEventType]: z.ZodType<Decisions[Key]> } = DECISIONS;
-    const params = this.#params(AhpEvent, event);
-    const ask = async () =>
-      decodeResult(schemas[type], await this.#calls.call("Event", "ahp/event", params, limits));
-    return this.#calls.decide([event], ask, (reason) => closedDecision(type, reason));
-  }
-
-  async #notify(event: AhpEvent, limits: CallLimits | undefined): Promise<undefined> {
-    await this.#calls.notify("ahp/event", this.#params(AhpEvent, event), limits);
-    return undefined;
-  }
-
-  async #sendPiece(events: readonly FullEvent[], limits: CallLimits | undefined): Promise<Decision[]> {
+  async #batchPiece(events: readonly FullEvent[], limits: CallLimits | undefined): Promise<Decision[]> {
     const params = this.#params(BatchRequest, { events });
     const ask = async () => {
       const { decisions } = decodeResult(
@@ -226,11 +198,6 @@ export class AhpClient {
     return this.#calls.decide(events, ask, (reason) => events.map(() => ({ decision: "block", reason })));
   }
 
-  #event<Type extends EventType>(event_type: Type, payload: PayloadFor<Type>): FullEvent<Type> {
-    const { sessionId: session_id, agentId: agent_id, clock } = this.#settings;
-    return { event_type, session_id, agent_id, timestamp: clock.now().toISOString(), depth: 0, payload };
-  }
-
   /** Params as JSON; nothing is written before the handshake. */
   #params(schema: z.ZodType, params: unknown): string {
     if (!this.#harness)
@@ -241,6 +208,10 @@ export class AhpClient {
       throw new AhpError("serialization", errorMessage(error), { cause: error, retryable: false });
     }
   }
+}
+
+function misdirected(type: EventType, text: string): AhpError {
+  return new AhpError("protocol", `Event failed: ${type} ${text}`);
 }
 
 /** Who the client is and how it behaves. */

@@ -80,7 +80,7 @@ export class OperatedHome {
     try {
       await client.handshake(["pre_action"]);
       const given = asked.arguments ?? { command };
-      return await client.sendEventDecision("pre_action", { tool_name: tool, arguments: given });
+      return await client.sendEvent("pre_action", { tool_name: tool, arguments: given });
     } finally {
       await client.close();
     }

@@ -81,7 +81,7 @@ export class Harnesses {
       try {
         const advice = await this.#connections.use(harness, async (client) =>
           client.harness?.harness_info.capabilities.includes(type)
-            ? client.sendTypedEvent(type, payload, { timeoutMs: milliseconds(harness.timeout) })
+            ? client.sendEvent(type, payload, { timeoutMs: milliseconds(harness.timeout) })
             : undefined,
         );
         if (advice !== undefined) return advice;
@@ -133,10 +133,7 @@ export class Harnesses {
         return { harness: name, verdict: "allowed", reason: `the harness "${name}" was told of it` };
       }
       const decision = await this.#connections.use(harness, (client) =>
-        client.sendTypedEventFull(
-          { ...envelopeOf(client, type, event), payload: event.payload },
-          { timeoutMs },
-        ),
+        client.sendEvent({ ...envelopeOf(client, type, event), payload: event.payload }, { timeoutMs }),
       );
       const { verdict, reason } = verdictOf(decision, name);
       const modified = decision.decision === "modify" ? { modified: decision.modified_payload } : {};
@@ -161,7 +158,7 @@ async function tell(client: AhpClient, event: ControlEvent): Promise<void> {
   const { data: type } = EventType.safeParse(event.event_type);
   if (type === undefined || isBlocking(type)) return;
   if (!client.harness?.harness_info.capabilities.includes(type)) return;
-  await client.sendEventFull({ ...envelopeOf(client, type, event), payload: event.payload });
+  await client.sendNotification({ ...envelopeOf(client, type, event), payload: event.payload });
 }
 
 /** The event as its agent sent it; only what would let another act in its place is left out. */

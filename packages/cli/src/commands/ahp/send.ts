@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import { AhpClient, EventType, type FullEvent, parseExact, type Transport } from "@reins/ahp";
+import { AhpClient, EventType, isBlocking, parseExact, type Transport } from "@reins/ahp";
 import { errorMessage } from "@reins/kit";
 import type { Command } from "commander";
 import { CliError, EXIT, type ExitCode, helpText } from "../../errors.ts";
@@ -120,16 +120,19 @@ async function send(eventType: string, program: readonly string[], flags: SendFl
   const depth = wholeNumber(flags.depth, "--depth");
   const timeoutMs = wholeNumber(flags.timeoutMs, "--timeout-ms", 1);
   const payload = await readPayload(flags.payload, process.stdin);
-  const write = (event: AhpClient) => ({ ...event.event(type, payload), depth });
-  const decision = await converse(transportOf(target, credentials), type, write, {
-    timeoutMs,
-    reconnect: false,
-    onFailure: "throw",
-    framework: "reins-cli",
-    version: version(),
-    ...(flags.session !== undefined && { sessionId: flags.session }),
-    ...(flags.agent !== undefined && { agentId: flags.agent }),
-  }).catch((error: unknown) => {
+  const decision = await converse(
+    transportOf(target, credentials),
+    { type, payload, depth },
+    {
+      timeoutMs,
+      reconnect: false,
+      onFailure: "throw",
+      framework: "reins-cli",
+      version: version(),
+      ...(flags.session !== undefined && { sessionId: flags.session }),
+      ...(flags.agent !== undefined && { agentId: flags.agent }),
+    },
+  ).catch((error: unknown) => {
     throw connectionError(error, targetName(target));
   });
   return show(decision, flags.json ?? false);
@@ -137,14 +140,15 @@ async function send(eventType: string, program: readonly string[], flags: SendFl
 
 async function converse(
   transport: Transport,
-  type: EventType,
-  write: (client: AhpClient) => FullEvent,
+  { type, payload, depth }: { type: EventType; payload: unknown; depth: number },
   options: Parameters<typeof AhpClient.connect>[1],
 ): Promise<unknown> {
   const client = await AhpClient.connect(transport, options);
   try {
     await client.handshake([type]);
-    return await client.sendEventFullValue(write(client));
+    if (isBlocking(type))
+      return await client.sendEvent({ ...client.event(type, payload), depth }, { asReceived: true });
+    return await client.sendNotification({ ...client.event(type, payload), depth });
   } finally {
     await client.close();
   }

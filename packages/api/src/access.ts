@@ -3,7 +3,7 @@ import { operation } from "./operation.ts";
 import { Moment, named } from "./schema.ts";
 
 /** Whether this Reins answers. */
-export const Health = named(
+const Health = named(
   "Health",
   z.looseObject({
     status: z
@@ -19,13 +19,13 @@ export const Health = named(
 );
 
 /** The code from the address that was printed at the start. */
-export const LoginCode = named("LoginCode", z.strictObject({ code: z.string().min(1).max(256) }));
+const LoginCode = named("LoginCode", z.strictObject({ code: z.string().min(1).max(256) }));
 
 /** A login; the cookie that comes with it is the key. */
-export const Login = named("Login", z.looseObject({ expires_at: Moment }));
+const Login = named("Login", z.looseObject({ expires_at: Moment }));
 
 /** A code for a browser, and where that browser may bring it. */
-export const NewLoginCode = named(
+const NewLoginCode = named(
   "NewLoginCode",
   z.looseObject({
     code: z.string().describe("works once, for ten minutes, for the principal that requested it"),

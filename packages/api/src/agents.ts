@@ -153,7 +153,7 @@ const ofProcess = z.strictObject({ agent: PathName, process: PathName });
 const version = z.string().min(1).max(128).optional();
 
 /** How an agent is to be installed. */
-export const AgentInstallRequest = named(
+const AgentInstallRequest = named(
   "AgentInstallRequest",
   z.strictObject({
     reinstall: z.boolean().optional().describe("also when it is there already"),

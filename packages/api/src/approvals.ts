@@ -8,7 +8,7 @@ const place = z
 const inside = z.string().optional().describe("the path from the session's root");
 
 /** One thing an action does. */
-export const Effect = named(
+const Effect = named(
   "Effect",
   z.discriminatedUnion("kind", [
     z.looseObject({ kind: z.literal("read"), path: z.string(), place, inside }),
@@ -40,13 +40,13 @@ export const Action = named(
 export const Enforcement = z.enum(["performed", "confined", "asked", "observed"]);
 
 /** Where an approval stands. */
-export const ApprovalState = z.enum(["pending", "approved", "denied", "expired", "withdrawn", "used"]);
+const ApprovalState = z.enum(["pending", "approved", "denied", "expired", "withdrawn", "used"]);
 
 /** What a person may say. */
-export const ApprovalOption = z.enum(["allow_once", "allow_always", "deny"]);
+const ApprovalOption = z.enum(["allow_once", "allow_always", "deny"]);
 
 /** What one person said. */
-export const ApprovalAnswer = named(
+const ApprovalAnswer = named(
   "ApprovalAnswer",
   z.looseObject({
     by: z.string(),
@@ -126,10 +126,10 @@ export const ShownApproval = z.union([WithheldApproval, Approval]);
 export type ShownApproval = z.infer<typeof ShownApproval>;
 
 /** An approval with the words that show a person exactly what an answer counts for. */
-export const DescribedApproval = named("DescribedApproval", Approval.extend({ description: z.string() }));
+const DescribedApproval = named("DescribedApproval", Approval.extend({ description: z.string() }));
 
 /** Some approvals, and where the next ones begin. */
-export const ApprovalPage = named(
+const ApprovalPage = named(
   "ApprovalPage",
   z.looseObject({
     approvals: z.array(ShownApproval),
@@ -150,7 +150,7 @@ export const ApprovalChange = named(
 export type ApprovalChange = z.infer<typeof ApprovalChange>;
 
 /** A person's answer. */
-export const GivenAnswer = named(
+const GivenAnswer = named(
   "GivenAnswer",
   z.strictObject({
     decision: ApprovalOption,
@@ -205,10 +205,7 @@ export const Grant = named(
 export type Grant = z.infer<typeof Grant>;
 
 /** Some grants, and where the next ones begin. */
-export const GrantPage = named(
-  "GrantPage",
-  z.looseObject({ grants: z.array(Grant), next: z.string().optional() }),
-);
+const GrantPage = named("GrantPage", z.looseObject({ grants: z.array(Grant), next: z.string().optional() }));
 
 const name = z.string().min(1).max(256).optional();
 

@@ -3,13 +3,13 @@ import { operation } from "./operation.ts";
 import { named } from "./schema.ts";
 
 /** The end of the board. */
-export const BoardExcerpt = named(
+const BoardExcerpt = named(
   "BoardExcerpt",
   z.looseObject({ lines: z.array(z.string()).describe("oldest first") }),
 );
 
 /** A post; it carries the name of its author. */
-export const NewPost = named("NewPost", z.strictObject({ content: z.string().min(1).max(65_536) }));
+const NewPost = named("NewPost", z.strictObject({ content: z.string().min(1).max(65_536) }));
 
 /** The board is a file that others write to as well: it may be full, or lead elsewhere. */
 const problems = ["conflict"] as const;

@@ -4,7 +4,7 @@ import { Hash, Moment, named, PageAfter, PageLimit, PathName } from "./schema.ts
 import { SessionState } from "./sessions.ts";
 
 /** A session as HAAK's table `sessions` has it. */
-export const HaakSession = named(
+const HaakSession = named(
   "HaakSession",
   z.looseObject({
     id: Hash.describe("BLAKE3 of agent_id, session_key and created_at, with colons between them"),
@@ -22,7 +22,7 @@ export const HaakSession = named(
 );
 
 /** A turn as HAAK's table `turns` has it. */
-export const HaakTurn = named(
+const HaakTurn = named(
   "HaakTurn",
   z.looseObject({
     id: Hash.describe("the content id of its entry in the ledger"),
@@ -40,7 +40,7 @@ export const HaakTurn = named(
 );
 
 /** A message as HAAK's table `history` has it. */
-export const HaakMessage = named(
+const HaakMessage = named(
   "HaakMessage",
   z.looseObject({
     id: z.string(),

@@ -8,7 +8,7 @@ const kind = z.enum(["user", "service", "agent"]);
 const name = z.string().min(1).max(128);
 
 /** A tenant. */
-export const Tenant = named("Tenant", z.looseObject({ id: z.string(), created: Moment }));
+const Tenant = named("Tenant", z.looseObject({ id: z.string(), created: Moment }));
 
 /** A user on whose behalf agents act. */
 export const User = named(
@@ -24,10 +24,9 @@ export const User = named(
   }),
 );
 export type User = z.infer<typeof User>;
-export type Tenant = z.infer<typeof Tenant>;
 
 /** What makes a user. */
-export const NewUser = named(
+const NewUser = named(
   "NewUser",
   z.strictObject({
     id: name,
@@ -40,7 +39,7 @@ export const NewUser = named(
 );
 
 /** What changes about a user; what is not named stays. */
-export const UserChange = named(
+const UserChange = named(
   "UserChange",
   z.strictObject({
     name: z.string().max(1_024).optional(),
@@ -70,7 +69,7 @@ export const Token = named(
 export type Token = z.infer<typeof Token>;
 
 /** What makes a token. */
-export const NewToken = named(
+const NewToken = named(
   "NewToken",
   z.strictObject({
     user: name,
@@ -85,10 +84,10 @@ export const NewToken = named(
 );
 
 /** A new token. Its secret is shown this once. */
-export const CreatedToken = named("CreatedToken", z.looseObject({ id: z.string(), secret: z.string() }));
+const CreatedToken = named("CreatedToken", z.looseObject({ id: z.string(), secret: z.string() }));
 
 /** A session that an agent began for a sub-agent. */
-export const ChildSession = named(
+const ChildSession = named(
   "ChildSession",
   z.looseObject({
     session_id: z.string(),
@@ -105,7 +104,6 @@ export const ChildSession = named(
     expires: Moment,
   }),
 );
-export type ChildSession = z.infer<typeof ChildSession>;
 
 const TenantList = named("TenantList", z.looseObject({ tenants: z.array(Tenant) }));
 const UserList = named("UserList", z.looseObject({ users: z.array(User) }));

@@ -26,7 +26,7 @@ export const KillRequest = named(
 export type KillRequest = z.infer<typeof KillRequest>;
 
 /** A process that was to end. */
-export const KilledProcess = named(
+const KilledProcess = named(
   "KilledProcess",
   z.looseObject({
     pid: z.int(),

@@ -16,7 +16,7 @@ export const LedgerQuality = z.enum([
 ]);
 
 /** An entry of the ledger, to the byte what its content id was computed from. */
-export const RecordedEntry = named(
+const RecordedEntry = named(
   "RecordedEntry",
   z.looseObject({
     cid: Hash.describe("BLAKE3 of the canonical JSON of all other members"),
@@ -86,7 +86,7 @@ export const LedgerCheckpoint = named(
 );
 
 /** Joins an earlier checkpoint to the newest: what `verifyConsistency` of packages/verify takes. */
-export const ConsistencyProof = named(
+const ConsistencyProof = named(
   "ConsistencyProof",
   z.looseObject({
     log_key: z.string(),
@@ -98,7 +98,7 @@ export const ConsistencyProof = named(
 );
 
 /** A public key that signs entries, as the ledger itself announces it. */
-export const LedgerKey = named(
+const LedgerKey = named(
   "LedgerKey",
   z.looseObject({
     key_id: z.string(),
@@ -110,7 +110,7 @@ export const LedgerKey = named(
   }),
 );
 
-export const LedgerKeys = named(
+const LedgerKeys = named(
   "LedgerKeys",
   z.looseObject({ origin: z.string(), log_key: z.string(), keys: z.array(LedgerKey) }),
 );

@@ -19,7 +19,7 @@ export const MailMessage = named(
 export type MailMessage = z.infer<typeof MailMessage>;
 
 /** What a mailbox holds. */
-export const Mail = named(
+const Mail = named(
   "Mail",
   z.looseObject({
     messages: z.array(MailMessage).describe("oldest first"),
@@ -28,7 +28,7 @@ export const Mail = named(
 );
 
 /** A message to be sent; its author is the sender. */
-export const NewMail = named(
+const NewMail = named(
   "NewMail",
   z.strictObject({
     to: z.string().min(1).max(1_024).describe("the agent"),

@@ -20,13 +20,13 @@ export const MemoryFact = named(
 export type MemoryFact = z.infer<typeof MemoryFact>;
 
 /** What is known. */
-export const MemoryFacts = named(
+const MemoryFacts = named(
   "MemoryFacts",
   z.looseObject({ facts: z.array(MemoryFact).describe("best first for a query, else newest first") }),
 );
 
 /** A fact to be kept. */
-export const NewMemoryFact = named(
+const NewMemoryFact = named(
   "NewMemoryFact",
   z.strictObject({
     content: z.string().min(1).max(4_096),

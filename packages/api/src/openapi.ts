@@ -4,7 +4,7 @@ import { PROBLEM_TYPE, PROBLEMS, Problem, type ProblemCode } from "./problem.ts"
 import { schemas } from "./schema.ts";
 
 /** What an API description says of the whole. */
-export interface ApiInfo {
+interface ApiInfo {
   readonly title: string;
   readonly version: string;
 }

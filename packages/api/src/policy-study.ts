@@ -24,10 +24,10 @@ const range = {
 };
 
 /** A draft of a constitution. */
-export const PolicyDraft = named("PolicyDraft", z.strictObject(draft));
+const PolicyDraft = named("PolicyDraft", z.strictObject(draft));
 
 /** What is wrong with a constitution, and where. */
-export const PolicyFault = named(
+const PolicyFault = named(
   "PolicyFault",
   z.looseObject({
     message: z.string(),
@@ -70,7 +70,7 @@ export const PolicyCheck = named(
 );
 
 /** The outcome of a constitution's own tests. */
-export const PolicyTestReport = named(
+const PolicyTestReport = named(
   "PolicyTestReport",
   z.looseObject({ passed: z.int(), failed: z.int(), tests: z.array(PolicyTestOutcome) }),
 );

@@ -35,7 +35,7 @@ export const PolicyStatus = named(
 export type PolicyStatus = z.infer<typeof PolicyStatus>;
 
 /** What an admin has seen and now accepts. */
-export const PolicyAcceptance = named(
+const PolicyAcceptance = named(
   "PolicyAcceptance",
   z.strictObject({
     rules_hash: Hash.optional().describe("refused when something else waits by now"),

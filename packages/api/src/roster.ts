@@ -9,13 +9,13 @@ const known = {
 };
 
 /** A line of the roster. Members we do not know stay. */
-export const RosterEntry = named(
+const RosterEntry = named(
   "RosterEntry",
   z.looseObject({ session_id: z.string().min(1).max(128).describe("the agent's id"), ...known }),
 );
 
 /** What changes in a line of the roster; what is not named stays, and null takes a member out. */
-export const RosterChange = named(
+const RosterChange = named(
   "RosterChange",
   z.looseObject({
     session_id: z.never().optional().describe("an agent keeps its id"),
@@ -37,7 +37,7 @@ export const RosterAgent = named(
 export type RosterAgent = z.infer<typeof RosterAgent>;
 
 /** Who is known. */
-export const Roster = named(
+const Roster = named(
   "Roster",
   z.looseObject({
     agents: z.array(RosterAgent),

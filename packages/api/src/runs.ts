@@ -19,7 +19,7 @@ export const Run = named(
 export type Run = z.infer<typeof Run>;
 
 /** Runs, the newest first. */
-export const RunList = named("RunList", z.looseObject({ runs: z.array(Run) }));
+const RunList = named("RunList", z.looseObject({ runs: z.array(Run) }));
 
 /** One event of a run: news of it as it arrived, or as it was refused. */
 export const RunEvent = named(

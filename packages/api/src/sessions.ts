@@ -7,7 +7,7 @@ import { Moment, named, PageAfter, PageLimit, PathName } from "./schema.ts";
 export const SessionState = z.enum(["idle", "running", "cancelled", "closed"]);
 
 /** How a session ended for good. */
-export const SessionEnd = named(
+const SessionEnd = named(
   "SessionEnd",
   z.looseObject({
     reason: z.enum(["completed", "error", "terminated"]),

@@ -1,5 +1,5 @@
 /** What went wrong with the ledger. */
-export type LedgerErrorCode =
+type LedgerErrorCode =
   /** Input that cannot be an entry. */
   | "invalid"
   /** No such entry, key or artifact. */

@@ -25,7 +25,7 @@ import type { EntryRange } from "./tables/queries.ts";
 import { ledgerTables, type StoredCheckpoint, type StoredEntry } from "./tables/tables.ts";
 
 /** What a ledger needs. */
-export interface LedgerOptions extends ProtectionOptions {
+interface LedgerOptions extends ProtectionOptions {
   readonly store: Store;
   readonly signers: Signers;
   /** Makes the name of a new ledger. */

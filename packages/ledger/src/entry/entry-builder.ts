@@ -8,7 +8,7 @@ import { type Cid, type EntryContent, LedgerEntry } from "./entry.ts";
 const MAX_ENTRY_BYTES = 1024 * 1024;
 
 /** An entry with the text its content id was computed from. */
-export interface BuiltEntry {
+interface BuiltEntry {
   readonly entry: LedgerEntry;
   /** The canonical form of everything but the content id. */
   readonly body: string;

@@ -22,14 +22,13 @@ export function isAttested(quality: EntryQuality): boolean {
 }
 
 /** The actor's signature over an entry, and what was checked before signing. */
-export const Attestation = z.strictObject({
+const Attestation = z.strictObject({
   type: z.literal("attestation"),
   key_id: z.string(),
   rules_checked: z.array(z.string()),
   predicate_results: z.array(z.boolean()),
   signature: z.base64(),
 });
-export type Attestation = z.infer<typeof Attestation>;
 
 /** A proof of computation; carried for those who can check it. */
 export const ZkStark = z.strictObject({

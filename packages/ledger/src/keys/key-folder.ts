@@ -18,7 +18,7 @@ import { KEY_LENGTH, privateKeyFrom, type Signer, signerFrom } from "./signer.ts
 export const LOG_HOLDER = "reins:log";
 
 /** A signing key as others may see it. */
-export interface KeyDescription {
+interface KeyDescription {
   readonly keyId: string;
   readonly holder: string;
   /** The raw 32 bytes. */

@@ -4,7 +4,7 @@ import { entryOf } from "../entry/entry-builder.ts";
 import type { LedgerReader } from "../ledger-reader.ts";
 
 /** Reads private content as it is kept: salt, then content. */
-export interface ArtifactReader {
+interface ArtifactReader {
   readRaw(digest: string): Promise<Uint8Array | undefined>;
 }
 
@@ -17,7 +17,7 @@ function* privateDigests(payload: unknown): Generator<string> {
 }
 
 /** What goes along with the entries. */
-export interface ExportOptions {
+interface ExportOptions {
   /** Where private content is kept; with it, what was not erased is exported too. */
   readonly artifacts?: ArtifactReader;
 }

@@ -20,7 +20,7 @@ const Line = z.discriminatedUnion("kind", [
 type Line = z.infer<typeof Line>;
 
 /** Keeps private content that comes with an import. */
-export interface ArtifactWriter {
+interface ArtifactWriter {
   writeRaw(digest: string, bytes: Uint8Array): Promise<void>;
 }
 

@@ -11,7 +11,7 @@ interface Proven {
 }
 
 /** Proves that an entry is in a ledger, with no ledger at hand. */
-export interface ProofFile extends Proven {
+interface ProofFile extends Proven {
   readonly format: "reins-proof/1";
   readonly log_key: string;
   readonly checkpoint: string;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { about, bytes, count, dollars, duration } from "./format.ts";
+import { about, bytes, count, dollars, duration, formatValue } from "./format.ts";
 
 it("formats counts, money, bytes and durations", () => {
   expect([count(1_234_567), about(1_234)]).toEqual(["1,234,567", "1.2K"]);
@@ -17,4 +17,12 @@ it("formats counts, money, bytes and durations", () => {
     "1.5 min",
     "2.0 h",
   ]);
+});
+
+it("formats values of a constitution on one line", () => {
+  expect(formatValue({ any: { destroys: true, place: ["home", "system"] } })).toBe(
+    "any destroys yes, place home or system",
+  );
+  expect(formatValue(["read_file", "search"])).toBe("read_file or search");
+  expect(formatValue(undefined)).toBe("");
 });

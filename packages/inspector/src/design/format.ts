@@ -40,3 +40,13 @@ export function duration(milliseconds: number): string {
     ? `${(milliseconds / 60_000).toFixed(1)} min`
     : `${(milliseconds / 3_600_000).toFixed(1)} h`;
 }
+
+/** Formats a value of a constitution on one line. */
+export function formatValue(value: unknown): string {
+  if (Array.isArray(value)) return value.map(formatValue).join(" or ");
+  if (typeof value === "object" && value !== null)
+    return Object.entries(value)
+      .map(([name, part]) => `${name} ${formatValue(part)}`)
+      .join(", ");
+  return value === true ? "yes" : value === false ? "no" : String(value ?? "");
+}

@@ -4,12 +4,11 @@ import { z } from "zod";
 import { Badge, LevelBadge, VerdictBadge } from "../design/badge.tsx";
 import { Hash } from "../design/button.tsx";
 import { Json } from "../design/code.tsx";
-import { count, dollars, duration } from "../design/format.ts";
+import { count, dollars, duration, formatValue } from "../design/format.ts";
 import { classNames, Facts } from "../design/layout.tsx";
 import { Cell, Table } from "../design/table.tsx";
 import { visible, visibleLine } from "../design/visible.ts";
 import { effectText } from "../pages/approvals/action-text.ts";
-import { formatValue } from "./format-value.ts";
 
 /** A verdict with subject, effects, evaluated rules and budgets. */
 export function ExplanationView({ explanation }: { explanation: PolicyExplanation }) {

@@ -8,8 +8,7 @@ import { Markdown } from "../../design/markdown.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { Failure, Waiting } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
-import { useAgent } from "./agents.ts";
-import { VerificationBadge } from "./catalogue.tsx";
+import { useAgent, VerificationBadge } from "./catalogue.tsx";
 import { InstallControl, VerifyControl } from "./install-control.tsx";
 
 /** The details of one agent. */

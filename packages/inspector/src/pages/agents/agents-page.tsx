@@ -6,8 +6,7 @@ import { Button } from "../../design/button.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
 import { Failure, Waiting } from "../../design/states.tsx";
 import { AgentDetailPanel } from "./agent-detail.tsx";
-import { useAgents } from "./agents.ts";
-import { Catalogue } from "./catalogue.tsx";
+import { Catalogue, useAgents } from "./catalogue.tsx";
 import { KillDialog } from "./kill-dialog.tsx";
 import { ProcessTable } from "./process-table.tsx";
 

@@ -10,7 +10,7 @@ import { progress } from "../../api/stream.ts";
 import { Button } from "../../design/button.tsx";
 import { Field, TextInput } from "../../design/form.tsx";
 import { Failure, ProgressBar } from "../../design/states.tsx";
-import { AGENTS } from "./agents.ts";
+import { AGENTS } from "./catalogue.tsx";
 
 /** Installs an agent and shows the progress. */
 export function InstallControl({ agent: { agent, install, installing, support } }: { agent: AgentDetail }) {

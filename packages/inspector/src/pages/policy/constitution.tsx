@@ -1,9 +1,9 @@
 import type { PolicyStatus } from "@reins/api";
 import { VerdictBadge } from "../../design/badge.tsx";
+import { formatValue } from "../../design/format.ts";
 import { Markdown } from "../../design/markdown.tsx";
 import { Empty } from "../../design/states.tsx";
 import { Cell, Table } from "../../design/table.tsx";
-import { formatValue } from "../../why/format-value.ts";
 
 /** The constitution in force: prose, and rules in their order. */
 export function Constitution({ status: { in_force, prose } }: { status: PolicyStatus }) {

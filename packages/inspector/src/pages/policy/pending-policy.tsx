@@ -7,8 +7,8 @@ import { useSelf } from "../../app/sign-in.tsx";
 import { Badge, type Tone, VerdictBadge } from "../../design/badge.tsx";
 import { Button, Hash } from "../../design/button.tsx";
 import { Dialog } from "../../design/form.tsx";
+import { formatValue } from "../../design/format.ts";
 import { Failure } from "../../design/states.tsx";
-import { formatValue } from "../../why/format-value.ts";
 import { Backtest } from "./backtest.tsx";
 
 /** A changed constitution that is looser and waits for an admin. */

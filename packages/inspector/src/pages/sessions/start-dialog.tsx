@@ -8,7 +8,7 @@ import { useSelf } from "../../app/sign-in.tsx";
 import { Button } from "../../design/button.tsx";
 import { Choice, Dialog, Field, TextArea, TextInput } from "../../design/form.tsx";
 import { Failure, Waiting } from "../../design/states.tsx";
-import { useAgent, useAgents } from "../agents/agents.ts";
+import { useAgent, useAgents } from "../agents/catalogue.tsx";
 
 const FOLDER = "reins.folder";
 

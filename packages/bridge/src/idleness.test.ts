@@ -56,7 +56,7 @@ describe("idleness", () => {
     const { idleness, ticks, elapse } = idle();
     const next = idleness.next(live());
     await elapse();
-    idleness.stir();
+    idleness.restartBackoff();
     await elapse();
     await elapse();
     expect(ticks.map(({ backoff_ms }) => backoff_ms)).toEqual([100, 500, 100, 500]);

@@ -15,9 +15,9 @@ const LIMIT = 1_024;
 /** The wait between two turns of a resident agent. It ticks with a growing backoff; a wake ends it at once. */
 export class Idleness {
   readonly #options: IdlenessOptions;
-  readonly #waiting: Wake[] = [];
+  readonly #queue: Wake[] = [];
   #tick: IdleTick | undefined;
-  #ring: (() => void) | undefined;
+  #interrupt: (() => void) | undefined;
 
   constructor(options: IdlenessOptions) {
     this.#options = options;
@@ -25,17 +25,17 @@ export class Idleness {
 
   /** Wakes the agent, now or once it is idle. Repeated resumes are merged. */
   wake(wake: Wake): void {
-    if (wake.kind === "resume" && this.#waiting.some(({ kind }) => kind === "resume")) return;
-    if (this.#waiting.length >= (this.#options.limit ?? LIMIT))
+    if (wake.kind === "resume" && this.#queue.some(({ kind }) => kind === "resume")) return;
+    if (this.#queue.length >= (this.#options.limit ?? LIMIT))
       throw new BridgeError("queue_full", "too many messages wait for the agent; send the next one later");
-    this.#waiting.push(wake);
-    this.#ring?.();
+    this.#queue.push(wake);
+    this.#interrupt?.();
   }
 
   /** Restarts the backoff after other activity. */
-  stir(): void {
+  restartBackoff(): void {
     this.#tick = undefined;
-    this.#ring?.();
+    this.#interrupt?.();
   }
 
   /** Waits for the next wake: oldest first, messages before a resume. */
@@ -52,21 +52,21 @@ export class Idleness {
   }
 
   #take(): Wake | undefined {
-    const message = this.#waiting.findIndex(({ kind }) => kind === "message");
-    return this.#waiting.splice(Math.max(0, message), 1)[0];
+    const message = this.#queue.findIndex(({ kind }) => kind === "message");
+    return this.#queue.splice(Math.max(0, message), 1)[0];
   }
 
   async #pause(milliseconds: number, signal: AbortSignal): Promise<void> {
     // The listener of the tick may have woken it.
-    if (this.#waiting.length > 0) return;
+    if (this.#queue.length > 0) return;
     const woken = new AbortController();
-    this.#ring = () => woken.abort();
+    this.#interrupt = () => woken.abort();
     try {
       await this.#options.sleep(milliseconds, AbortSignal.any([signal, woken.signal]));
     } catch (error) {
       if (!woken.signal.aborted && !signal.aborted) throw error;
     } finally {
-      this.#ring = undefined;
+      this.#interrupt = undefined;
     }
   }
 }

@@ -33,14 +33,14 @@ export class RpcPeer {
   readonly #port: AgentPort;
   readonly #handlers: PeerHandlers;
   readonly #pending = new Map<RequestId, Pending>();
-  readonly #answering = new Map<RequestId, AbortController>();
-  readonly #gone = new AbortController();
+  readonly #handling = new Map<RequestId, AbortController>();
+  readonly #closed = new AbortController();
   #next = 1;
 
   constructor(port: AgentPort, handlers: PeerHandlers) {
     this.#port = port;
     this.#handlers = handlers;
-    this.signal = this.#gone.signal;
+    this.signal = this.#closed.signal;
     void port.closed?.then((reason) => this.close(reason));
     port.onMessage((message) => this.#receive(message));
   }
@@ -72,7 +72,7 @@ export class RpcPeer {
 
   /** Rejects every pending request. */
   close(reason: Error): void {
-    this.#gone.abort(reason);
+    this.#closed.abort(reason);
     for (const { reject } of this.#pending.values()) reject(reason);
     this.#pending.clear();
   }
@@ -82,7 +82,7 @@ export class RpcPeer {
     switch (classified.kind) {
       case "request":
         // Not awaited: the next message may be a response that this request needs, or its cancellation.
-        void this.#answer(classified.id, classified.method, membersOf(classified.params));
+        void this.#handle(classified.id, classified.method, membersOf(classified.params));
         return;
       case "notification":
         if (classified.method === CANCEL) this.#cancel(membersOf(classified.params));
@@ -103,9 +103,9 @@ export class RpcPeer {
     }
   }
 
-  async #answer(id: RequestId, method: string, params: JsonObject): Promise<void> {
+  async #handle(id: RequestId, method: string, params: JsonObject): Promise<void> {
     const controller = new AbortController();
-    this.#answering.set(id, controller);
+    this.#handling.set(id, controller);
     const signal = AbortSignal.any([controller.signal, this.signal]);
     try {
       const result = await this.#handlers.request(method, params, signal);
@@ -113,7 +113,7 @@ export class RpcPeer {
     } catch (error) {
       await this.#reply(id, { error: RpcError.of(error).toWire() });
     } finally {
-      this.#answering.delete(id);
+      this.#handling.delete(id);
     }
   }
 
@@ -130,6 +130,6 @@ export class RpcPeer {
 
   #cancel({ requestId }: JsonObject): void {
     if (typeof requestId !== "string" && typeof requestId !== "number") return;
-    this.#answering.get(requestId)?.abort(new RpcError(CODE.cancelled, "the request was cancelled"));
+    this.#handling.get(requestId)?.abort(new RpcError(CODE.cancelled, "the request was cancelled"));
   }
 }

@@ -58,8 +58,8 @@ function callsIn(entries: readonly HistoryEntry[]): readonly DigestedCall[] {
       if (part.type !== "call") return [];
       const outcome = outcomes.get(part.id);
       const given = parseObject(part.arguments);
-      const said = outcome === undefined ? "unknown outcome" : oneLine(outcome.text, OUTCOME_LENGTH);
-      const line = `${part.name} ${oneLine(mainArgument(given), 120)}: ${outcome?.isError ? "failed, " : ""}${said}`;
+      const result = outcome === undefined ? "unknown outcome" : oneLine(outcome.text, OUTCOME_LENGTH);
+      const line = `${part.name} ${oneLine(mainArgument(given), 120)}: ${outcome?.isError ? "failed, " : ""}${result}`;
       const refused = outcome?.text.startsWith("Not allowed") ? [line] : [];
       const changed = CHANGES.has(part.name) && outcome?.isError === false ? [mainArgument(given)] : [];
       return [{ name: part.name, given, line, refused, changed }];

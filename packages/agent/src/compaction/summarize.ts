@@ -44,7 +44,7 @@ export async function summarize(
 async function answerTo(turn: Turn, text: string): Promise<string | undefined> {
   const { model, limits } = turn.setting;
   const timeout = new IdleTimeout(limits.quietMs, `${model.info.id} sent nothing for too long`);
-  let said = "";
+  let output = "";
   let usage: TokenUsage | undefined;
   const request = {
     system: SYSTEM,
@@ -56,16 +56,16 @@ async function answerTo(turn: Turn, text: string): Promise<string | undefined> {
     timeout.restart();
     for await (const event of model.stream(request, AbortSignal.any([turn.signal, timeout.signal]))) {
       timeout.restart();
-      if (event.type === "text") said += event.text;
+      if (event.type === "text") output += event.text;
       if (event.type === "usage") usage = event.usage;
-      if (said.length > MAX_SUMMARY) break;
+      if (output.length > MAX_SUMMARY) break;
     }
   } finally {
     timeout.cancel();
-    if (usage || said !== "")
-      await turn.charge(usage ?? { inputTokens: tokensIn(text), outputTokens: tokensIn(said) });
+    if (usage || output !== "")
+      await turn.charge(usage ?? { inputTokens: tokensIn(text), outputTokens: tokensIn(output) });
   }
-  return said.trim() === "" ? undefined : said.slice(0, MAX_SUMMARY).trim();
+  return output.trim() === "" ? undefined : output.slice(0, MAX_SUMMARY).trim();
 }
 
 /** A conversation as text; the middle is left out when it is too long. */
@@ -73,7 +73,7 @@ function conversationIn(entries: readonly HistoryEntry[], characters: number): s
   const text = transcriptOf(entries)
     .map((message) =>
       message.role === "tool"
-        ? message.results.map(({ name, text: said }) => `[${name}] ${said}`).join("\n")
+        ? message.results.map(({ name, text: output }) => `[${name}] ${output}`).join("\n")
         : `${message.role}: ${message.parts.map(lineOf).join("\n")}`,
     )
     .join("\n\n");

@@ -78,8 +78,8 @@ export class Roots {
 }
 
 function isWithin(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+  const inner = relative(folder, path);
+  return inner === "" || (inner !== ".." && !inner.startsWith(`..${sep}`) && !isAbsolute(inner));
 }
 
 async function resolved(path: string): Promise<string> {

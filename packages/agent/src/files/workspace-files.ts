@@ -72,9 +72,9 @@ export async function withFolder<Result>(
     throw error;
   });
   try {
-    const place = await descriptorPath(folder, real);
-    await roots.requireInside(place, path);
-    return await use(process.platform === "linux" ? `/proc/self/fd/${folder.fd}` : place);
+    const opened = await descriptorPath(folder, real);
+    await roots.requireInside(opened, path);
+    return await use(process.platform === "linux" ? `/proc/self/fd/${folder.fd}` : opened);
   } finally {
     await folder.close();
   }
@@ -127,7 +127,7 @@ async function modeOf(at: string, path: string): Promise<number | undefined> {
 
 /** Decodes UTF-8 that may be cut within a character; `undefined` when the bytes are no text. */
 export function decodeText(bytes: Buffer, isCut: boolean): string | undefined {
-  const whole = isCut ? bytes.subarray(0, wholeSigns(bytes)) : bytes;
+  const whole = isCut ? bytes.subarray(0, wholeLength(bytes)) : bytes;
   if (whole.includes(0)) return undefined;
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(whole);
@@ -137,7 +137,7 @@ export function decodeText(bytes: Buffer, isCut: boolean): string | undefined {
 }
 
 /** The length of the whole characters in UTF-8. */
-function wholeSigns(bytes: Buffer): number {
+function wholeLength(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(4, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
     if ((byte & 0b1100_0000) === 0b1000_0000) continue;

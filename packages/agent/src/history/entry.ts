@@ -50,7 +50,7 @@ export const ToolResult = z.object({
 export type ToolResult = z.infer<typeof ToolResult>;
 
 /** The texts of parts, joined by newlines. */
-export function textOf(parts: readonly (UserPart | AssistantPart)[]): string {
+export function partsText(parts: readonly (UserPart | AssistantPart)[]): string {
   return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 

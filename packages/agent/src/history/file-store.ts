@@ -13,7 +13,7 @@ import {
 
 const ID = /^[A-Za-z0-9_-]{1,128}$/;
 /** The most headers that are cached to skip unchanged writes. */
-const REMEMBERED = 1_000;
+const MAX_CACHED = 1_000;
 
 /**
  * Stores sessions in a folder: a header file that is replaced atomically, and an append-only file with one entry per
@@ -49,17 +49,17 @@ export class FileSessionStore implements SessionStore {
   }
 
   append(header: SessionHeader, entries: readonly HistoryEntry[]): Promise<void> {
-    return this.#inOrder(header.id, async () => {
+    return this.#enqueue(header.id, async () => {
       if (!this.#written.has(header.id)) await mkdir(this.#folder, { recursive: true, mode: 0o700 });
       // After a crash the file may end within a line; the next entry must start a new one.
       const lines = entries.map((entry) => `\n${JSON.stringify(entry)}`).join("");
       if (lines !== "") await appendFile(this.#entriesOf(header.id), lines, { mode: 0o600 });
-      if (this.#isNews(header, entries)) await this.#replace(header);
+      if (this.#needsHeader(header, entries)) await this.#replace(header);
     });
   }
 
   remove(id: string): Promise<void> {
-    return this.#inOrder(id, async () => {
+    return this.#enqueue(id, async () => {
       this.#written.delete(id);
       await rm(this.#headerOf(id), { force: true });
       await rm(this.#entriesOf(id), { force: true });
@@ -67,7 +67,7 @@ export class FileSessionStore implements SessionStore {
   }
 
   /** Whether a header has to be written: the time alone is written at the end of a turn only. */
-  #isNews(header: SessionHeader, entries: readonly HistoryEntry[]): boolean {
+  #needsHeader(header: SessionHeader, entries: readonly HistoryEntry[]): boolean {
     return entries.some(({ kind }) => kind === "end") || this.#written.get(header.id) !== withoutTime(header);
   }
 
@@ -78,7 +78,7 @@ export class FileSessionStore implements SessionStore {
     this.#written.delete(header.id);
     this.#written.set(header.id, withoutTime(header));
     const [oldest] = this.#written.keys();
-    if (this.#written.size > REMEMBERED && oldest !== undefined) this.#written.delete(oldest);
+    if (this.#written.size > MAX_CACHED && oldest !== undefined) this.#written.delete(oldest);
   }
 
   async #header(id: string): Promise<SessionHeader | undefined> {
@@ -86,7 +86,7 @@ export class FileSessionStore implements SessionStore {
     return data;
   }
 
-  #inOrder(id: string, write: () => Promise<void>): Promise<void> {
+  #enqueue(id: string, write: () => Promise<void>): Promise<void> {
     if (!ID.test(id)) return Promise.reject(new TypeError(`"${id}" is not a valid session id`));
     return this.#writes.run(id, write);
   }

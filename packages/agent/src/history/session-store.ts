@@ -70,8 +70,8 @@ export class VolatileSessionStore implements SessionStore {
   readonly #sessions = new Map<string, { header: SessionHeader; readonly entries: HistoryEntry[] }>();
 
   async read(id: string): Promise<StoredSession | undefined> {
-    const kept = this.#sessions.get(id);
-    return kept && { header: kept.header, entries: [...kept.entries] };
+    const stored = this.#sessions.get(id);
+    return stored && { header: stored.header, entries: [...stored.entries] };
   }
 
   async list(query: SessionQuery): Promise<SessionPage> {
@@ -82,10 +82,10 @@ export class VolatileSessionStore implements SessionStore {
   }
 
   async append(header: SessionHeader, entries: readonly HistoryEntry[]): Promise<void> {
-    const kept = this.#sessions.get(header.id) ?? { header, entries: [] };
-    kept.header = header;
-    kept.entries.push(...entries);
-    this.#sessions.set(header.id, kept);
+    const stored = this.#sessions.get(header.id) ?? { header, entries: [] };
+    stored.header = header;
+    stored.entries.push(...entries);
+    this.#sessions.set(header.id, stored);
   }
 
   async remove(id: string): Promise<void> {

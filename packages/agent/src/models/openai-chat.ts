@@ -1,6 +1,6 @@
 import type OpenAI from "openai";
 import { isObject } from "../acp/json-rpc.ts";
-import { type TokenUsage, textOf, type UserPart } from "../history/entry.ts";
+import { partsText, type TokenUsage, type UserPart } from "../history/entry.ts";
 import type { Message } from "../history/transcript.ts";
 import {
   type Model,
@@ -193,7 +193,7 @@ function paramsOf(message: Message): Param[] {
 }
 
 function assistantParam({ parts }: Extract<Message, { role: "assistant" }>): Param[] {
-  const text = textOf(parts);
+  const text = partsText(parts);
   const calls = parts.flatMap((part) =>
     part.type === "call"
       ? [

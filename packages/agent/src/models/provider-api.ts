@@ -37,17 +37,17 @@ const MAX_MESSAGE = 500;
 export function modelErrorOf(cause: unknown, model: string): ModelError {
   if (cause instanceof ModelError) return cause;
   const { status, headers, type, error } = fieldsOf(cause);
-  const said = (messageIn(error) ?? errorMessage(cause)).slice(0, MAX_MESSAGE);
-  const code = codeOf(status, `${said} ${type ?? ""} ${JSON.stringify(error ?? "")}`, type);
+  const message = (messageIn(error) ?? errorMessage(cause)).slice(0, MAX_MESSAGE);
+  const code = codeOf(status, `${message} ${type ?? ""} ${JSON.stringify(error ?? "")}`, type);
   const advice = ADVICE[code];
   return new ModelError(
     code,
-    `${model} ${howOf(status, type)}: ${said}${advice === undefined ? "" : `; ${advice}`}`,
+    `${model} ${howOf(status, type)}: ${message}${advice === undefined ? "" : `; ${advice}`}`,
     {
       cause,
       status,
       retryAfterMs: retryAfter(headers),
-      limit: code === "rate_limited" ? (/token/i.test(said) ? "tokens" : "requests") : undefined,
+      limit: code === "rate_limited" ? (/token/i.test(message) ? "tokens" : "requests") : undefined,
     },
   );
 }

@@ -74,8 +74,8 @@ async function offeredTools(
   { id, header, servers }: Session,
   signal: AbortSignal,
 ): Promise<readonly Tool[]> {
-  const { tools: lent } = await raceAbort(servers.offered(), signal);
-  const tools = [...allTools(services, memory), ...lent, ...clientTools(services, id)].filter(
+  const { tools: mcpTools } = await raceAbort(servers.offered(), signal);
+  const tools = [...allTools(services, memory), ...mcpTools, ...clientTools(services, id)].filter(
     ({ isReadOnly }) => header.mode !== "plan" || isReadOnly,
   );
   const allowed = await Promise.all(tools.map(({ name }) => mayUse(name, id)));

@@ -54,8 +54,8 @@ export class Session {
   }
 
   /** Changes the folders it works in, or resolves the current ones again. */
-  async enter(place: Partial<Pick<SessionHeader, "cwd" | "additionalDirectories">>): Promise<void> {
-    await this.set(place);
+  async enter(folders: Partial<Pick<SessionHeader, "cwd" | "additionalDirectories">>): Promise<void> {
+    await this.set(folders);
     const { cwd, additionalDirectories } = this.#header;
     const roots = new Roots(cwd, additionalDirectories);
     await roots.find();

@@ -39,7 +39,7 @@ export class Sessions {
   async resume(id: string, folders: Partial<Folders>): Promise<Session> {
     const open = this.#sessions.get(id);
     if (open?.turn) throw new RpcError(CODE.invalidRequest, "a turn is under way in this session");
-    const session = open ?? new Session(this.#dependencies.store, await this.#kept(id));
+    const session = open ?? new Session(this.#dependencies.store, await this.#load(id));
     await session.enter(folders);
     this.#sessions.set(id, session);
     return session;
@@ -47,7 +47,7 @@ export class Sessions {
 
   /** Creates a session with the history of another. */
   async fork(id: string, folders: Partial<Folders>): Promise<Session> {
-    const { header, entries } = await this.#kept(id);
+    const { header, entries } = await this.#load(id);
     return this.#open({ ...header, ...folders }, entries);
   }
 
@@ -67,12 +67,12 @@ export class Sessions {
     session.turnOver = turnOver;
     const cancel = () => turn.abort(new Error("the prompt was cancelled"));
     signal.addEventListener("abort", cancel, { once: true });
-    const rest = this.#heartbeat.begin();
+    const endHeartbeat = this.#heartbeat.begin();
     try {
       await this.#leaveBackground(session);
       return await this.#track(promptSession(this.#context, session, prompt, turn.signal));
     } finally {
-      rest();
+      endHeartbeat();
       this.#heartbeat.count();
       signal.removeEventListener("abort", cancel);
       session.turn = undefined;
@@ -126,9 +126,9 @@ export class Sessions {
     return session;
   }
 
-  async #kept(id: string): Promise<StoredSession> {
-    const kept = await this.#dependencies.store.read(id);
-    if (kept) return kept;
+  async #load(id: string): Promise<StoredSession> {
+    const stored = await this.#dependencies.store.read(id);
+    if (stored) return stored;
     throw new RpcError(CODE.notFound, `there is no session ${JSON.stringify(id)}`);
   }
 

@@ -78,14 +78,14 @@ function usageOf(turn: Turn, { usage, tokens }: Draft): TokenUsage {
 
 function requestFor(turn: Turn, draft: Draft): ModelRequest {
   const { model, system, tools } = turn.setting;
-  const said: Message[] =
+  const unfinished: Message[] =
     draft.text === ""
       ? []
       : [
           { role: "assistant", model: model.info.id, parts: [{ type: "text", text: draft.text }] },
           { role: "user", parts: [{ type: "text", text: CONTINUE, context: true }] },
         ];
-  return { system, messages: [...turn.messages, ...said], tools, thoughtLevel: turn.thoughtLevel };
+  return { system, messages: [...turn.messages, ...unfinished], tools, thoughtLevel: turn.thoughtLevel };
 }
 
 /** Waits until a retry makes sense. The result releases the model's queue. */

@@ -1,5 +1,5 @@
 import { isObject } from "../acp/json-rpc.ts";
-import { textOf } from "../history/entry.ts";
+import { partsText } from "../history/entry.ts";
 import { totalOf } from "../models/tokens.ts";
 import type { Turn } from "./turn.ts";
 
@@ -55,7 +55,7 @@ function modify(turn: Turn, request: number, payload: unknown): PromptPermission
 function lastResults(turn: Turn): string {
   const last = turn.messages.at(-1);
   if (last === undefined) return "";
-  return last.role === "tool" ? last.results.map(({ text }) => text).join("\n") : textOf(last.parts);
+  return last.role === "tool" ? last.results.map(({ text }) => text).join("\n") : partsText(last.parts);
 }
 
 /** Whether a long turn may continue: the supervisor decides, or a person. */

@@ -80,7 +80,7 @@ function contextSections({
       "Known",
       facts.map(({ content }) => content),
     ),
-    list("Known besides", knowledge ?? []),
+    list("Also known", knowledge ?? []),
     list("Suggested", suggestions ?? []),
     ...(file_contents ?? []).map(({ path, snippet }) => quoted(path, snippet)),
   ];

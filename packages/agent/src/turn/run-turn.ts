@@ -1,5 +1,5 @@
 import { compact, compactIfFull } from "../compaction/compact.ts";
-import { type AssistantPart, type CallPart, textOf } from "../history/entry.ts";
+import { type AssistantPart, type CallPart, partsText } from "../history/entry.ts";
 import { ModelError } from "../models/model.ts";
 import { totalOf } from "../models/tokens.ts";
 import { askModel } from "./ask-model.ts";
@@ -24,8 +24,8 @@ export async function runTurn(turn: Turn): Promise<TurnEnd> {
     if (brief.modifiedTask !== undefined) turn.replaceWords(brief.modifiedTask);
     for (let request = 1; request <= limits.requests; request += 1) {
       if (!(await mayContinue(turn, request))) return stopped("max_turn_requests");
-      const leave = await requestPromptPermission(turn, request);
-      if (leave.kind === "refused") return await refuse(turn, leave.reason);
+      const permission = await requestPromptPermission(turn, request);
+      if (permission.kind === "refused") return await refuse(turn, permission.reason);
       if (request === 1) await begin(turn, brief);
       await compactIfFull(turn);
       const answer = await answerOf(turn);
@@ -133,6 +133,6 @@ function callsIn({ parts }: Answer): readonly CallPart[] {
 
 /** The first characters of the turn's last message. */
 export function summaryOf(turn: Turn): string {
-  const said = turn.setting.entries.findLast((entry) => entry.turn === turn.id && entry.kind === "assistant");
-  return said?.kind === "assistant" ? textOf(said.parts).slice(0, 200) : "";
+  const last = turn.setting.entries.findLast((entry) => entry.turn === turn.id && entry.kind === "assistant");
+  return last?.kind === "assistant" ? partsText(last.parts).slice(0, 200) : "";
 }

@@ -5,7 +5,7 @@ import type {
   RunLifecyclePayload,
 } from "../control/control-port.ts";
 import type { DecisionEvents, DecisionEventType } from "../control/events.ts";
-import { type HistoryEntry, type TokenUsage, textOf, type UserPart } from "../history/entry.ts";
+import { type HistoryEntry, partsText, type TokenUsage, type UserPart } from "../history/entry.ts";
 import { type Message, transcriptOf } from "../history/transcript.ts";
 import type { Model, ThoughtLevel } from "../models/model.ts";
 import { addUsage, costOf, NO_USAGE, tokensIn, tokensOfAll, totalOf } from "../models/tokens.ts";
@@ -85,7 +85,7 @@ export class Turn {
   /** The context that accompanied the prompts of the conversation. */
   get context(): string {
     const parts = this.messages.flatMap((message) => (message.role === "user" ? message.parts : []));
-    return textOf(parts.filter((part) => part.type === "text" && part.context === true));
+    return partsText(parts.filter((part) => part.type === "text" && part.context === true));
   }
 
   /** The members that all entries of the turn share. */

@@ -44,7 +44,7 @@ export class Daemons implements Attendant {
   }
 
   rests(session: SessionRecord): void {
-    if (session.daemon && !session.ended) this.#idlenessOf(session).stir();
+    if (session.daemon && !session.ended) this.#idlenessOf(session).restartBackoff();
   }
 
   /** Lets all of them sleep. */

@@ -53,7 +53,7 @@ export const accessOperations = {
     id: "login",
     method: "POST",
     path: "/v1/login",
-    summary: "Gives a cookie for a code, which works once.",
+    summary: "Exchanges a one-time code for a cookie.",
     audience: "anyone",
     body: LoginCode,
     answer: Login,

@@ -26,7 +26,7 @@ export const AgentProcess = named(
     memory_bytes: z
       .int()
       .nullable()
-      .describe("of its process group and their children; null where the system does not tell"),
+      .describe("of its process group and their children; null where the system does not report it"),
     processes: z.int().nullable().describe("how many these are, itself included"),
     confined: z.boolean().describe("whether the operating system keeps it to its folders"),
     sessions: z.array(z.string()).describe("the sessions it holds"),
@@ -122,7 +122,7 @@ export const Agent = named(
       .looseObject({})
       .nullable()
       .describe("what it answered to initialize; null until it was asked"),
-    modes: z.unknown().optional().describe("as it told them; absent until it was asked"),
+    modes: z.unknown().optional().describe("as it reported them; absent before it was queried"),
     models: z.unknown().optional(),
     config_options: z.unknown().optional(),
   }),
@@ -225,7 +225,7 @@ export const agentsOperations = {
     method: "POST",
     path: "/v1/agents/{agent}/install",
     summary:
-      "Installs an agent and tells how far that is; who comes while it is being installed follows the same install. All tenants share installs, so only admins of the default one may.",
+      "Installs an agent and reports its progress; a request during an install follows the same install. All tenants share installs, so only admins of the default one may.",
     audience: "admin",
     params,
     body: AgentInstallRequest.optional(),

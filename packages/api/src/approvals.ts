@@ -143,7 +143,7 @@ export const ApprovalChange = named(
   z.looseObject({
     seq: z.int().describe("grows with every change; the id of the event"),
     at: Moment,
-    entry: Hash.optional().describe("the ledger entry of this step; not told of a withheld approval"),
+    entry: Hash.optional().describe("the ledger entry of this step; absent for a withheld approval"),
     approval: ShownApproval,
   }),
 );

@@ -40,7 +40,7 @@ export const connectionOperations = {
     id: "close_connection",
     method: "DELETE",
     path: "/v1/connections/{id}",
-    summary: "Ends a connection. Its sessions go on.",
+    summary: "Ends a connection. Its sessions continue.",
     audience: "principal",
     params: z.strictObject({ id: PathName }),
     problems: ["not_found"],

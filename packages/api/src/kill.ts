@@ -72,7 +72,7 @@ export const killOperations = {
     method: "POST",
     path: "/v1/kill",
     summary:
-      "Ends what agents run, at once, and tells only what the operating system confirms. On the machine itself `reins kill` does the same while this API is too busy to answer.",
+      "Ends what agents run, at once, and reports only what the operating system confirms. On the machine itself `reins kill` does the same while this API is too busy to answer.",
     audience: "admin",
     body: KillRequest,
     answer: KillReport,

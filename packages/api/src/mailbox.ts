@@ -8,7 +8,7 @@ const Limit = z.coerce.number().int().min(1).max(1_000).optional();
 export const MailMessage = named(
   "MailMessage",
   z.looseObject({
-    id: z.string().describe("tells it from every other message of the mailbox"),
+    id: z.string().describe("unique in the mailbox"),
     from: z.string(),
     to: z.array(z.string()),
     subject: z.string(),
@@ -87,7 +87,7 @@ export const mailboxOperations = {
     id: "mark_mail_read",
     method: "POST",
     path: "/v1/mailbox/{agent}/read",
-    summary: "Marks messages as read by an agent, so that it is not told them.",
+    summary: "Marks messages as read by an agent, so that it does not receive them.",
     audience: "admin",
     params: z.strictObject({ agent: PathName }),
     body: ReadMail,

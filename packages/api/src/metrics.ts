@@ -39,7 +39,7 @@ export const Overview = named(
     }),
     usage: z.looseObject({
       turns: z.int().describe("that ended since the start"),
-      tokens: z.int().describe("that they took, as far as agents tell"),
+      tokens: z.int().describe("that they used, as far as agents report them"),
       cost_usd: z.number().describe("what they cost, likewise"),
     }),
     sessions: z.looseObject({ live: z.int().describe("with an agent behind them"), running: z.int() }),

@@ -77,7 +77,7 @@ describe("the description of the API", () => {
       }
   });
 
-  test("tells where something is answered in more than one way", () => {
+  test("lists every status where an operation has more than one", () => {
     const answer = {
       content: { "application/json": { schema: { $ref: "#/components/schemas/RpcMessage" } } },
     };

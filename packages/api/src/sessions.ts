@@ -33,12 +33,17 @@ export const Session = named(
     state: SessionState,
     title: z.string().optional(),
     metadata: z.looseObject({}),
-    settings: z.looseObject({}).describe("its modes, models and settings, as far as its agent has told them"),
+    settings: z
+      .looseObject({})
+      .describe("its modes, models and settings, as far as its agent has reported them"),
     event_count: z.int().describe("how many messages of it are kept"),
     agent_runs: z.boolean().describe("whether an agent holds it now; if not, one will when it is wanted"),
     trust: z.enum(["unknown", "registered", "standing"]).optional().describe("how well its agent is known"),
     enforcement: Enforcement.optional().describe("how far its agent is held to a verdict"),
-    cost_usd: z.number().optional().describe("so far, as its agent tells; absent before it told"),
+    cost_usd: z
+      .number()
+      .optional()
+      .describe("so far, as its agent reports it; absent before the first report"),
     pending_approvals: z.int().optional().describe("how many questions of it wait for a person"),
     created_at: Moment,
     last_activity: Moment,

@@ -93,7 +93,7 @@ test("any JSON is written to the letter as by the reference implementation, in w
   );
 });
 
-test("what is not JSON has the form that JavaScript gives it, if any, and never quickly", () => {
+test("what is not JSON is written as JSON.stringify does, if at all, and never on the fast path", () => {
   const odd = { b: undefined, a: [undefined, new Date(0)], [Symbol("s")]: 1 };
   expect(canonicalJson(odd)).toBe('{"a":[null,"1970-01-01T00:00:00.000Z"]}');
   expect(() => canonicalJson({ "\udfff": 1 })).toThrow("surrogate");

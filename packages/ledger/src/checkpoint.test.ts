@@ -42,7 +42,7 @@ test("any change of text, key or signature is found", () => {
   expect(() => readCheckpoint("nonsense")).toThrow("this is no checkpoint");
 });
 
-/** A checkpointer whose clock goes off when told to, and which fails as often as told to. */
+/** A checkpointer with a manual clock that fails a given number of times. */
 function checkpointer({ failures = 0 } = {}) {
   const [timers, made] = [new Set<() => void>(), [] as string[]];
   const clock = {

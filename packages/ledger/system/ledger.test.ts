@@ -80,7 +80,7 @@ describe("a chain", () => {
     expect(stored.map(({ entry }) => entry.parents)).toEqual([[], [a], [a], [d]]);
   });
 
-  test("goes on after the ledger was closed and opened", async () => {
+  test("continues after the ledger was closed and opened", async () => {
     const home = await folder();
     const first = await open(home);
     const { entries } = await first.ledger.record([turn("one"), call("one")]);

@@ -55,7 +55,7 @@ function overlap(turn: Span, others: readonly Span[]): number {
   return shared.filter((time) => time > 0).reduce((sum, time) => sum + time, 0);
 }
 
-/** How often this thread had to give the processor to another, where the system tells. */
+/** How often this thread had to give the processor to another, where the system reports it. */
 function countInterruptions(): number {
   if (process.platform !== "linux") return 0;
   const status = readFileSync("/proc/thread-self/status", "utf8");

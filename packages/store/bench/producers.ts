@@ -9,7 +9,7 @@ export interface ProducerOptions {
   readonly refuseEvery?: number;
 }
 
-/** Callers of a store, each of whom waits for one commit before asking for the next. */
+/** Callers of a store, each waits for one commit before the next. */
 export class Producers {
   readonly #store: Pick<Store, "commit">;
   readonly #options: ProducerOptions;
@@ -29,7 +29,7 @@ export class Producers {
     await Promise.all(Array.from({ length: producers }, produce));
   }
 
-  /** Writes one row; gives the microseconds it took. */
+  /** Writes one row; returns the microseconds it took. */
   async time(): Promise<number> {
     const began = performance.now();
     await this.#writeOne();

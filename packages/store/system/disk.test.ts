@@ -48,7 +48,7 @@ describe("a full disk", () => {
     },
   );
 
-  it("stops a database that may not grow, and lets it go on when it may", async () => {
+  it("rejects commits while the database may not grow, and accepts them when it may", async () => {
     const { store } = await open();
     const pages = (count: number) => change(notes, "pragma", { setting: `max_page_count = ${count}` });
     const add = (id: string) =>

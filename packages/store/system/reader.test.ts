@@ -31,7 +31,7 @@ describe("a reader", () => {
     await late.close();
   });
 
-  it("copies the database beside a writer that goes on", async () => {
+  it("copies the database while a writer continues", async () => {
     const { path, store } = await written();
     await store.commit([change(notes, "keepBytes", { id: "big", bytes: new Uint8Array(10_000_000) })]);
     let done = false;

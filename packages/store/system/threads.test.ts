@@ -46,7 +46,7 @@ describe("the threads of a store", () => {
     },
   );
 
-  it("are missed when the reader's is gone, and writing goes on", async () => {
+  it("are missed when the reader's is gone, and writing continues", async () => {
     const { store, add } = await open();
     await expectRefusal(store.query(notes, "exit", null), "io", "ended with code 4");
     await expectRefusal(store.query(notes, "ids", null), "io", "open the store anew");

@@ -49,7 +49,7 @@ export class Child {
     this.#process.stdin?.write("\n");
   }
 
-  /** Lets it go on by itself to its end. */
+  /** Closes its input and waits for its end. */
   async end(): Promise<void> {
     this.#process.stdin?.end();
     if (this.#process.exitCode === null && this.#process.signalCode === null)

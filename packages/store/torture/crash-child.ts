@@ -1,4 +1,4 @@
-// Commits from many producers, tells of each commit that settled, and does not live long.
+// Commits from many producers, reports each commit that settled, and does not live long.
 import { change, openSqlite } from "../src/index.ts";
 import { say } from "../test/child.ts";
 import { Faults } from "../test/faults.ts";

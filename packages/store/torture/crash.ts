@@ -17,7 +17,7 @@ export interface CrashOrder {
   readonly fault?: FaultPlan;
 }
 
-/** How many commits of each producer settled, as the process told before its end. */
+/** How many commits of each producer settled, as the process reported before its end. */
 export type Settled = ReadonlyMap<string, number>;
 
 /** Lets a process commit until `settled` commits have settled and `milliseconds` have passed, or it kills itself. */

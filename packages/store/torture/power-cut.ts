@@ -9,7 +9,7 @@ export interface DatabaseImage {
   readonly log: Buffer;
 }
 
-/** Ways in which a disk loses what it was not told to keep. */
+/** Ways in which a disk loses what was not synced. */
 export type PowerCut = "cut off" | "scribbled over" | "sectors missing";
 
 /** The files as they are. */

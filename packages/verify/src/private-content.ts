@@ -2,7 +2,7 @@ import { toHex } from "./bytes.ts";
 import { blake3, blake3Stream } from "./hashes.ts";
 import type { JsonObject, JsonValue } from "./json/parse.ts";
 import { COUNT, DIGEST, fits, OBJECT, type Shape } from "./json/shape.ts";
-import type { Complaint, Findings, Place } from "./report.ts";
+import type { Complaint, Findings, Location } from "./report.ts";
 
 /** Stands in a payload for content that is kept beside the ledger. */
 export type Reference = { digest: string; size: number };
@@ -10,7 +10,7 @@ export type Reference = { digest: string; size: number };
 const REFERENCE: Shape<Reference> = { digest: DIGEST, size: COUNT };
 const PRIVATE: Shape<{ $private: JsonObject }> = { $private: OBJECT };
 
-/** Whether canonical JSON can hold a reference at all, told without walking through it. */
+/** Whether canonical JSON can hold a reference at all, without walking through it. */
 export function mayRefer(canonical: string): boolean {
   return canonical.includes('{"$private":{"digest":"');
 }
@@ -29,7 +29,7 @@ const SALT = 32;
 interface Piece {
   readonly size: number;
   /** The first entry that refers to it. */
-  readonly place: Place;
+  readonly place: Location;
   present: boolean;
 }
 
@@ -48,8 +48,8 @@ export class PrivateContent {
     return this.#withheld;
   }
 
-  /** Takes a reference in an entry; tells whether it is the first to that content. */
-  refer({ digest, size }: Reference, place: Place): boolean {
+  /** Adds a reference in an entry; returns whether it is the first to that content. */
+  refer({ digest, size }: Reference, place: Location): boolean {
     const known = this.#pieces.get(digest);
     if (known === undefined) {
       this.#pieces.set(digest, { size, place, present: false });
@@ -68,12 +68,12 @@ export class PrivateContent {
   }
 
   /** Takes the salt and content that is said to have a digest. */
-  provide(digest: string, bytes: Uint8Array, place: Place): void {
+  provide(digest: string, bytes: Uint8Array, place: Location): void {
     this.provideHashed(digest, toHex(blake3(bytes)), bytes.length, place);
   }
 
   /** The same for content that was hashed already, salt included. */
-  provideHashed(digest: string, actual: string, length: number, place: Place): void {
+  provideHashed(digest: string, actual: string, length: number, place: Location): void {
     const piece = this.#pieces.get(digest);
     if (piece === undefined) {
       this.#findings.fault(place, {
@@ -129,7 +129,7 @@ export interface Shelf {
 export async function checkShelf(
   shelf: Shelf,
   digest: string,
-  place: Place,
+  place: Location,
   privateContent: PrivateContent,
 ): Promise<void> {
   const pieces = await shelf.open(digest);

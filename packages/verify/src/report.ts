@@ -76,7 +76,7 @@ export interface Fault {
 }
 
 /** Where a fault lies. */
-export type Place = Pick<Fault, "line" | "seq" | "cid">;
+export type Location = Pick<Fault, "line" | "seq" | "cid">;
 
 /** What a fault says, apart from where it lies. */
 export type Complaint = Pick<Fault, "code" | "message" | "expected" | "found">;
@@ -133,7 +133,7 @@ export function* remarksOn(
   }
 }
 
-/** How many faults a report lists unless told otherwise. */
+/** How many faults a report lists by default. */
 const FAULT_LIMIT = 1_000;
 
 /** Longer values are cut when they are shown. */
@@ -151,7 +151,7 @@ export class Findings {
   }
 
   /** Notes a fault. */
-  fault(place: Place, complaint: Complaint): void {
+  fault(place: Location, complaint: Complaint): void {
     if (this.#faults.length >= this.#limit) {
       this.#unlisted += 1;
       return;

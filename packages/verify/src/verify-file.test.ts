@@ -21,7 +21,7 @@ it.each([
     2,
   ],
   ["a compressed proof file", gzipSync(JSON.stringify(proof)), 2],
-])("tells %s by its content", async (_, content, entries) => {
+])("recognizes %s by its content", async (_, content, entries) => {
   const report = await verifyFile(inPieces(Buffer.from(content), 64), { logKey: ledger.logKey });
   expect(report).toMatchObject({ ok: true, entries, faults: [] });
 });

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { jcs, type LedgerMaker, ORIGIN } from "./ledger-maker.ts";
 
-/** Writes a ledger as a data folder, by the words of the format; gives the open database. */
+/** Writes a ledger as a data folder, by the words of the format; returns the open database. */
 export async function writeDataFolder(folder: string, ledger: LedgerMaker): Promise<DatabaseSync> {
   const database = new DatabaseSync(join(folder, "reins.db"));
   database.exec(`PRAGMA journal_mode = WAL;

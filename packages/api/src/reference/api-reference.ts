@@ -17,7 +17,7 @@ export const everyOperation: readonly Operation[] = [
 
 const INTRODUCTION = `# HTTP API
 
-Made from the schemas that check every request, by \`npm run schemas\`; a running Reins gives the same, for programs, at
+Made from the schemas that check every request, by \`npm run schemas\`; a running Reins serves the same, for programs, at
 \`/openapi.json\`.
 
 A program shows a token: \`Authorization: Bearer <token>\`, of \`start-token\` in the home or of \`reins token create\`. A browser

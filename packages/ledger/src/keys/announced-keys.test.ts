@@ -13,7 +13,7 @@ const added = (key_id: string, holder: string) => ({
 
 const signing = (added: number) => ({ added_at: `t${added}`, added, retired_at: null, retired: null });
 
-it("tells of every key whose it is and when it stopped", async () => {
+it("lists every key with its holder and when it was retired", async () => {
   const read = async () => [
     entry(added("k1", "reins:system"), "t1"),
     entry(added("k2", "reed"), "t2"),

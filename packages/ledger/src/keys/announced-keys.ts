@@ -22,7 +22,7 @@ export interface Signers {
   retired(): Promise<readonly string[]>;
 }
 
-/** A key that signs entries, as the ledger itself tells. */
+/** A key that signs entries, as the ledger records it. */
 export interface AnnouncedKey {
   readonly key_id: string;
   readonly holder: string;

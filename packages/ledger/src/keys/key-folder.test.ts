@@ -29,7 +29,7 @@ describe("the first use of a holder", () => {
     expect(again.sign(DATA)).toEqual(first.sign(DATA));
   });
 
-  it("gives each holder a key of its own", async () => {
+  it("makes a key of its own for each holder", async () => {
     const { keys } = await keyFolder();
     const signers = await Promise.all(
       ["ada", "agent-7", "reins:system", LOG_HOLDER].map((holder) => keys.signer(holder)),
@@ -37,7 +37,7 @@ describe("the first use of a holder", () => {
     expect(new Set(signers.map(({ keyId }) => keyId)).size).toBe(4);
   });
 
-  it("makes one key for many who ask at once, and tells one of them", async () => {
+  it("makes one key for concurrent callers, and reports it as created to one of them", async () => {
     const { path, keys } = await keyFolder();
     const folders = [keys, new KeyFolder(path), new KeyFolder(`${path}/../keys`)];
     const signers = await Promise.all(

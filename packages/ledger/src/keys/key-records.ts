@@ -25,7 +25,7 @@ export function keyRecordOf(curve: Curve): z.ZodType<KeyRecord> {
   }, "the parts of a key do not belong together");
 }
 
-/** Whether a key has the name that its public part gives it. */
+/** Whether a key's id is that of its public part. */
 function isNamedWell({ key_id, public_key }: Pick<KeyRecord, "key_id" | "public_key">): boolean {
   return keyIdOf(Buffer.from(public_key, "base64")) === key_id;
 }

@@ -81,7 +81,7 @@ describe("an audience", () => {
     );
   });
 
-  it("gives its members their keys, to read with elsewhere", async () => {
+  it("returns the keys of its members, to read with elsewhere", async () => {
     const { audiences: room } = await audiences();
     await room.admit("auditors", "ada");
     const envelope = await room.seal("secret", "auditors", CONTEXT);

@@ -25,7 +25,7 @@ export interface EntryRange {
   readonly until?: string | undefined;
 }
 
-/** The most entries one query gives. */
+/** The most entries that one query returns. */
 const MAX_LIMIT = 10_000;
 const DEFAULT_LIMIT = 100;
 
@@ -49,7 +49,7 @@ function direct(range: EntryRange): string {
   return `SELECT e.seq, e.cid, e.body, e.packed FROM ledger_entries e WHERE ${conditions(range, "e", "e")}`;
 }
 
-/** Those that the index knows, in the order in which it gives them. */
+/** The indexed entries, in the order of the index. */
 function indexed(range: EntryRange): string {
   if (range.tag === undefined) {
     return `SELECT i.seq, e.cid, e.body, e.packed FROM ledger_index i JOIN ledger_entries e ON e.seq = i.seq

@@ -60,7 +60,7 @@ export async function importLines(
   };
   for await (const text of lines) {
     const parsed = parseLine(text, count);
-    if (ended) throw new LedgerError("corrupt", "the import goes on after its end");
+    if (ended) throw new LedgerError("corrupt", "the import has lines after its end");
     if (!header) {
       if (parsed.kind !== "header")
         throw new LedgerError("corrupt", "the import does not begin with a header");
@@ -119,7 +119,7 @@ function parseLine(text: string, count: number): Line {
   }
 }
 
-/** A database that is empty takes the name of what it is given, any other must have it already; tells whether it was. */
+/** An empty database takes the name of the import, any other must have it already; returns whether it was empty. */
 async function describe(
   store: Store,
   { origin, log_key }: { origin: string; log_key: string },

@@ -27,7 +27,7 @@ function sha256(data: Buffer): Buffer {
 }
 
 /**
- * Gives the hash of a complete subtree: the one of `2 ** level` leaves that starts at leaf `index * 2 ** level`. Asked
+ * Returns the hash of a complete subtree: the one of `2 ** level` leaves that starts at leaf `index * 2 ** level`. Asked
  * only for subtrees that are complete in the tree at hand.
  */
 export type NodeSource = (level: number, index: number) => Uint8Array;

@@ -101,7 +101,7 @@ function emptyRows(): Growing {
   return Array.from({ length: TILE_HEIGHT }, () => []);
 }
 
-/** Adds a node to the bottom row and finishes what it completes; gives the tile's own top when it is full. */
+/** Adds a node to the bottom row and finishes what it completes; returns the tile's root when it is full. */
 function addTo(rows: Growing, hash: Buffer): Buffer | undefined {
   let node = hash;
   for (const row of rows) {

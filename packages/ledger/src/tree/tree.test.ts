@@ -69,7 +69,7 @@ function rootFromInclusion(
   return sn === 0 ? hex(root) : "too short";
 }
 
-/** Follows a consistency proof as RFC 9162 §2.1.4.2 tells a verifier to; gives both roots. */
+/** Follows a consistency proof as RFC 9162 §2.1.4.2 tells a verifier to; returns both roots. */
 function rootsFromConsistency(
   first: number,
   second: number,

@@ -41,7 +41,7 @@ function heldWriter() {
 const commit = (args: unknown): Write => ({ changes: [{ tables: "t", name: "n", args }], durable: true });
 const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
-/** Lets the event loop turn until everything has settled; gives how many times. */
+/** Lets the event loop turn until everything has settled; returns how many times. */
 async function turnsUntil(settled: Promise<unknown>): Promise<number> {
   let done = false;
   void settled.finally(() => {

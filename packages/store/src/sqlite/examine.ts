@@ -9,7 +9,7 @@ import { type DatabaseFile, openDatabase } from "./sqlite-database.ts";
 export interface StoreLoss {
   /**
    * `rolled_back`: commits that were kept are gone. `tail`: the newest commits, which were not durable yet, were lost in a
-   * power cut. `damaged`: some of it is not what was written. `unknown`: nothing is left to tell by.
+   * power cut. `damaged`: some of it is not what was written. `unknown`: nothing is left to compare with.
    */
   readonly kind: "rolled_back" | "tail" | "damaged" | "unknown";
   /** For a person. */
@@ -31,7 +31,7 @@ export function examine(path: string): Examination {
   const mark = markBeside(path);
   if (mark === undefined) return { losses: [], isSummed: false };
   if (mark === "damaged") {
-    const text = `${path}.mark is damaged, so it cannot tell whether commits are missing`;
+    const text = `${path}.mark is damaged, so it cannot show whether commits are missing`;
     return { losses: [{ kind: "unknown", text }], isSummed: false };
   }
   if (!existsSync(path) || statSync(path).size + sizeOfLog(path) === 0) {
@@ -72,7 +72,7 @@ function compare(mark: Mark, found: Pick<Mark, "count" | "token"> | undefined): 
 
 /**
  * Whether another program has taken over the log of a database that was not closed in order: then the sums of its pages
- * are those of before, and tell nothing.
+ * are outdated.
  */
 function isTakenOver(path: string, { closed }: Mark): boolean {
   return !closed && sizeOfLog(path) === 0;

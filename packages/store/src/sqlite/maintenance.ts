@@ -40,13 +40,13 @@ export function scrub(database: Database, sums?: PageSums): void {
   throw new StoreError("locked", "a reader uses the database, so what was deleted is still in its log");
 }
 
-/** So many free pages are kept for what comes next; 4 MB. */
+/** Free pages that are kept for later writes; 4 MB. */
 const KEPT = 1_024;
-/** So many are given back at once, which takes some milliseconds. */
+/** Free pages that are released at once, which takes some milliseconds. */
 const AT_ONCE = 512;
 
-/** What gives free room back to the disk, if there is much of it: some of it, to be asked for again. */
-export function giveBack(database: Database): (() => void) | undefined {
+/** Returns a job that frees some of the unused pages, if there are many; call it again for more. */
+export function freePages(database: Database): (() => void) | undefined {
   const free = numberIn(database.prepare("PRAGMA freelist_count").get());
   // One that was made before free room could be given back keeps it for what comes.
   if (free <= KEPT || numberIn(database.prepare("PRAGMA auto_vacuum").get()) !== 2) return undefined;

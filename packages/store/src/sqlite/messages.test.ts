@@ -20,11 +20,11 @@ function taken(maxBatch: number, requests: readonly Request[]): (number | number
 }
 
 describe("the inbox of a thread", () => {
-  it("gives all commits that wait as one batch", () => {
+  it("takes all queued commits as one batch", () => {
     expect(taken(100, [apply(1, 10), apply(2, 10), apply(3, 10)])).toEqual([[1, 2, 3]]);
   });
 
-  it("gives no batch that is too large, and each request as a whole", () => {
+  it("takes no batch that is too large, and each request as a whole", () => {
     expect(taken(25, [apply(1, 10), apply(2, 10), apply(3, 10), apply(4, 60), apply(5, 1)])).toEqual([
       [1, 2],
       [3],

@@ -141,7 +141,7 @@ export class Opened {
     if (this.#isClosed) return;
     this.#isClosed = true;
     try {
-      if (this.#held) letGo(this.#file, this.#held.safeguards);
+      if (this.#held) closeInOrder(this.#file, this.#held.safeguards);
     } finally {
       this.#file.close();
       this.#held?.unlock();
@@ -174,7 +174,7 @@ function expectReadable(file: DatabaseFile): void {
     throw new StoreError("corrupt", `the database cannot be used as it is: ${found}; restore a backup`);
 }
 
-/** Brings the sums up to date before a database is let go that could not be opened: closing it takes the log over. */
+/** Updates the sums before closing a database that could not be opened: closing it checkpoints the log. */
 function keepSums(file: DatabaseFile, sums: PageSums): void {
   try {
     takeLogOver(file, sums);
@@ -186,7 +186,7 @@ function keepSums(file: DatabaseFile, sums: PageSums): void {
   }
 }
 
-function letGo(file: DatabaseFile, { mark, sums }: Safeguards): void {
+function closeInOrder(file: DatabaseFile, { mark, sums }: Safeguards): void {
   try {
     takeLogOver(file, sums);
     mark.close(file);

@@ -88,7 +88,7 @@ export class PageSums {
   }
 }
 
-/** The pages of a database that are not what was written; `undefined` where no sums are kept to tell by. */
+/** The pages of a database that are not what was written; `undefined` without sums to compare with. */
 export function damagedPages(database: string): number[] | undefined {
   const kept = sumsOf(`${database}.sums`);
   if (!kept) return undefined;

@@ -63,7 +63,7 @@ const { O_CREAT, O_EXCL, O_WRONLY } = constants;
 
 /**
  * Makes this process the only writer of a database, for as long as it lives: a lock on a file beside it that the
- * operating system lets go of even when the process is killed.
+ * operating system releases even when the process is killed.
  */
 export function takeWriteLock(path: string): () => void {
   createPrivate(`${path}.lock`);

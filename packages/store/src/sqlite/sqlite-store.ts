@@ -73,7 +73,7 @@ export class SqliteStore implements Store {
     if (this.#closing) return Promise.reject(closed());
     const fenced = lease ? [change(leases, "fence", { lease }), ...changes] : changes;
     const results = this.#queue.add({ changes: fenced, durable }, { relaxed });
-    // The writer gives one result for each change, in order; the fence's is not the caller's.
+    // The writer returns one result for each change, in order; the fence's is not the caller's.
     return (lease ? results.then(([, ...own]) => own) : results) as Promise<Results<Changes>>;
   }
 

@@ -42,7 +42,7 @@ port.on("message", (request: Request) => {
   working = true;
 });
 
-/** Does one thing and lets the event loop turn before the next, so that a backup goes on between batches. */
+/** Does one thing and lets the event loop turn before the next, so that a backup continues between batches. */
 function work(): void {
   receiveAll();
   const next = inbox.take();

@@ -71,7 +71,7 @@ describe("the writer", () => {
     expect(asked).toEqual(["NORMAL", ...each, ...each, "FULL", ...each, ...each, "NORMAL", ...each]);
   });
 
-  it("gives one who fails a savepoint, not everybody a transaction", async () => {
+  it("retries a batch with savepoints, not with a transaction for each commit", async () => {
     const { writer, asked } = await recordingWriter();
     const outcomes = writer.apply([write(add("a")), write(add("a")), write(add("b"))]);
     expect(outcomes).toMatchObject([{ results: [1] }, { error: { code: "conflict" } }, { results: [2] }]);
@@ -123,7 +123,7 @@ describe("the writer", () => {
     expect(writer.apply([pass])).toEqual([{ results: [1] }]);
   });
 
-  it("survives tables that cannot tell what was undone, and writes no more", async () => {
+  it("survives tables that fail when they are notified, and writes no more", async () => {
     const { database } = recorded();
     const broken = {
       changes: {
@@ -167,7 +167,7 @@ describe("the writer", () => {
     expect(asked).toEqual([...each, ...each, free, LOOK]);
   });
 
-  it("undoes what it cannot do of that, and goes on writing", async () => {
+  it("undoes a chore that fails, and continues to write", async () => {
     const { database } = recorded();
     const insert = database.prepare("INSERT INTO notes (id, text) VALUES (?, '')");
     let undone = 0;

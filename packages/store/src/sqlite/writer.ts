@@ -2,7 +2,7 @@ import SqliteDatabase from "better-sqlite3";
 import { StoreError } from "../store-error.ts";
 import type { Database, OpenTables, Statement } from "../tables.ts";
 import type { CommitMark } from "./commit-mark.ts";
-import { BUSY_LOG, giveBack, shortenLog, takeLogOver } from "./maintenance.ts";
+import { BUSY_LOG, freePages, shortenLog, takeLogOver } from "./maintenance.ts";
 import type { Write } from "./messages.ts";
 import { failed, type Outcome, translate } from "./outcome.ts";
 import type { PageSums } from "./page-sums.ts";
@@ -126,7 +126,7 @@ export class Writer {
   /** Runs maintenance when the store is idle; returns whether there is more of it. */
   tidy(): boolean {
     for (const tables of this.#tables.values()) this.#unwatched(() => this.#do(tables.chore?.()));
-    const free = this.#broken ? undefined : giveBack(this.#database);
+    const free = this.#broken ? undefined : freePages(this.#database);
     this.#unwatched(() => this.#do(free));
     // The file is cut off only when the log is taken over.
     if (free) this.#unwatched(() => void takeLogOver(this.#database, this.#safeguards?.sums));

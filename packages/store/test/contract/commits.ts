@@ -7,7 +7,7 @@ import { expectRefusal, placeFor, type StoreSubject, storeFor } from "./subject.
 /** Commits: all or nothing, in order, and one caller's failure does not affect others. */
 export function describeCommits(subject: StoreSubject): void {
   describe("a commit", () => {
-    it("changes several tables together and gives the result of each change, in order", async () => {
+    it("changes several tables together and returns the result of each change, in order", async () => {
       const store = await storeFor(subject, [notes, tally]);
       const [place, total, isNew]: readonly [number, number, boolean] = await store.commit([
         change(notes, "add", { id: "a", text: "first" }),

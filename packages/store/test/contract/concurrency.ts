@@ -59,7 +59,7 @@ export function describeConcurrency(subject: StoreSubject): void {
       expect(await store.query(notes, "ids", null)).toEqual(["a", "b", "c"]);
     });
 
-    it("may come from many callers, each of whom waits", async () => {
+    it("may come from many callers that each wait", async () => {
       const store = await storeFor(subject, [notes, tally]);
       const produce = async (_: unknown, producer: number) => {
         for (let round = 0; round < 10; round += 1) {

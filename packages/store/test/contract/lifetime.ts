@@ -89,7 +89,7 @@ export function describeLifetime(subject: StoreSubject): void {
   });
 
   describe("a backup", () => {
-    it("holds everything that had settled, and whole commits only, while writes go on", async () => {
+    it("holds everything that had settled, and whole commits only, while writes continue", async () => {
       const place = await placeFor(subject);
       const store = await place.open([notes, tally]);
       const text = "long enough to need many pages ".repeat(40);

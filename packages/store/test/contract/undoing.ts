@@ -11,7 +11,7 @@ export function describeUndoing(subject: StoreSubject): void {
     const fail = change(notes, "addAndFail", { id: "a", message: "no" });
     const inspect = change(tally, "inspect", { name: "x" });
 
-    it("are not told that anything was undone when nothing was", async () => {
+    it("are not notified when nothing was undone", async () => {
       const store = await storeFor(subject, [notes, tally]);
       await store.commit([raise(1), raise(2)]);
       expect(await store.commit([inspect])).toEqual([{ remembered: 3, kept: 3, undone: 0 }]);

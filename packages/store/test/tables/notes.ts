@@ -7,15 +7,15 @@ export interface Note {
 }
 
 type NoteChanges = {
-  /** Gives its place. A note of the same name is a conflict. */
+  /** Returns its position. A note of the same name is a conflict. */
   add(note: Note): number;
   /** Does nothing when it is there already; says whether it was new. */
   keep(note: Note): boolean;
   /** Adds a note, then fails with a message, as an error of the store if there is a code. */
   addAndFail(args: { id: string; message: string; code?: "conflict" | "fenced" }): undefined;
-  /** Adds a note and gives back what cannot leave the thread. */
+  /** Adds a note and returns what cannot leave the thread. */
   addAndLeak(note: Note): undefined;
-  /** Keeps bytes under a name; gives how many. */
+  /** Keeps bytes under a name; returns how many. */
   keepBytes(args: { id: string; bytes: Uint8Array }): number;
   /** Changes a setting of the writer's database, such as `max_page_count = 100`; only in SQLite. */
   pragma(args: { setting: string }): undefined;

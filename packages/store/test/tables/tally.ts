@@ -9,7 +9,7 @@ interface TallyState {
 }
 
 type TallyChanges = {
-  /** Adds to a count; gives the new one. A count never falls below zero. */
+  /** Adds to a count; returns the new one. A count never falls below zero. */
   raise(args: { name: string; by: number }): number;
   inspect(args: { name: string }): TallyState;
 };

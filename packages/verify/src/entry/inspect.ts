@@ -1,7 +1,7 @@
 import { isHex, readHex, sameBytes, toHex } from "../bytes.ts";
 import { isObject, type JsonValue, PlainError } from "../json/parse.ts";
 import { fits, mismatches } from "../json/shape.ts";
-import type { Findings, Place } from "../report.ts";
+import type { Findings, Location } from "../report.ts";
 import { bodyOf, type Content, contentOf, digestOf, ENTRY_LIMIT } from "./content.ts";
 import { ENTRY, type Entry } from "./entry.ts";
 import { envelopeComplaints } from "./envelope.ts";
@@ -10,7 +10,7 @@ import { proofComplaints } from "./proof.ts";
 /** An entry after everything was checked that it shows by itself. */
 export interface InspectedEntry {
   /** With the content id that the entry states. */
-  readonly place: Place;
+  readonly place: Location;
   /** The bytes of that content id, or of the right one where it states none: its leaf in the tree. */
   readonly leaf: Uint8Array;
   /** The entry, when all its members are as they must be. */
@@ -20,7 +20,7 @@ export interface InspectedEntry {
 }
 
 /** Checks an entry's members, proof, envelope and content id; what it takes from its neighbours is not looked at. */
-export function inspectEntry(value: JsonValue, place: Place, findings: Findings): InspectedEntry {
+export function inspectEntry(value: JsonValue, place: Location, findings: Findings): InspectedEntry {
   if (!fits(value, ENTRY)) return inspectMalformed(value, place, findings);
   const here = { ...place, cid: value.cid };
   const content = plain(() => contentOf(value), here, findings);
@@ -30,7 +30,7 @@ export function inspectEntry(value: JsonValue, place: Place, findings: Findings)
   return { place: here, leaf, entry: value, content };
 }
 
-function inspectMalformed(value: JsonValue, place: Place, findings: Findings): InspectedEntry {
+function inspectMalformed(value: JsonValue, place: Location, findings: Findings): InspectedEntry {
   const stated = isObject(value) && isHex(value.cid, 64) ? value.cid : undefined;
   const here = stated === undefined ? place : { ...place, cid: stated };
   for (const one of mismatches(value, ENTRY)) {
@@ -40,7 +40,7 @@ function inspectMalformed(value: JsonValue, place: Place, findings: Findings): I
   return { place: here, leaf: leafOf(stated, body, here, findings), entry: undefined, content: undefined };
 }
 
-function plain<Result>(read: () => Result, place: Place, findings: Findings): Result | undefined {
+function plain<Result>(read: () => Result, place: Location, findings: Findings): Result | undefined {
   try {
     return read();
   } catch (error) {
@@ -53,7 +53,7 @@ function plain<Result>(read: () => Result, place: Place, findings: Findings): Re
 function leafOf(
   stated: string | undefined,
   body: string | undefined,
-  place: Place,
+  place: Location,
   findings: Findings,
 ): Uint8Array {
   const leaf = new Uint8Array(32);

@@ -4,7 +4,7 @@ import { isObject, type JsonValue, PlainError, parseJson } from "../json/parse.t
 import { repetition } from "../json/strict.ts";
 import { trustOf, type VerifyOptions } from "../options.ts";
 import { checkShelf, PrivateContent, type Shelf } from "../private-content.ts";
-import { type FaultCode, Findings, type Place, type Report, remarksOn } from "../report.ts";
+import { type FaultCode, Findings, type Location, type Report, remarksOn } from "../report.ts";
 import { PendingChecks, type SignatureChecker, webCrypto } from "../signature.ts";
 import { EntryAudit } from "./entry-audit.ts";
 import { Log } from "./log.ts";
@@ -113,7 +113,7 @@ export class ExportAudit {
     return { ok: clean, ...report, faults, unlisted, remarks };
   }
 
-  #takeText(text: string, place: Place, witness?: WitnessedLine): void {
+  #takeText(text: string, place: Location, witness?: WitnessedLine): void {
     const value = this.#parse(text, place);
     if (value === undefined) return;
     if (!isRecord(value)) this.#takeMalformed(value, place);
@@ -121,13 +121,13 @@ export class ExportAudit {
     else {
       const inspected = this.#takeEntry(value, place);
       for (const one of witness?.compare(inspected) ?? []) this.#findings.fault(inspected.place, one);
-      // The usual case, told without looking at every character.
+      // The usual case, recognized without looking at every character.
       if (isAsWritten(text, value.seq, inspected)) return;
     }
     this.#checkRepetition(text, value, place);
   }
 
-  #parse(text: string, place: Place): JsonValue | undefined {
+  #parse(text: string, place: Location): JsonValue | undefined {
     try {
       return parseJson(text);
     } catch (error) {
@@ -137,7 +137,7 @@ export class ExportAudit {
     }
   }
 
-  #checkRepetition(text: string, value: JsonValue, place: Place): void {
+  #checkRepetition(text: string, value: JsonValue, place: Location): void {
     const here = isRecord(value) && value.kind === "entry" ? { ...place, seq: value.seq } : place;
     try {
       const name = repetition(text, value);
@@ -150,7 +150,7 @@ export class ExportAudit {
     }
   }
 
-  #takeRecord(record: Exclude<ExportRecord, EntryRecord>, place: Place): void {
+  #takeRecord(record: Exclude<ExportRecord, EntryRecord>, place: Location): void {
     switch (record.kind) {
       case "checkpoint":
         this.#log.check(record.note, place);
@@ -167,7 +167,7 @@ export class ExportAudit {
     }
   }
 
-  #takeHeader(header: Header, place: Place): void {
+  #takeHeader(header: Header, place: Location): void {
     if (this.#line > 1)
       this.#fault(place, "header_misplaced", "a header stands elsewhere than in the first line");
     if (this.#headed) return;
@@ -176,7 +176,7 @@ export class ExportAudit {
     this.#log.open(header, place);
   }
 
-  #takeEntry({ seq, entry }: EntryRecord, place: Place): InspectedEntry {
+  #takeEntry({ seq, entry }: EntryRecord, place: Location): InspectedEntry {
     const here = { ...place, seq };
     const { shelf } = this.#settings;
     const inspected = this.#entries.check(entry, here, ({ digest }, at) => {
@@ -196,13 +196,13 @@ export class ExportAudit {
     return inspected;
   }
 
-  #takeArtifact({ digest, bytes }: ArtifactRecord, place: Place): void {
+  #takeArtifact({ digest, bytes }: ArtifactRecord, place: Location): void {
     const content = fromBase64(bytes);
     if (content === undefined) this.#fault(place, "line_malformed", "the artifact is not base64");
     else this.#private.provide(digest, content, place);
   }
 
-  #takeMalformed(value: JsonValue, place: Place): void {
+  #takeMalformed(value: JsonValue, place: Location): void {
     for (const one of recordMismatches(value)) {
       this.#findings.fault(place, { ...one, code: "line_malformed", message: `the line ${one.message}` });
     }
@@ -214,7 +214,7 @@ export class ExportAudit {
     this.#takeEntry({ kind: "entry", seq: this.#nextSeq, entry: value.entry }, place);
   }
 
-  #checkSize(size: number | undefined, place: Place): void {
+  #checkSize(size: number | undefined, place: Location): void {
     if (size === undefined || size === this.#log.entries) return;
     this.#findings.fault(place, {
       code: "size_mismatch",
@@ -224,7 +224,7 @@ export class ExportAudit {
     });
   }
 
-  #fault(place: Place, code: FaultCode, message: string): void {
+  #fault(place: Location, code: FaultCode, message: string): void {
     this.#findings.fault(place, { code, message });
   }
 }

@@ -11,7 +11,7 @@ import {
   wrongSignature,
 } from "../keys.ts";
 import { mayRefer, type PrivateContent, type Reference, referencesIn } from "../private-content.ts";
-import type { Complaint, Findings, Place } from "../report.ts";
+import type { Complaint, Findings, Location } from "../report.ts";
 import type { PendingChecks, SignatureChecker } from "../signature.ts";
 
 /** What the next entry of a session has to name as its parent. */
@@ -81,8 +81,8 @@ export class EntryAudit {
   /** Checks the next entry; calls back for each piece of private content that nothing before it refers to. */
   check(
     value: JsonValue,
-    place: Place,
-    onReference?: (reference: Reference, place: Place) => void,
+    place: Location,
+    onReference?: (reference: Reference, place: Location) => void,
   ): InspectedEntry {
     const inspected = inspectEntry(value, place, this.#findings);
     const { entry, content } = inspected;
@@ -136,7 +136,7 @@ export class EntryAudit {
     this.#pending.add(check);
   }
 
-  #complain(place: Place, ...complaints: readonly (Complaint | undefined)[]): void {
+  #complain(place: Location, ...complaints: readonly (Complaint | undefined)[]): void {
     for (const one of complaints) if (one !== undefined) this.#findings.fault(place, one);
   }
 }

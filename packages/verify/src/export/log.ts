@@ -2,7 +2,7 @@ import { sameBytes, toBase64 } from "../bytes.ts";
 import { leafHash } from "../hashes.ts";
 import { type Checkpoint, isSignedBy, type LogKey, readCheckpoint, readLogKey } from "../note.ts";
 import type { Trust } from "../options.ts";
-import type { Findings, Place, SeenResult } from "../report.ts";
+import type { Findings, Location, SeenResult } from "../report.ts";
 import type { PendingChecks } from "../signature.ts";
 import { CompactRange } from "../tree.ts";
 import type { Header } from "./record.ts";
@@ -56,7 +56,7 @@ export class Log {
   }
 
   /** Takes the key that the ledger states. */
-  open({ origin, log_key }: Header, place: Place): void {
+  open({ origin, log_key }: Header, place: Location): void {
     const stated = readLogKey(log_key);
     if (stated === undefined) {
       this.#findings.fault(place, {
@@ -84,7 +84,7 @@ export class Log {
   }
 
   /** Checks a checkpoint against the entries before it. */
-  check(note: string, place: Place): void {
+  check(note: string, place: Location): void {
     this.#checkpoints += 1;
     const checkpoint = readCheckpoint(note);
     if (checkpoint === undefined) {
@@ -124,7 +124,7 @@ export class Log {
     return this.#seen.finish(this.entries, this.#key);
   }
 
-  #isInOrder({ size }: Checkpoint, place: Place): boolean {
+  #isInOrder({ size }: Checkpoint, place: Location): boolean {
     if (size <= this.#lastSize) {
       this.#findings.fault(place, {
         code: "checkpoint_order",
@@ -144,7 +144,7 @@ export class Log {
     return false;
   }
 
-  #agrees({ size, root }: Checkpoint, place: Place): boolean {
+  #agrees({ size, root }: Checkpoint, place: Location): boolean {
     const expected = this.#tree.root();
     if (sameBytes(root, expected)) {
       this.#agreed = size;
@@ -169,7 +169,7 @@ export class Log {
     note: string,
     key: LogKey,
     agrees: boolean,
-    place: Place,
+    place: Location,
   ): Promise<void> {
     if (checkpoint.origin !== key.name) return this.#wrongOrigin(checkpoint.origin, key, place);
     if (!(await isSignedBy(checkpoint, key))) {
@@ -183,7 +183,7 @@ export class Log {
     if (agrees && checkpoint.size >= (this.#best?.size ?? 0)) this.#best = { size: checkpoint.size, note };
   }
 
-  #wrongOrigin(found: string, key: LogKey, place: Place): void {
+  #wrongOrigin(found: string, key: LogKey, place: Location): void {
     const message = "this is of another ledger than the log key is for";
     this.#findings.fault(place, { code: "origin_mismatch", message, expected: key.name, found });
   }

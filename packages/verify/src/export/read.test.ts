@@ -26,7 +26,7 @@ it("does not care what becomes of the pieces afterwards", async () => {
   expect(lines).toEqual(["abcde", "fghij"]);
 });
 
-it("goes on behind a line that is not UTF-8", async () => {
+it("continues after a line that is not UTF-8", async () => {
   const bytes = Buffer.concat([Buffer.from("one\n"), Buffer.of(0xc3, 0x28, 0x0a), Buffer.from("three\n")]);
   expect(await linesIn(bytes, 2)).toMatchObject(["one", { code: "line_not_utf8" }, "three"]);
 });

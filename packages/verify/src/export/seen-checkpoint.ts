@@ -19,7 +19,7 @@ export class SeenCheckpoint {
     if (tree.size === this.#checkpoint.size) this.#root = tree.root();
   }
 
-  /** Tells what became of the comparison, once there are no more entries. */
+  /** Returns the result of the comparison, once there are no more entries. */
   async finish(entries: number, key: LogKey | undefined): Promise<SeenResult> {
     const { size, root } = this.#checkpoint;
     if (key === undefined || !(await isSignedBy(this.#checkpoint, key))) {

@@ -105,7 +105,7 @@ describe("entries", () => {
     );
   });
 
-  it("reordered between sessions, where no chain breaks: the log tells among which", async () => {
+  it("reordered between sessions, where no chain breaks: the checkpoints show where", async () => {
     const changed = recounted(lines.with(at(6), lines[at(CALL)]!).with(at(CALL), lines[at(6)]!));
     const report = await verifyWhole(changed, pinned);
     expect(report.faults).toMatchObject([

@@ -20,7 +20,7 @@ it.each([
     JSON.parse('{"age":1,"toString":"x"}'),
     ["lacks the member name", 'has a member that does not belong: "toString"'],
   ],
-])("tells what keeps %j from fitting", (value, messages) => {
+])("reports what keeps %j from fitting", (value, messages) => {
   expect(fits(value, SHAPE)).toBe(false);
   expect(mismatches(value, SHAPE).map(({ message }) => message)).toEqual(messages);
 });

@@ -13,7 +13,7 @@ import {
 } from "../keys.ts";
 import type { Checkpoint } from "../note.ts";
 import { referencesIn } from "../private-content.ts";
-import type { Complaint, Findings, Place } from "../report.ts";
+import type { Complaint, Findings, Location } from "../report.ts";
 import { webCrypto } from "../signature.ts";
 import { rootFromInclusion } from "../tree.ts";
 import { hashesOf, type ProofFile, type ProvedEntry, readProvedKey } from "./proof-file.ts";
@@ -76,7 +76,7 @@ export class ProofAudit {
     file: ProofFile,
     change: KeyChange | undefined,
     checkpoint: Checkpoint,
-    place: Place,
+    place: Location,
   ): Promise<Key | undefined> {
     if (file.index === 0 && change?.added !== undefined) {
       if (file.key !== null) this.#unexpectedKey(place);
@@ -137,12 +137,12 @@ export class ProofAudit {
     this.#complain(place, complaint);
   }
 
-  #unexpectedKey(place: Place): void {
+  #unexpectedKey(place: Location): void {
     const message = "a key is proved that the entry has no use for";
     this.#complain(place, { code: "key_proof_unexpected", message, expected: "null" });
   }
 
-  #complain(place: Place, ...complaints: readonly (Complaint | undefined)[]): void {
+  #complain(place: Location, ...complaints: readonly (Complaint | undefined)[]): void {
     for (const one of complaints) if (one !== undefined) this.#findings.fault(place, one);
   }
 }

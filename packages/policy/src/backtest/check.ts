@@ -1,10 +1,12 @@
 import { errorMessage } from "@reins/kit";
 import { isNode, LineCounter, parseDocument } from "yaml";
+import { conditionsIn } from "../constitution/condition.ts";
 import { readConstitution } from "../constitution/read.ts";
 import { type TestOutcome, testOutcomes } from "../constitution/run-tests.ts";
 import type { ConstitutionText } from "../constitution/text.ts";
 import { Policy } from "../decision/policy.ts";
 import { type FilePlace, PolicyError, type PolicyFault } from "../policy-error.ts";
+import { neverMatches } from "./never-matching.ts";
 import { unreachableRules } from "./unreachable.ts";
 import { wideRules } from "./wide-rules.ts";
 
@@ -89,5 +91,42 @@ function remarksOn(policy: Policy, placeOf: PlaceOf): PolicyFault[] {
     message,
     place: placeOf(["tool_rules", index]),
   }));
-  return [...unreachable, ...doubled, ...wide];
+  return [...unreachable, ...doubled, ...wide, ...surprises(policy, placeOf)];
+}
+
+/** What can be used, and most likely does something other than its writer expects. */
+function surprises({ file }: Policy, placeOf: PlaceOf): PolicyFault[] {
+  const found: PolicyFault[] = [];
+  for (const [index, { name, condition }] of file.tool_rules.entries()) {
+    const place = placeOf(["tool_rules", index]);
+    const why = neverMatches(condition);
+    if (why !== undefined) found.push({ message: `rule "${name}" can never match: ${why}`, place });
+    for (const { condition: part } of conditionsIn(condition, []))
+      for (const text of Object.values(part.arguments ?? {}).flat())
+        if (/\.\*/.test(text))
+          found.push({
+            message: `rule "${name}" compares an argument with "${text}": this is text with a dot, and no regular expression`,
+            place,
+          });
+  }
+  for (const [index, { name, url }] of file.harnesses.entries())
+    if (isReadable(url))
+      found.push({
+        message: `harness "${name}" is asked without encryption: what agents do can be read and changed on the way; use https: or wss:`,
+        place: placeOf(["harnesses", index, "url"]),
+      });
+  if (file.tool_approval_policy?.auto_approve.some((name) => /^\*+$/.test(name)))
+    found.push({
+      message:
+        "auto_approve allows every tool: only auto_deny and write_path_allowlist are looked at before it",
+      place: placeOf(["tool_approval_policy", "auto_approve"]),
+    });
+  return found;
+}
+
+/** Whether others on the network can read what is sent to an address. */
+function isReadable(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  const isLocal = hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+  return (protocol === "http:" || protocol === "ws:") && !isLocal;
 }

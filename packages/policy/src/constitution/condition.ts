@@ -3,7 +3,16 @@ import { globFault } from "../conditions/glob.ts";
 import { PLACES } from "../effect.ts";
 import { ENFORCEMENTS, NETWORKS, ORIGINS, STARTS, TRUST_LEVELS } from "../subject.ts";
 import { Duration } from "./duration.ts";
-import { CommandWords, HostName, Name, PathGlobText, saying, Text } from "./plausible.ts";
+import {
+  ArgumentText,
+  CommandWords,
+  EventName,
+  HostName,
+  Name,
+  PathGlobText,
+  saying,
+  Text,
+} from "./plausible.ts";
 
 const oneOrMany = <Item extends z.ZodType>(item: Item) => z.union([item, z.array(item).min(1)]);
 const patterns = oneOrMany(Text);
@@ -53,7 +62,7 @@ export type Whose = z.infer<typeof Whose>;
 const members = {
   agent_trust: oneOrMany(z.enum(TRUST_LEVELS)).optional().describe("how well the agent is known"),
   tool_name_matches: z.array(Name).min(1).optional().describe("tool names; * stands for any text"),
-  event: patterns.optional().describe("the control event, such as pre_action"),
+  event: oneOrMany(EventName).optional().describe("the control event, such as pre_action"),
   agent: names.optional(),
   user: patterns.optional(),
   tenant: patterns.optional(),
@@ -96,9 +105,13 @@ const members = {
     .describe('words of a command, such as "git push *"'),
   hosts: quantified(hosts).optional(),
   arguments: saying(
-    z.record(z.string(), oneOrMany(z.string().min(1))),
+    z.record(z.string(), oneOrMany(ArgumentText)),
     "name a member of the arguments, by dotted path",
   )
+    .refine(
+      (given) => Object.keys(given).every((path) => path.split(".").every((name) => name.trim() !== "")),
+      "a dotted path names a member between any two dots",
+    )
     .optional()
     .describe("members of the arguments, by dotted path"),
   time: z
@@ -171,6 +184,23 @@ export const Condition = z.strictObject({
   after: oneOrMany(AfterCondition).optional(),
 });
 export type Condition = z.infer<typeof Condition>;
+
+/** A condition with those inside of it, each with its path. */
+export function* conditionsIn(
+  condition: Condition | PlainCondition,
+  path: readonly PropertyKey[],
+): Generator<{ readonly condition: PlainCondition; readonly path: readonly PropertyKey[] }> {
+  yield { condition, path };
+  for (const [index, option] of (condition.any_of ?? []).entries())
+    yield* conditionsIn(option, [...path, "any_of", index]);
+  if (condition.not) yield* conditionsIn(condition.not, [...path, "not"]);
+  const past: Condition = condition;
+  for (const name of ["count", "after"] as const) {
+    const asked = past[name] ?? [];
+    if (!Array.isArray(asked)) yield* conditionsIn(asked.of, [...path, name, "of"]);
+    else for (const [index, { of }] of asked.entries()) yield* conditionsIn(of, [...path, name, index, "of"]);
+  }
+}
 
 function isTimeOfDay(text: string): boolean {
   const [hour = 0, minute = 0] = text.split(":").map(Number);

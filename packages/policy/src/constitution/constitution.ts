@@ -1,9 +1,10 @@
 import { z } from "zod";
+import { textTest } from "../conditions/pattern.ts";
 import { PLACES } from "../effect.ts";
 import { ENFORCEMENTS, NETWORKS, ORIGINS, STARTS, TRUST_LEVELS } from "../subject.ts";
-import { Condition, Glob, PlainCondition, Whose } from "./condition.ts";
+import { Condition, conditionsIn, Glob, PlainCondition, Whose } from "./condition.ts";
 import { Duration } from "./duration.ts";
-import { Name, saying, saysSomething, Text } from "./plausible.ts";
+import { EventName, Name, saying, saysSomething, Text } from "./plausible.ts";
 
 /** What a rule decides. */
 export const RuleVerdict = z.enum(["allowed", "blocked", "ask", "defer", "modify"]);
@@ -170,7 +171,7 @@ export const PolicyTest = z.strictObject({
   given: z
     .strictObject({
       tool: z.string(),
-      event: z.string().default("pre_action"),
+      event: EventName.default("pre_action"),
       trust: z.enum(TRUST_LEVELS).default("registered"),
       agent: z.string().default("agent"),
       user: z.string().default("user"),
@@ -243,5 +244,20 @@ export const ConstitutionFile = z
           path: ["tools", name],
           message: "a tool is declared by its full name; * stands for nothing here",
         });
+    const declared = ["", ...Object.values(file.tools).flatMap(({ sensitivity }) => sensitivity ?? [])];
+    const conditions = [
+      ...file.tool_rules.map(({ condition }, index) =>
+        conditionsIn(condition, ["tool_rules", index, "condition"]),
+      ),
+      ...file.limits.map(({ condition }, index) => conditionsIn(condition, ["limits", index, "condition"])),
+    ];
+    for (const { condition, path } of conditions.flatMap((each) => [...each]))
+      for (const name of [condition.sensitivity ?? []].flat())
+        if (!declared.some(textTest(name)))
+          context.addIssue({
+            code: "custom",
+            path: [...path, "sensitivity"],
+            message: `no tool is declared under tools with the sensitivity "${name}"`,
+          });
   });
 export type ConstitutionFile = z.infer<typeof ConstitutionFile>;

@@ -48,11 +48,31 @@ const NEVER: readonly (readonly [string, string])[] = [
   ['{ writes: { any: { match: "^src/.*$" } } }', "no regular expression"],
   ['{ writes: { any: { match: "src/[a" } } }', "never closed"],
   ['{ writes: { any: { place: workspace, except: "~/x" } } }', "mean nothing in a glob"],
+  ...["pre_actoin", "Pre_Action", "pre-action", "tool_call", '"pre*n_"', '""', '" pre_action"'].map(
+    (event) => [`{ event: ${event} }`, "no control event"] as const,
+  ),
+  ["{ event: [pre_action, pre_promt] }", "no control event"],
+  ...["high", '"h*"', '[low, ""]'].map((name) => [`{ sensitivity: ${name} }`, ""] as const),
+  ...[
+    '"^rm "',
+    '"rm$"',
+    '"/rm/i"',
+    '"/rm.*/"',
+    '"rm\\\\s+-rf"',
+    '".*rm.*"',
+    '"rm.+"',
+    '"(?:a|b)"',
+    '"[a-z]+"',
+  ].map((text) => [`{ arguments: { command: ${text} } }`, "no regular expressions"] as const),
+  ['{ arguments: { a..b: "x" } }', "between any two dots"],
+  ['{ arguments: { "": "x" } }', "between any two dots"],
+  ["{ arguments: { __proto__: x } }", "__proto__"],
 ];
 
 describe("a rule that says what never is", () => {
   it.each(NEVER)("is refused: %s", async (condition, why) => {
     expect(await faultsOf(rule(condition))).toContain(why);
+    expect(await faultsOf(rule(condition))).not.toBe("");
     expect(await faultsOf(rule(`{ any_of: [${condition}] }`))).not.toBe("");
   });
 
@@ -65,8 +85,90 @@ describe("a rule that says what never is", () => {
     '{ time: { from: "22:00", until: "06:00" } }',
     '{ time: { until: "24:00" } }',
     "{ not: { not: { agent: claude } } }",
+    '{ event: [pre_action, "post_*", "*"] }',
+    '{ sensitivity: "*" }',
+    '{ arguments: { a.b: ["/etc/hosts", "/usr/bin/", "a | b", "f(x)", "C:\\\\dir", "*.ts", ".env.*", "US$ 5", "a?"] } }',
     "{ depth: { at_least: 1, at_most: 1 } }",
   ])("is not this one: %s", async (condition) => expect(await faultsOf(rule(condition))).toBe(""));
+});
+
+describe("a sensitivity", () => {
+  const tools = "tools: { deploy: { sensitivity: high }, ls: { sensitivity: low } }\n";
+  const forms = (name: string) => [
+    rule(`{ sensitivity: ${name} }`),
+    rule(`{ sensitivity: [high, ${name}] }`),
+    rule(`{ not: { sensitivity: ${name} } }`),
+    rule(`{ any_of: [{ agent: a }, { not: { sensitivity: ${name} } }] }`),
+    rule(`{ count: { of: { sensitivity: ${name} }, within: 1h, at_least: 2 } }`),
+    rule(`{ after: [{ of: { sensitivity: ${name} } }] }`),
+    `${rule("{}")}limits: [{ name: l, per: user, calls: 5, condition: { sensitivity: ${name} } }]\n`,
+  ];
+
+  it("is one that a tool is declared with, wherever it stands", async () => {
+    for (const text of forms("hihg")) expect(await faultsOf(text + tools)).toContain('sensitivity "hihg"');
+    for (const name of ["high", '"*w"'])
+      for (const text of forms(name)) expect(await faultsOf(text + tools)).toBe("");
+  });
+});
+
+describe("what is taken, and most likely a mistake", () => {
+  async function remarksOn(rules: string): Promise<string> {
+    const { faults, remarks } = await checkConstitution({ file: "c.yaml", rules, prose: Buffer.from("x") });
+    expect(faults).toEqual([]);
+    return remarks.map(({ message }) => message).join("\n");
+  }
+
+  it.each([
+    "{ agent: a, not: { agent: a } }",
+    "{ agent: a, user: u, not: { user: u, agent: a } }",
+    "{ harmless: true, opaque: true }",
+    "{ effects: { every: [read], any: [write] } }",
+    '{ effects: { every: [read, write] }, commands: { any: ["rm *"] } }',
+    "{ effects: { every: [exec] }, writes: { any: { place: system } } }",
+    "{ effects: { every: [exec] }, hosts: { any: [a.example] } }",
+    '{ writes: { every: { match: "src/**", except: ["src/**", "x"] } } }',
+    "{ any_of: [{ harmless: true, opaque: true }, { agent: a, not: { agent: a } }] }",
+  ])("is remarked on: a rule that never matches, %s", async (condition) => {
+    expect(await remarksOn(rule(condition))).toContain('rule "r" can never match');
+  });
+
+  it.each([
+    "{ agent: a, not: { agent: a, user: u } }",
+    "{ agent: [a, b], not: { agent: a } }",
+    "{ effects: { every: [read, write], any: [write] } }",
+    "{ effects: { every: [read], any: [read, write] } }",
+    '{ writes: { every: { match: "src/**", except: "src/a/**" } } }',
+    "{ any_of: [{ harmless: true, opaque: true }, { agent: a }] }",
+  ])("is not %s", async (condition) => expect(await remarksOn(rule(condition))).toBe(""));
+
+  it.each([
+    ["http://h.example/ahp", true],
+    ["ws://10.0.0.1/ahp", true],
+    ["http://localhost.example/ahp", true],
+    ["http://127.0.0.1.example/ahp", true],
+    ["https://h.example/ahp", false],
+    ["wss://h.example/ahp", false],
+    ["http://localhost:8080/ahp", false],
+    ["ws://[::1]/ahp", false],
+    ["http://127.0.0.2/ahp", false],
+    ["unix:/run/h.sock", false],
+  ])("is remarked on: a harness at %s is asked without encryption: %s", async (url, isRemarked) => {
+    const remarks = await remarksOn(`${rule("{}")}harnesses: [{ name: h, url: "${url}" }]\n`);
+    expect(remarks.includes("without encryption")).toBe(isRemarked);
+  });
+
+  it("is remarked on: auto_approve of everything", async () => {
+    const lists = (name: string) => `${rule("{}")}tool_approval_policy: { auto_approve: [${name}] }\n`;
+    for (const name of ['"*"', '"**"', 'read, "*"'])
+      expect(await remarksOn(lists(name))).toContain("every tool");
+    for (const name of ["read", '"mcp__*"']) expect(await remarksOn(lists(name))).not.toContain("every tool");
+  });
+
+  it("is remarked on: an argument that may be meant as a regular expression", async () => {
+    expect(await remarksOn(rule('{ not: { arguments: { a: "rm.*-rf" } } }'))).toContain(
+      "no regular expression",
+    );
+  });
 });
 
 describe("what a file says besides", () => {
@@ -80,6 +182,10 @@ describe("what a file says besides", () => {
     ["harnesses: [{ name: h, url: 'h.example' }]", "is asked at"],
     ["harnesses: [{ name: h, url: 'https://u:p@h.example' }]", "token_file"],
     ["harnesses: [{ name: h, url: 'https://h' }, { name: h, url: 'https://i' }]", "two harnesses"],
+    ["tools: { __proto__: { sensitivity: high } }", "__proto__"],
+    ["tools: { a: { scopes: [x] }, '__proto__': { scopes: [y] } }", "__proto__"],
+    ["? __proto__\n: { tools: {} }", "__proto__"],
+    ["tests: [{ name: t, given: { tool: x, event: pre_actoin }, expect: ask }]", "no control event"],
     ["tools: { 'deploy*': { sensitivity: high } }", "full name"],
     ["tool_approval_policy: { auto_deny: ['^rm$'] }", "no regular expressions"],
   ])("is refused where it would count for nothing: %s", async (more, why) => {

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { textTest } from "../conditions/pattern.ts";
+import { CONTROL_EVENTS } from "../control-event.ts";
 
 /** Invisible characters, and those that change the direction of text. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
@@ -48,6 +50,22 @@ function pathGlobFault(glob: string): string | undefined {
   return textFault(glob);
 }
 
+/** Events are a closed list: a name that is none of them would never match. */
+function eventFault(event: string): string | undefined {
+  if (CONTROL_EVENTS.some(textTest(event))) return undefined;
+  return `no control event is called so; there are ${CONTROL_EVENTS.join(", ")}`;
+}
+
+/** Signs that only a regular expression has. Text with parentheses, pipes or backslashes may be an argument. */
+const REGULAR =
+  /^\^|(?:^|[^\\])\$$|^\/.*\/[dgimsuvy]+$|^\/.*[\^$*+?|\\].*\/$|\\[bBdDsSwW](?![A-Za-z])|\(\?[:=!<]|^\.\*.*\.\*$|\.\+|\][*+{]/s;
+
+/** Arguments are compared as text, but for `*` and `?`. */
+function argumentFault(text: string): string | undefined {
+  if (!REGULAR.test(text)) return undefined;
+  return "arguments are compared with text and no regular expressions: * stands for any text";
+}
+
 const checked = (fault: (text: string) => string | undefined) =>
   z
     .string()
@@ -61,6 +79,12 @@ const checked = (fault: (text: string) => string | undefined) =>
 export const Text = checked(textFault);
 /** The name of a tool or an agent; `*` stands for any text. */
 export const Name = checked(nameFault);
+/** The name of a control event; `*` stands for any text. */
+export const EventName = checked(eventFault).meta({
+  anyOf: [{ enum: [...CONTROL_EVENTS] }, { pattern: "[*?]" }],
+});
+/** The text of an argument; `*` stands for any text. */
+export const ArgumentText = checked(argumentFault);
 /** Words of a command. */
 export const CommandWords = checked(commandFault);
 export const HostName = checked(hostFault);

@@ -1,4 +1,4 @@
-import { LineCounter, parseDocument } from "yaml";
+import { isScalar, LineCounter, parseDocument, visit } from "yaml";
 import { type FilePlace, PolicyError, type PolicyFault } from "../policy-error.ts";
 import { ConstitutionFile } from "./constitution.ts";
 import { faultsOf } from "./faults.ts";
@@ -16,6 +16,13 @@ export function readConstitution(text: string, file: string): ConstitutionFile {
     message: message.replace(/ at line \d+, column \d+:[\s\S]*$/, ""),
     place: placeAt(pos[0]),
   }));
+  visit(document, {
+    Pair: (_, { key }) => {
+      // Objects lose a member of this name on the way, and with it what it says.
+      if (isScalar(key) && key.value === "__proto__")
+        unreadable.push({ message: 'no member can be called "__proto__"', place: placeAt(key.range?.[0]) });
+    },
+  });
   if (unreadable.length > 0) throw new PolicyError(file, unreadable);
   // Files are read seldom: to compile the schema first would take longer than it saves.
   const checked = ConstitutionFile.safeParse(document.toJS() ?? {}, { jitless: true });

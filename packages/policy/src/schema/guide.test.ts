@@ -31,7 +31,9 @@ describe("docs/constitution.md", () => {
   });
 
   it.each(conditions)("has an example of $name that is fine", async ({ name, example }) => {
-    const policy = await check(`tool_rules: [{ name: r, condition: ${example}, verdict: ask }]`);
+    const policy = await check(
+      `tools: { deploy: { sensitivity: high } }\ntool_rules: [{ name: r, condition: ${example}, verdict: ask }]`,
+    );
     expect(Object.keys(policy?.rules[0]?.rule.condition ?? {})).toEqual([name]);
   });
 

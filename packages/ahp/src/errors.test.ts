@@ -20,16 +20,6 @@ describe("an error", () => {
     expect(new AhpError(code as AhpErrorCode, "x").message).toBe(text);
   });
 
-  test("that time or a new connection may heal says so", () => {
-    const retryable = Object.keys(TEXT).filter((code) => new AhpError(code as AhpErrorCode, "x").retryable);
-    expect(retryable).toEqual(["transport", "io", "timeout", "closed"]);
-  });
-
-  test("may know better", () => {
-    expect(new AhpError("transport", "x", { retryable: false }).retryable).toBe(false);
-    expect(new AhpError("protocol", "x", { retryable: true }).retryable).toBe(true);
-  });
-
   test("keeps its cause and what the other side answered", () => {
     const cause = new Error("deeper");
     const rpc = { code: -32603, message: "m", data: { reason: "busy" } };

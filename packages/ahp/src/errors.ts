@@ -31,8 +31,6 @@ export function layered(code: AhpErrorCode, text: string): string {
 
 /** More about an {@link AhpError}. */
 export interface AhpErrorOptions extends ErrorOptions {
-  /** Whether the same call may succeed when it is made again. By code, unless said otherwise. */
-  readonly retryable?: boolean;
   /** The error that the other side answered with, if it did. */
   readonly rpc?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
@@ -44,14 +42,11 @@ export interface AhpErrorOptions extends ErrorOptions {
 export class AhpError extends Error {
   override readonly name = "AhpError";
   readonly code: AhpErrorCode;
-  readonly retryable: boolean;
   readonly rpc: AhpErrorOptions["rpc"];
 
   constructor(code: AhpErrorCode, text: string, options: AhpErrorOptions = {}) {
     super(layered(code, text), options);
     this.code = code;
-    this.retryable =
-      options.retryable ?? (code === "transport" || code === "timeout" || code === "closed" || code === "io");
     this.rpc = options.rpc;
   }
 

@@ -95,6 +95,6 @@ export function decodeResult<Result>(
     return decode(schema, result.value, result.floats);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    throw new AhpError("serialization", error.message, { cause: error, retryable: false });
+    throw new AhpError("serialization", error.message, { cause: error });
   }
 }

@@ -205,7 +205,7 @@ export class AhpClient {
     try {
       return encode(schema, params, 1);
     } catch (error) {
-      throw new AhpError("serialization", errorMessage(error), { cause: error, retryable: false });
+      throw new AhpError("serialization", errorMessage(error), { cause: error });
     }
   }
 }

@@ -85,7 +85,6 @@ describe("a broken connection", () => {
     await expect(call).rejects.toMatchObject({
       message: "Connection closed",
       code: "closed",
-      retryable: true,
     });
   });
 

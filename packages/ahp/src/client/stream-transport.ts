@@ -1,10 +1,9 @@
-import type { Clock } from "@reins/kit";
+import { type Clock, exponentialBackoff } from "@reins/kit";
 import { AhpError } from "../errors.ts";
 import { type ParsedJson, parseJson } from "../json/parse.ts";
 import { JsonError } from "../json/scan.ts";
 import { isObject } from "../wire/decoder.ts";
 import {
-  backoff,
   type CallOptions,
   type ClientTransport,
   PendingCalls,
@@ -164,7 +163,7 @@ export class StreamTransport implements ClientTransport {
   async #comeBack(reconnect: ReconnectOptions): Promise<Wire> {
     let last: unknown;
     for (let attempt = 0; attempt < reconnect.attempts && !this.#end.signal.aborted; attempt += 1) {
-      await this.#sleep(backoff(reconnect, attempt, this.#options.random()));
+      await this.#sleep(exponentialBackoff(reconnect, attempt + 1, this.#options.random()));
       if (this.#end.signal.aborted) break;
       try {
         return this.#use(await this.#reconnect());
@@ -214,9 +213,7 @@ const MOST_BUFFERED = 16 * 1024 * 1024;
 /** Refuses a message where too much waits already; one alone may be as large as it likes. */
 function expectRoom({ buffered }: Wire, text: string): void {
   if (buffered === 0 || buffered + text.length <= MOST_BUFFERED) return;
-  throw new AhpError("transport", "the harness does not read, and too much waits for it", {
-    retryable: true,
-  });
+  throw new AhpError("transport", "the harness does not read, and too much waits for it");
 }
 
 /** Ends a connection that is of no use any more, whose end may not have reached the other side. */

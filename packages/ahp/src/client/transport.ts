@@ -87,9 +87,3 @@ export interface ReconnectOptions {
 
 /** From 100 ms doubling to 5 s, for about two minutes. */
 export const DEFAULT_RECONNECT: ReconnectOptions = { firstMs: 100, mostMs: 5_000, attempts: 30 };
-
-/** The wait before an attempt, counted from 0. `random` in [0, 1) spreads clients that broke off together. */
-export function backoff({ firstMs, mostMs }: ReconnectOptions, attempt: number, random: number): number {
-  const full = Math.min(mostMs, firstMs * 2 ** Math.min(attempt, 30));
-  return Math.round(full * (0.5 + random / 2));
-}

@@ -88,7 +88,6 @@ async function spawned(child: Child): Promise<void> {
   } catch (error) {
     throw new AhpError("transport", `Failed to spawn process: ${errorMessage(error)}`, {
       cause: error,
-      retryable: false,
     });
   }
 }

@@ -225,9 +225,7 @@ async function close(webSocket: WebSocket, clock: Clock): Promise<void> {
 function addressOf({ url, credential, credentialIn }: WebSocketTarget): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (!parsed || !["ws:", "wss:"].includes(parsed.protocol)) {
-    throw new AhpError("transport", `Invalid WebSocket URL: ${url} (expected ws:// or wss://)`, {
-      retryable: false,
-    });
+    throw new AhpError("transport", `Invalid WebSocket URL: ${url} (expected ws:// or wss://)`);
   }
   if (credential && credentialIn === "query") {
     parsed.searchParams.append(credential.kind === "bearer" ? "token" : "api_key", credential.value);

@@ -99,7 +99,7 @@ export class HttpTransport implements ClientTransport {
       const { status, reason, body } = response;
       if (status >= 200 && status <= 299) return response;
       const error = `HTTP error: ${status} ${reason} - ${body}`;
-      throw new AhpError("transport", error, { retryable: status >= 500 || status === 429 });
+      throw new AhpError("transport", error);
     } catch (error) {
       if (over.aborted) throw over.reason;
       if (error instanceof AhpError) throw error;
@@ -190,7 +190,5 @@ async function readAll(response: IncomingMessage, maxBytes: number): Promise<Res
 function addressOf(url: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed && ["http:", "https:"].includes(parsed.protocol)) return parsed;
-  throw new AhpError("transport", `Invalid HTTP URL: ${url} (expected http:// or https://)`, {
-    retryable: false,
-  });
+  throw new AhpError("transport", `Invalid HTTP URL: ${url} (expected http:// or https://)`);
 }

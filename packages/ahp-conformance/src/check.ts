@@ -16,7 +16,7 @@ export interface Check {
   readonly looksBack?: boolean;
   /** Without it nothing else can be examined. */
   readonly essential?: boolean;
-  /** Resolves when it holds, throws {@link Unmet} when it does not and {@link Inapplicable} when nobody can tell. */
+  /** Resolves when it holds, throws {@link Unmet} when it does not and {@link Inapplicable} when it cannot be checked. */
   readonly run: (probe: Probe) => Promise<void>;
 }
 

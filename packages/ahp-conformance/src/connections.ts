@@ -45,7 +45,7 @@ export class Connections {
     return this.#keep(await openChannel(target, undefined));
   }
 
-  /** Sets aside what came over a connection and that nobody has asked for until now. */
+  /** Discards the unclaimed messages of a connection. */
   sweep(channel: AnyChannel): void {
     this.#strays.push(...channel.unclaimed());
   }

@@ -70,7 +70,7 @@ export function expectUnanswered({ answers, reply, sent, ...offered }: Offered):
   expectAlive(offered);
 }
 
-/** Over HTTP the sender learns that its notification was refused; on a stream nobody answers. */
+/** Over HTTP the sender learns that its notification was refused; on a stream there is no response. */
 export function expectNotificationRefused(offered: Offered): void {
   if (!offered.reply) {
     expectUnanswered(offered);

@@ -80,7 +80,7 @@ export class Probe {
     return channel;
   }
 
-  /** Others are served as if nothing had happened. A harness on stdio serves nobody else. */
+  /** Checks that other clients are still served. A harness on stdio has no other client. */
   async expectOthersServed(): Promise<void> {
     if (this.connections.target.transport === "stdio") return;
     await this.greet(await this.connections.own());

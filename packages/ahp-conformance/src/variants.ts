@@ -88,7 +88,7 @@ export const VARIANTS: {
         id: "same",
         title: "",
         status,
-        depends_on: ["nobody"],
+        depends_on: ["no-such-step"],
         artifacts: [artifact],
       })),
       metadata,

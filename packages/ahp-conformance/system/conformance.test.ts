@@ -66,7 +66,7 @@ test("a harness that supports only what it must conforms; its decisions on the r
   expect(report.totals.improved).toEqual({ holds: 0, fails: 0, skipped: 0 });
 });
 
-test("every check is told as it is made, once, under a name of its own", async () => {
+test("reports every check once, as it is made, under a unique id", async () => {
   const told: string[] = [];
   const report = await runConformance(await served("http", false), {
     onCheck: ({ id }, { section }) => told.push(`${section}/${id}`),
@@ -78,7 +78,7 @@ test("every check is told as it is made, once, under a name of its own", async (
   expect(told.length).toBe(new Set(reported.map((name) => name.split("/")[1])).size);
 });
 
-test("a run that is called off skips the rest", async () => {
+test("a cancelled run skips the rest", async () => {
   const controller = new AbortController();
   const report = await runConformance(await served("unix", false), {
     ...QUICK,

@@ -79,7 +79,7 @@ test("names what is wrong with a WebSocket harness that takes binary messages", 
 test.each(["http", "websocket"] as const)(
   "proves itself over %s, and sees that others are turned away",
   async (transport) => {
-    const authenticate = knownTokens([{ principal: "somebody", secret: "secret" }]);
+    const authenticate = knownTokens([{ principal: "user", secret: "secret" }]);
     const { address, close } = await serveHttp(new AhpServer(opinionated), { authenticate });
     onTestFinished(close);
     const target = { transport, url: transport === "http" ? address : address.replace(/^http/, "ws") };

@@ -24,9 +24,9 @@ export interface Comparison {
   readonly rate: { readonly ahp: number; readonly echo: number };
 }
 
-/** Below the bound on requests in flight, so that nobody is made to wait. */
+/** Below the bound on requests in flight, so that no request waits. */
 export const WINDOW = 64;
-/** Rounds that do not count. Nobody idles meanwhile: HTTP servers close connections that do. */
+/** Warm-up rounds. No connection idles meanwhile: HTTP servers close idle ones. */
 const WARM_UP_ROUNDS = 8;
 
 /** Measures our server and the echo over one transport, turn by turn, so that both meet the same noise. */

@@ -274,15 +274,15 @@ describe("a client over HTTP", () => {
     });
   });
 
-  test("gets a block when nobody listens, and when the harness turns it away", async () => {
+  test("gets a block when the port is closed, and when the harness rejects it", async () => {
     const { address } = await serve({ authenticate: knownTokens([{ principal: "ann", secret: "sesame" }]) });
     const auth = { method: { type: "bearer", token: "sesame" } } as const;
     const client = await AhpClient.connect({ type: "http", url: address, auth });
     await client.handshake([]);
     const stranger = await AhpClient.connect({ type: "http", url: address });
     await expect(stranger.handshake([])).rejects.toThrow("Transport error: HTTP error: 401 Unauthorized - ");
-    const nobody = await AhpClient.connect({ type: "http", url: "http://127.0.0.1:1/ahp" });
-    await expect(nobody.handshake([])).rejects.toThrow("Transport error: HTTP request failed: ");
+    const unreachable = await AhpClient.connect({ type: "http", url: "http://127.0.0.1:1/ahp" });
+    await expect(unreachable.handshake([])).rejects.toThrow("Transport error: HTTP request failed: ");
     await client.close();
     expect(await client.sendEvent("pre_action", {})).toEqual({
       decision: "block",
@@ -351,7 +351,7 @@ test("closing lets a request under way finish", async () => {
   await expect(rawHttp(served.address, event("2"))).rejects.toThrow("ECONNREFUSED");
 });
 
-test("a peer that vanishes in mid-request harms nobody", async () => {
+test("a peer that vanishes in mid-request disturbs no other", async () => {
   const { address } = await serve();
   const { port } = new URL(address);
   const socket = connect(Number(port), "127.0.0.1");
@@ -371,7 +371,7 @@ async function until<Value>(make: () => Promise<Value>, holds: (value: Value) =>
   throw new Error("it never came true");
 }
 
-test("a client is told over HTTP that its notification was refused", async () => {
+test("a client learns over HTTP that its notification was refused", async () => {
   const { address } = await serve();
   const client = await AhpClient.connect({ type: "http", url: address });
   onTestFinished(() => client.close());

@@ -8,7 +8,7 @@ import { knownTokens } from "../src/transport/auth.ts";
 import { type MountOptions, mountHttp } from "../src/transport/http/serve.ts";
 import { rawHttp } from "./fixtures/raw.ts";
 
-/** AHP on somebody else's server, who has looked at everybody already and calls them "ann". */
+/** AHP on another HTTP server, which has authenticated every peer as "ann". */
 async function mounted(options: MountOptions = {}, looked = true) {
   const admitted = looked ? { principal: "ann" } : undefined;
   const seen: (string | undefined)[] = [];
@@ -33,7 +33,7 @@ async function mounted(options: MountOptions = {}, looked = true) {
   return { url: `http://127.0.0.1:${port}/ahp`, seen, mount };
 }
 
-describe("on a server that somebody else owns", () => {
+describe("on another HTTP server", () => {
   test("peers are who its owner says, over HTTP and WebSocket", async () => {
     const { url, seen } = await mounted({ authenticate: () => undefined });
     for (const transport of [

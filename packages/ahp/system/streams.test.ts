@@ -212,7 +212,7 @@ describe("a Unix socket", () => {
     await first.close();
   });
 
-  test("nobody there is an error that says where", async () => {
+  test("a missing server is an error that names the address", async () => {
     const path = join(await temporaryFolder(), "none.sock");
     await expect(AhpClient.connect({ type: "unix", path })).rejects.toThrow(
       `Transport error: Failed to connect to ${path}`,
@@ -292,7 +292,7 @@ describe("WebSocket", () => {
 });
 
 describe("a slow handler", () => {
-  test("delays nobody on the same connection or on another", async () => {
+  test("delays no request on the same connection or on another", async () => {
     const slow = Promise.withResolvers<{ decision: "allow" }>();
     const handlers: Handlers = {
       event: ({ payload }) => (payload === "slow" ? slow.promise : { decision: "allow" }),

@@ -27,7 +27,7 @@ describe("the small part of", { timeout: TIMEOUT_MS }, () => {
     ]);
   });
 
-  test("hostility: each kind is survived, and nobody else notices", async ({ signal }) => {
+  test("hostility: each kind is survived without a trace for other clients", async ({ signal }) => {
     const said = await suffer(hostile, signal);
     expect(said.filter((line) => /: at most \d+ MB more lived in the server$/.test(line)).length).toBe(
       said.length - 1,
@@ -90,7 +90,7 @@ describe("what torture found, mended", () => {
     socket.destroy();
   });
 
-  test("an authenticator that fails lets nobody in and ends nothing", async () => {
+  test("an authenticator that throws rejects every peer and ends nothing", async () => {
     const { served } = await serve({ authenticate: () => Promise.reject(new Error("no database")) });
     const webSocket = new WebSocket(served.address.replace("http", "ws"));
     const [error] = await once(webSocket, "error");

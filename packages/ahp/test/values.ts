@@ -116,7 +116,7 @@ interface Place {
   readonly key: string;
 }
 
-/** A copy of each value with one random place of it replaced, removed, or given a member nobody knows. */
+/** A copy of each value with one random place of it replaced, removed, or given an unknown member. */
 export function mutated(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   const change = fc.constantFrom<Change>("replace", "remove", "add");
   return fc

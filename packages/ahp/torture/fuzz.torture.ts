@@ -64,7 +64,7 @@ async function fuzz(context: TortureContext, harness: Harness, unix: string): Pr
   );
 }
 
-/** Nobody is connected any more, so nothing may be open any more. */
+/** No client is connected any more, so nothing may be open any more. */
 async function expectClosed(harness: Harness, descriptors: number): Promise<void> {
   await until(harness, "the end of all connections", (report) => report.descriptors <= descriptors);
 }

@@ -14,7 +14,8 @@ const LONGEST_ABSENCE_MS = 150;
 
 const torture: Torture = {
   name: "ahp-reconnect",
-  title: "A client whose harness is killed again and again: every call settles, nothing is allowed by nobody",
+  title:
+    "A client whose harness is killed again and again: every call settles, and nothing is allowed without a decision",
   async run(context) {
     const folder = await mkdtemp(join(tmpdir(), "ahp-reconnect-"));
     try {

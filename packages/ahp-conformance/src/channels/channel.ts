@@ -18,7 +18,7 @@ export interface Reply {
 /** How long to wait, and for what. */
 export interface ExchangeOptions {
   readonly waitMs: number;
-  /** The id under which the answer comes. On a stream without it, the first message nobody else waits for. */
+  /** The id under which the answer comes. On a stream without it, the first message that no other call waits for. */
   readonly id?: string | number;
 }
 
@@ -34,7 +34,7 @@ export interface Channel {
   send(message: Outgoing): Promise<void>;
   /** Sends one message and waits for the answer. */
   exchange(message: Outgoing, options: ExchangeOptions): Promise<Reply>;
-  /** Takes the messages that came and that nobody waited for. */
+  /** Takes the messages that no call waited for. */
   unclaimed(): readonly string[];
   /** What came that is no response: stray prints, binary messages. */
   readonly noise: readonly string[];

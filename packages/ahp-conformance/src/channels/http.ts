@@ -37,7 +37,7 @@ export interface HttpRequest {
   readonly waitMs: number;
 }
 
-/** Prepares to speak to a harness over HTTP, and sees that somebody listens there. */
+/** Opens an HTTP channel after checking that the port accepts connections. */
 export async function openHttp(
   { url }: Extract<Target, { transport: "http" }>,
   credentials: Credentials | undefined,
@@ -147,7 +147,7 @@ export class HttpChannel implements Channel {
   }
 }
 
-/** Whether a kept connection was closed by the other side just as it was taken up again; then another one will do. */
+/** Whether a kept connection was closed by the other side just as it was reused; then a new one is opened. */
 function wasIdle({ reusedSocket }: http.ClientRequest, error: Error): boolean {
   return reusedSocket && "code" in error && error.code === "ECONNRESET";
 }

@@ -3,7 +3,7 @@ import { Inbox } from "./inbox.ts";
 
 const response = (id: unknown) => JSON.stringify({ jsonrpc: "2.0", id, result: {} });
 
-test("gives every answer to whoever waits for its id, in any order", async () => {
+test("delivers each response to the call with its id, in any order", async () => {
   const inbox = new Inbox();
   const waits = [inbox.next("a", 1000), inbox.next(7, 1000)];
   inbox.deliver(response(7));
@@ -11,7 +11,7 @@ test("gives every answer to whoever waits for its id, in any order", async () =>
   expect(await Promise.all(waits)).toEqual([response("a"), response(7)]);
 });
 
-test("keeps answers nobody asked for apart from what is no answer", () => {
+test("keeps unclaimed responses apart from noise", () => {
   const inbox = new Inbox();
   inbox.deliver(response("stray"));
   inbox.deliver("listening on port 80");
@@ -21,7 +21,7 @@ test("keeps answers nobody asked for apart from what is no answer", () => {
   expect(inbox.noise).toHaveLength(2);
 });
 
-test("whoever waits for anything gets what nobody else waits for", async () => {
+test("a wait without an id gets the response that no other wait claims", async () => {
   const inbox = new Inbox();
   const anything = inbox.next(undefined, 1000);
   const known = inbox.next("known", 1000);
@@ -30,7 +30,7 @@ test("whoever waits for anything gets what nobody else waits for", async () => {
   expect(await Promise.all([known, anything])).toEqual([response("known"), response(null)]);
 });
 
-test("nobody waits longer than told, or after the end", async () => {
+test("a wait ends at its timeout and at the end of the stream", async () => {
   const inbox = new Inbox();
   expect(await inbox.next("a", 1)).toBeUndefined();
   const wait = inbox.next("a", 60_000);

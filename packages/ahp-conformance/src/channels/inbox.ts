@@ -1,6 +1,6 @@
 import { isObject } from "@reins/ahp";
 
-/** How much longer a wait lasts after an answer that nobody asked for came instead. */
+/** How much longer a wait lasts after an unclaimed response came instead. */
 const GRACE_MS = 500;
 const MAX_NOISE = 100;
 
@@ -10,7 +10,7 @@ interface Waiter {
   readonly hurry: () => void;
 }
 
-/** Sorts what comes over a stream: answers somebody waits for, answers nobody asked for, and noise. */
+/** Classifies the messages of a stream: awaited responses, unclaimed responses, and noise. */
 export class Inbox {
   readonly noise: string[] = [];
   readonly #waiters = new Set<Waiter>();
@@ -46,7 +46,7 @@ export class Inbox {
     if (this.noise.length < MAX_NOISE) this.noise.push(text.slice(0, 1000));
   }
 
-  /** The stream is over: nobody needs to wait any more. */
+  /** Ends the stream and every wait. */
   end(how: string): void {
     this.#ended ??= how;
     for (const waiter of this.#waiters) waiter.settle(undefined);
@@ -74,7 +74,7 @@ export class Inbox {
     });
   }
 
-  /** Takes the answers nobody waited for. */
+  /** Takes the unclaimed responses. */
   unclaimed(): readonly string[] {
     const taken = this.#unclaimed;
     this.#unclaimed = [];

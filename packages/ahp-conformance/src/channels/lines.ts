@@ -75,7 +75,7 @@ export class LineChannel<Transport extends "stdio" | "unix"> implements Channel 
     return Promise.race([written, this.#pipe.over.then(() => {})]);
   }
 
-  /** Waits for the answer under that id, whoever asked for it. */
+  /** Waits for the response with that id, even to a message sent by `send`. */
   async next(id: string, waitMs: number): Promise<Reply> {
     return this.#reply(await this.#inbox.next(id, waitMs));
   }

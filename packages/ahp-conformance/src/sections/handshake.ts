@@ -155,7 +155,7 @@ function asObject(result: unknown): Readonly<Record<string, unknown>> {
 const WRONG = "conformance-wrong-secret";
 const NONE_GIVEN = "no credentials were given to the kit";
 
-/** Whoever cannot prove who they are is turned away, where the harness asks for proof. */
+/** Clients without valid credentials are rejected, where the harness requires them. */
 export const authentication: Section = {
   section: "Authentication",
   reference: "Authentication",

@@ -53,7 +53,7 @@ export const lines: Section = {
     },
     {
       id: "unix-private",
-      title: "nobody but its owner may open the socket",
+      title: "only its owner may open the socket",
       level: "should",
       transports: ["unix"],
       run: async ({ connections: { target } }) => {

@@ -252,7 +252,7 @@ export const nesting: readonly Check[] = [
   },
 ];
 
-/** A handshake with a member that nobody knows, so that no policy has to look at it. */
+/** A handshake with an unknown member, which no policy evaluates. */
 function nested(id: string, levels: number): string {
   const inside = levels - 2;
   const text = requestText(id, "ahp/handshake", { ...HANDSHAKE, extra: "NEST" });

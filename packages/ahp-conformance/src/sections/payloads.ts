@@ -64,7 +64,7 @@ function understood(type: SpecialisedEventType): Check {
   };
 }
 
-/** Run lifecycle, task list and verification: snapshots whose payload is checked although nobody waits for it. */
+/** Run lifecycle, task list and verification: snapshots whose payload is checked although they expect no decision. */
 export const contracts: Section = {
   section: "Durable runtime contracts",
   reference: "Durable Runtime Contracts",

@@ -89,7 +89,7 @@ const load: readonly Check[] = [
   },
   {
     id: "vanished-client",
-    title: "a client that vanishes in the middle of a message disturbs nobody",
+    title: "a client that vanishes in the middle of a message disturbs no other client",
     level: "must",
     transports: SEVERAL,
     run: async (probe) => {
@@ -102,7 +102,7 @@ const load: readonly Check[] = [
   },
   {
     id: "stalled-client",
-    title: "a client that stops in the middle of a message delays nobody else",
+    title: "a client that stops in the middle of a message delays no other client",
     level: "must",
     transports: SEVERAL,
     run: async (probe) => {

@@ -14,7 +14,7 @@ export interface Place {
 export interface Channel {
   /** Sends the message once more. */
   send(): void;
-  /** Sets who is told of replies, and how many came together. */
+  /** Sets the callback for replies and how many came together. */
   onReplies(told: (count: number) => void): void;
   /** The first reply, to see that it is what it should be. */
   readonly firstReply: Promise<string>;

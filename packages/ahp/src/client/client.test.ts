@@ -133,7 +133,7 @@ describe("events", () => {
     const event: FullEvent<"pre_action"> = {
       event_type: "pre_action",
       session_id: "another",
-      agent_id: "someone",
+      agent_id: "other-agent",
       timestamp: "then",
       depth: 3,
       payload: { tool_name: "bash" },

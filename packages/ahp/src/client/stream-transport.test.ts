@@ -47,7 +47,7 @@ describe("a stream of answers", () => {
     expect(wires[0]?.sent).toEqual(["A", "B"]);
     wires[0]?.events.message('{"id":"b","result":2}');
     wires[0]?.events.message("a stray print");
-    wires[0]?.events.message('{"id":"nobody"}');
+    wires[0]?.events.message('{"id":"unknown"}');
     wires[0]?.events.message('{"id":"a","result":1}');
     const answers = await Promise.all(calls);
     expect(answers.map(({ value }) => value)).toEqual([

@@ -119,14 +119,14 @@ export class StreamTransport implements ClientTransport {
   async #connected({ timeoutMs, signal }: CallOptions): Promise<Wire> {
     if (this.#end.signal.aborted) throw AhpError.closed();
     const { promise, reject } = Promise.withResolvers<never>();
-    const callOff = this.#options.clock.after(timeoutMs, () => reject(AhpError.timeout(timeoutMs)));
+    const cancel = this.#options.clock.after(timeoutMs, () => reject(AhpError.timeout(timeoutMs)));
     const abort = () => reject(signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
     try {
       signal?.throwIfAborted();
       return await Promise.race([this.#wire, promise]);
     } finally {
-      callOff();
+      cancel();
       signal?.removeEventListener("abort", abort);
     }
   }
@@ -190,11 +190,11 @@ export class StreamTransport implements ClientTransport {
 
   #sleep(milliseconds: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const callOff = this.#options.clock.after(milliseconds, resolve);
+    const cancel = this.#options.clock.after(milliseconds, resolve);
     const stop = () => resolve();
     this.#end.signal.addEventListener("abort", stop, { once: true });
     return promise.finally(() => {
-      callOff();
+      cancel();
       this.#end.signal.removeEventListener("abort", stop);
     });
   }

@@ -51,18 +51,18 @@ export class PendingCalls {
   wait(id: string, { timeoutMs, signal }: CallOptions): Promise<ParsedJson> {
     const { promise, resolve, reject } = Promise.withResolvers<ParsedJson>();
     this.#waiting.set(id, { resolve, reject });
-    const callOff = this.#clock.after(timeoutMs, () => reject(AhpError.timeout(timeoutMs)));
+    const cancel = this.#clock.after(timeoutMs, () => reject(AhpError.timeout(timeoutMs)));
     const abort = () => reject(signal?.reason);
     if (signal?.aborted) abort();
     signal?.addEventListener("abort", abort, { once: true });
     return promise.finally(() => {
       this.#waiting.delete(id);
-      callOff();
+      cancel();
       signal?.removeEventListener("abort", abort);
     });
   }
 
-  /** Hands an answer to whoever waits for it; says whether anybody did. */
+  /** Resolves the pending call with that id; returns whether there was one. */
   answer(id: string, answer: ParsedJson): boolean {
     const waiting = this.#waiting.get(id);
     waiting?.resolve(answer);

@@ -43,7 +43,7 @@ describe.each(EventType.options)("%s", (type) => {
     expect(marks.join("")).toBe(TABLE[type]);
   });
 
-  test("has a decision exactly when somebody waits for one", () => {
+  test("has a decision exactly when it is blocking", () => {
     expect(type in DECISIONS).toBe(isBlocking(type));
   });
 

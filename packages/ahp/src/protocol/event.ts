@@ -41,7 +41,7 @@ export const SPECIALISED_EVENT_TYPES = [
 ] as const satisfies readonly EventType[];
 export type SpecialisedEventType = (typeof SPECIALISED_EVENT_TYPES)[number];
 
-/** Events that report durable state; their payload is checked even when nobody waits for an answer. */
+/** Events that report durable state; their payload is checked even in notifications. */
 export const CONTRACT_EVENT_TYPES = [
   "run_lifecycle",
   "task_list",
@@ -60,7 +60,7 @@ export type GenericEventType = (typeof GENERIC_EVENT_TYPES)[number];
 
 /** Events whose sender waits for a decision. They travel as requests. */
 export type BlockingEventType = GenericEventType | SpecialisedEventType;
-/** Events that nobody waits for. They travel as notifications. */
+/** Events without a decision, sent as notifications. */
 export type FireAndForgetEventType = Exclude<EventType, BlockingEventType>;
 
 const specialised = new Set<EventType>(SPECIALISED_EVENT_TYPES);

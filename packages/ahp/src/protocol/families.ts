@@ -82,7 +82,7 @@ const CLOSED: { readonly [Type in BlockingEventType]: (reason: string) => Decisi
   intent_detection: block,
 };
 
-/** The decision that lets nothing happen: what a blocking event gets when nobody could decide. */
+/** The decision that allows nothing: the result of a blocking event that got no valid decision. */
 export function closedDecision<Type extends BlockingEventType>(
   type: Type,
   reason: string,

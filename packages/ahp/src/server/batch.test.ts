@@ -85,7 +85,7 @@ describe("an event that may not be in a batch", () => {
   });
 });
 
-test("events nobody waits for go to the generic handler as well, not to that of notifications", async () => {
+test("notification events in a batch go to the generic handler, not to that of notifications", async () => {
   const seen: string[] = [];
   const server = new AhpServer({
     event({ event_type }) {

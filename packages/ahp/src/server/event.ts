@@ -40,7 +40,7 @@ export function answerEvent(exchange: Exchange, params: unknown): Promise<string
   return exchange.result(DECISIONS[type], deadline, decide, { late: (reason) => closed(type, reason) });
 }
 
-/** Takes note of an event that nobody waits for. Throws a {@link Refusal} that only HTTP can tell the sender. */
+/** Handles an event without a decision. Throws a {@link Refusal}, which only HTTP reports to the sender. */
 export async function noteEvent(exchange: Exchange, params: unknown): Promise<void> {
   const event = decodeNotified(exchange, params);
   const session = exchange.session(event);

@@ -65,12 +65,12 @@ export class Exchange {
     return new Deadline(this.settings.clock, milliseconds);
   }
 
-  /** What a handler is told beside its argument. */
+  /** Context of a handler's call. */
   call(session: Session | undefined, deadline: Deadline): Call {
     return new HandlerCall(this.peer, this.text, session, deadline);
   }
 
-  /** What a handler of events is told beside its argument. */
+  /** Context of an event handler's call. */
   eventCall(event: AhpEvent, session: Session | undefined, deadline: Deadline): EventCall {
     return new HandlerEventCall(this.peer, this.text, session, deadline, event);
   }
@@ -106,7 +106,7 @@ export function failure(text: string, reason: RefusalReason, cause?: unknown): R
 
 const NO_CONTEXT: EventContext = Object.freeze({});
 
-/** What a handler is told beside its argument. A class, because an object literal with a getter is slow to make. */
+/** Context of a handler's call. A class, because an object literal with a getter is slow to make. */
 class HandlerCall implements Call {
   readonly peer: Peer;
   readonly text: string;
@@ -125,7 +125,7 @@ class HandlerCall implements Call {
   }
 }
 
-/** What a handler of events is told beside its argument. */
+/** Context of an event handler's call. */
 class HandlerEventCall extends HandlerCall implements EventCall {
   readonly event: AhpEvent;
   readonly context: EventContext;
@@ -167,12 +167,12 @@ export class Deadline {
     const milliseconds = this.#milliseconds;
     if (milliseconds === undefined || !isThenable(result)) return result;
     return new Promise<Result>((resolve, reject) => {
-      const callOff = this.#clock.after(milliseconds, () => {
+      const cancel = this.#clock.after(milliseconds, () => {
         this.#expired = AhpError.timeout(milliseconds);
         this.#controller?.abort(this.#expired);
         reject(this.#expired);
       });
-      Promise.resolve(result).then(resolve, reject).finally(callOff);
+      Promise.resolve(result).then(resolve, reject).finally(cancel);
     });
   }
 }

@@ -51,7 +51,7 @@ describe("the decision of a handler is the answer", () => {
   });
 });
 
-describe("a handler is told", () => {
+describe("a handler gets", () => {
   /** What the handler of `context_perception` was called with. */
   async function told(event: object, text?: string): Promise<{ payload: unknown; call: EventCall }> {
     const calls: { payload: unknown; call: EventCall }[] = [];

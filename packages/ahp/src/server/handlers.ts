@@ -12,7 +12,7 @@ export interface Call {
   readonly peer: Peer;
   /** What the handshake settled; absent when the peer never made one. */
   readonly session: Session | undefined;
-  /** Ends when nobody waits for the answer any more: the deadline passed. */
+  /** Aborts when the deadline has passed. */
   readonly signal: AbortSignal;
   /** The message exactly as it came; typed values have lost the members the protocol does not know. */
   readonly text: string;
@@ -43,7 +43,7 @@ export type SpecialisedHandlers = {
 export interface Handlers extends SpecialisedHandlers {
   /** Decides on `pre_action`, `pre_prompt`, and on every event of a batch. */
   event(event: AhpEvent, call: EventCall): Awaitable<Decision>;
-  /** Takes note of an event that nobody waits for. */
+  /** Handles an event without a decision. */
   notification?(event: AhpEvent, call: EventCall): Awaitable<void>;
   /** Answers a question of the agent. */
   query?(request: QueryRequest, call: Call): Awaitable<QueryResponse>;
@@ -53,12 +53,12 @@ export interface Handlers extends SpecialisedHandlers {
 export type TransportName = "stdio" | "http" | "websocket" | "unix" | "memory";
 
 /**
- * Whoever sent a message. On streams one peer stands for one connection, so its identity carries the handshake;
+ * The sender of a message. On streams one peer stands for one connection, so its identity carries the handshake;
  * over HTTP each request has a peer of its own and `sessionToken` carries it.
  */
 export interface Peer {
   readonly transport: TransportName;
-  /** Who the peer proved to be; absent where nobody asked. */
+  /** The authenticated principal; absent without authentication. */
   readonly principal?: string | undefined;
   /** The token of an earlier handshake, where the transport has a place for it. */
   readonly sessionToken?: string | undefined;

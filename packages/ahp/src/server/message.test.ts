@@ -76,7 +76,7 @@ describe("what looks like a response", () => {
     expect(reply?.error?.code).toBe(-32600);
   });
 
-  test("is reported to whoever runs the server", async () => {
+  test("is reported to the operator of the server", async () => {
     const dropped: string[] = [];
     const watched = new AhpServer(allow, { onDropped: (reason, text) => dropped.push(`${reason}: ${text}`) });
     await watched.handleMessage('{"result":1}');

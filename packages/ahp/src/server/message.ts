@@ -20,7 +20,7 @@ export interface RequestMessage {
   readonly floats: Floats | undefined;
 }
 
-/** A message that nobody waits for. */
+/** A message without a response. */
 export interface NotificationMessage {
   readonly kind: "notification";
   readonly method: string;

@@ -13,7 +13,7 @@ interface Refused {
   readonly options?: ServerOptions;
   /** Only HTTP tells the sender of a notification. */
   readonly transport?: "http";
-  /** How long the test lets pass. */
+  /** How far the test advances the clock. */
   readonly wait?: number;
 }
 

@@ -118,12 +118,12 @@ export class AhpServer {
     }
   }
 
-  /** Tells of a message that was dropped; whoever listens cannot harm the server. */
+  /** Reports a dropped message; a callback that throws is ignored. */
   dropped(reason: string, text: string): void {
     try {
       this.settings.onDropped(reason, text);
     } catch {
-      // Its own trouble; there is nobody to tell.
+      // A fault of the callback, which the server survives.
     }
   }
 

@@ -55,7 +55,7 @@ describe("where a handshake must come first", () => {
     },
   );
 
-  test("a refused handshake lets nobody in", async () => {
+  test("a refused handshake opens no session", async () => {
     const { server } = strict();
     const peer: Peer = { transport: "stdio" };
     await ask(server, "ahp/handshake", handshakeOf({ protocol_version: "3.0" }), peer);
@@ -103,7 +103,7 @@ describe("over HTTP, where every request is a connection of its own,", () => {
     expect(seen).toEqual(["s"]);
   });
 
-  test("a token nobody issued lets nobody in, whatever the event names", async () => {
+  test("an unknown token opens no session, whatever the event names", async () => {
     const { server } = strict();
     await ask(server, "ahp/handshake", handshakeOf(), http());
     expect(await admits(server, http({ sessionToken: "t2" }))).toBe(false);
@@ -120,8 +120,8 @@ describe("over HTTP, where every request is a connection of its own,", () => {
 
   test.each([
     ["another principal", { principal: "bob" }],
-    ["nobody in particular", {}],
-    ["a principal named like nobody", { principal: "null" }],
+    ["no principal", {}],
+    ["a principal named null", { principal: "null" }],
   ])("a session is not for %s", async (_, other) => {
     const { server } = strict();
     await ask(server, "ahp/handshake", handshakeOf(), http({ principal: "alice" }));
@@ -194,7 +194,7 @@ test("without that rule anyone is served", async () => {
   expect(seen).toEqual([undefined, undefined]);
 });
 
-test("over HTTP a handshake of the same principal will do for events under other names, and for nobody else's", async () => {
+test("over HTTP a handshake of the same principal covers events under other names, but no other principal's", async () => {
   const server = new AhpServer({ event: () => ({ decision: "allow" }) }, { requireHandshake: true });
   const ann = { transport: "http", principal: "ann" } as const;
   const shake = request("ahp/handshake", handshakeOf());

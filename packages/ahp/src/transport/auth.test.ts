@@ -53,7 +53,7 @@ describe("credentials", () => {
 });
 
 describe("authentication methods", () => {
-  test("that nobody implements are refused, not ignored", () => {
+  test("that are not implemented are rejected, not ignored", () => {
     const tls = { type: "mutual_tls", cert_path: "c", key_path: "k", ca_path: null } as const;
     const oauth = { type: "o_auth", client_id: "i", client_secret: "s", token_url: "u" } as const;
     expect(() => credentialOf({ method: tls })).toThrow("Capability not supported: mutual TLS");
@@ -66,7 +66,7 @@ describe("authentication methods", () => {
   });
 });
 
-test("a known secret names its principal, any other nobody", () => {
+test("a known secret has a principal, any other has none", () => {
   const authenticate = knownTokens([
     { principal: "ann", secret: "one" },
     { principal: "bob", secret: "two" },

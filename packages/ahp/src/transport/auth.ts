@@ -101,7 +101,7 @@ export function authHeaders({ kind, value }: Credential): Record<string, string>
   return { [name]: text };
 }
 
-/** The credential of an authentication setting; refuses the methods that nobody implements. */
+/** The credential of an authentication setting; throws for methods that are not implemented. */
 export function credentialOf(auth: AuthConfig | undefined): Credential | undefined {
   const method = auth?.method ?? { type: "none" };
   switch (method.type) {

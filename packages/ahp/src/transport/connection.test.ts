@@ -59,7 +59,7 @@ function connect(limits: Partial<Limits> = {}, compat = false, inFlight = bounds
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-test("a slow request delays nobody", async () => {
+test("a slow request delays no other", async () => {
   const { link, ask, release } = connect();
   ask("slow");
   ask("fast");
@@ -199,7 +199,7 @@ test("a message too large to take is answered, and not in compatibility mode", (
   expect(answered(true)).toEqual([]);
 });
 
-test("a listener for dropped messages that throws harms nobody", () => {
+test("a listener for dropped messages that throws is ignored", () => {
   const broken = () => {
     throw new Error("its own trouble");
   };

@@ -54,7 +54,7 @@ export class Connection {
   #ending = false;
   readonly #left = new AbortController();
   #gone = false;
-  #callOffStall: (() => void) | undefined;
+  #cancelStall: (() => void) | undefined;
 
   constructor(server: AhpServer, link: Link, peer: Peer, { limits, inFlight }: ConnectionLimits) {
     this.#server = server;
@@ -88,8 +88,8 @@ export class Connection {
 
   /** Tells that the peer has read what was buffered. */
   drained(): void {
-    this.#callOffStall?.();
-    this.#callOffStall = undefined;
+    this.#cancelStall?.();
+    this.#cancelStall = undefined;
     this.#resume();
   }
 
@@ -107,14 +107,14 @@ export class Connection {
     this.#queues.decisions.length = 0;
     this.#queues.others.length = 0;
     this.#shared.forget(this.#released);
-    this.#callOffStall?.();
+    this.#cancelStall?.();
     this.#idle.resolve();
   }
 
   /** Begins to work on a message, unless it has to wait. */
   #start(message: Message): boolean {
     const { lane, bytes } = message;
-    if (this.#callOffStall || this.#inFlight[lane] >= this.#limits.maxInFlight) return false;
+    if (this.#cancelStall || this.#inFlight[lane] >= this.#limits.maxInFlight) return false;
     const place = this.#shared.take(lane, this.#sender, bytes);
     if (!place) {
       this.#shared.whenReleased(this.#released);
@@ -137,9 +137,9 @@ export class Connection {
 
   #send(text: string): void {
     this.#link.send(text);
-    if (this.#link.buffered <= this.#limits.maxBufferedBytes || this.#callOffStall) return;
+    if (this.#link.buffered <= this.#limits.maxBufferedBytes || this.#cancelStall) return;
     this.#pause();
-    this.#callOffStall = this.#clock.after(this.#limits.stallMs, () => this.#link.destroy());
+    this.#cancelStall = this.#clock.after(this.#limits.stallMs, () => this.#link.destroy());
   }
 
   get #queued(): number {
@@ -149,7 +149,7 @@ export class Connection {
   #isFull(): boolean {
     const { maxInFlight, maxMessageBytes } = this.#limits;
     return (
-      this.#queued >= maxInFlight || this.#queuedBytes >= maxMessageBytes || this.#callOffStall !== undefined
+      this.#queued >= maxInFlight || this.#queuedBytes >= maxMessageBytes || this.#cancelStall !== undefined
     );
   }
 
@@ -167,7 +167,7 @@ export class Connection {
         this.#queuedBytes -= next.bytes;
       }
     }
-    if (!this.#paused || this.#queued > 0 || this.#callOffStall) return;
+    if (!this.#paused || this.#queued > 0 || this.#cancelStall) return;
     this.#paused = false;
     this.#link.resume();
   }
@@ -190,8 +190,8 @@ export interface Drainable {
 export async function drain(open: Iterable<Drainable>, milliseconds: number, clock: Clock): Promise<void> {
   const connections = [...open];
   const late = Promise.withResolvers<void>();
-  const callOff = clock.after(milliseconds, late.resolve);
+  const cancel = clock.after(milliseconds, late.resolve);
   await Promise.race([Promise.all(connections.map((connection) => connection.end())), late.promise]);
-  callOff();
+  cancel();
   for (const connection of connections) connection.destroy();
 }

@@ -17,7 +17,7 @@ export interface UnixOptions {
   readonly limits?: Partial<Limits>;
 }
 
-/** Serves a Unix socket that only this user can open. Takes the place of a socket nobody listens on any more. */
+/** Serves a Unix socket that only this user can open. Replaces a stale socket. */
 export async function serveUnix(server: AhpServer, options: UnixOptions): Promise<Served> {
   const { path } = options;
   const limits = settleLimits(options.limits);
@@ -46,7 +46,7 @@ export async function serveUnix(server: AhpServer, options: UnixOptions): Promis
   };
 }
 
-/** Lets a server listen on a Unix socket that only this user can open, in place of one nobody listens on any more. */
+/** Listens on a Unix socket that only this user can open; replaces a stale one. */
 export async function listenOnSocket(listener: Server, path: string): Promise<void> {
   await removeStale(path);
   await listening(listener, path, () => listenPrivately(listener, path));

@@ -55,7 +55,7 @@ export class WebSocketListener {
     });
   }
 
-  /** Takes an upgrade request; of whoever was admitted nothing more is asked. Never rejects. */
+  /** Accepts an upgrade request, without authentication if it is admitted already. Never rejects. */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, admitted?: Admitted): Promise<void> {
     socket.on("error", () => socket.destroy());
     const { authenticate, limits, credentialsInQuery } = this.#options;
@@ -73,7 +73,7 @@ export class WebSocketListener {
         return this.#refuse(socket, 401, "A valid bearer token or API key is required");
     }
     if (socket.destroyed) return;
-    // Whoever came while the server closes would be forgotten, and keep it open.
+    // A connection accepted while the server closes would keep it open.
     if (this.#closed) return this.#refuse(socket, 503, "The server is closing");
     this.#acceptor.handleUpgrade(request, socket, head, (webSocket) => this.#accept(webSocket, principal));
   }
@@ -216,10 +216,10 @@ export function dialWebSocket(
 async function close(webSocket: WebSocket, clock: Clock): Promise<void> {
   if (webSocket.readyState === WebSocket.CLOSED) return;
   const closed = once(webSocket, "close");
-  const callOff = clock.after(CLOSE_PATIENCE_MS, () => webSocket.terminate());
+  const cancel = clock.after(CLOSE_PATIENCE_MS, () => webSocket.terminate());
   webSocket.close(1000);
   await closed;
-  callOff();
+  cancel();
 }
 
 function addressOf({ url, credential, credentialIn }: WebSocketTarget): URL {
@@ -236,7 +236,7 @@ function addressOf({ url, credential, credentialIn }: WebSocketTarget): URL {
 /** Pings a connection at intervals and cuts it off when the last ping went unanswered. One that is not being read is spared. */
 function keepAlive(webSocket: WebSocket, intervalMs: number, clock: Clock): void {
   let alive = true;
-  let callOff = clock.after(intervalMs, beat);
+  let cancel = clock.after(intervalMs, beat);
   function beat(): void {
     if (!alive && !webSocket.isPaused) {
       webSocket.terminate();
@@ -244,12 +244,12 @@ function keepAlive(webSocket: WebSocket, intervalMs: number, clock: Clock): void
     }
     alive = false;
     webSocket.ping();
-    callOff = clock.after(intervalMs, beat);
+    cancel = clock.after(intervalMs, beat);
   }
   const stillThere = () => {
     alive = true;
   };
   webSocket.on("pong", stillThere);
   webSocket.on("message", stillThere);
-  webSocket.once("close", () => callOff());
+  webSocket.once("close", () => cancel());
 }

@@ -3,7 +3,7 @@ import { rawHttp } from "../raw/http.ts";
 import { leave } from "../raw/leave.ts";
 import type { FuzzContext } from "./context.ts";
 
-/** What a server may say to somebody who does not speak HTTP properly. */
+/** Valid responses to malformed HTTP. */
 const STATUSES = new Set([200, 204, 400, 403, 404, 405, 408, 411, 413, 415, 417, 426, 431, 501, 505]);
 
 /** Says something that is not proper HTTP, then ends or hangs up: the connection has to be over soon. */
@@ -51,7 +51,7 @@ const BROKEN: Readonly<Record<string, Broken>> = {
   "chunks without an end": (host, body, length) =>
     post(host, [JSON_TYPE, "transfer-encoding: chunked"], `${length.toString(16)}\r\n${body}\r\n`),
   "chunks that are none": (host, body) => post(host, [JSON_TYPE, "transfer-encoding: chunked"], body),
-  "an encoding nobody knows": (host, body) => post(host, [JSON_TYPE, "transfer-encoding: gzip, x"], body),
+  "an unknown encoding": (host, body) => post(host, [JSON_TYPE, "transfer-encoding: gzip, x"], body),
   "no host": (_, body, length) =>
     `POST /ahp HTTP/1.1\r\n${JSON_TYPE}\r\ncontent-length: ${length}\r\n\r\n${body}`,
   "another host": (_, body, length) => post("evil.example", [JSON_TYPE, `content-length: ${length}`], body),
@@ -61,7 +61,7 @@ const BROKEN: Readonly<Record<string, Broken>> = {
     post(host, ["content-type: text/plain", `content-length: ${length}`], body),
   "no type": (host, body, length) => post(host, [`content-length: ${length}`], body),
   "another method": (host) => `GET /ahp HTTP/1.1\r\nhost: ${host}\r\n\r\n`,
-  "a method nobody knows": (host) => `BREW /ahp HTTP/1.1\r\nhost: ${host}\r\n\r\n`,
+  "an unknown method": (host) => `BREW /ahp HTTP/1.1\r\nhost: ${host}\r\n\r\n`,
   "another path": (host, body, length) =>
     `POST /other HTTP/1.1\r\nhost: ${host}\r\ncontent-length: ${length}\r\n\r\n${body}`,
   "HTTP/1.0": (host, body, length) =>
@@ -79,7 +79,7 @@ const BROKEN: Readonly<Record<string, Broken>> = {
   "half a head": (host) => `POST /ahp HTTP/1.1\r\nhost: ${host}\r\ncontent-le`,
   "no HTTP at all": (_, body) => body,
   nothing: () => "",
-  "a request that waits to be told": (host, body, length) =>
+  "a request that waits for 100-continue": (host, body, length) =>
     post(host, [JSON_TYPE, "expect: 100-continue", `content-length: ${length}`], body),
   "an upgrade to something else": (host) =>
     `GET /ahp HTTP/1.1\r\nhost: ${host}\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n`,

@@ -35,7 +35,7 @@ const FRAMES: Readonly<Record<string, (body: Buffer) => Buffer>> = {
   "half a character at the end of a fragment": () =>
     Buffer.concat([frame(0x01, Buffer.from([0xe2])), frame(0x80, Buffer.from([0x82]))]),
   "a close with half a code": () => frame(0x88, Buffer.from([3])),
-  "a close with a code nobody may send": () => frame(0x88, Buffer.from([0x03, 0xed])),
+  "a close with a reserved code": () => frame(0x88, Buffer.from([0x03, 0xed])),
   "a frame longer than allowed": () =>
     Buffer.concat([Buffer.from([0x81, 0xff, 0, 0, 0, 0, 6, 64, 0, 0, 1, 2, 3, 4]), Buffer.alloc(1_000)]),
   "a frame longer than anything": () =>

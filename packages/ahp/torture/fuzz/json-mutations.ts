@@ -75,7 +75,7 @@ export const JSON_MUTATIONS: Readonly<Record<string, JsonMutation>> = {
     changed(text, random, ({ holder, key }) => Reflect.set(holder, key, random.pick(JUNK))),
   "a member taken out": (text, random) =>
     changed(text, random, ({ holder, key }) => Reflect.deleteProperty(holder, key)),
-  "a member nobody knows": (text, random) =>
+  "an unknown member": (text, random) =>
     changed(text, random, ({ holder }) =>
       Object.assign(holder, { [random.pick(KEYS.slice(1))]: random.pick(JUNK) }),
     ),

@@ -1,7 +1,7 @@
 /** One message to be sent. */
 export interface FuzzMessage {
   readonly bytes: Buffer;
-  /** How it came about, for whoever reads of a failure. */
+  /** How it was made, for the report of a failure. */
   readonly origin: string;
   /** The id under which it must be answered, when it is a sound request. */
   readonly id?: string;

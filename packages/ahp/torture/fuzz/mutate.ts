@@ -6,7 +6,7 @@ import type { FuzzMessage } from "./message.ts";
 const BYTES = Object.entries(BYTE_MUTATIONS);
 const JSONS = Object.entries(JSON_MUTATIONS);
 
-/** A message with one or two things wrong with it. Nobody knows any more under which id it is answered. */
+/** A message with one or two things wrong with it. The id of its response is unknown. */
 export function mutate({ bytes, origin }: FuzzMessage, random: Random): FuzzMessage {
   const first = random.chance(0.6)
     ? mutateJson({ bytes, origin }, random)

@@ -1,4 +1,4 @@
-/** Events that wait until somebody lets them go. */
+/** Events that wait until they are released. */
 export class Holds {
   #waiting: (() => void)[] = [];
 

@@ -1,4 +1,4 @@
-// The harness under torture: `node --expose-gc program.ts '{"unix":"/path"}'`. An error that nobody caught ends it.
+// The harness under torture: `node --expose-gc program.ts '{"unix":"/path"}'`. An uncaught error ends it.
 import { readdirSync } from "node:fs";
 import { AhpServer, knownTokens, serveHttp, serveStdio, serveUnix } from "../../src/index.ts";
 import { tortureHandlers } from "./handlers.ts";

@@ -31,5 +31,5 @@ export interface Report {
   readonly held: number;
 }
 
-/** What a harness can be told: to say how it is, or to answer the events that it holds. */
+/** Commands for a harness: report its state, or answer the events that it holds. */
 export type Order = "report" | "release";

@@ -66,7 +66,7 @@ export const DEAF: readonly Hostility[] = [
         const { live } = await harness.report();
         if (live - before.live > MOST_LIVE)
           throw new Error(`${megabytes(live - before.live)} more lived in it`);
-        await within("the end of a harness that nobody hears", harness.exited);
+        await within("the end of a harness whose output is not read", harness.exited);
       } finally {
         await harness.stop();
       }

@@ -79,7 +79,7 @@ export const INTRUDERS: readonly Hostility[] = [
         (report) => report.descriptors <= descriptors,
       );
       const late = await attempt(STREAMS[transport](context));
-      if (!late) throw new Error("nobody is accepted any more");
+      if (!late) throw new Error("no connection is accepted any more");
       late.destroy();
     },
   })),

@@ -1,4 +1,4 @@
-/** Keeps what came back, and lets somebody wait for so much of it. */
+/** Collects what came back; `wait` resolves at a number of messages. */
 export class Inbox {
   readonly #replies: string[] = [];
   #wanted = Number.POSITIVE_INFINITY;

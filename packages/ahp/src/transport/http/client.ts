@@ -69,7 +69,7 @@ export class HttpTransport implements ClientTransport {
     }
   };
 
-  /** A notification has no answer, but over HTTP its sender can be told that it was refused. */
+  /** A notification has no response, but HTTP reports to its sender that it was refused. */
   async notify(text: string, options: CallOptions): Promise<void> {
     const refusal = refusalIn((await this.#post(text, options)).body);
     if (refusal !== undefined) throw new AhpError("protocol", `Event failed: ${refusal}`);
@@ -92,7 +92,7 @@ export class HttpTransport implements ClientTransport {
     if (this.#end.signal.aborted) throw AhpError.closed();
     signal?.throwIfAborted();
     const late = new AbortController();
-    const callOff = this.#clock.after(timeoutMs, () => late.abort(AhpError.timeout(timeoutMs)));
+    const cancel = this.#clock.after(timeoutMs, () => late.abort(AhpError.timeout(timeoutMs)));
     const over = AbortSignal.any([late.signal, this.#end.signal, ...(signal ? [signal] : [])]);
     try {
       const response = await this.#admitted(text, over);
@@ -105,7 +105,7 @@ export class HttpTransport implements ClientTransport {
       if (error instanceof AhpError) throw error;
       throw new AhpError("transport", `HTTP request failed: ${errorMessage(error)}`, { cause: error });
     } finally {
-      callOff();
+      cancel();
     }
   }
 
@@ -122,10 +122,10 @@ export class HttpTransport implements ClientTransport {
   #sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const wake = () => resolve();
-    const callOff = this.#clock.after(milliseconds, wake);
+    const cancel = this.#clock.after(milliseconds, wake);
     signal.addEventListener("abort", wake, { once: true });
     return promise.finally(() => {
-      callOff();
+      cancel();
       signal.removeEventListener("abort", wake);
     });
   }
@@ -141,7 +141,7 @@ export class HttpTransport implements ClientTransport {
     const abort = () => request.destroy(new Error("aborted"));
     signal.addEventListener("abort", abort, { once: true });
     request.once("error", (error) => {
-      // A kept connection that the other side closed while nobody used it: nothing of this was read.
+      // A pooled connection that the other side closed while idle: nothing of this was read.
       if (wasIdle(request, error) && !signal.aborted) resolve(this.#exchange(text, signal));
       else reject(error);
     });
@@ -150,7 +150,7 @@ export class HttpTransport implements ClientTransport {
   }
 }
 
-/** Whether a kept connection was closed by the other side just as it was taken up again. */
+/** Whether a kept connection was closed by the other side just as it was reused. */
 function wasIdle({ reusedSocket }: ClientRequest, error: Error): boolean {
   return reusedSocket && "code" in error && error.code === "ECONNRESET";
 }

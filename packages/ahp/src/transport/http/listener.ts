@@ -43,7 +43,7 @@ export class HttpListener {
     this.#inFlight = options.inFlight ?? new InFlight(options.limits);
   }
 
-  /** Answers one request; of whoever was admitted nothing more is asked. Never rejects. */
+  /** Answers one request, without authentication if it is admitted already. Never rejects. */
   async handle(request: IncomingMessage, response: ServerResponse, admitted?: Admitted): Promise<void> {
     try {
       const left = new AbortController();
@@ -51,7 +51,7 @@ export class HttpListener {
       send(response, await this.#answer(request, admitted, left.signal));
       this.#cutOffDeaf(response);
     } catch {
-      // The peer has gone in mid-request, or nobody could tell who it is.
+      // The peer has gone in mid-request, or authentication failed.
       response.destroy();
     }
   }
@@ -60,8 +60,8 @@ export class HttpListener {
   #cutOffDeaf(response: ServerResponse): void {
     if (response.destroyed || response.socket?.writableLength === 0) return;
     const { clock } = this.#server.settings;
-    const callOff = clock.after(this.#options.limits.stallMs, () => response.destroy());
-    response.once("close", callOff);
+    const cancel = clock.after(this.#options.limits.stallMs, () => response.destroy());
+    response.once("close", cancel);
   }
 
   async #answer(request: IncomingMessage, admitted: Admitted | undefined, gone: AbortSignal): Promise<Reply> {
@@ -164,12 +164,12 @@ export function readBody(
   return new Promise((resolve, reject) => {
     const pieces = new Pieces();
     let fault: "too_large" | "busy" | undefined;
-    let callOff: (() => void) | undefined;
+    let cancel: (() => void) | undefined;
     const discard = (why: "too_large" | "busy") => {
       pieces.clear();
       fault ??= why;
       const refused = { fault };
-      callOff ??= clock.after(PATIENCE_MS, () => resolve(refused));
+      cancel ??= clock.after(PATIENCE_MS, () => resolve(refused));
     };
     if (Number(request.headers["content-length"] ?? 0) > maxBytes) discard("too_large");
     request.on("data", (piece: Buffer) => {
@@ -179,17 +179,17 @@ export function readBody(
       else pieces.add(piece);
     });
     request.on("end", () => {
-      callOff?.();
+      cancel?.();
       resolve(fault ? { fault } : { bytes: pieces.take() });
     });
-    // Of what comes after the end nobody hears any more.
+    // Errors after the end are ignored.
     request.on("error", (error) => {
-      callOff?.();
+      cancel?.();
       reject(error);
     });
     request.on("close", () => {
       if (request.readableEnded) return;
-      callOff?.();
+      cancel?.();
       reject(new Error("the request was cut off"));
     });
   });
@@ -197,7 +197,7 @@ export function readBody(
 
 /**
  * Says a last thing over a socket that no HTTP exchange owns any more, and hangs up. A peer that keeps its side open
- * cannot keep the connection, and one that has gone already harms nobody.
+ * cannot keep the connection, and one that has gone already does no harm.
  */
 export function hangUp(
   socket: Duplex,

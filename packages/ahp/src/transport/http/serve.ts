@@ -23,7 +23,7 @@ export interface HttpOptions extends MountOptions {
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 
-/** What a peer is told about HTTP that cannot be read; anything else is a bad request. */
+/** Statuses for HTTP that cannot be parsed; anything else is a bad request. */
 const FAULT_STATUS: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_HEADER_OVERFLOW: 431,
@@ -56,11 +56,11 @@ export async function serveHttp(server: AhpServer, options: HttpOptions = {}): P
     closed: closed.promise,
     close: async () => {
       if (listener.listening) listener.close();
-      const callOff = server.settings.clock.after(drainMs, () => listener.closeAllConnections());
+      const cancel = server.settings.clock.after(drainMs, () => listener.closeAllConnections());
       await mount.close();
       listener.closeIdleConnections();
       await closed.promise;
-      callOff();
+      cancel();
     },
   };
 }
@@ -93,16 +93,16 @@ export interface MountOptions extends OriginRules {
   readonly credentialsInQuery?: boolean;
   readonly keepAliveMs?: number;
   readonly limits?: Partial<Limits>;
-  /** How a request that does not get as far as the protocol is told so; plain text unless told otherwise. */
+  /** Makes the body for a request rejected before the protocol; plain text by default. */
   readonly refusal?: RefusalBody;
 }
 
-/** Somebody whom the owner of the server has looked at already: who they are and where they come from. */
+/** A peer whose principal and origin the owner of the server has checked already. */
 export interface Admitted {
   readonly principal: string | undefined;
 }
 
-/** AHP on a server that somebody else owns. Paths have been looked at already. */
+/** AHP on an HTTP server of the caller, which has checked the paths. */
 export interface HttpMount {
   /** Answers one request. Never rejects. */
   handle(request: IncomingMessage, response: ServerResponse, admitted?: Admitted): Promise<void>;
@@ -114,7 +114,7 @@ export interface HttpMount {
 
 const DEFAULT_KEEP_ALIVE_MS = 30_000;
 
-/** Makes AHP ready to be served by somebody else's HTTP server. */
+/** Mounts AHP on an HTTP server of the caller. */
 export function mountHttp(server: AhpServer, options: MountOptions = {}): HttpMount {
   const { authenticate, protocols = ["http", "websocket"], refusal } = options;
   const limits = settleLimits(options.limits);

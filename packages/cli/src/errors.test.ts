@@ -9,19 +9,19 @@ const error = new CliError("The port is in use.", {
 });
 
 describe("an error on the command line", () => {
-  it("says what happened and what to do, and nothing else", () => {
+  it("prints only what happened and what to do", () => {
     expect(renderError(error, quiet)).toBe(
       "reins: The port is in use.\n  Choose another.\n  Or stop the other.\n",
     );
   });
 
-  it("shows where it came from when asked", () => {
+  it("prints the stack with --verbose", () => {
     const text = renderError(error, { ...quiet, verbose: true });
     expect(text).toMatch(/CliError: The port is in use\.\n {4}at /);
     expect(text).toMatch(/Caused by: Error: listen failed\n {4}at /);
   });
 
-  it("is one JSON document for programs", () => {
+  it("is printed as one JSON document with --json", () => {
     expect(JSON.parse(renderError(error, { ...quiet, json: true }))).toEqual({
       error: { message: "The port is in use.", next: "Choose another.\nOr stop the other.", exit_code: 4 },
     });
@@ -37,7 +37,7 @@ describe("an error on the command line", () => {
     expect(renderError("a string", quiet)).toContain("a string");
   });
 
-  it("ends the command with its own code", () => {
+  it("has its own exit code", () => {
     expect(exitCodeOf(error)).toBe(4);
     expect(exitCodeOf(new CliError("no", { next: "yes" }))).toBe(2);
     expect(exitCodeOf(new Error("no"))).toBe(1);
@@ -45,7 +45,7 @@ describe("an error on the command line", () => {
 });
 
 describe("the system's code", () => {
-  it("is found in what caused an error", () => {
+  it("is found in the cause of an error", () => {
     expect(systemCode(error)).toBe("EADDRINUSE");
     expect(systemCode(new Error("no code"))).toBeUndefined();
     expect(systemCode("a string")).toBeUndefined();

@@ -12,14 +12,14 @@ describe("a new file", () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it("holds what was given and is this user's own", async () => {
+  it("is written completely and is private", async () => {
     const path = join(folder, "new");
     await writeNewFile(path, ["one\n", Buffer.from("two\n")]);
     expect(await readFile(path, "utf8")).toBe("one\ntwo\n");
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  it("never takes the place of another", async () => {
+  it("never replaces an existing file", async () => {
     await expect(writeNewFile(join(folder, "new"), ["three"])).rejects.toMatchObject({
       message: expect.stringContaining("already exists"),
       exitCode: 2,
@@ -27,7 +27,7 @@ describe("a new file", () => {
     expect(await readFile(join(folder, "new"), "utf8")).toBe("one\ntwo\n");
   });
 
-  it("is not left half written", async () => {
+  it("is removed when writing fails", async () => {
     async function* pieces() {
       yield "half";
       throw new Error("the source broke");
@@ -50,12 +50,12 @@ describe("a new file", () => {
     expect(await readdir(folder)).toEqual(["new"]);
   });
 
-  it("says when there is no such place", async () => {
+  it("reports a folder that does not exist", async () => {
     await expect(writeNewFile(join(folder, "no", "such"), [])).rejects.toMatchObject({ exitCode: 1 });
   });
 });
 
-it("lets work begin in a folder that is there, and nowhere else", async () => {
+it("accepts an existing folder as a workspace and rejects anything else", async () => {
   await expect(requireFolder(tmpdir(), "--cwd")).resolves.toBeUndefined();
   await expect(requireFolder(join(tmpdir(), "no", "such"), "--cwd")).rejects.toThrow("--cwd cannot be used");
   await expect(requireFolder(fileURLToPath(import.meta.url), "--cwd")).rejects.toThrow("is not a folder");

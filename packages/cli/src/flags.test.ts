@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import { repeated, wholeNumber } from "./flags.ts";
 
-it("collects what is repeated", () => {
+it("collects the values of a repeated flag", () => {
   expect(repeated("b", repeated("a", undefined))).toEqual(["a", "b"]);
 });
 
-it("reads whole numbers and nothing else", () => {
+it("accepts only whole numbers", () => {
   expect(wholeNumber("0", "--depth")).toBe(0);
   for (const text of ["", "-1", "1.5", "1e3", "ten", "99999999999999999999"]) {
     expect(() => wholeNumber(text, "--depth")).toThrow("--depth");

@@ -6,18 +6,18 @@ import { CliError } from "./errors.ts";
 import { artifactsIn, databaseIn, homeFolder, keysIn, openHome, socketIn } from "./home.ts";
 
 describe("the home folder", () => {
-  it("is reins in the user's data folder", () => {
+  it("is reins in the user's data folder by default", () => {
     expect(homeFolder(undefined, {})).toBe(join(homedir(), ".local", "share", "reins"));
     expect(homeFolder(undefined, { XDG_DATA_HOME: "/data" })).toBe("/data/reins");
     expect(homeFolder(undefined, { XDG_DATA_HOME: "data" })).toBe(homeFolder(undefined, {}));
   });
 
-  it("is where REINS_HOME says, and before that where the flag says", () => {
+  it("is the flag, else REINS_HOME", () => {
     expect(homeFolder(undefined, { REINS_HOME: "/env" })).toBe("/env");
     expect(homeFolder("flag", { REINS_HOME: "/env" })).toBe(resolve("flag"));
   });
 
-  it("holds socket, database, keys and artifacts", () => {
+  it("contains socket, database, keys and artifacts", () => {
     expect(socketIn("/home")).toBe("/home/ahp.sock");
     expect(databaseIn("/home")).toBe("/home/reins.db");
     expect(keysIn("/home")).toBe("/home/keys");
@@ -32,7 +32,7 @@ describe("opening the home folder", () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it("makes it for this user only", async () => {
+  it("creates it for this user only", async () => {
     const home = join(folder, "a", "b");
     const said: string[] = [];
     await openHome(home, (message) => said.push(message));
@@ -61,7 +61,7 @@ describe("opening the home folder", () => {
     },
   );
 
-  it("tightens a database that lies elsewhere", async () => {
+  it("makes a database outside of the home private", async () => {
     const [home, elsewhere] = [join(folder, "linked"), join(folder, "elsewhere.db")];
     await mkdir(home, { mode: 0o700 });
     await writeFile(elsewhere, "");
@@ -71,7 +71,7 @@ describe("opening the home folder", () => {
     expect((await stat(elsewhere)).mode & 0o777).toBe(0o600);
   });
 
-  it("refuses a folder that users share, and leaves it as it is", async () => {
+  it("rejects a shared folder, and does not change it", async () => {
     const shared = join(folder, "shared");
     await mkdir(shared);
     await chmod(shared, 0o1777);
@@ -79,7 +79,7 @@ describe("opening the home folder", () => {
     expect((await stat(shared)).mode & 0o7777).toBe(0o1777);
   });
 
-  it("says what to do when it cannot be used", async () => {
+  it("says what to do about a home that cannot be used", async () => {
     await writeFile(join(folder, "file"), "");
     const failed = openHome(join(folder, "file"), () => undefined);
     await expect(failed).rejects.toThrow(CliError);

@@ -5,20 +5,20 @@ import { describe, expect, it } from "vitest";
 import { logLevel, prettyStream } from "./log.ts";
 
 describe("the log level", () => {
-  it("is info, what REINS_LOG says, or debug with --verbose", () => {
+  it("is info by default, the value of REINS_LOG, or debug with --verbose", () => {
     expect(logLevel(undefined, {})).toBe("info");
     expect(logLevel(false, { REINS_LOG: "" })).toBe("info");
     expect(logLevel(false, { REINS_LOG: "WARN" })).toBe("warn");
     expect(logLevel(true, { REINS_LOG: "silent" })).toBe("debug");
   });
 
-  it("that is none says which there are", () => {
+  it("rejects an unknown log level with the list of levels", () => {
     expect(() => logLevel(false, { REINS_LOG: "loud" })).toThrow('REINS_LOG is "loud"');
   });
 });
 
 describe("a log on a terminal", () => {
-  it("is lines for people", async () => {
+  it("prints human lines on a terminal", async () => {
     const screen = new PassThrough();
     const stream = await prettyStream(screen, false);
     const log = pino({}, stream);

@@ -2,24 +2,24 @@ import { expect, it } from "vitest";
 import { commaList, nameList } from "./flags.ts";
 import { printable, printableJson, printableLine, table } from "./printable.ts";
 
-it("shows what would steer a terminal", () => {
+it("spells out what would control a terminal", () => {
   expect(printable("plain – ünïcödé 🐎\n\tindented")).toBe("plain – ünïcödé 🐎\n\tindented");
   expect(printable("\u001b[2J\r\u0007\u009b")).toBe("\\u{1b}[2J\\u{d}\\u{7}\\u{9b}");
   expect(printable("a\u202eb\u2028")).toBe("a\\u{202e}b\\u{2028}");
 });
 
-it("keeps a line one line", () => {
+it("keeps text on one line", () => {
   expect(printableLine("a\nb\tc\r")).toBe("a\\u{a}b\\u{9}c\\u{d}");
 });
 
-it("keeps JSON the same JSON", () => {
+it("keeps escaped JSON equal", () => {
   const value = { "\u202e": ["\u009b", "\u2028\u001b", "plain\n"], n: 1 };
   const text = printableJson(value);
   expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Bidi_Control}\u2028]/u);
   expect(JSON.parse(text)).toEqual(value);
 });
 
-it("shows every character that hides", () => {
+it("spells out every hidden character", () => {
   for (const hidden of [
     "\u200b",
     "\u200d",
@@ -38,7 +38,7 @@ it("shows every character that hides", () => {
   }
 });
 
-it("a table has its columns under each other, and stays within a width", () => {
+it("aligns the columns of a table and cuts it to a width", () => {
   const rows = [
     ["agent", "trust", "mandate"],
     ["a-long-name", "-", "mandates/a.md"],
@@ -48,7 +48,7 @@ it("a table has its columns under each other, and stays within a width", () => {
   expect(table([])).toBe("");
 });
 
-it("names come from one flag or several, with commas between, and may be none", () => {
+it("reads names from one or several flags, separated by commas, or none", () => {
   expect(commaList("a, b", undefined)).toEqual(["a", "b"]);
   expect(commaList("c", ["a", "b"])).toEqual(["a", "b", "c"]);
   expect(commaList("", undefined)).toEqual([]);

@@ -67,12 +67,12 @@ describe("help", () => {
     expect(exitCode).toBe(0);
   });
 
-  it("of reins ahp lists what belongs to it", async () => {
+  it("of reins ahp lists its subcommands", async () => {
     const { output } = await outcomeOf("ahp", "--help");
     for (const name of ["serve", "conformance", "send"]) expect(output).toContain(`  ${name} `);
   });
 
-  it("of reins ledger lists what belongs to it", async () => {
+  it("of reins ledger lists its subcommands", async () => {
     const { output } = await outcomeOf("ledger", "--help");
     for (const name of ledger.slice(0, -1)) expect(output).toContain(`  ${name} `);
   });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { readDuration, readFutureTime, readPastTime, shortDuration } from "./time.ts";
 
-describe("a length of time", () => {
-  it("is shown in its largest whole unit", () => {
+describe("a duration", () => {
+  it("is formatted in its largest whole unit", () => {
     expect([-5, 0, 59_999, 60_000, 3_599_999, 7_200_000, 86_400_000 * 30].map(shortDuration)).toEqual([
       "0s",
       "0s",
@@ -14,7 +14,7 @@ describe("a length of time", () => {
     ]);
   });
 
-  it("is read from a flag", () => {
+  it("is parsed from a flag", () => {
     expect(readDuration("90s", "--for")).toBe(90_000);
     expect(readDuration("7d", "--for")).toBe(604_800_000);
     for (const text of ["", "0h", "1", "h", "-1h", "1w", "1.5h"])
@@ -22,17 +22,17 @@ describe("a length of time", () => {
   });
 });
 
-describe("a moment to come", () => {
+describe("a future time", () => {
   const now = new Date("2026-11-15T05:20:00Z");
 
-  it("is so long from now, or a time", () => {
+  it("is a duration from now, or a time", () => {
     expect(readFutureTime("12h", "--expires", now)).toBe("2026-11-15T17:20:00.000Z");
     expect(readFutureTime("2027-01-01", "--expires", now)).toBe("2027-01-01T00:00:00.000Z");
     expect(readFutureTime("2027-01-01T10:00", "--expires", now)).toBe("2027-01-01T10:00:00.000Z");
     expect(readFutureTime("2027-01-01T10:00:00+02:00", "--expires", now)).toBe("2027-01-01T08:00:00.000Z");
   });
 
-  it.each(["tomorrow", "2027", "2027-13-01", "1"])("is not %s", (text) => {
+  it.each(["tomorrow", "2027", "2027-13-01", "1"])("rejects %s", (text) => {
     expect(() => readFutureTime(text, "--expires", now)).toThrow(`--expires is "${text}".`);
   });
 });
@@ -40,7 +40,7 @@ describe("a moment to come", () => {
 const now = new Date("2026-11-15T12:00:00.000Z");
 const read = (text: string) => readPastTime(text, "--since", now);
 
-describe("a moment", () => {
+describe("a past time", () => {
   it.each([
     ["90s", "2026-11-15T11:58:30.000Z"],
     ["15m", "2026-11-15T11:45:00.000Z"],

@@ -21,7 +21,7 @@ describe("a problem", () => {
     });
   });
 
-  it("with what was given names it member by member, and counts as wrong usage", () => {
+  it("lists invalid members, with the exit code of wrong usage", () => {
     const errors = [
       { path: "email", message: "Invalid email address" },
       { path: "", message: "too much" },
@@ -32,18 +32,18 @@ describe("a problem", () => {
     });
   });
 
-  it("with the token says so, and counts as not reached", () => {
+  it("reports a rejected token, with the exit code of an unreachable server", () => {
     expect(faultOf("unauthenticated", "the token is not known")).toMatchObject({
       next: expect.stringContaining("--token"),
       exitCode: 3,
     });
   });
 
-  it("cannot steer the terminal", () => {
+  it("cannot control the terminal", () => {
     expect(faultOf("forbidden", "no\u001b[2Jthing").message).toBe("No\\u{1b}[2Jthing.".replace("No", "no"));
   });
 
-  it("that no Reins tells is none", () => {
+  it("rejects a response that is no problem of Reins", () => {
     expect(problemError({ status: 502, body: "<html>" }, "http://x", {})).toMatchObject({
       message: expect.stringContaining("http://x is not a compatible Reins"),
       exitCode: 3,
@@ -64,8 +64,8 @@ function answering(answer: TransportResponse) {
   return { client: new ApiClient(transport), asked };
 }
 
-describe("an operator", () => {
-  it("asks with names in the path, the query and the body", async () => {
+describe("an API client", () => {
+  it("sends params, query and body", async () => {
     const { client, asked } = answering({ status: 200, body: { approvals: [] } });
     await client.call(approvalOperations.listApprovals, {
       query: { state: "used", session: "a b", limit: 5 },
@@ -75,13 +75,13 @@ describe("an operator", () => {
     ]);
   });
 
-  it("cannot be led elsewhere by a name", async () => {
+  it("escapes names in the path", async () => {
     const { client, asked } = answering({ status: 204, body: undefined });
     await client.call(identityOperations.revokeToken, { params: { token: "../users/ann?x#y" } });
     expect(asked[0]?.path).toBe("/v1/identity/tokens/..%2Fusers%2Fann%3Fx%23y");
   });
 
-  it("tells what went wrong", async () => {
+  it("reports a problem", async () => {
     const body = problem("forbidden", "an agent may not ask for this");
     const { client } = answering({ status: 403, body });
     await expect(client.call(approvalOperations.listGrants)).rejects.toThrow(
@@ -89,12 +89,12 @@ describe("an operator", () => {
     );
   });
 
-  it("refuses an answer in another form than was agreed on", async () => {
+  it("rejects a response that does not match the operation", async () => {
     const { client } = answering({ status: 200, body: { approvals: [{ id: 1 }] } });
     await expect(client.call(approvalOperations.listApprovals)).rejects.toThrow("not a compatible Reins");
   });
 
-  it("has nothing to follow where nothing runs", async () => {
+  it("cannot stream without a running server", async () => {
     const { client } = answering({ status: 200, body: {} });
     const { signal } = new AbortController();
     await expect(client.follow(approvalOperations.streamApprovals, { signal })).rejects.toThrow(

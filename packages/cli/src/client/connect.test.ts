@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { resolveServer } from "./connect.ts";
 
-describe("which Reins is meant", () => {
-  it("is that of the home, unless an address is given", () => {
+describe("the server of a command", () => {
+  it("is the one of the home, unless an address is given", () => {
     expect(resolveServer({ home: "/a" }, { REINS_URL: "http://x", REINS_TOKEN: "t" })).toEqual({
       home: "/a",
     });
     expect(resolveServer({}, { REINS_HOME: "/b", REINS_URL: "" })).toEqual({ home: "/b" });
   });
 
-  it("is the one at the address, with the token that belongs to it", () => {
+  it("is the one at the address, with its token", () => {
     const environment = {
       REINS_URL: "http://127.0.0.1:1",
       REINS_TOKEN: "from-environment",
@@ -29,7 +29,7 @@ describe("which Reins is meant", () => {
     expect(resolveServer({ url: "https://a.example" }, {})).toMatchObject({ token: undefined });
   });
 
-  it("is asked for where it is not clear", () => {
+  it("rejects contradicting flags", () => {
     expect(() => resolveServer({ home: "/a", url: "http://x" }, {})).toThrow("two servers");
     expect(() => resolveServer({ token: "t" }, {})).toThrow("--token has no effect");
   });

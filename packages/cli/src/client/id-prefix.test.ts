@@ -7,25 +7,25 @@ const pages = (...found: string[][]) =>
     yield* found;
   };
 
-describe("an id that is cut short", () => {
+describe("an abbreviated id", () => {
   const known = [pages(["grt_aaaa1111"], ["grt_bbbb1111", "grt_bbbb2222"])];
 
-  it("is the one that begins like it, with or without what all begin with", async () => {
+  it("is completed with or without its common prefix", async () => {
     expect(await idByPrefix("grt_aaaa", FORM, known)).toBe("grt_aaaa1111");
     expect(await idByPrefix("bbbb2", FORM, known)).toBe("grt_bbbb2222");
   });
 
-  it("is looked for where it most likely is, and only then elsewhere", async () => {
+  it("is searched in order until something is found", async () => {
     const searches = [pages(["grt_aaaa1111"]), pages(["grt_aaaa1111", "grt_aaaa2222", "grt_cccc3333"])];
     expect(await idByPrefix("aaaa", FORM, searches)).toBe("grt_aaaa1111");
     expect(await idByPrefix("cccc", FORM, searches)).toBe("grt_cccc3333");
   });
 
-  it("is not looked for when it is whole", async () => {
+  it("is not searched when it is complete", async () => {
     expect(await idByPrefix("grt_zzzz9999", FORM, [])).toBe("grt_zzzz9999");
   });
 
-  it("is refused when it is not clear which one is meant", async () => {
+  it("is rejected when it is ambiguous", async () => {
     await expect(idByPrefix("bbbb", FORM, known)).rejects.toMatchObject({
       message: '"bbbb" is the beginning of more than one grant.',
       next: "Give more of the id:\n  grt_bbbb1111\n  grt_bbbb2222",
@@ -34,7 +34,7 @@ describe("an id that is cut short", () => {
     await expect(idByPrefix("bbb", FORM, known)).rejects.toMatchObject({ exitCode: 2 });
   });
 
-  it("is refused when there is none", async () => {
+  it("is rejected when nothing matches", async () => {
     await expect(idByPrefix("zzzz", FORM, known)).rejects.toMatchObject({
       message: "There is no grant whose id begins with grt_zzzz.",
       next: "To see them: reins approvals grants",

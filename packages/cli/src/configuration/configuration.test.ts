@@ -17,7 +17,7 @@ describe("reins.yaml", () => {
     return readConfiguration(home);
   };
 
-  it("need not be there", async () => {
+  it("is optional", async () => {
     expect(await readConfiguration(join(home, "nowhere"))).toMatchObject({
       allow_hosts: [],
       workspaces: [],
@@ -46,7 +46,7 @@ webhooks:
     });
   });
 
-  it("says how sessions are kept, and who may come to /ws", async () => {
+  it("contains the settings of sessions and of /ws", async () => {
     const text = "db: r.db\nttl: 5\npreload_standing: true\nheartbeat_interval: 0\nws: { auth: none }";
     expect(await configured(text)).toMatchObject({
       db: "r.db",
@@ -57,7 +57,7 @@ webhooks:
     });
   });
 
-  it("says with which certificate, and how long agents run on and messages are kept", async () => {
+  it("contains the certificate, idle timeouts and retention", async () => {
     const said = { tls: { cert: "cert.pem", key: "key.pem" }, agent_idle: 5, retention: 0.5 };
     expect(await configured(JSON.stringify(said))).toMatchObject(said);
     await expect(configured("tls: { cert: cert.pem }")).rejects.toThrow("tls.key");
@@ -74,16 +74,16 @@ webhooks:
       'webhooks: [{ name: a, url: "http://a.example", secret: "@/nowhere" }]',
       "does not exist",
     ],
-  ])("is refused with %s", async (_, text, message) => {
+  ])("rejects %s", async (_, text, message) => {
     await expect(configured(text)).rejects.toThrow(message);
   });
 });
 
-it("says nothing where the operator says nothing, so that the defaults count", () => {
+it("has no native settings by default", () => {
   expect(nativeSettings({})).toEqual({ idle: {}, patience: {}, presence: {}, prices: {} });
 });
 
-it("says what the operator says, in the host's words", () => {
+it("maps the native settings to the options of the host", () => {
   const quiet_hours = { from: 22, to: 7 };
   const prices = { "claude-x": { input: 3, output: 15, cache_read: 0.3 } };
   expect(nativeSettings({ quiet_hours, most_load: 0.5, patience: 300, may_spend: true, prices })).toEqual({

@@ -18,13 +18,13 @@ describe("the secrets of a home", () => {
     return (await homeRedactor({ home, environment, file })).text(text);
   };
 
-  it("are those that are known by their form, and the credentials of agents", async () => {
+  it("include known formats and the credentials of agents", async () => {
     const environment = { ANTHROPIC_API_KEY: "plain words of a key" };
     const text = `npm_${"a1B2".repeat(9)} plain words of a key, EDITOR=vim`;
     expect(await shown(text, "", environment)).toBe("npm_[redacted] [redacted], EDITOR=vim");
   });
 
-  it("are those of agents that were added, too", async () => {
+  it("include the credentials of added agents", async () => {
     const agent = {
       id: "mine",
       name: "Mine",
@@ -37,7 +37,7 @@ describe("the secrets of a home", () => {
     expect(await shown("say open sesame", "", { MY_KEY: "open sesame" })).toBe("say [redacted]");
   });
 
-  it("are what reins.yaml names: variables, lines of files, forms, secrets of webhooks", async () => {
+  it("include what reins.yaml names: variables, lines of files, formats, secrets of webhooks", async () => {
     await writeFile(join(home, "secrets.txt"), "first secret\nsecond secret\n");
     const configuration = `
 redact:

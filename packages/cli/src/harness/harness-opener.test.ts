@@ -35,7 +35,7 @@ function port(name: string, overrides: Partial<OpenedHarness> = {}) {
   return { opened, calls, open: async () => opened };
 }
 
-describe("the door to a harness", () => {
+describe("the opener of a harness", () => {
   it("makes callers wait until it is open", async () => {
     const { promise, resolve } = Promise.withResolvers<OpenedHarness>();
     const { opened, calls } = port("home");
@@ -48,7 +48,7 @@ describe("the door to a harness", () => {
     expect([calls, state.opened]).toEqual([["close"], 1]);
   });
 
-  it("says why nothing is allowed, and tries again later but not at every turn", async () => {
+  it("reports why opening failed, and retries later but not at every call", async () => {
     const { open, opened } = port("home");
     const { door, told, state } = doorTo(() => Promise.reject(new Error("another process writes")), open);
     door.start();
@@ -60,7 +60,7 @@ describe("the door to a harness", () => {
     expect(told).toEqual(["the home cannot be opened, so nothing is allowed"]);
   });
 
-  it("opens anew after the store broke, and stays with it after a disk was full", async () => {
+  it("reopens after the store failed, and not after the disk was full", async () => {
     const reports: ((error: unknown) => void)[] = [];
     const first = port("first", { abandonAfter: async () => true });
     const second = port("second");
@@ -83,7 +83,7 @@ describe("the door to a harness", () => {
     expect(state.opened).toBe(2);
   });
 
-  it("refuses to go on over a ledger that was changed", async () => {
+  it("rejects a ledger that was changed", async () => {
     const changed = new CliError("rolled back", { next: "look" });
     const { door, told } = doorTo(() => Promise.reject(changed));
     door.start();
@@ -93,7 +93,7 @@ describe("the door to a harness", () => {
     await door.close();
   });
 
-  it("closes though the harness never opened, or fails to close", async () => {
+  it("closes even if the harness never opened or fails to close", async () => {
     await doorTo().door.close();
     const { open } = port("home", { close: () => Promise.reject(new Error("no")) });
     const { door, told } = doorTo(open);

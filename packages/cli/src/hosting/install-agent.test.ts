@@ -13,7 +13,7 @@ function shown(isTTY: boolean, ...steps: InstallProgress[]): string {
 const installing = (done: number, total = 8): InstallProgress => ({ phase: "installing", done, total });
 
 describe("an install", () => {
-  it("is a few lines where there is no terminal", () => {
+  it("prints a few lines without a terminal", () => {
     const steps = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((done) => installing(done));
     expect(
       shown(false, ...steps, { phase: "verifying" }, { phase: "installed", version: "1.0.0" }),
@@ -27,13 +27,13 @@ Tiny 1.0.0 is installed
 `);
   });
 
-  it("is a bar on a terminal, which is gone in the end", () => {
+  it("shows a bar on a terminal and removes it", () => {
     expect(shown(true, installing(2))).toBe(
       `\r\u001b[KTiny [######${"-".repeat(18)}] 2 of 8 packages\r\u001b[K`,
     );
   });
 
-  it("waits for another process, and says so", () => {
+  it("reports that it waits for another process", () => {
     expect(shown(false, { phase: "waiting", holder: 42 })).toContain(
       "another process (42) is installing Tiny",
     );

@@ -20,14 +20,14 @@ describe("the error for a ledger that cannot be used", () => {
     });
   });
 
-  it("is nothing of ours when the error is not", () => {
+  it("returns unknown errors unchanged", () => {
     const error = new Error("a mistake in the code");
     expect(ledgerError(error, "/home")).toBe(error);
     const unknown = new StoreError("invalid", "there is no such query");
     expect(ledgerError(unknown, "/home")).toBe(unknown);
   });
 
-  it("says when there is none", () => {
+  it("reports a home without a ledger", () => {
     expect(noLedger("/home")).toMatchObject({ exitCode: 3, next: expect.stringContaining("reins up") });
   });
 });

@@ -11,7 +11,7 @@ describe("a host", () => {
     },
   );
 
-  it("is known as it stands in a URL, too", () => {
+  it("is recognized in the form of a URL", () => {
     expect(isLoopback(new URL("http://[::1]:1").hostname)).toBe(true);
     expect(isLoopback("[fe80::1]")).toBe(false);
   });
@@ -25,12 +25,12 @@ describe("a host", () => {
     },
   );
 
-  it("is answered for by its own name", () => {
+  it("is allowed by its own name", () => {
     expect(hostNames("Example.org")).toEqual(["example.org"]);
     expect(hostNames("fe80::1")).toEqual(["[fe80::1]"]);
   });
 
-  it("that means everywhere is answered for by every address of this machine", () => {
+  it("allows every address of this machine when it means all interfaces", () => {
     expect(hostNames("0.0.0.0")).toContain("127.0.0.1");
     expect(hostNames("::")).toContain(hostname().toLowerCase());
   });
@@ -41,8 +41,8 @@ function fault(code: string) {
   return listenError(new Error("Cannot listen", { cause }), "127.0.0.1", 18789, "reins up");
 }
 
-describe("a port that cannot be had", () => {
-  it("because it is in use comes with another one to try", () => {
+describe("a port that cannot be opened", () => {
+  it("suggests another port when it is in use", () => {
     expect(fault("EADDRINUSE")).toMatchObject({
       message: "Port 18789 on 127.0.0.1 is in use by another program.",
       next: expect.stringContaining("reins up --port 18790"),
@@ -55,7 +55,7 @@ describe("a port that cannot be had", () => {
     ["EADDRNOTAVAIL", "no address 127.0.0.1", 2],
     ["ENOTFOUND", "no address", 2],
     ["EIO", "Cannot listen on 127.0.0.1:18789: Cannot listen", 1],
-  ])("because of %s says so", (code, text, exitCode) => {
+  ])("explains %s", (code, text, exitCode) => {
     expect(fault(code).message).toContain(text);
     expect(fault(code).exitCode).toBe(exitCode);
   });

@@ -14,7 +14,7 @@ function opened(address: string, journal: string[]): ListeningServer {
 const silent = pino({ level: "silent" });
 
 describe("starting", () => {
-  it("closes what was started when something after it fails", async () => {
+  it("closes the started servers when a later one fails", async () => {
     const journal: string[] = [];
     const starts = [
       async () => opened("a", journal),
@@ -28,7 +28,7 @@ describe("starting", () => {
 });
 
 describe("serving", () => {
-  it("closes everything when asked to stop", async () => {
+  it("closes everything on a stop signal", async () => {
     const journal: string[] = [];
     const servers = await startAll([async () => opened("a", journal), async () => opened("b", journal)]);
     const stop = { requested: Promise.resolve<NodeJS.Signals>("SIGINT"), dispose: () => {} };

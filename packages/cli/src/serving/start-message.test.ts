@@ -13,7 +13,7 @@ const facts = {
 };
 
 describe("the welcome", () => {
-  it("says where the page is, what there is and what to try, in less than a screen", () => {
+  it("shows the page, the agents and what to try, in less than a screen", () => {
     const text = welcomeText(facts);
     for (const word of ["Reins 1.2.3 is up", facts.page, "/srv/reins", "native, claude", "works once"])
       expect(text).toContain(word);
@@ -22,24 +22,24 @@ describe("the welcome", () => {
     expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(100);
   });
 
-  it("tells commands as they are begun where it was started", () => {
+  it("shows commands as they are run in this installation", () => {
     expect(welcomeText({ ...facts, reins: "npm run reins --" })).toContain(
       "npm run reins -- approvals watch",
     );
   });
 
-  it("does not ask anybody to open what opens by itself", () => {
+  it("does not ask to open a page that opens by itself", () => {
     expect(welcomeText({ ...facts, opens: true })).not.toContain("works once");
   });
 });
 
 describe("the address of the page", () => {
-  it("is beside that of AHP, with the code where no server sees it", () => {
+  it("is beside that of AHP, with the login code in the fragment", () => {
     expect(pageAddress("http://127.0.0.1:1/ahp", "abc")).toBe("http://127.0.0.1:1/ui/#abc");
     expect(pageAddress("https://reins.example/ahp")).toBe("https://reins.example/ui/");
   });
 
-  it("of a server that listens everywhere is one that a browser here can open", () => {
+  it("is a loopback address for a server on all interfaces", () => {
     expect(pageAddress("http://0.0.0.0:1/ahp", "abc")).toBe("http://127.0.0.1:1/ui/#abc");
     expect(pageAddress("http://[::]:1/ahp", "abc")).toBe("http://127.0.0.1:1/ui/#abc");
   });

@@ -11,20 +11,20 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 describe("tokens", () => {
-  it("come from flags, and only without any from the environment", () => {
+  it("come from flags, else from the environment", () => {
     expect(readTokens([], {})).toEqual([]);
     expect(readTokens([], { REINS_TOKEN: "env" })).toEqual(["env"]);
     expect(readTokens(["a", "b"], { REINS_TOKEN: "env" })).toEqual(["a", "b"]);
   });
 
-  it("come from the lines of a file", async () => {
+  it("are read from the lines of a file", async () => {
     const path = join(folder, "tokens");
     await writeFile(path, "one\n\n  two  \n");
     expect(readTokens([`@${path}`, "three"], {})).toEqual(["one", "two", "three"]);
     expect(readTokens([], { REINS_TOKEN: `@${path}` })).toEqual(["one", "two"]);
   });
 
-  it("are refused when they are none", async () => {
+  it("rejects invalid tokens", async () => {
     const empty = join(folder, "empty");
     await writeFile(empty, "\n");
     expect(() => readTokens([`@${empty}`], {})).toThrow("without a token");
@@ -38,7 +38,7 @@ describe("tokens", () => {
     expect(() => readTokens(["s3cret with spaces"], {})).toThrow(/^(?!.*s3cret)/);
   });
 
-  it("let in who shows one of them", async () => {
+  it("authenticate a client that sends one of them", async () => {
     const { authenticate } = authenticatorOf(["one", "two"]);
     expect(await authenticate?.({ kind: "bearer", value: "two" })).toBe("token-2");
     expect(await authenticate?.({ kind: "api_key", value: "three" })).toBeUndefined();

@@ -12,8 +12,8 @@ const to = (target?: string, program: string[] = [], environment = {}) =>
     environment,
   );
 
-describe("the harness to ask", () => {
-  it("is the one of this home unless --to names another", () => {
+describe("the target of reins ahp send", () => {
+  it("is the harness of this home unless --to names another", () => {
     expect(to(undefined, [], { REINS_HOME: "/home" })).toEqual({ transport: "unix", path: "/home/ahp.sock" });
     expect(to("unix:a.sock")).toEqual({ transport: "unix", path: resolve("a.sock") });
     expect(to("https://x/ahp")).toEqual({ transport: "http", url: "https://x/ahp" });

@@ -4,8 +4,8 @@ import { outcomeWords } from "./answer.ts";
 
 const WHAT = "  claude for ann, Bash: run git push --force; reach example.com\n";
 
-describe("what came of an answer", () => {
-  it("says what was allowed, and how long that counts", () => {
+describe("the outcome of an answer", () => {
+  it("shows what was allowed, and for how long", () => {
     const approved = sampleApproval({ state: "approved" });
     expect(outcomeWords(approved, "allow_once")).toBe(
       `allowed once  ${approved.id}\n${WHAT}  It is allowed now if the agent waits, else when it asks again, until 2026-11-15 06:20:00Z.\n`,
@@ -15,7 +15,7 @@ describe("what came of an answer", () => {
     );
   });
 
-  it("says what was denied, and what waits for others", () => {
+  it("shows what was denied, and what waits for others", () => {
     expect(outcomeWords(sampleApproval({ state: "denied" }), "deny")).toMatch(/^denied {2}apr_/);
     expect(outcomeWords(sampleApproval({ quorum: 2 }), "allow_once")).toContain(
       ": 0 of 2 people agreed so far\n",

@@ -49,8 +49,8 @@ async function seen(client: ApiClient, patience: number): Promise<string[]> {
   return found;
 }
 
-describe("what is watched", () => {
-  it("begins with what waits, then has every change once, also after a loss", async () => {
+describe("the stream of approvals", () => {
+  it("starts with the pending ones, then has every change once, also after a reconnect", async () => {
     const { client, afters } = reinsWith(
       [[first], [second]],
       [change(4, first), change(5, { ...first, state: "approved" })],
@@ -69,7 +69,7 @@ describe("what is watched", () => {
     expect(afters).toEqual([undefined, "5", "7"]);
   });
 
-  it("ends at once where it could not begin", async () => {
+  it("ends at once when it cannot connect", async () => {
     const { client } = reinsWith([]);
     expect(await seen(client, 9)).toEqual(["ended: gone"]);
   });

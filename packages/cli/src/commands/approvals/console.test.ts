@@ -73,7 +73,7 @@ describe("approvals at a terminal", () => {
     ]);
   });
 
-  it("take no key that was on its way when they appeared", async () => {
+  it("ignore a key that was pressed before they appeared", async () => {
     const played = new Played();
     played.take(FIRST);
     await played.console.press("a");
@@ -84,7 +84,7 @@ describe("approvals at a terminal", () => {
     expect(played.answers).toHaveLength(1);
   });
 
-  it("take no answer that is not on offer", async () => {
+  it("ignore an answer that is not offered", async () => {
     const played = new Played();
     played.take(SECOND);
     expect(played.news).not.toContain("[A]");
@@ -117,7 +117,7 @@ describe("approvals at a terminal", () => {
     expect(played.news).toMatch(/is denied already: bob said deny\.\n[\s\S]*No approval is pending/);
   });
 
-  it("stay when the answer did not get through", async () => {
+  it("stay when the answer could not be sent", async () => {
     const played = new Played();
     played.take(FIRST);
     const { answer } = played;
@@ -131,7 +131,7 @@ describe("approvals at a terminal", () => {
     expect(played.news).toMatch(/^denied {2}apr_first\n[\s\S]*No approval is pending/);
   });
 
-  it("are not told of again when the change that one made oneself comes back", async () => {
+  it("are not shown again after one's own answer", async () => {
     const played = new Played();
     played.take(FIRST);
     await played.press("a");
@@ -142,7 +142,7 @@ describe("approvals at a terminal", () => {
     expect(played.news).toBe("");
   });
 
-  it("may be left for later", async () => {
+  it("can be skipped", async () => {
     const played = new Played();
     played.take(FIRST, SECOND);
     await played.press("s");
@@ -152,7 +152,7 @@ describe("approvals at a terminal", () => {
     expect(played.answers).toEqual([{ id: "apr_second", decision: "deny" }]);
   });
 
-  it("wait for others where more than one has to agree", async () => {
+  it("wait for others when several people have to agree", async () => {
     const played = new Played();
     const two = sampleApproval({ id: "apr_two", quorum: 2 });
     const answers = [

@@ -25,7 +25,7 @@ function grant(given: Partial<Grant> = {}): Grant {
 }
 
 describe("a grant", () => {
-  it("says what it lets whom do, who gave it, and how often it was used", () => {
+  it("shows what it allows, for whom, by whom, and how often it was used", () => {
     const used = grant({
       arguments: { command: "make" },
       chain: ["lead"],
@@ -47,7 +47,7 @@ used       2 times, last 1m ago
     expect(isInForce(unreadable, NOW)).toBe(false);
   });
 
-  it("is in force until its time is over or it is revoked", () => {
+  it("is in force until it expires or is revoked", () => {
     const shown = (given: Partial<Grant>) => [
       isInForce(grant(given), NOW),
       describeGrant(grant(given), NOW, 80).split("\n")[0],

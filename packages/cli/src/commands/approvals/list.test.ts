@@ -14,15 +14,15 @@ describe("an approval in a list", () => {
     );
   });
 
-  it("says how long ago it was asked once it is over", () => {
+  it("shows its age once it is closed", () => {
     expect(approvalLine(sampleApproval({ state: "denied", agent: "a-long-agent" }), NOW, undefined)).toBe(
       "apr_aaaabbbb  denied     5m ago    a-long-ag…  Bash: run git push --force; reach example.com",
     );
   });
 });
 
-describe("what is listed", () => {
-  it("is what waits, unless told otherwise", () => {
+describe("the settings of reins approvals list", () => {
+  it("default to the pending ones", () => {
     expect(listSettings({})).toEqual({
       filter: { state: "pending", session: undefined, order: "oldest" },
       limit: undefined,
@@ -33,7 +33,7 @@ describe("what is listed", () => {
     });
   });
 
-  it("is nothing that there is not", () => {
+  it("reject unknown values", () => {
     expect(() => listSettings({ state: "open" })).toThrow('--state is "open".');
     expect(() => listSettings({ limit: "0" })).toThrow("--limit");
   });

@@ -7,7 +7,7 @@ import { describeApproval } from "./show.ts";
 const NOW = new Date("2026-11-15T05:25:00Z");
 
 describe("an approval that is shown", () => {
-  it("says who asks for what, why, what an answer counts for and how long there is", () => {
+  it("shows who asks for what and why, what an answer applies to, and the time left", () => {
     const approval = sampleApproval({
       chain: ["lead", "helper"],
       facts: sampleFacts({
@@ -50,7 +50,7 @@ binding    ${"ab".repeat(32)}
 `);
   });
 
-  it("says what was answered, and when always not available", () => {
+  it("shows the answers, and that always is not available", () => {
     const answers = [
       { by: "user:acme/ann", decision: "allow_once" as const, at: "2026-11-15T05:21:00.000Z" },
     ];
@@ -65,7 +65,7 @@ binding    ${"ab".repeat(32)}
     expect(text).toContain("always     not available");
   });
 
-  it("says when it is not shown exactly, and what can be answered then", () => {
+  it("reports that it cannot be shown exactly, and what can be answered then", () => {
     const text = describeApproval(sampleApproval({ unreadable: "its key is missing" }), NOW, 100);
     expect(text).toContain("cannot be shown exactly, so it can only be denied: its key is missing\n");
   });
@@ -88,8 +88,8 @@ binding    ${"ab".repeat(32)}
   });
 });
 
-describe("what a tool was given", () => {
-  it("is shown whole, member by member", () => {
+describe("the arguments of a tool", () => {
+  it("are shown completely, member by member", () => {
     expect(argumentLines({ command: "ls\n-la", timeout: 5, list: ["a", "b c"], empty: {} })).toEqual([
       "command:",
       "  | ls",
@@ -103,7 +103,7 @@ describe("what a tool was given", () => {
     expect(argumentLines({})).toEqual(["{}"]);
   });
 
-  it("is shown as a change where it is one", () => {
+  it("are shown as a diff for a replacement", () => {
     const edits = [
       { old_string: "a\nb", new_string: "a\nc" },
       { old_string: "", new_string: "new\u202e" },
@@ -119,20 +119,20 @@ describe("what a tool was given", () => {
     ]);
   });
 
-  it("is shown as JSON where it is nested too deep", () => {
+  it("are shown as JSON when they are nested too deep", () => {
     const deep = Array.from({ length: 9 }).reduce<unknown>((inner) => ({ a: inner }), 1);
     expect(argumentLines(deep)).toEqual(['a.a.a.a.a.a.a: {"a":{"a":1}}']);
   });
 });
 
-it("a change of a text leaves nothing out", () => {
+it("shows every line of a diff", () => {
   expect(changedLines("1\n2\n3\n4", "1\nx\ny\n4")).toEqual(["   1", " - 2", " - 3", " + x", " + y", "   4"]);
   expect(changedLines("a\na", "a")).toEqual(["   a", " - a"]);
   expect(changedLines("a", "")).toEqual([" - a"]);
   expect(changedLines("same", "same")).toEqual(["   same"]);
 });
 
-it("a sheet folds what does not fit, and lines of a block keep their bar", () => {
+it("folds long lines, and keeps the bar of a block", () => {
   const rows = [
     { label: "given", lines: ["one two three four", "  | a-long-line-of-a-block", "日本語日本語日本語"] },
   ];

@@ -17,7 +17,7 @@ class Input extends EventEmitter implements KeyInput {
   }
 }
 
-it("a key is one character; what was pasted or has a name of its own answers nothing", () => {
+it("reads single characters as keys and ignores pasted text and named keys", () => {
   const input = new Input();
   const pressed: string[] = [];
   const finish = readKeys(input, (key) => pressed.push(key));

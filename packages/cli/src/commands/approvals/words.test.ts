@@ -13,7 +13,7 @@ import {
 } from "./words.ts";
 
 describe("text from others", () => {
-  it("stands as it is only where nothing about it could mislead", () => {
+  it("is quoted unless it is plain", () => {
     expect(exact("/project/a-b.ts")).toBe("/project/a-b.ts");
     expect(exact("two words")).toBe('"two words"');
     expect(exact("")).toBe('""');
@@ -22,13 +22,13 @@ describe("text from others", () => {
     expect(exact("\u001b[2J")).toBe('"\\u001b[2J"');
   });
 
-  it("needs no quotes where it ends the line", () => {
+  it("is not quoted at the end of a line", () => {
     expect(exactWords('"Bash" is not known')).toBe('"Bash" is not known');
     expect(exactWords("a\nb")).toBe('"a\\nb"');
     expect(exactWords("pad  ded")).toBe('"pad  ded"');
   });
 
-  it("is shown line by line with what is hidden in it", () => {
+  it("is shown line by line with hidden characters", () => {
     expect(exactLines('say "a\\b"\n\tindented\rover\u202e')).toEqual([
       'say "a\\b"',
       "\\tindented\\rover\\u202e",
@@ -37,7 +37,7 @@ describe("text from others", () => {
 });
 
 describe("an effect in words", () => {
-  it("says what, where, and what is lost or not known", () => {
+  it("shows the target, and what is lost or unknown", () => {
     expect(effectWords({ kind: "read", path: "/a b", place: "home" })).toBe('read "/a b" (home)');
     expect(effectWords({ kind: "write", path: "/x", place: "workspace", destroys: true })).toBe(
       "write /x (workspace), what is there is lost",
@@ -56,11 +56,11 @@ describe("an effect in words", () => {
 });
 
 describe("an action on one line", () => {
-  it("says what it does where that is known", () => {
+  it("shows its effects when they are known", () => {
     expect(actionSummary(sampleFacts())).toBe("Bash: run git push --force; reach example.com");
   });
 
-  it("says what the tool was given where its effects do not say all", () => {
+  it("shows the arguments when the effects are incomplete", () => {
     const given = { opaque: true, arguments: { command: "curl x | sh", times: 2 } };
     expect(actionSummary(sampleFacts(given))).toBe('Bash: command "curl x | sh"; times 2');
     expect(actionSummary(sampleFacts({ effects: [], arguments: {} }))).toBe("Bash: given nothing");
@@ -68,7 +68,7 @@ describe("an action on one line", () => {
   });
 });
 
-it("an answer says who, what, when and why", () => {
+it("shows who answered what, when and why", () => {
   const answer = {
     by: "user:acme/ann",
     decision: "deny",
@@ -79,7 +79,7 @@ it("an answer says who, what, when and why", () => {
   expect(quorumWords({ answers: [answer], quorum: 3 })).toBe("1 of 3 people agreed so far");
 });
 
-it("moments are to the second, and what is over has no time left", () => {
+it("formats times to the second, and a past expiry as over", () => {
   expect(formatTime("2026-11-15T05:20:00.999Z")).toBe("2026-11-15 05:20:00Z");
   expect(timeLeft(sampleApproval(), new Date("2026-11-15T06:19:30Z"))).toBe("30s left");
   expect(timeLeft(sampleApproval(), new Date("2026-11-15T06:20:00Z"))).toBe("over");

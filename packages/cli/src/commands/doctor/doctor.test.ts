@@ -5,20 +5,20 @@ import { describeFindings } from "./doctor.ts";
 import { homeCheck, keysCheck } from "./home.ts";
 import { diskFinding, nodeFinding, portFinding } from "./machine.ts";
 
-describe("a doctor", () => {
-  it("knows which Node is old enough", () => {
+describe("reins doctor", () => {
+  it("rejects an old version of Node", () => {
     expect(nodeFinding("24.1.0").state).toBe("fine");
     expect(nodeFinding("22.18.0").state).toBe("fine");
     expect(nodeFinding("22.9.0")).toMatchObject({ state: "wrong", mend: expect.stringContaining("22.18") });
   });
 
-  it("tells room from too little", () => {
+  it("distinguishes enough from too little disk space", () => {
     expect(diskFinding(50 * 1024 ** 3)).toMatchObject({ state: "fine", found: "50.0 GB are free" });
     expect(diskFinding(1024 ** 3).state).toBe("note");
     expect(diskFinding(1024 ** 2)).toMatchObject({ state: "wrong", found: expect.stringContaining("1 MB") });
   });
 
-  it("tries the port instead of guessing", async () => {
+  it("checks whether the port is free", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => taken.once("listening", resolve));
     const address = taken.address();
@@ -40,7 +40,7 @@ describe("a doctor", () => {
     expect(await keysCheck.run(patient)).toMatchObject([{ state: "note", found: "no keys yet" }]);
   });
 
-  it("says what to do below what is the case", () => {
+  it("prints the remedy below each finding", () => {
     const text = describeFindings([
       { check: "node", state: "fine", found: "Node 24" },
       { check: "disk", state: "wrong", found: "no room\n  → at home", mend: "Make room." },

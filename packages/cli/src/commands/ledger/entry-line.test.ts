@@ -19,20 +19,20 @@ const entry: LedgerEntry = {
 const plain = { color: false, width: undefined };
 
 describe("a line of the log", () => {
-  it("says when, what, who, about what, and in which entry", () => {
+  it("shows time, quality, actor, target and content id", () => {
     expect(entryLine(entry, plain)).toBe(
       "2026-11-15T05:20:00.000Z  policy_verdict     reins:system      bash              0123456789ab  blocked pre_action: no policy is loaded",
     );
   });
 
-  it("stays within the terminal", () => {
+  it("fits the width of the terminal", () => {
     const line = entryLine(entry, { color: false, width: 110 });
     expect(line).toHaveLength(110);
     expect(line).toMatch(/…$/);
     expect(entryLine(entry, { color: false, width: 20 })).not.toContain("\n");
   });
 
-  it("is one line, and steers no terminal, whatever the entry says", () => {
+  it("is one line without control characters", () => {
     const payload = { text: "a\nb\u001b[2J", "\u202e": "\u009b" };
     const line = entryLine(
       { ...entry, quality: "turn", actor: "\u001b]0;x\u0007", target: "x\ny", payload },
@@ -57,7 +57,7 @@ describe("a line of the log", () => {
 const gist = (quality: LedgerEntry["quality"], payload: unknown) =>
   entrySummary({ quality, payload, envelope: null });
 
-describe("the gist of an entry", () => {
+describe("the summary of an entry", () => {
   it.each<[LedgerEntry["quality"], unknown, string]>([
     [
       "policy_verdict",
@@ -107,14 +107,14 @@ describe("the gist of an entry", () => {
     expect(gist(quality, payload)).toBe(expected);
   });
 
-  it("names private content without showing where it is", () => {
+  it("names private content without its path", () => {
     const reference = { $private: { digest: "d".repeat(64), size: 12 } };
     expect(gist("tool_call", { tool: "bash", arguments: reference })).toBe(
       '{"tool":"bash","arguments":"[private, 12 bytes]"}',
     );
   });
 
-  it("says for whom something is sealed", () => {
+  it("shows the audience of sealed content", () => {
     const envelope = { audience_label: "board", encrypted_key: "k", ciphertext: "c" };
     expect(entrySummary({ quality: "turn", payload: { sealed: true }, envelope })).toBe("sealed for board");
   });

@@ -17,7 +17,7 @@ describe("an entry by the beginning of its content id", () => {
     expect(found.entry.cid).toBe("abcd1");
   });
 
-  it("is not guessed among several", async () => {
+  it("is rejected when it is ambiguous", async () => {
     const failed = findEntry(ledgerOf("abcd1", "abcd2"), "abcd");
     await expect(failed).rejects.toMatchObject({
       message: "More than one entry begins with abcd.",
@@ -26,7 +26,7 @@ describe("an entry by the beginning of its content id", () => {
     });
   });
 
-  it("is said not to be there", async () => {
+  it("is reported as missing", async () => {
     await expect(findEntry(ledgerOf(), "abcd")).rejects.toMatchObject({ exitCode: 1 });
   });
 
@@ -34,7 +34,7 @@ describe("an entry by the beginning of its content id", () => {
     expect(() => readCidPrefix(text)).toThrow("is not a content id");
   });
 
-  it("may be written in capitals", () => {
+  it("may be uppercase", () => {
     expect(readCidPrefix("ABCD")).toBe("abcd");
   });
 });

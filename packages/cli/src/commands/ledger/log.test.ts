@@ -8,7 +8,7 @@ describe("the settings of reins ledger log", () => {
     expect(logSettings({}, now)).toEqual({ filter: {}, limit: undefined, newestFirst: false, follow: false });
   });
 
-  it("take every filter", () => {
+  it("accept every filter", () => {
     const flags = { session: "s", quality: "turn", actor: "a", tag: "t", since: "1h", until: "2026-11-15" };
     expect(logSettings({ ...flags, limit: "5", newest: true }, now)).toEqual({
       filter: {
@@ -25,7 +25,7 @@ describe("the settings of reins ledger log", () => {
     });
   });
 
-  it("begin with a few entries when following", () => {
+  it("start with a few entries with --follow", () => {
     expect(logSettings({ follow: true }, now).limit).toBe(10);
     expect(logSettings({ follow: true, limit: "0" }, now).limit).toBe(0);
   });
@@ -35,7 +35,7 @@ describe("the settings of reins ledger log", () => {
     [{ limit: "-1" }, "--limit"],
     [{ follow: true, newest: true }, "--follow"],
     [{ follow: true, until: "1h" }, "--follow"],
-  ])("refuse %j", (flags, text) => {
+  ])("reject %j", (flags, text) => {
     expect(() => logSettings(flags, now)).toThrow(text);
   });
 });

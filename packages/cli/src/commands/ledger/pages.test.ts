@@ -44,7 +44,7 @@ describe("following", () => {
     expect(seqsOf(pages)).toEqual(upTo(ledger.count).filter(keep));
   });
 
-  it("does not miss what comes while it reads", async () => {
+  it("does not miss entries that come while it reads", async () => {
     const ledger = new GrowingLedger();
     ledger.count = 4;
     const end = new AbortController();
@@ -57,7 +57,7 @@ describe("following", () => {
     expect(seen).toEqual(upTo(8));
   });
 
-  it("reads nothing while nothing comes", async () => {
+  it("polls only the size while nothing comes", async () => {
     const ledger = new GrowingLedger();
     ledger.count = 5;
     const end = new AbortController();
@@ -81,7 +81,7 @@ describe("pages", () => {
     expect(seqsOf(newest)).toEqual(upTo(1_250).reverse().slice(0, 700));
   });
 
-  it("can begin before the newest few", async () => {
+  it("can start before the newest few", async () => {
     const ledger = new GrowingLedger();
     expect(await cursorBefore(ledger, {}, 3)).toBe(-1);
     ledger.count = 1_250;

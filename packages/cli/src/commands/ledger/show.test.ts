@@ -26,7 +26,7 @@ const summary: Summary = {
 };
 
 describe("the summary of a ledger", () => {
-  it("reads well", () => {
+  it("is formatted", () => {
     expect(describeSummary(summary)).toBe(
       [
         "ledger      reins/0011",
@@ -43,7 +43,7 @@ describe("the summary of a ledger", () => {
     );
   });
 
-  it("says how much is not covered yet", () => {
+  it("shows how many entries are not covered yet", () => {
     const text = describeSummary({ ...summary, checkpoint: { ...summary.checkpoint, size: 1_230 } });
     expect(text).toContain("checkpoint  1,230 entries; 4 wait for the next\n");
   });

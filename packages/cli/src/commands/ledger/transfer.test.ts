@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { inPieces, linesOfExport } from "./transfer.ts";
 
-it("gathers lines and loses none", async () => {
+it("joins lines into chunks without loss", async () => {
   async function* lines() {
     for (let number = 0; number < 50_000; number += 1) yield `${number}\n`;
   }
@@ -40,7 +40,7 @@ describe("the lines of an export", () => {
     expect(await Array.fromAsync(linesOfExport(path, nothing))).toEqual(lines);
   });
 
-  it("are read from what comes in, however it is cut", async () => {
+  it("are read from stdin in any chunks", async () => {
     expect(await Array.fromAsync(linesOfExport("-", dripping(Buffer.from(text))))).toEqual(lines);
     expect(await Array.fromAsync(linesOfExport("-", Readable.from([gzipSync(text)])))).toEqual(lines);
     expect(await Array.fromAsync(linesOfExport("-", Readable.from([])))).toEqual([]);
@@ -57,7 +57,7 @@ describe("the lines of an export", () => {
     ["is not there", "missing", undefined],
     ["is no text", "binary", Buffer.of(0xff, 0xfe, 0x0a)],
     ["is compressed and cut off", "cut", gzipSync(text).subarray(0, 20)],
-  ])("cannot be had from a file that %s", async (_, name, bytes) => {
+  ])("rejects a file that %s", async (_, name, bytes) => {
     const path = join(folder, name);
     if (bytes) await writeFile(path, bytes);
     const failed = Array.fromAsync(linesOfExport(path, nothing));

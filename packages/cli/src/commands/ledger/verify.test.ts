@@ -15,17 +15,17 @@ describe("the settings of reins ledger verify", () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it("may all be left out", async () => {
+  it("are optional", async () => {
     expect(await verifySettings({})).toEqual({ logKey: undefined, seen: undefined, token: undefined });
   });
 
-  it("take a key and a checkpoint as they are, or from files", async () => {
+  it("accept a key and a checkpoint as text or from files", async () => {
     expect(await verifySettings({ key: "k", seen: NOTE })).toMatchObject({ logKey: "k", seen: NOTE });
     const flags = { key: `@${join(folder, "log.key")}`, seen: join(folder, "seen.note") };
     expect(await verifySettings(flags)).toMatchObject({ logKey: "reins/test+aa+bb", seen: NOTE });
   });
 
-  it("say which file is missing", async () => {
+  it("name the missing file", async () => {
     await expect(verifySettings({ seen: join(folder, "none") })).rejects.toMatchObject({
       message: expect.stringContaining("--seen"),
       exitCode: 2,
@@ -51,7 +51,7 @@ function screen(isTTY: boolean) {
 }
 
 describe("progress", () => {
-  it("shows when work takes long, not too often, and goes away", () => {
+  it("is shown for long work, not too often, and removed", () => {
     const terminal = screen(true);
     let now = 0;
     const line = new ProgressLine(terminal, () => now);
@@ -64,7 +64,7 @@ describe("progress", () => {
     expect(terminal.written.at(-1)).toBe("\r\u001b[K");
   });
 
-  it("leaves no trace of short work", () => {
+  it("is not shown for short work", () => {
     const terminal = screen(true);
     const line = new ProgressLine(terminal, () => 0);
     line.update({ entries: 1, total: undefined });
@@ -72,7 +72,7 @@ describe("progress", () => {
     expect(terminal.written).toEqual([]);
   });
 
-  it("is for terminals only", () => {
+  it("is shown on terminals only", () => {
     const file = screen(false);
     let now = 0;
     const line = new ProgressLine(file, () => now);

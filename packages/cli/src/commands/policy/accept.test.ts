@@ -8,13 +8,13 @@ const said = (text: string, isTTY: boolean) => {
   return isAgreed(input, new PassThrough());
 };
 
-it("a person at a terminal is asked, wherever the result goes, and has to say yes", async () => {
+it("asks for confirmation on a terminal, also when stdout is redirected", async () => {
   expect(await said("y\n", true)).toBe(true);
   expect(await said("YES\n", true)).toBe(true);
   expect(await said("\n", true)).toBe(false);
   expect(await said("no\n", true)).toBe(false);
 });
 
-it("a program has agreed by running the command", async () => {
+it("needs no confirmation without a terminal", async () => {
   expect(await said("", false)).toBe(true);
 });

@@ -3,7 +3,7 @@ import { backtestSettings } from "./backtest.ts";
 
 const now = new Date("2026-11-15T08:00:00Z");
 
-it("flags of a backtest are read", () => {
+it("reads the flags of a backtest", () => {
   expect(backtestSettings({ examples: "3" }, now)).toEqual({
     range: { since: undefined, limit: undefined },
     tenant: "default",

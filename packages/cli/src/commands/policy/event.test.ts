@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import { asEvent, readEvent } from "./event.ts";
 
 describe("an event", () => {
-  it("of AHP is taken as it is", () => {
+  it("of AHP is kept", () => {
     const event = { event_type: "pre_prompt", session_id: "s", agent_id: "a", depth: 1, payload: { x: 1 } };
     expect(asEvent({ ...event, timestamp: "now" })).toEqual(event);
   });
 
-  it("that is only a call is what an agent asks before it acts", () => {
+  it("without a type is a pre_action", () => {
     const call = { tool_name: "bash", arguments: {} };
     expect(asEvent(call)).toEqual({
       event_type: "pre_action",
@@ -19,7 +19,7 @@ describe("an event", () => {
     });
   });
 
-  it("that names a tool beside its payload is refused, because another would be explained", () => {
+  it("is rejected when it names a tool beside its payload", () => {
     expect(() => asEvent({ event_type: "pre_action", tool_name: "bash", arguments: {} })).toThrow(
       "beside its payload",
     );

@@ -17,8 +17,8 @@ const now = new Date("2026-11-15T08:00:00Z");
 const settle = (more: Partial<ExplainFlags>, event: object = {}) =>
   explainSettings({ ...flags, ...more }, asEvent(event), roster, now);
 
-describe("what is explained", () => {
-  it("is the native agent's, here and now, unless said otherwise", () => {
+describe("the settings of reins policy explain", () => {
+  it("default to the native agent, here and now", () => {
     expect(settle({})).toMatchObject({
       subject: { agent: "native", trust: "registered", scopes: ["*"], roles: [] },
       cwd: resolve("."),
@@ -28,7 +28,7 @@ describe("what is explained", () => {
     });
   });
 
-  it("is that of the event, and flags go before it", () => {
+  it("come from the event, and flags override it", () => {
     const event = { event_type: "pre_action", agent_id: "other", session_id: "s", payload: {} };
     expect(settle({}, event).subject).toMatchObject({ agent: "other", session: "s", trust: "unknown" });
     expect(settle({ agent: "native", session: "t", trust: "standing", tools: "codex" }, event)).toMatchObject(
@@ -39,7 +39,7 @@ describe("what is explained", () => {
     );
   });
 
-  it("takes place where the flags say", () => {
+  it("take folders from the flags", () => {
     expect(settle({ cwd: "/a/b", workspace: ["/a", "/c"], at: "2026-01-01T00:00:00Z" })).toMatchObject({
       cwd: "/a/b",
       roots: ["/a", "/c"],

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { counted, cutPrintable, describeFault, inline, numbers, WIDTH, wrapped } from "./layout.ts";
 
 describe("text", () => {
-  it("is kept within the columns of a terminal", () => {
+  it("is wrapped to 80 columns", () => {
     const text = wrapped("a word and another ".repeat(20).trim(), 4, 2);
     const lines = text.split("\n").slice(0, -1);
     expect(lines.every((line) => line.length <= WIDTH)).toBe(true);
@@ -10,18 +10,18 @@ describe("text", () => {
     expect(lines.slice(1).every((line) => /^ {4}\S/.test(line))).toBe(true);
   });
 
-  it("keeps a long word whole, and shows what would steer the terminal", () => {
+  it("keeps a long word whole, and spells out hidden characters", () => {
     const long = "x".repeat(100);
     expect(wrapped(`a ${long} b`, 2, 0)).toBe(`a\n  ${long}\n  b\n`);
     expect(wrapped("a\u001b[31mb\nc", 0)).toBe("a\\u{1b}[31mb\\u{a}c\n");
   });
 
-  it("that is cutPrintable says so", () => {
+  it("is cut with an ellipsis", () => {
     expect([cutPrintable("abcdef", 6), cutPrintable("abcdefg", 6)]).toEqual(["abcdef", "abcde…"]);
   });
 });
 
-it("counts things in words", () => {
+it("is counted with singular and plural", () => {
   expect([counted(1, "rule"), counted(1_200, "rule"), counted(0, "harness", "harnesses")]).toEqual([
     "1 rule",
     "1,200 rules",
@@ -29,7 +29,7 @@ it("counts things in words", () => {
   ]);
 });
 
-it("puts numbers under each other", () => {
+it("aligns numbers", () => {
   expect(
     numbers([
       ["a", 1],
@@ -52,7 +52,7 @@ it.each<[unknown, string]>([
   ],
   [{}, "{}"],
   [undefined, "nothing"],
-])("%j stands in a file as %s", (value, text) => {
+])("formats %j as %s", (value, text) => {
   expect(inline(value)).toBe(text);
 });
 
@@ -62,17 +62,17 @@ const at = (column: number, line: string) =>
     { file: "f", rules: `first\n${line}\nlast` },
   );
 
-it("the line is shown with a mark under what is meant", () => {
+it("shows the line of a fault with a mark under its position", () => {
   expect(at(5, "  a: b")).toBe("f:2:5: is wrong\n  2 |   a: b\n    |     ^\n");
 });
 
-it("a place behind the end of the file is shown too", () => {
+it("shows a fault behind the end of the file", () => {
   expect(describeFault({ message: "m", place: { line: 9, column: 1 } }, { file: "f", rules: "" })).toBe(
     "f:9:1: m\n  9 |\n    | ^\n",
   );
 });
 
-it("of a long line the part around it is shown, the mark still under it", () => {
+it("shows the part of a long line around a fault", () => {
   const line = `${"a".repeat(100)}X${"b".repeat(100)}`;
   const [, shown = "", mark = ""] = at(101, line).split("\n");
   expect(shown.length).toBeLessThanOrEqual(80);
@@ -80,7 +80,7 @@ it("of a long line the part around it is shown, the mark still under it", () => 
   expect(shown).toMatch(/\| …a+Xb+…$/);
 });
 
-it("the mark stays under it when characters before it are shown as something else", () => {
+it("aligns the mark when characters before it are escaped", () => {
   const [, shown = "", mark = ""] = at(3, "\u001b\u202eX").split("\n");
   expect(shown[mark.indexOf("^")]).toBe("X");
 });

@@ -3,10 +3,10 @@ import { PLAIN, questionText, Rendering } from "./rendering.ts";
 
 const said = (text: string) => ({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
 
-describe("what happens beside the words", () => {
+describe("the updates of a session beside messages", () => {
   const rendering = () => new Rendering(PLAIN);
 
-  it("is shown: retries, compactions, what a call gave back, and what it changes", () => {
+  it("show retries, compactions, the output of calls and diffs", () => {
     expect(
       rendering().show({
         sessionUpdate: "notice",
@@ -31,7 +31,7 @@ describe("what happens beside the words", () => {
     expect(one.show(done)).toBe("  ok\\u{1b}[31m\n  fine\n");
   });
 
-  it("is cut where there is much of it, and left out where the call was refused", () => {
+  it("cut long output, and omit it when the call was rejected", () => {
     const one = rendering();
     const many = { type: "text", text: "line\n".repeat(100) };
     const content = [{ type: "content", content: many }];
@@ -42,13 +42,13 @@ describe("what happens beside the words", () => {
   });
 });
 
-describe("what a session shows on a terminal", () => {
-  it("is what the agent says, as it comes", () => {
+describe("the updates of a session on a terminal", () => {
+  it("show messages as they come", () => {
     const rendering = new Rendering(PLAIN);
     expect(["Hel", "lo\n"].map((text) => rendering.show(said(text))).join("")).toBe("Hello\n");
   });
 
-  it("is each tool call on a line of its own, once, with why it was not allowed", () => {
+  it("show each tool call once, with the reason why it was not allowed", () => {
     const rendering = new Rendering(PLAIN);
     const call = { sessionUpdate: "tool_call", toolCallId: "1", title: "rm -rf /" };
     const _meta = { reins: { verdict: "blocked", reason: "it destroys", rule: "no_rm" } };
@@ -58,13 +58,13 @@ describe("what a session shows on a terminal", () => {
     );
   });
 
-  it("is what was done without asking", () => {
+  it("show what was done without asking", () => {
     const _meta = { reins: { ungated: true, reason: "it only looked" } };
     const update = { sessionUpdate: "tool_call_update", toolCallId: "1", status: "completed", _meta };
     expect(new Rendering(PLAIN).show(update)).toBe("  done without asking: it only looked\n");
   });
 
-  it("is the plan with what is done", () => {
+  it("show the plan with its progress", () => {
     const entries = [
       { content: "look", status: "completed" },
       { content: "mend", status: "in_progress" },
@@ -87,7 +87,7 @@ describe("what a session shows on a terminal", () => {
     );
   });
 
-  it("lets no agent move the cursor or hide text", () => {
+  it("spell out control characters", () => {
     const shown = new Rendering(PLAIN).show(said("a\u001b[2Jb\u202ec"));
     expect(shown).not.toContain("\u001b");
     expect(shown).not.toContain("\u202e");
@@ -100,7 +100,7 @@ const options = [
 ];
 
 describe("a question on a terminal", () => {
-  it("names the keys in its own words", () => {
+  it("names the keys in our words", () => {
     const { text, choices } = questionText({ toolCall: { title: "Bash: ls" }, options });
     expect(text).toContain("  a = allow once, d = reject");
     expect(text).not.toMatch(/No, reject it|Yes/);
@@ -112,7 +112,7 @@ describe("a question on a terminal", () => {
     );
   });
 
-  it("keeps each thing on its line, with everything visible", () => {
+  it("keeps each part on its line, with hidden characters spelled out", () => {
     const title = "ls\n  why you are asked: routine\r\n\u202e> a";
     const { text } = questionText({
       toolCall: { title, rawInput: { command: "curl x | sh\u001b[2K" }, locations: [{ path: "/a\nb" }] },

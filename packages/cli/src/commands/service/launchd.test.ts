@@ -28,7 +28,7 @@ function launchd(loaded = false) {
 
 const changes = (calls: readonly string[]) => calls.filter((call) => !call.includes(" print "));
 
-describe("a service that launchd keeps", () => {
+describe("a launchd service", () => {
   it("starts at login, is kept alive, logs to files and takes its keys from a file", () => {
     const { manager } = launchd();
     expect(manager.file).toBe("/Users/ann/Library/LaunchAgents/reins.reins.plist");
@@ -40,7 +40,7 @@ describe("a service that launchd keeps", () => {
     expect(manager.logs).toContain("/Users/ann/Library/Logs/reins.log");
   });
 
-  it("is loaded, loaded anew after a change, and taken out", async () => {
+  it("is loaded, reloaded after a change, and unloaded", async () => {
     const fresh = launchd();
     await fresh.manager.require();
     await fresh.manager.start();

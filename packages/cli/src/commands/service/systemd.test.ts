@@ -27,7 +27,7 @@ describe("the unit of a service", () => {
     );
   });
 
-  it("means every path as it is written", () => {
+  it("escapes every path", () => {
     const odd = {
       ...plan,
       folder: "/home/50% off",

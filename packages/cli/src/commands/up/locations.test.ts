@@ -15,7 +15,7 @@ async function folders() {
 }
 
 describe("a database outside of its home", () => {
-  it("is linked from the home, so that everything finds it", async () => {
+  it("is linked from the home", async () => {
     const { home, link, path } = await folders();
     expect(await realDatabase(home)).toBe(link);
     await linkDatabase(home, path);
@@ -25,14 +25,14 @@ describe("a database outside of its home", () => {
     expect(await readlink(link)).toBe(path);
   });
 
-  it("is for this user alone, also in a folder that is not", async () => {
+  it("is private, also in a folder that is not", async () => {
     const { home, elsewhere } = await folders();
     await chmod(elsewhere, 0o755);
     await linkDatabase(home, join(elsewhere, "r.db"));
     expect((await stat(join(elsewhere, "r.db"))).mode & 0o077).toBe(0);
   });
 
-  it("does not take the place of the one that a home has", async () => {
+  it("does not replace the database of a home", async () => {
     const { home, link, path, elsewhere } = await folders();
     await writeFile(link, "history");
     await expect(linkDatabase(home, path)).rejects.toMatchObject({
@@ -47,7 +47,7 @@ describe("a database outside of its home", () => {
     });
   });
 
-  it("lies where a folder can be made", async () => {
+  it("requires a folder that can be created", async () => {
     const { home, elsewhere } = await folders();
     await writeFile(join(elsewhere, "file"), "");
     await expect(linkDatabase(home, join(elsewhere, "file", "r.db"))).rejects.toThrow("cannot be at");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { resolveRunnerSettings, resolveUpSettings } from "./settings.ts";
 
 describe("the settings of reins up", () => {
-  it("have defaults that work", () => {
+  it("have defaults", () => {
     expect(resolveUpSettings({}, { XDG_DATA_HOME: "/data" })).toEqual({
       host: "127.0.0.1",
       port: 18789,
@@ -22,7 +22,7 @@ describe("the settings of reins up", () => {
 
   const environment = { REINS_HOST: "::1", REINS_PORT: "1", REINS_HOME: "/from/env", REINS_TOKEN: "env" };
 
-  it("come from the environment before the defaults", () => {
+  it("come from the environment, else from the defaults", () => {
     expect(resolveUpSettings({}, environment)).toMatchObject({
       host: "::1",
       port: 1,
@@ -31,7 +31,7 @@ describe("the settings of reins up", () => {
     });
   });
 
-  it("come from flags before the environment", () => {
+  it("come from flags, else from the environment", () => {
     const flags = { host: "localhost", port: "0", home: "/from/flag", token: ["one", "two"] };
     expect(resolveUpSettings(flags, environment)).toMatchObject({
       host: "localhost",
@@ -41,7 +41,7 @@ describe("the settings of reins up", () => {
     });
   });
 
-  it("come from reins.yaml before the defaults, and from everything else before it", () => {
+  it("come from reins.yaml only after flags and environment", () => {
     const file = { host: "::1", port: 2, allow_hosts: ["reins.example"], workspaces: ["/srv"] };
     expect(resolveUpSettings({}, {}, file)).toMatchObject({
       host: "::1",
@@ -60,7 +60,7 @@ describe("the settings of reins up", () => {
     expect(beside.workspaces).toEqual(["/homes/work"]);
   });
 
-  it("take an empty variable for none", () => {
+  it("treat an empty variable as unset", () => {
     const names = [
       "HOST",
       "PORT",
@@ -77,7 +77,7 @@ describe("the settings of reins up", () => {
     expect(resolveUpSettings({}, empty)).toEqual(resolveUpSettings({}, { XDG_DATA_HOME: "/data" }));
   });
 
-  it("say where the database and the constitution lie: what the file names is found from the home", () => {
+  it("resolve the database and the constitution, relative to the home in reins.yaml", () => {
     const file = { db: "data/r.db", policy: "rules.yaml", constitution: "/etc/prose.md" };
     const environment = { REINS_HOME: "/h" };
     expect(resolveUpSettings({}, environment, file)).toMatchObject({
@@ -97,7 +97,7 @@ describe("the settings of reins up", () => {
     expect(resolveUpSettings({ db: "/flag.db" }, said, file).database).toBe("/flag.db");
   });
 
-  it("say where the certificate lies, each of its files by itself", () => {
+  it("resolve the certificate and its key separately", () => {
     const file = { tls: { cert: "tls/cert.pem", key: "/etc/key.pem" } };
     expect(resolveUpSettings({}, { REINS_HOME: "/h" }, file).tls).toEqual({
       cert: { path: "/h/tls/cert.pem", from: "tls.cert in reins.yaml" },
@@ -109,7 +109,7 @@ describe("the settings of reins up", () => {
     });
   });
 
-  it("let strangers in from this machine alone", () => {
+  it("allow access without a token only on loopback", () => {
     const file = { ws: { auth: "none", backend: "claude" } } as const;
     expect(resolveUpSettings({}, {}, file)).toMatchObject({ auth: "none", runner: { backend: "claude" } });
     const native = { patience: 5, most_load: 2, may_spend: false, prices: {} };
@@ -129,7 +129,7 @@ describe("the settings of reins up", () => {
   });
 });
 
-describe("how sessions are kept", () => {
+describe("the settings of sessions", () => {
   const file = { ttl: 5, preload_standing: true, heartbeat_interval: 60 };
   const environment = {
     REINS_TTL: "10",
@@ -137,7 +137,7 @@ describe("how sessions are kept", () => {
     REINS_HEARTBEAT_INTERVAL: "120",
   };
 
-  it("comes from flags, then the environment, then the file", () => {
+  it("come from flags, then the environment, then the file", () => {
     expect(resolveRunnerSettings({}, {}, file)).toMatchObject({
       ttlMs: 300_000,
       preloadStanding: true,
@@ -171,7 +171,7 @@ describe("how sessions are kept", () => {
     [{}, { REINS_HEARTBEAT_INTERVAL: "99999999" }, "REINS_HEARTBEAT_INTERVAL"],
     [{}, { REINS_PRELOAD_STANDING: "maybe" }, "neither true nor false"],
     [{ heartbeat: false, heartbeatInterval: "5" }, {}, "contradict"],
-  ])("is refused as %j with %j", (flags, environment, message) => {
+  ])("reject %j with %j", (flags, environment, message) => {
     expect(() => resolveRunnerSettings(flags, environment, {})).toThrow(message);
   });
 });

@@ -44,7 +44,7 @@ const KINDS: Readonly<Record<Problem["code"], readonly [status: number, title: s
   unavailable: [503, "Service Unavailable"],
 };
 
-/** The problem that an error stands for. An error that is nobody's answer is thrown on. */
+/** Maps an error to an HTTP problem. Rethrows errors that have none. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof SupervisorError) return problem(error.code, error.message, error.cause);
   if (error instanceof StoreError || error instanceof LedgerError)

@@ -27,16 +27,9 @@ export { Supervisor, type SupervisorObserver, type SupervisorOptions } from "./d
 export { problemOf, SupervisorError, type SupervisorErrorCode } from "./errors.ts";
 export { Harness, type HarnessOptions } from "./harness/harness.ts";
 export { harnessTables } from "./harness/tables.ts";
+export { tenantFor } from "./identity/authority.ts";
 export { Identity, type IdentityOptions } from "./identity/identity.ts";
-export {
-  actorOf,
-  DEFAULT_TENANT,
-  isAdmin,
-  isOperator,
-  LOCAL,
-  type Principal,
-  tenantFor,
-} from "./identity/principal.ts";
+export { actorOf, DEFAULT_TENANT, isAdmin, isOperator, LOCAL, type Principal } from "./identity/principal.ts";
 export { identityRoutes } from "./identity/routes/identity-routes.ts";
 export { identityTables } from "./identity/tables/tables.ts";
 export { Limits } from "./limits/limits.ts";

@@ -1,6 +1,6 @@
 import type { Effect, Subject } from "@reins/policy";
 import { describe, expect, test } from "vitest";
-import { grantTag } from "../src/approvals/drafts.ts";
+import { grantTag } from "../src/approvals/approval.ts";
 import type { ApprovalRequest } from "../src/approvals/request.ts";
 import { checkAgreement } from "../test/approvals/agreement.ts";
 import {

@@ -2,7 +2,7 @@ import { buildEntry, SYSTEM, verifySignature } from "@reins/ledger";
 import type { Subject } from "@reins/policy";
 import { change } from "@reins/store";
 import { describe, expect, test } from "vitest";
-import { approvalTag } from "../src/approvals/drafts.ts";
+import { approvalTag } from "../src/approvals/approval.ts";
 import { type ApprovalRequest, bindingOf, factsHash } from "../src/approvals/request.ts";
 import { approvalTables } from "../src/approvals/tables.ts";
 import { checkAgreement } from "../test/approvals/agreement.ts";

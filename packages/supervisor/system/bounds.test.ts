@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { requestContext, someone, supervise, toolEvent } from "./fixtures/supervised.ts";
+import { requestContext, supervise, testSubject, toolEvent } from "./fixtures/supervised.ts";
 
 const RULES = `
 tool_rules:
@@ -15,7 +15,7 @@ describe("what whoever began a session did not give it", () => {
 
   test("is blocked with the reason and on record, whatever the policy says, and nobody is asked", async () => {
     const { supervisor, approvals, ledger } = await supervise(RULES);
-    const decide = (tool: string) => supervisor.decide(toolEvent(tool, {}), someone, bounded);
+    const decide = (tool: string) => supervisor.decide(toolEvent(tool, {}), testSubject, bounded);
     expect(await decide("ls")).toMatchObject({ verdict: "allowed", rule: "rest" });
     for (const tool of ["rm", "deploy"])
       expect(await decide(tool)).toMatchObject({
@@ -32,7 +32,7 @@ describe("what whoever began a session did not give it", () => {
 describe("what the policy would say", () => {
   test("is told without deciding anything", async () => {
     const { supervisor, ledger } = await supervise(RULES);
-    expect(await supervisor.foresee(toolEvent("deploy", {}), someone, requestContext)).toMatchObject({
+    expect(await supervisor.foresee(toolEvent("deploy", {}), testSubject, requestContext)).toMatchObject({
       verdict: "ask",
       rule: "question",
     });
@@ -42,6 +42,6 @@ describe("what the policy would say", () => {
 
   test("is nothing where there is none", async () => {
     const { supervisor } = await supervise(undefined);
-    expect(await supervisor.foresee(toolEvent("ls", {}), someone, requestContext)).toBeUndefined();
+    expect(await supervisor.foresee(toolEvent("ls", {}), testSubject, requestContext)).toBeUndefined();
   });
 });

@@ -10,8 +10,8 @@ import {
   plainFacts,
   policyOf,
   requestContext,
-  someone,
   supervise,
+  testSubject,
   toolEvent,
 } from "./fixtures/supervised.ts";
 
@@ -22,7 +22,7 @@ async function start(home: string, rules: string) {
   const policyFor = () => inForce.policy;
   const supervisor = new Supervisor({ store, ledger, approvals, policyFor, gatherFacts: plainFacts });
   const decide = async (tool: string, who: Partial<Subject> = {}, given: unknown = {}) =>
-    (await supervisor.decide(toolEvent(tool, given), { ...someone, ...who }, requestContext)).verdict;
+    (await supervisor.decide(toolEvent(tool, given), { ...testSubject, ...who }, requestContext)).verdict;
   const stop = async () => {
     await supervisor.close();
     await approvals.close();
@@ -116,8 +116,8 @@ limits: [{ name: tokens, per: session, within: 1h, tokens: 100 }]`;
     const first = await start(home, TIMED);
     expect(await first.decide("model")).toBe("allowed");
     const end = { event_type: "pre_action", tool: "model" };
-    expect(await first.supervisor.settle(someone, end, { tokens: 101 })).toMatchObject({ tool: "model" });
-    expect(await first.supervisor.settle(someone, end, { tokens: 101 })).toBeUndefined();
+    expect(await first.supervisor.settle(testSubject, end, { tokens: 101 })).toMatchObject({ tool: "model" });
+    expect(await first.supervisor.settle(testSubject, end, { tokens: 101 })).toBeUndefined();
     expect(await first.decide("model")).toBe("blocked");
     await first.stop();
     const second = await start(home, TIMED);
@@ -136,7 +136,7 @@ limits: [{ name: tokens, per: session, within: 1h, tokens: 100 }]`;
     await decide("model");
     clock.advance(took);
     const usage = time_ms === undefined ? {} : { time_ms };
-    await supervisor.settle(someone, { event_type: "pre_action", tool: "model" }, usage);
+    await supervisor.settle(testSubject, { event_type: "pre_action", tool: "model" }, usage);
     expect(await decide("model")).toMatchObject({ verdict });
   });
 });

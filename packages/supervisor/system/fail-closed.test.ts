@@ -26,8 +26,8 @@ import {
   plainFacts,
   policyOf,
   requestContext,
-  someone,
   supervise,
+  testSubject,
   toolEvent,
 } from "./fixtures/supervised.ts";
 
@@ -63,7 +63,7 @@ function supervisorWith(rules: string, options: Partial<SupervisorOptions> = {})
 
 /** What comes of asking once, after which everything that is to be written is. */
 async function askOnce(supervisor: Supervisor, event = toolEvent("ls")): Promise<Decided> {
-  const decided = await supervisor.decide(event, someone, requestContext);
+  const decided = await supervisor.decide(event, testSubject, requestContext);
   await supervisor.close();
   return decided;
 }
@@ -134,7 +134,7 @@ harnesses: [{ name: h, url: "http://h" }]`;
       }
     }
     const supervisor = supervisorWith(limited, { harnesses: new SometimesBroken() });
-    const subject = { ...someone, session: "given-back" };
+    const subject = { ...testSubject, session: "given-back" };
     expect((await supervisor.decide(toolEvent("ls"), subject, requestContext)).verdict).toBe("blocked");
     fails = false;
     expect((await supervisor.decide(toolEvent("ls"), subject, requestContext)).verdict).toBe("allowed");
@@ -250,7 +250,7 @@ tool_rules:
   - { name: deploy, condition: { tool_name_matches: [deploy], after: { of: { tool_name_matches: [test] } } }, verdict: allowed }
   - { name: test, condition: { tool_name_matches: [test], arguments: { text: '*' } }, verdict: allowed }`;
     const supervisor = supervisorWith(rules);
-    const subject = { ...someone, session: "counts-for-nothing" };
+    const subject = { ...testSubject, session: "counts-for-nothing" };
     const decide = async (tool: string, args: unknown) =>
       (await supervisor.decide(toolEvent(tool, args), subject, requestContext)).verdict;
     expect(await decide("test", { text: "x".repeat(2_000_000) })).toBe("blocked");
@@ -277,7 +277,7 @@ limits: [{ name: one, per: user, within: 1h, calls: 1, condition: { tool_name_ma
     let now = Date.parse("2026-01-10T00:00:00Z");
     const clock = { now: () => new Date(now), after: () => () => {} };
     const supervisor = supervisorWith(rules, { clock });
-    const subject = { ...someone, user: `clock ${name}`, session: `clock ${name}` };
+    const subject = { ...testSubject, user: `clock ${name}`, session: `clock ${name}` };
     const decide = async (tool: string) =>
       (await supervisor.decide(toolEvent(tool), subject, requestContext)).verdict;
     expect([await decide("ls"), await decide("cat")]).toEqual(["allowed", "allowed"]);
@@ -465,6 +465,6 @@ describe("a payload that nobody can judge is blocked", () => {
 });
 
 test("and when nothing goes wrong it is let through", async () => {
-  const decided = await supervisorWith(ALLOW).decide(toolEvent("ls"), someone, requestContext);
+  const decided = await supervisorWith(ALLOW).decide(toolEvent("ls"), testSubject, requestContext);
   expect(decided).toMatchObject({ verdict: "allowed", entry: expect.any(String) });
 });

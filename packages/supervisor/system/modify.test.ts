@@ -2,7 +2,7 @@ import { AhpServer, serveHttp } from "@reins/ahp";
 import { Backtest } from "@reins/policy";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Harnesses } from "../src/decision/harnesses.ts";
-import { policyOf, someone, supervise, toolEvent } from "./fixtures/supervised.ts";
+import { policyOf, supervise, testSubject, toolEvent } from "./fixtures/supervised.ts";
 
 const RULES = `
 tool_rules:
@@ -115,11 +115,11 @@ tool_rules:
       await decide("big", { size });
       await decide("careful", { size });
     }
-    for (const { id } of await approvals.list({ tenant: someone.tenant, state: "pending" }))
+    for (const { id } of await approvals.list({ tenant: testSubject.tenant, state: "pending" }))
       await approvals.answer(id, {
         by: "bob",
         roles: ["approver"],
-        tenant: someone.tenant,
+        tenant: testSubject.tenant,
         decision: "allow_once",
       });
     await decide("careful", { size: 9 });

@@ -9,7 +9,7 @@ import { Identity } from "../src/identity/identity.ts";
 import { PolicyKeeper } from "../src/policies/policy-keeper.ts";
 import { Reports } from "../src/reports/reports.ts";
 import { Runs } from "../src/runs/runs.ts";
-import { newHome, openParts, plainFacts, policyOf, someone, supervise } from "./fixtures/supervised.ts";
+import { newHome, openParts, plainFacts, policyOf, supervise, testSubject } from "./fixtures/supervised.ts";
 
 const RULES = `
 tool_rules:
@@ -34,7 +34,7 @@ describe("a verdict", () => {
         verdict: "allowed",
         rule: "rest",
         event_type: "pre_action",
-        subject: someone,
+        subject: testSubject,
         facts: { tool: "ls" },
         counters: {},
       },
@@ -251,7 +251,7 @@ harnesses: [{ name: other, url: "${url}" }]`,
     );
     const asked = await decide("ls");
     expect(asked).toMatchObject({ verdict: "ask", rule: "other" });
-    expect((await supervisor.budget(someone))[0]?.used.calls).toBe(0);
+    expect((await supervisor.budget(testSubject))[0]?.used.calls).toBe(0);
     await approvals.answer(asked.approval ?? "", {
       by: "bob",
       roles: ["approver"],
@@ -259,7 +259,7 @@ harnesses: [{ name: other, url: "${url}" }]`,
       decision: "allow_once",
     });
     expect(await decide("ls")).toMatchObject({ verdict: "allowed" });
-    expect((await supervisor.budget(someone))[0]?.used.calls).toBe(1);
+    expect((await supervisor.budget(testSubject))[0]?.used.calls).toBe(1);
   });
 
   test("that hang or are not there block, unless the constitution names them open, and then the entry says so", async () => {

@@ -24,7 +24,7 @@ export interface FamilyAsker {
   readonly signal: AbortSignal;
 }
 
-/** Answers the events of the typed families: what somebody wants, what a workspace holds, how to plan. */
+/** Answers the events of the typed families: what the user intends, what a workspace holds, how to plan. */
 export type FamilyAnswers = {
   readonly [Type in Family]: (payload: Payloads[Type], asker: FamilyAsker) => Promise<unknown>;
 };
@@ -33,7 +33,7 @@ export type FamilyAnswers = {
 type Family = Exclude<SpecialisedEventType, "confirmation">;
 
 /**
- * The handlers of the typed families. Each event is decided like any other step, on the record; what is let through is
+ * The handlers of the typed families. Each event is decided like any other step, on the record; an allowed event is
  * answered by another harness of the tenant that says it answers such events, or by the defaults. A confirmation is a
  * question to a person, and waits among the approvals.
  */
@@ -104,7 +104,7 @@ async function confirmed(
   }
 }
 
-/** The verdict on an event, with who asked where that could be told. */
+/** The verdict on an event, with the requester where it could be determined. */
 async function decidedOn(
   parts: SupervisorParts,
   event: AhpEvent & ControlEvent,

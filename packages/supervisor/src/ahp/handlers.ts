@@ -46,13 +46,13 @@ const RECORDED = new Set(["session_start", "session_end", "post_action", "post_r
 
 /**
  * The supervisor as an AHP harness. Agents outside of Reins ask and honour the answer, so what is decided here is
- * `asked`. Every family passes identity and policy; nothing is allowed because nobody had anything to say.
+ * `asked`. Every family passes identity and policy; nothing is allowed by default.
  */
 export function supervisorHandlers(parts: SupervisorParts): Required<Handlers> {
   return {
     ...familyHandlers(parts),
     event: (event, call) => decide(parts, event, call),
-    // Nobody waits for an answer to a notification, so what is wrong with it is not told to whoever sent it.
+    // A notification has no response, so its sender does not learn about faults.
     notification: (event, call) =>
       note(parts, event, call).catch((error: unknown) => parts.onRefused?.(event, error)),
     query: (request, call) => answerQuestion(parts, request, call),

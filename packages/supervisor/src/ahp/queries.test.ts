@@ -7,7 +7,7 @@ import { approvalAnswer, escalationTarget } from "./queries.ts";
 const approval = approvalFor(requestOf(), new Date(0));
 
 test.each(APPROVAL_STATES)(
-  "an agent is told what %s means, in AHP's form and without what is not its business",
+  "the answer to an AHP query explains %s and leaves out what does not concern the agent",
   (state) => {
     const response = approvalAnswer({ ...approval, state });
     expect(QueryResponse.parse(response)).toEqual(response);

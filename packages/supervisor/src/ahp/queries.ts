@@ -3,8 +3,9 @@ import { z } from "zod";
 import type { Approval } from "../approvals/approval.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { SupervisorError } from "../errors.ts";
+import { soleAgent } from "../identity/authority.ts";
 import { AgentName } from "../identity/names.ts";
-import { type Principal, soleAgent } from "../identity/principal.ts";
+import type { Principal } from "../identity/principal.ts";
 import { faultSentences } from "../member-faults.ts";
 import type { SupervisorParts } from "./handlers.ts";
 import { principalOf, recordRefusal } from "./subject.ts";
@@ -100,7 +101,7 @@ async function answered(
 /** Who asks about approvals over AHP, and about which. */
 export interface ApprovalQuestion {
   readonly tenant: string;
-  /** The user and the session of the one who asks; nobody is told about another's. Agents name their sessions as they like. */
+  /** The user and the session that ask; approvals of others are not visible. Agents choose the names of their sessions. */
   readonly user: string;
   readonly session: string;
   /** The agent that the token of the one who asks stands for, if it is for one alone: whatever its sessions are called. */
@@ -138,7 +139,7 @@ export async function queryApproval(
   return approvalAnswer(isOwn ? approval : undefined);
 }
 
-/** What an agent is told: of one approval, or of several. */
+/** The response to an agent about one approval, or about several. */
 export function approvalAnswer(approval: Approval | readonly Approval[] | undefined): QueryResponse {
   if (approval === undefined) return { answer: null, reason: "there is no such approval" };
   if (!("id" in approval)) return { answer: { approvals: approval.map(told) } };

@@ -12,7 +12,7 @@ const ASKED = { enforcement: "asked", roster: { trustOf: () => "unknown" as cons
 /** The longest name of a session, in UTF-16 units. Every entry of the session carries it. */
 const MAX_SESSION_ID = 1_024;
 
-/** Whoever sent a message, as it is now. A peer that nobody asked for a token is the operator at this machine. */
+/** The current principal of a message's sender. A peer without authentication is the operator at this machine. */
 export async function principalOf(identity: Identity, { peer }: Pick<Call, "peer">): Promise<Principal> {
   if (peer.principal === undefined) return identity.local();
   const principal = await identity.current({ id: peer.principal });
@@ -70,7 +70,7 @@ type Asker =
   | { readonly subject: Subject; readonly requestContext: RequestContext }
   | { readonly refused: Decided };
 
-/** Finds out who asks. Right before something is let through they are asked for again, as they are then. */
+/** Determines the requester. It is checked again right before an action is allowed. */
 export async function askerOf(
   parts: Pick<SupervisorParts, "identity" | "policies" | "supervisor" | "workspaceOf">,
   event: AhpEvent,

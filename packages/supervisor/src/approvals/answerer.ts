@@ -19,13 +19,13 @@ type Answerable = Pick<
   "tenant" | "user" | "agent" | "chain" | "quorum" | "approvers" | "four_eyes" | "options"
 >;
 
-/** What somebody may say to an approval, and why they may not say the rest. */
+/** The answers that a principal may give to an approval, and why not the others. */
 export interface Permitted {
   readonly options: readonly ApprovalOption[];
   readonly reason: string;
 }
 
-/** Names of the harness itself; nobody answers under one. */
+/** Prefix of the harness's own names; answers under one are refused. */
 const RESERVED = "reins:";
 
 /** A principal as one who sees and answers approvals. */
@@ -69,7 +69,7 @@ export function mayAnswer(answerer: Answerer, approval: Answerable): Permitted {
 export function expectMayAnswer(answerer: Answerer, approval: Approval, decision: ApprovalOption): void {
   expectPerson(answerer, approval);
   const { options, reason } = mayAnswer(answerer, approval);
-  // What nobody may say is refused as such, and not as something that others may.
+  // An answer that is not on offer at all is refused later, as invalid.
   if (options.includes(decision) || (options.length > 0 && !approval.options.includes(decision))) return;
   throw new SupervisorError("forbidden", `${answerer.by} may not answer ${approval.id} so: ${reason}`);
 }
@@ -106,7 +106,7 @@ export interface ShownApproval extends Approval {
   readonly prefixes?: readonly (readonly string[])[];
 }
 
-/** A step in the life of an approval, as others are told of it. */
+/** A step in the life of an approval, as uninvolved principals see it. */
 export interface WithheldChange extends Pick<ApprovalChange, "seq" | "at"> {
   readonly approval: WithheldApproval;
 }
@@ -121,7 +121,7 @@ export function shownTo(answerer: Answerer, approval: Approval): ShownApproval |
   return { ...approval, options, ...(prefixes.length > 0 && { prefixes }) };
 }
 
-/** A change as a principal is told of it. */
+/** A change as a principal sees it. */
 export function changeShownTo(answerer: Answerer, change: ApprovalChange): ApprovalChange | WithheldChange {
   const approval = shownTo(answerer, change.approval);
   if (!("withheld" in approval)) return { ...change, approval };

@@ -1,14 +1,13 @@
 import type { Action, Enforcement, SimpleCommand } from "@reins/policy";
-import type { Change } from "@reins/store";
-import { SupervisorError } from "../errors.ts";
-import type { Grant } from "./grants.ts";
 
 /** Where an approval stands. `pending` and `approved` are open; the others are final. */
 export const APPROVAL_STATES = ["pending", "approved", "denied", "expired", "withdrawn", "used"] as const;
+
 export type ApprovalState = (typeof APPROVAL_STATES)[number];
 
 /** What a person may say. */
 export const APPROVAL_OPTIONS = ["allow_once", "allow_always", "deny"] as const;
+
 export type ApprovalOption = (typeof APPROVAL_OPTIONS)[number];
 
 /** What one person said. */
@@ -63,11 +62,11 @@ export interface Approval {
   readonly answers: readonly ApprovalAnswer[];
   readonly state: ApprovalState;
   readonly created_at: string;
-  /** When the question, or a yes that nobody used, ends. */
+  /** When the question, or an unused yes, ends. */
   readonly expires_at: string;
   /** The content id of the ledger entry that asked. */
   readonly entry: string;
-  /** Why what it asks cannot be shown exactly any more, where that is so; nobody can say yes to it then. */
+  /** Why what it asks cannot be shown exactly any more, where that is so; it can only be denied then. */
   readonly unreadable?: string;
 }
 
@@ -92,91 +91,15 @@ export function isOver({ expires_at }: Pick<Approval, "expires_at">, now: Date):
   return Date.parse(expires_at) <= now.getTime();
 }
 
-const MAX_NOTE = 4_096;
-
 /**
- * An approval after a person's answer. One no is enough; a yes needs as many people as the quorum says, each of whom
- * counts once. Throws where the answer comes too late, comes again or was not on offer.
+ * The tag of every entry about an approval. The verdict that uses one carries it too: without it, the use is refused,
+ * because the record would not show it.
  */
-export function answered<Answered extends Omit<Approval, "entry">>(
-  approval: Answered,
-  answer: ApprovalAnswer,
-): Answered {
-  const { id, answers, options, quorum } = approval;
-  if (approval.state !== "pending") throw new SupervisorError("conflict", `${standing(approval)}`);
-  if (isOver(approval, new Date(answer.at)))
-    throw new SupervisorError("conflict", `the approval ${id} expired at ${approval.expires_at}`);
-  const earlier = answers.find(({ by }) => by === answer.by);
-  if (earlier) throw new SupervisorError("conflict", `the approval ${id} waits for others: ${said(earlier)}`);
-  if (!options.includes(answer.decision))
-    throw new SupervisorError("invalid", `the approval ${id} takes ${options.join(", ")} as an answer`);
-  checkNote(answer.note);
-  checkSpan(answer.grant_expires_ms);
-  const all = [...answers, answer];
-  const agreed = all.length >= quorum ? "approved" : "pending";
-  return { ...approval, answers: all, state: answer.decision === "deny" ? "denied" : agreed };
+export function approvalTag(id: string): string {
+  return `approval:${id}`;
 }
 
-/** Whether those who agreed all meant it for always; one who did not makes it once. */
-export function isForAlways({ state, answers }: Pick<Approval, "state" | "answers">): boolean {
-  return state === "approved" && answers.every(({ decision }) => decision === "allow_always");
-}
-
-/** Where an approval stands and who brought it there, in words. */
-export function standing({ id, state, answers }: Pick<Approval, "id" | "state" | "answers">): string {
-  const words = answers.length > 0 ? `: ${answers.map(said).join("; ")}` : "";
-  return `the approval ${id} is ${state} already${words}`;
-}
-
-function said({ by, decision, at }: ApprovalAnswer): string {
-  return `${by} said ${decision} at ${at}`;
-}
-
-function checkNote(note: string | undefined): void {
-  if (note === undefined || (note.length <= MAX_NOTE && note.isWellFormed())) return;
-  throw new SupervisorError("invalid", `a note is text of at most ${MAX_NOTE} characters`);
-}
-
-function checkSpan(milliseconds: number | undefined): void {
-  if (milliseconds === undefined || milliseconds > 0) return;
-  throw new SupervisorError("invalid", `a grant stands for a while, not for ${milliseconds} ms`);
-}
-
-/** What people have settled about an action. */
-export interface Settled {
-  readonly verdict: "allowed" | "blocked";
-  readonly reason: string;
-  readonly approval?: Approval;
-  readonly grant?: Grant;
-  /** For `allowed`: to be committed with the verdict. */
-  readonly change?: Change<undefined>;
-}
-
-/**
- * What an answer or a grant says. A yes counts until it is used or over. A no counts for the turn that asked, and
- * where turns are not known until the question would have been over: whoever asks again at once is not heard again.
- */
-export function settledBy(
-  approval: Approval | undefined,
-  grant: Grant | undefined,
-  turn: string | undefined,
-  now: Date,
-): Omit<Settled, "change"> | undefined {
-  const counts = approval !== undefined && !isOver(approval, now);
-  if (counts && approval.state === "approved")
-    return { verdict: "allowed", reason: `approved by ${named(approval.answers)}`, approval };
-  if (counts && approval.state === "denied" && (turn === undefined || turn === approval.turn))
-    return { verdict: "blocked", reason: denial(approval), approval };
-  if (grant)
-    return { verdict: "allowed", reason: `always allowed by ${grant.by.join(", ")} (${grant.id})`, grant };
-  return undefined;
-}
-
-function named(answers: Approval["answers"]): string {
-  return answers.map(({ by }) => by).join(", ");
-}
-
-function denial({ answers }: Approval): string {
-  const no = answers.find(({ decision }) => decision === "deny");
-  return `denied by ${no?.by}${no?.note === undefined ? "" : `: ${no.note}`}`;
+/** The tag of every entry about a grant. */
+export function grantTag(id: string): string {
+  return `grant:${id}`;
 }

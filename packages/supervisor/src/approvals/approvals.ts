@@ -8,17 +8,14 @@ import { withoutSecrets } from "../record/drafts.ts";
 import type { Vault } from "../record/vault.ts";
 import { knownRedactor, type Redactor } from "../redaction/redactor.ts";
 import { type Answerer, expectMayAnswer, expectPerson } from "./answerer.ts";
+import { answered, isForAlways, type Settled, settledBy } from "./answers.ts";
 import {
   type Approval,
   type ApprovalAnswer,
   type ApprovalChange,
   type ApprovalOption,
-  answered,
-  isForAlways,
   isOpen,
   isOver,
-  type Settled,
-  settledBy,
 } from "./approval.ts";
 import { AtRest } from "./at-rest.ts";
 import { expectPrefix } from "./command-prefix.ts";
@@ -41,13 +38,12 @@ import type { Webhook } from "./webhooks/webhook.ts";
 
 export type { Approval } from "./approval.ts";
 
-/** What approvals stand on. */
 export interface ApprovalsOptions {
   readonly store: Store;
   readonly ledger: Ledger;
-  /** Seals what has to be shown exactly to whoever answers. */
+  /** Seals what has to be shown exactly to the person who answers. */
   readonly vault: Vault;
-  /** Makes bindings that nobody can try things on. */
+  /** Makes keyed bindings, from which the content cannot be guessed. */
   readonly commitment: Pick<Commitment, "digest">;
   readonly clock?: Clock;
   /** Makes the unguessable part of an id. */
@@ -156,7 +152,7 @@ export class Approvals {
   }
 
   /**
-   * Uses a yes. To be committed together with the verdict it lets through, whose entry carries {@link approvalTag}, and
+   * Uses a yes. To be committed together with the verdict that it allows, whose entry carries {@link approvalTag}, and
    * then told by {@link announce}; the commit fails with a conflict when the yes is used, withdrawn or over.
    */
   useChange({ id, tenant }: Approval): Change<undefined> {
@@ -209,7 +205,7 @@ export class Approvals {
     return ended.flatMap((approval) => approval ?? []);
   }
 
-  /** Ends what nobody answered, or used, in time; gives what has ended. */
+  /** Ends approvals that were not answered, or used, in time; returns them. */
   async expire(): Promise<Approval[]> {
     await this.#feed.start();
     const all: Approval[] = [];
@@ -254,7 +250,7 @@ export class Approvals {
     return this.#feed.subscribe(listener);
   }
 
-  /** Changes after one that somebody saw last. */
+  /** Changes after a position. */
   async changes(range: ChangeRange): Promise<ApprovalChange[]> {
     const found = await this.#store.query(approvalTables, "changes", range);
     return found.map((change) => this.#atRest.readChange(change));
@@ -277,7 +273,7 @@ export class Approvals {
     await this.#tellUnreadable();
   }
 
-  /** A key that is not there any more is said at once, not when somebody wants to answer. */
+  /** Reports missing keys at start, before a person tries to answer. */
   async #tellUnreadable(): Promise<void> {
     for (const { key, count } of await this.#store.query(approvalTables, "sealedWith", null))
       if (key !== this.#vault.keyId)
@@ -305,7 +301,7 @@ export class Approvals {
     return { ...asked, entry };
   }
 
-  /** An open approval, unless its time is over or nobody can read it any more: then it is ended. */
+  /** An open approval, unless it has expired or cannot be unsealed: then it is ended. */
   async #stillOpen(found: StoredApproval): Promise<Approval | undefined> {
     const approval = this.#atRest.readApproval(found);
     if (isOver(approval, this.#clock.now())) await this.#steps.end(found, "expired", whyOver(found));
@@ -322,7 +318,7 @@ export class Approvals {
   }
 }
 
-/** Nobody says yes to what cannot be shown exactly. */
+/** Refuses a yes to what cannot be shown exactly. */
 function expectReadable({ id, unreadable }: Approval): void {
   if (unreadable === undefined) return;
   throw new SupervisorError("conflict", `the approval ${id} can only be denied: ${unreadable}`);

@@ -36,7 +36,7 @@ type ExactGrant = Pick<Grant, "tool" | "effects" | "cwd" | "arguments" | "input_
 const DIGEST = /(?:sha256:)?\b[0-9a-f]{64}\b/g;
 
 /**
- * How approvals and grants lie on the disk: without their secrets, and beside it, sealed, exactly, as long as somebody
+ * How approvals and grants lie on the disk: without their secrets, and beside it, sealed, exactly, as long as a person
  * has to see what a yes counts for. What cannot be opened any more takes no yes, and gives none.
  */
 export class AtRest {

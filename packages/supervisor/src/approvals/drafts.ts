@@ -1,20 +1,8 @@
 import { type Draft, SYSTEM } from "@reins/ledger";
 import { sessionKey } from "../record/drafts.ts";
 import type { Approval, ApprovalAnswer } from "./approval.ts";
+import { approvalTag, grantTag } from "./approval.ts";
 import type { Grant } from "./grants.ts";
-
-/**
- * The tag of every entry about an approval. The verdict that uses one carries it too: without it, the use is refused,
- * because the record would not show it.
- */
-export function approvalTag(id: string): string {
-  return `approval:${id}`;
-}
-
-/** The tag of every entry about a grant. */
-export function grantTag(id: string): string {
-  return `grant:${id}`;
-}
 
 /** What is recorded when a question is put. */
 export function askedDraft(approval: Omit<Approval, "entry">, facts_hash: string): Draft {
@@ -39,7 +27,7 @@ export function askedDraft(approval: Omit<Approval, "entry">, facts_hash: string
   });
 }
 
-/** What is recorded, and signed by the person, when somebody answered. `approval` is as the answer left it. */
+/** What is recorded, and signed by the person, when they answered. `approval` is as the answer left it. */
 export function answeredDraft(
   approval: Approval,
   answer: ApprovalAnswer,

@@ -49,7 +49,7 @@ export class Feed {
     return this.#reading;
   }
 
-  /** Tells nobody any more; settles when nothing is being read. */
+  /** Stops notifying; settles when nothing is being read. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#listeners.clear();

@@ -42,7 +42,7 @@ export interface Grant {
   /** When it ends by itself, if it does. */
   readonly expires_at?: string;
   readonly revoked_at?: string;
-  /** Who took it back; nobody did when it ran out and another took its place. */
+  /** Who revoked it; absent when it expired and another replaced it. */
   readonly revoked_by?: string;
   /** How often it was used. */
   readonly uses: number;
@@ -57,7 +57,6 @@ function isInForce({ revoked_at, expires_at, unreadable }: Grant, now: Date): bo
   return expires_at === undefined || Date.parse(expires_at) > now.getTime();
 }
 
-/** What grants stand on. */
 interface GrantsOptions {
   readonly store: Store;
   readonly ledger: Ledger;
@@ -90,7 +89,7 @@ export class Grants {
     return undefined;
   }
 
-  /** Counts a use. To be committed with the verdict that the grant lets through; fails when it was revoked meanwhile. */
+  /** Counts a use. To be committed with the verdict that the grant allows; fails when it was revoked meanwhile. */
   useChange({ id }: Grant): Change<undefined> {
     return change(approvalTables, "useGrant", { id, at: this.#now().toISOString() });
   }
@@ -194,7 +193,7 @@ function inputsOf({ input_state }: Approval, isPrefix: boolean): Pick<Grant, "in
   return kept.length > 0 ? { input_state: Object.fromEntries(kept) } : {};
 }
 
-/** The shortest time that somebody meant it for; without an end where nobody named one. */
+/** The shortest lifetime in the answers; no expiry where none names one. */
 function endOf(now: Date, { answers }: Pick<Approval, "answers">): Pick<Grant, "expires_at"> {
   const spans = answers.flatMap(({ grant_expires_ms }) => grant_expires_ms ?? []);
   if (spans.length === 0) return {};

@@ -34,7 +34,7 @@ export interface ApprovalRequest {
 const DAY_MS = 86_400_000;
 const LONGEST_MS = 365 * DAY_MS;
 const MAX_QUORUM = 100;
-/** No person reads more than this, and a question nobody can read is no question. */
+/** The largest approval that a person can be expected to read. */
 const MAX_TEXT = 1_048_576;
 
 /** The approval that a request asks for; only its ledger entry is missing. */
@@ -77,7 +77,7 @@ export function newApproval(
   return approval;
 }
 
-/** Whoever is asked may always say no. */
+/** Denying is always on offer. */
 function optionsFor({ options = APPROVAL_OPTIONS, facts }: ApprovalRequest): readonly ApprovalOption[] {
   const offered = new Set<ApprovalOption>([...options, "deny"]);
   if (!isGrantable(facts)) offered.delete("allow_always");
@@ -109,7 +109,7 @@ type Bound = Pick<
 /** Whose agreement a question takes. */
 type People = Pick<ApprovalRequest, "quorum" | "approvers" | "four_eyes">;
 
-/** Digests with the key of a home, so that nobody can try on a digest what may be behind it. */
+/** Digests with the key of a home, so that their content cannot be guessed. */
 export type Keyed = Pick<Commitment, "digest">;
 
 /**

@@ -9,7 +9,6 @@ import type { Feed } from "./feed.ts";
 import { approvalTables, type Move, type Notice, type StoredApproval } from "./tables.ts";
 import { type Webhook, webhooksFor } from "./webhooks/webhook.ts";
 
-/** What steps stand on. */
 interface StepsOptions {
   readonly store: Store;
   readonly ledger: Ledger;
@@ -19,7 +18,7 @@ interface StepsOptions {
   readonly redact: Redact;
 }
 
-/** Somebody else was first that often; each time they got further, so this is never reached. */
+/** Bound on retries after conflicts. Each conflict means progress elsewhere, so this is never reached. */
 const MAX_TRIES = 1_000;
 
 /** Carries out steps of approvals, each of them one commit. */
@@ -30,7 +29,7 @@ export class Steps {
     this.#options = options;
   }
 
-  /** Commits entries together with the changes they record; then subscribers are told. */
+  /** Commits entries together with the changes they record, then notifies subscribers. */
   async commit<const Changes extends readonly Change<unknown>[]>(drafts: readonly Draft[], changes: Changes) {
     const { ledger, feed, redact } = this.#options;
     const recorded = drafts.map((draft) => withoutSecrets(draft, redact));
@@ -50,7 +49,7 @@ export class Steps {
     return { at: clock.now().toISOString(), webhooks: webhooksFor(webhooks, tenant) };
   }
 
-  /** Ends an open approval, unless somebody else ended or used it first. */
+  /** Ends an open approval, unless it was ended or used concurrently. */
   async end(
     found: StoredApproval,
     state: "expired" | "withdrawn",
@@ -69,7 +68,7 @@ export class Steps {
     });
   }
 
-  /** Tries again, on what is there by then, when somebody else was first. */
+  /** Retries on the current state after a conflict. */
   async untilFirst<Result>(attempt: () => Promise<Result>): Promise<Result> {
     for (let tries = 1; ; tries += 1) {
       try {

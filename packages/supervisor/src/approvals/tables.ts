@@ -3,7 +3,7 @@ import type { Approval, ApprovalAnswer, ApprovalChange, ApprovalState } from "./
 import type { Grant } from "./grants.ts";
 import type { Delivery, DeliveryState } from "./webhooks/delivery.ts";
 
-/** When something changed, and which webhooks are to be told. */
+/** When something changed, and which webhooks are to be notified. */
 export interface Notice {
   readonly at: string;
   readonly webhooks: readonly string[];
@@ -56,7 +56,7 @@ export interface SealedRow {
 /** A step to another state, or an answer that leaves the state as it is. */
 export interface Move {
   readonly id: string;
-  /** What the step was decided on; it is refused when somebody else was first. */
+  /** What the step was decided on; it is refused after a concurrent change. */
   readonly version: number;
   readonly state: ApprovalState;
   readonly answers: readonly ApprovalAnswer[];

@@ -38,7 +38,7 @@ export interface RequestContext {
   readonly confirm?: (() => Promise<void>) | undefined;
   /** Why a person has to decide when no rule matches. */
   readonly ask?: string | undefined;
-  /** Why an event is beyond what whoever began the session gave it; blocked then, whatever the policy says. */
+  /** Why an event exceeds what the session was given; it is blocked then, whatever the policy says. */
   readonly bounds?: ((event: ControlEvent, tool: string) => string | undefined) | undefined;
 }
 
@@ -62,9 +62,9 @@ export interface Decided {
   /** The rule, limit or harness that settled it. */
   readonly rule: string | undefined;
   readonly enforcement: Enforcement;
-  /** The content id of the verdict in the ledger. What lets nothing through is told before it is written, without one. */
+  /** The content id of the verdict in the ledger. Absent for verdicts that allow nothing: those are returned before they are written. */
   readonly entry: string | undefined;
-  /** Of what lets nothing through: the content id, once it is written; `undefined` when it cannot be. Never rejects. */
+  /** For verdicts that allow nothing: the content id, once it is written; `undefined` when it cannot be. Never rejects. */
   readonly written?: Promise<string | undefined>;
   /** For `ask`: the approval that waits for a person. */
   readonly approval?: string;
@@ -74,14 +74,14 @@ export interface Decided {
   readonly modified_arguments?: unknown;
 }
 
-/** What somebody wants to do: who, what, where. */
+/** An event to decide: what, by whom, where. */
 export interface DecisionRequest {
   readonly event: ControlEvent;
   readonly subject: Subject;
   readonly requestContext: RequestContext;
 }
 
-/** Another harness that did not decide, and why; `fail: open` let that pass. */
+/** An external harness that failed to decide and was skipped because of `fail: open`. */
 export interface FailedOpen {
   readonly harness: string;
   readonly fail: "open";
@@ -110,7 +110,7 @@ export class DecisionContext {
   approval: Approval | undefined;
   /** What is to be committed with the verdict. */
   changes: readonly Change<unknown>[] = [];
-  /** The other harnesses that failed, and that the constitution lets pass. */
+  /** The external harnesses that failed and were skipped. */
   readonly failedOpen: FailedOpen[] = [];
 
   constructor(request: DecisionRequest, state: TenantState, input: DecisionInput) {
@@ -142,7 +142,7 @@ export class DecisionContext {
     this.rule = rule;
   }
 
-  /** What it comes to. Whoever allowed what a rule modified allowed it as modified, and saw no more than that. */
+  /** The final verdict. Allowing a modified action allows it only as modified. */
   get outcome(): RuleVerdict {
     const { verdict } = this.verdict;
     return this.modified && verdict === "allowed" ? "modify" : verdict;

@@ -97,7 +97,7 @@ export class DecisionStages {
     context.settle("blocked", why, further.harness);
   }
 
-  /** Takes what harnesses say that is stricter; the change that one of them makes, unless it is not let through anyway. */
+  /** Applies stricter verdicts of harnesses; returns the change that one of them makes, unless the action is blocked anyway. */
   async #consultHarnesses(context: DecisionContext): Promise<HarnessChange | undefined> {
     const { harnesses } = this.#options;
     if (!harnesses) return undefined;
@@ -195,7 +195,7 @@ export class DecisionStages {
   }
 }
 
-/** Blocks what is beyond what whoever began the session gave it. */
+/** Blocks what exceeds the bounds that the session was given. */
 function bound(context: DecisionContext): void {
   const { request, input } = context;
   const beyond = request.requestContext.bounds?.(request.event, input.action.tool);
@@ -260,7 +260,7 @@ function membersOf(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? { ...value } : {};
 }
 
-/** Why nobody can judge by a payload what would be done; `undefined` when one can. */
+/** Why a payload cannot be judged; `undefined` when it can. */
 export function payloadFault(payload: unknown): string | undefined {
   if (typeof payload !== "object" || payload === null || Array.isArray(payload))
     return "the payload is no object";

@@ -6,7 +6,7 @@ import { type ExternalHarness, milliseconds } from "@reins/policy";
 interface Connection {
   readonly client: Promise<AhpClient>;
   users: number;
-  /** It failed somebody: nobody new uses it, and it ends with the last one who does. */
+  /** Set after a failure: gets no new users and closes after the last one. */
   hasFailed: boolean;
 }
 
@@ -20,12 +20,12 @@ export class HarnessConnections {
   readonly #ending = new Set<Promise<void>>();
   #isClosed = false;
 
-  /** `capabilities` are what is told in the handshake. */
+  /** `capabilities` are sent in the handshake. */
   constructor(capabilities: readonly string[]) {
     this.#capabilities = capabilities;
   }
 
-  /** Runs something with the client of a harness. Where that fails, whoever comes next gets a new connection. */
+  /** Runs something with the client of a harness. After a failure, the next caller gets a new connection. */
   async use<Result>(harness: ExternalHarness, run: (client: AhpClient) => Promise<Result>): Promise<Result> {
     if (this.#isClosed) throw new Error("the connections to other harnesses are closed");
     const { timeout, url, token_file = "", api_key_file = "" } = harness;
@@ -70,7 +70,7 @@ export class HarnessConnections {
     }
   }
 
-  /** Nobody waits for it but `close`. One that never came to be has nothing to end. */
+  /** Closes in the background; only `close` waits for it. */
   #end({ client }: Connection): void {
     const ended = client
       .then((connected) => connected.close())
@@ -100,8 +100,8 @@ async function authOf({ url, token_file, api_key_file }: ExternalHarness): Promi
 }
 
 /**
- * The credential in a file, which says for whom it is: `https://harness.example.com <token>`. So nobody who may write a
- * constitution can have it, or any other file, sent somewhere else.
+ * The credential in a file, which says for whom it is: `https://harness.example.com <token>`. So the author of a
+ * constitution cannot have it, or any other file, sent somewhere else.
  */
 async function credentialFor(url: string, file: string): Promise<string> {
   const { origin } = new URL(url);

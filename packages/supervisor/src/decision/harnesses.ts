@@ -18,7 +18,7 @@ const MAX_REASON = 2_000;
 /** What an external harness said. */
 export interface HarnessAnswer {
   readonly harness: string;
-  /** Absent when it had nothing to say: it was not reached and the constitution lets that pass. */
+  /** Absent when the harness failed and the constitution says `fail: open`. */
   readonly verdict: RuleVerdict | undefined;
   readonly reason: string;
   /** What it puts in the place of the payload, where its verdict is `modify`. */
@@ -97,7 +97,7 @@ export class Harnesses {
   }
 
   /**
-   * Forwards an event that nobody waits for, with its whole envelope, to the harnesses that list it. Rejects with the
+   * Forwards an event that needs no decision, with its whole envelope, to the harnesses that list it. Rejects with the
    * names of those that did not get it.
    */
   async forward(harnesses: readonly ExternalHarness[], event: ControlEvent): Promise<void> {

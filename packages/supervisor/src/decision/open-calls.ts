@@ -5,7 +5,7 @@ import { sessionKey } from "../record/drafts.ts";
 /** Whose calls: those of one user's agent in one session. */
 type Holder = Pick<Subject, "user" | "tenant" | "agent" | "session" | "session_key">;
 
-/** Something that was let through and whose end was not told yet. */
+/** An allowed call whose end was not reported yet. */
 export interface OpenCall {
   /** The content id of its verdict. */
   readonly entry: string;
@@ -44,7 +44,7 @@ export class OpenCalls {
     if (oldest !== undefined) this.#calls.delete(oldest);
   }
 
-  /** Takes out the call that ended; `undefined` when none was let through that it could be. */
+  /** Takes out the call that ended; `undefined` when no allowed call matches. */
   take(holder: Holder, { event_type, entry, tool }: CallEnd): OpenCall | undefined {
     const session = keyOf(holder);
     const calls = this.#calls.get(session);

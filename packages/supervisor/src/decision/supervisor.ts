@@ -31,7 +31,6 @@ import { type TenantState, TenantStates } from "./tenant-state.ts";
 import { VerdictCommitter } from "./verdict-committer.ts";
 import { VerdictWriter } from "./verdict-writer.ts";
 
-/** What a supervisor stands on. */
 export interface SupervisorOptions {
   readonly store: Store;
   readonly ledger: Ledger;
@@ -52,7 +51,7 @@ export interface SupervisorOptions {
   readonly newId?: () => string;
 }
 
-/** Somebody who counts. Must be quick, and must not throw. */
+/** Receives counts. Must be quick, and must not throw. */
 export interface SupervisorObserver {
   /** Told of a verdict, and how long it took in milliseconds; people's time is not in it. */
   readonly decided: (decided: Decided, ms: number) => void;
@@ -65,7 +64,7 @@ const MAX_SWAPS = 5;
 
 /**
  * Decides on control events: facts, then policy, then limits, then external harnesses, then people, each only stricter
- * than the one before. A verdict that lets something through is on the disk before it is released; whatever goes wrong
+ * than the one before. A verdict that allows something is on the disk before it is returned; whatever goes wrong
  * on the way is a block with the reason.
  */
 export class Supervisor {
@@ -202,8 +201,8 @@ export class Supervisor {
   }
 
   /**
-   * Notes the end of something that was let through, and what it took. `undefined` says that nothing was let through
-   * that it could be the end of.
+   * Settles an allowed call with what it used. Returns `undefined` when no allowed call
+   * matches the end.
    */
   async settle(subject: Subject, end: CallEnd, usage: Partial<Usage> = {}): Promise<OpenCall | undefined> {
     const call = this.#open.take(subject, end);
@@ -230,7 +229,7 @@ export class Supervisor {
     return this.#open.takeAll(subject);
   }
 
-  /** `undefined` when what would be let through was decided by a policy that is in force no more. */
+  /** `undefined` when an allowing verdict comes from a policy that is no longer in force. */
   async #decideUnder(state: TenantState, request: DecisionRequest): Promise<Decided | undefined> {
     const { event, subject, requestContext } = request;
     const action = await this.#options.gatherFacts(event, subject, requestContext);

@@ -92,7 +92,7 @@ export class TenantStates {
     return uses.filter(({ holder }) => JSON.parse(holder)[0] === tenant);
   }
 
-  /** What the ledger says was let through, as far as the sequences of a policy ask. */
+  /** What was allowed according to the ledger, as far as the policy's sequences need it. */
   async #history(tenant: string, policy: Policy): Promise<History> {
     const history = new History(policy.sequences);
     if (policy.sequences.length === 0) return history;

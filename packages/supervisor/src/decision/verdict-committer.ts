@@ -12,11 +12,11 @@ import type { VerdictWriter } from "./verdict-writer.ts";
 export interface VerdictCommitterOptions {
   readonly writer: VerdictWriter;
   readonly approvals: Pick<Approvals, "announce">;
-  /** Where what was let through is noted until its end is told. */
+  /** Holds allowed calls until their end is reported. */
   readonly open: OpenCalls;
 }
 
-/** Concludes decisions: what lets something through is on the disk before it is told, and what is not there is a block. */
+/** Commits verdicts: an allowing verdict is on the disk before it is returned, and one that cannot be written blocks. */
 export class VerdictCommitter {
   readonly #options: VerdictCommitterOptions;
 
@@ -57,7 +57,7 @@ export class VerdictCommitter {
     return { ...decided, written };
   }
 
-  /** Lets nothing through; that is written a little later. */
+  /** Returns a verdict that allows nothing; it is written a little later. */
   async #hold({ request, state, uses = [] }: DecisionContext, record: VerdictRecord): Promise<Decided> {
     state.limits.release(uses);
     const { room, written } = this.#options.writer.later(request, record);
@@ -65,7 +65,7 @@ export class VerdictCommitter {
     return { ...record.decided, entry: undefined, written };
   }
 
-  /** Lets something through, once that is on the disk. */
+  /** Returns an allowing verdict once it is on the disk. */
   async #release(context: DecisionContext, record: VerdictRecord): Promise<Decided> {
     const { writer, approvals, open } = this.#options;
     const { request, input, state, uses = [], changes } = context;
@@ -86,7 +86,7 @@ export class VerdictCommitter {
   }
 }
 
-/** What a verdict that lets something through changes in what counts against limits. */
+/** The changes of limits that an allowing verdict makes. */
 function usesKept({ input, state, uses = [] }: DecisionContext): Change<undefined>[] {
   if (uses.length === 0) return [];
   const before = state.limits.forgetOld(input.at);

@@ -7,7 +7,7 @@ import type {
   PolicyVerdict,
   Subject,
 } from "@reins/policy";
-import { approvalTag } from "../approvals/drafts.ts";
+import { approvalTag } from "../approvals/approval.ts";
 import { sessionKey } from "../record/drafts.ts";
 import type { Decided, FailedOpen } from "./decision-context.ts";
 
@@ -29,7 +29,7 @@ export interface VerdictRecord {
   readonly modifiedFrom?: ModifiedFrom | undefined;
   /** Members of the arguments that the policy looks at; the others are not kept. */
   readonly argumentPaths: readonly string[];
-  /** The external harnesses that failed, and that the constitution lets pass. */
+  /** The external harnesses that failed and were skipped. */
   readonly failedOpen: readonly FailedOpen[];
 }
 
@@ -42,7 +42,7 @@ export interface RefusalRecord extends Pick<VerdictRecord, "decided" | "hashes">
 
 /** How large the facts of an action before it was modified may be as JSON; larger ones are left out. */
 const MAX_FACTS_BEFORE = 256 * 1024;
-/** How much of the name is told of a tool about which nothing else is known. */
+/** How much is recorded of a tool's name about which nothing else is known. */
 const MAX_TOOL = 200;
 
 /**
@@ -112,7 +112,7 @@ function draftOf(
   };
 }
 
-/** The tool that a payload names in the usual place, as far as it can be told. */
+/** The tool that a payload names in the usual place, if it does. */
 function toolIn(payload: unknown): string {
   if (typeof payload !== "object" || payload === null) return "";
   const { tool_name, tool } = { tool_name: undefined, tool: undefined, ...payload };

@@ -7,7 +7,6 @@ import { knownRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { Decided, DecisionRequest } from "./decision-context.ts";
 import { refusalDraft, type VerdictRecord, verdictDraft } from "./verdict-record.ts";
 
-/** What a writer of verdicts stands on. */
 export interface VerdictWriterOptions {
   readonly ledger: Ledger;
   /** The policy of a tenant, as it is in force now. */
@@ -21,7 +20,7 @@ export interface VerdictWriterOptions {
   readonly now: () => number;
 }
 
-/** Writes verdicts down: those that let something through before they are told, the others a little later. */
+/** Writes verdicts: allowing ones before they are returned, the others a little later. */
 export class VerdictWriter {
   readonly #options: VerdictWriterOptions;
   readonly #redactor: Redactor;
@@ -44,7 +43,7 @@ export class VerdictWriter {
     return this.#options.ledger.record([this.#draft(request, record)], { with: changes });
   }
 
-  /** Writes a verdict that lets nothing through; without its facts, if they cannot be written. */
+  /** Writes a verdict that allows nothing; without its facts, if they cannot be written. */
   later(request: DecisionRequest, record: VerdictRecord): Buffered {
     return this.#buffered.add(() => this.#draft(request, record), this.#refusal(request, record.decided));
   }
@@ -59,12 +58,12 @@ export class VerdictWriter {
     return this.#buffered.flush();
   }
 
-  /** Tells what could not be written. Whoever listens must not be able to make a verdict fail. */
+  /** Reports what could not be written. A listener that throws must not make a verdict fail. */
   tell(error: unknown): void {
     try {
       this.#options.onRecordError?.(error);
     } catch {
-      // There is nobody else to tell.
+      // No other listener is left.
     }
   }
 
@@ -90,7 +89,7 @@ export class VerdictWriter {
   }
 }
 
-/** How many entries may wait; whoever brings more waits until there is room. */
+/** How many entries may wait; callers with more wait until there is room. */
 const MAX_WAITING = 50_000;
 /** How many go into one commit. */
 const BATCH = 500;
@@ -112,7 +111,7 @@ export interface Buffered {
 }
 
 /**
- * Entries of verdicts that let nothing through. The verdict need not wait for them, so they are made and written a
+ * Entries of verdicts that allow nothing. The verdict need not wait for them, so they are made and written a
  * little later, in order, many at a time.
  */
 export class BufferedRecords {

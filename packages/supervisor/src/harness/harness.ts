@@ -30,7 +30,7 @@ import { Reports } from "../reports/reports.ts";
 import { Runs } from "../runs/runs.ts";
 import { inputState, targetState } from "./target-state.ts";
 
-/** What a harness stands on. The store holds the ledger's tables and `harnessTables`; both stay the caller's. */
+/** The store holds the ledger's tables and `harnessTables`; both stay the caller's. */
 export interface HarnessOptions {
   readonly home: string;
   /** Where the constitution lies, as far as that is not in the home. */

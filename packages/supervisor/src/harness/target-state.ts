@@ -6,7 +6,7 @@ import { type Action, runInputs } from "@reins/policy";
 
 /** How many targets are looked at; an action that changes more is bound to these. */
 const MAX_TARGETS = 64;
-/** How much of a target is read; what is longer is told apart by its size and times too. */
+/** How much of a target is read; longer ones are identified by size and times, too. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /** What an action would change is now: path to digest, or `absent`. An answer counts for exactly that. */
@@ -33,7 +33,7 @@ export async function inputState(action: Action, cwd: string): Promise<Record<st
 
 async function stateOf(path: string, isDeep: boolean): Promise<string> {
   try {
-    // Without waiting, because a pipe that nobody writes to would be waited for.
+    // Non-blocking: opening a pipe without a writer would wait.
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stat = await file.stat();

@@ -1,9 +1,10 @@
 import { change } from "@reins/store";
 import { z } from "zod";
 import { SupervisorError } from "../errors.ts";
+import { agentFor, expectAdmin, tenantFor } from "./authority.ts";
 import { AgentName, read, Scopes, SessionName } from "./names.ts";
 import { actingAgent } from "./own-subjects.ts";
-import { agentFor, expectAdmin, intersect, isAdmin, type Principal, tenantFor } from "./principal.ts";
+import { intersect, isAdmin, type Principal } from "./principal.ts";
 import type { Registry } from "./registry.ts";
 import { newSecret, randomName } from "./secret.ts";
 import type { Subjects } from "./subjects.ts";

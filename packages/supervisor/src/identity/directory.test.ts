@@ -80,7 +80,7 @@ test("a token acts in the one role it names, for as long as its user has it", ()
   expect(directory.principal("tok_1", NOW)?.roles).toEqual([]);
 });
 
-test("a token is nobody's without its user", () => {
+test("a token of a removed user has no principal", () => {
   const directory = new Directory();
   directory.apply(delta(1, { tokens: [token(1)] }), NOW);
   expect(directory.principal("tok_1", NOW)).toBeUndefined();

@@ -15,7 +15,7 @@ import type { Tenant } from "./tables/tables.ts";
 import { type CreatedToken, type NewToken, type Token, Tokens } from "./tokens.ts";
 import { type NewUser, type User, type UserChange, type UserName, Users } from "./users.ts";
 
-/** What identity stands on, and how far delegation may go. */
+/** The store, the ledger, and how far delegation may go. */
 export interface IdentityOptions extends RegistryOptions {
   readonly limits?: Partial<DelegationLimits> | undefined;
 }
@@ -50,7 +50,7 @@ export class Identity {
     return this.#registry.local();
   }
 
-  /** Whoever holds a secret, as of now; `undefined` if nobody may. */
+  /** The current principal of a secret; `undefined` if it is not valid. */
   async authenticate(secret: string): Promise<Principal | undefined> {
     if (!isSecret(secret)) return undefined;
     await this.#registry.fresh();
@@ -73,7 +73,7 @@ export class Identity {
     return this.#subjects.subjectFor(request);
   }
 
-  /** The subject of an event that is refused because of what it claims: whoever showed the token, and no more. */
+  /** The subject of an event that is refused because of what it claims: the holder of the token, and no more. */
   refusedSubject(request: SubjectRequest): Subject {
     return this.#subjects.refused(request);
   }
@@ -133,7 +133,7 @@ export class Identity {
     return this.#tokens.revoke(id, by);
   }
 
-  /** The tenants that somebody can see. A tenant comes to be with its first user. */
+  /** The tenants that a principal can see. A tenant is created with its first user. */
   listTenants(by = this.local()): Promise<readonly Tenant[]> {
     return this.#users.tenants(by);
   }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { agentFor } from "./authority.ts";
 import { AgentName, Name, Roles, read, SessionName } from "./names.ts";
-import { agentFor } from "./principal.ts";
 
 const TAKEN = Object.getOwnPropertyNames(Object.prototype);
 

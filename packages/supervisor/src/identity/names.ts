@@ -25,7 +25,7 @@ export const AgentName = z
   .refine(isPrintable, "holds characters that cannot be shown")
   .refine(isFree, RESERVED);
 
-/** The name of a session, as whoever began it chose. */
+/** The name of a session, as its creator chose it. */
 export const SessionName = z
   .string()
   .min(1)
@@ -58,7 +58,7 @@ export function printable(text: string, longest: number): string {
   return text.slice(0, longest).toWellFormed().replace(UNPRINTABLE, "\u{fffd}");
 }
 
-/** Reads what somebody gave; what does not fit is `invalid`. */
+/** Parses input; what does not fit is `invalid`. */
 export function read<Output>(schema: z.ZodType<Output>, given: unknown): Output {
   const checked = schema.safeParse(given);
   if (checked.success) return checked.data;

@@ -1,5 +1,6 @@
 import type { Subject } from "@reins/policy";
-import { agentFor, claimOf, type Principal, soleAgent, trustOf, unverified } from "./principal.ts";
+import { agentFor, claimOf, soleAgent, trustOf, unverified } from "./authority.ts";
+import type { Principal } from "./principal.ts";
 import type { SubjectRequest } from "./subjects.ts";
 
 /** A subject, and what it was made for. */

@@ -29,7 +29,7 @@ export interface IdentityChange {
   readonly source?: string;
 }
 
-/** The entry of a change of identity, signed by whoever made it. */
+/** The entry of a change of identity, signed by its author. */
 function identityDraft(by: Principal, { change, tenant, target, details, source }: IdentityChange): Draft {
   const { id, kind, user, tenant: home, started } = by;
   return {
@@ -42,7 +42,6 @@ function identityDraft(by: Principal, { change, tenant, target, details, source 
   };
 }
 
-/** What identity stands on. */
 export interface RegistryOptions {
   readonly store: Pick<StoreReader, "query">;
   readonly ledger: Pick<Ledger, "record">;

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { isSameHash, isSecret, newSecret, SecretHash } from "./secret.ts";
 
-test("a secret is 43 characters that nobody can guess, behind a mark", () => {
+test("a secret is a prefix and 43 random characters", () => {
   const secret = newSecret(randomBytes);
   expect(secret).toMatch(/^reins_[A-Za-z0-9_-]{43}$/);
   expect(isSecret(secret)).toBe(true);

@@ -3,7 +3,7 @@ import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "no
 const SECRET_BYTES = 32;
 const SECRET = /^reins_[A-Za-z0-9_-]{43}$/;
 
-/** Gives bytes that nobody can guess. */
+/** Returns cryptographically random bytes. */
 export type RandomBytes = (size: number) => Uint8Array;
 
 /** Random bytes as text that fits into a name. */

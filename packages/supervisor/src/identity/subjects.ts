@@ -1,8 +1,9 @@
 import type { Enforcement, NetworkReach, Origin, Roster, Subject } from "@reins/policy";
 import { SupervisorError } from "../errors.ts";
+import { claimOf, trustIn, unverified } from "./authority.ts";
 import { type ChildSession, isChildSessionName } from "./delegation.ts";
 import { actingAgent, OwnSubjects } from "./own-subjects.ts";
-import { claimOf, type Principal, trustIn, unverified } from "./principal.ts";
+import type { Principal } from "./principal.ts";
 import type { Registry } from "./registry.ts";
 import { isSecret } from "./secret.ts";
 
@@ -66,7 +67,7 @@ export class Subjects {
     return this.#own.subjectFor(request, principal);
   }
 
-  /** The subject of a refusal: whoever showed the token, with nothing of what the event claims. */
+  /** The subject of a refusal: the holder of the token, with nothing of what the event claims. */
   refused({ principal, agent, session, mode = "default", enforcement }: SubjectRequest): Subject {
     const { user, tenant, roles, started } = principal;
     return {

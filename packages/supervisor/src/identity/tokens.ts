@@ -2,17 +2,15 @@ import { STARTS, type Started } from "@reins/policy";
 import { change } from "@reins/store";
 import { z } from "zod";
 import { SupervisorError } from "../errors.ts";
+import { expectAdmin, expectHeld, tenantFor } from "./authority.ts";
 import { Agents, Name, read, Scopes } from "./names.ts";
 import {
   ALL,
-  expectAdmin,
-  expectHeld,
   intersect,
   isOperator,
   PRINCIPAL_KINDS,
   type Principal,
   type PrincipalKind,
-  tenantFor,
 } from "./principal.ts";
 import type { Registry } from "./registry.ts";
 import { newSecret, randomName } from "./secret.ts";
@@ -53,7 +51,7 @@ const Moment = z
 /** What makes a token. */
 export const NewToken = z.strictObject({
   user: Name,
-  /** By default the tenant of whoever creates it. */
+  /** By default the tenant of its creator. */
   tenant: Name.optional(),
   /** One of the user's roles; by default all of them. */
   role: Name.optional(),

@@ -1,21 +1,13 @@
 import { change } from "@reins/store";
 import { z } from "zod";
 import { SupervisorError } from "../errors.ts";
+import { expectAdmin, expectHeld, tenantFor } from "./authority.ts";
 import { Line, Name, Roles, read, Scopes } from "./names.ts";
-import {
-  actorOf,
-  DEFAULT_TENANT,
-  expectAdmin,
-  expectHeld,
-  isOperator,
-  OPERATOR,
-  type Principal,
-  tenantFor,
-} from "./principal.ts";
+import { actorOf, DEFAULT_TENANT, isOperator, OPERATOR, type Principal } from "./principal.ts";
 import type { Registry } from "./registry.ts";
 import { identityTables, type Tenant } from "./tables/tables.ts";
 
-/** Somebody on whose behalf agents act. Ids are the tenant's own. */
+/** A person or service on whose behalf agents act. Ids are unique within a tenant. */
 export interface User {
   readonly id: string;
   readonly tenant: string;
@@ -42,7 +34,7 @@ export const NewUser = z.strictObject({
   id: Name,
   name: Line,
   email,
-  /** By default the tenant of whoever adds it. */
+  /** By default the tenant of its creator. */
   tenant: Name.optional(),
   roles: Roles,
   scopes: Scopes,
@@ -147,7 +139,7 @@ export class Users {
     return (await this.#registry.query("users", { tenant: tenantFor(by, asked) })).map(asUser);
   }
 
-  /** The tenants that somebody can see: all for the operator, else its own. */
+  /** The tenants that a principal can see: all for the operator, else its own. */
   async tenants(principal: Principal): Promise<readonly Tenant[]> {
     const by = await this.#admin(principal);
     const all = await this.#registry.query("tenants", null);
@@ -181,7 +173,7 @@ export class Users {
     throw new SupervisorError("not_found", `there is no user "${id}"`);
   }
 
-  /** Tries again from what is there now, when somebody else was first. */
+  /** Retries on the current state after a conflict. */
   async #untilFirst<Result>(run: () => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt += 1) {
       try {

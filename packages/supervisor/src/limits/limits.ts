@@ -31,13 +31,13 @@ interface Counted {
 const SWEEP_EVERY = 1_000;
 /** For how long a use counts against a limit that does not say. */
 const EVER_MS = Number.MAX_SAFE_INTEGER / 2;
-/** Of uses that count for ever, so many are told apart; earlier ones are added up. */
+/** Of uses that count for ever, so many are kept one by one; earlier ones are added up. */
 const TOLD_APART = 1_000;
 /** For how long uses are kept at least, so that a limit that is made longer finds them after a restart. */
 const KEPT_MS = 31 * 86_400_000;
 
 /**
- * Rate limits and budgets. A use is reserved before the action is let through and settled when it is known what it took;
+ * Rate limits and budgets. A use is reserved before the action is allowed and settled when it is known what it took;
  * reserving is one step, so no number of callers at once gets past a limit. The whole delegation tree counts as one.
  */
 export class Limits {
@@ -94,7 +94,7 @@ export class Limits {
     return { passed: true, uses: reserved };
   }
 
-  /** Gives back what was reserved for an action that was not let through after all. */
+  /** Releases what was reserved for an action that was not allowed after all. */
   release(uses: readonly Use[]): void {
     for (const { id, limit, holder } of uses) this.#replace(limit, holder, id, undefined);
   }

@@ -18,7 +18,7 @@ export interface PolicyStatus {
   readonly tenant: string;
   /** In force now; absent blocks everything. */
   readonly policy: Policy | undefined;
-  /** A changed file that would let more through, and so waits for an admin. */
+  /** A changed file that would allow more, and so waits for an admin. */
   readonly waiting: Policy | undefined;
   /** What is wrong with the file as it is now, if anything; the policy in force stays. */
   readonly fault: string | undefined;
@@ -61,7 +61,7 @@ export class PolicyKeeper {
   #roster = Roster.read("");
   #rosterSeen = "";
   #last: Promise<void> = Promise.resolve();
-  #callOff: (() => void) | undefined;
+  #cancelTimer: (() => void) | undefined;
   #closed = false;
 
   private constructor(options: PolicyKeeperOptions) {
@@ -120,7 +120,7 @@ export class PolicyKeeper {
   /** Ends the watch. */
   close(): void {
     this.#closed = true;
-    this.#callOff?.();
+    this.#cancelTimer?.();
   }
 
   /** One after the other: two at once would record the same change twice. */
@@ -141,7 +141,7 @@ export class PolicyKeeper {
 
   #watch(): void {
     if (this.#closed) return;
-    this.#callOff = this.#clock.after(this.#options.everyMs ?? DEFAULT_EVERY_MS, () => {
+    this.#cancelTimer = this.#clock.after(this.#options.everyMs ?? DEFAULT_EVERY_MS, () => {
       void this.refresh()
         .catch((error: unknown) => this.#options.onError?.(error))
         .finally(() => this.#watch());
@@ -195,7 +195,7 @@ export class PolicyKeeper {
     this.#keep({ ...kept, policy });
   }
 
-  /** The policy in force stays, and a fault is told once. */
+  /** The policy in force stays, and a fault is reported once. */
   #keepFault(kept: Kept, before: Kept | undefined): void {
     if (before && before.fault === kept.fault && before.waiting === undefined)
       this.#kept.set(kept.tenant, kept);
@@ -207,7 +207,7 @@ export class PolicyKeeper {
     this.#options.onChange?.(kept);
   }
 
-  /** A roster that cannot be read vouches for nobody. */
+  /** An unreadable roster leaves every agent unknown. */
   async #lookAtRoster(): Promise<void> {
     const { roster } = this.filesOf(DEFAULT_TENANT);
     const seen = await stampOf(roster);

@@ -51,7 +51,7 @@ interface Rewritten {
 
 /**
  * Changes `agent-roster.jsonl` a line at a time: the others stay as they are, byte for byte, and so do members of a line
- * that nobody here knows. The change stands in the ledger before it counts.
+ * that Reins does not know. The change is in the ledger before it counts.
  */
 export class RosterFile {
   readonly #options: RosterFileOptions;
@@ -100,7 +100,7 @@ export class RosterFile {
     return changed;
   }
 
-  /** Tries again from what is there now, when somebody else wrote meanwhile. */
+  /** Retries on the current content after a concurrent write. */
   async #untilAlone(by: Principal, rewrite: (text: string) => Rewritten): Promise<RosterEntry> {
     for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
       const path = await this.#path();
@@ -133,7 +133,7 @@ export class RosterFile {
       if (!(await isStill(path, text))) return false;
       const { ledger, redact } = this.#options;
       await ledger.record([withoutSecrets(rosterDraft(by, { ...rewritten, roster_hash }), redact)]);
-      // Once more, so that somebody who wrote while it was recorded loses nothing.
+      // Read once more, so that a concurrent write is not lost.
       if (!(await isStill(path, text))) return false;
       await rename(fresh, path);
       return true;
@@ -198,7 +198,7 @@ interface RosterChange {
   readonly roster_hash: string;
 }
 
-/** The entry of a change of the roster. Members that nobody here knows are named, not told. */
+/** The entry of a change of the roster. Of unknown members only the names are recorded. */
 function rosterDraft(by: Principal, { before, after, roster_hash }: RosterChange): Draft {
   const { id, kind, user, tenant, started } = by;
   const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after)]);

@@ -77,8 +77,8 @@ export class KeyedHash {
 }
 
 /**
- * Commits to what an agent sent without recording it: whoever has the key and the text can show that they belong
- * together, and nobody else can guess the text from what was recorded.
+ * Commits to what an agent sent without recording it: the holder of the key and the text can show that they belong
+ * together, and the text cannot be guessed from the record.
  */
 export class Commitment {
   readonly #hash: KeyedHash;

@@ -28,7 +28,7 @@ export function lifecycleDraft(
   };
 }
 
-/** The entry for what came of an action; without a call that was let through it is marked as ungated. */
+/** The entry for what came of an action; without an allowed call it is marked as ungated. */
 export function resultDraft(
   subject: Subject,
   { tool, outcome }: { readonly tool?: string | undefined; readonly outcome: string },

@@ -60,7 +60,7 @@ describe("a vault", () => {
     expect(() => after.open("a", sealed)).toThrow(expect.objectContaining({ code: "other_key" }));
   });
 
-  it("gets a new key, opens what the old one sealed, and forgets that when it is told to", async () => {
+  it("gets a new key, opens what the old one sealed, and forgets the old one on request", async () => {
     const keys = join(folder, "rotated");
     const before = await Vault.open(keys);
     const sealed = before.seal("a", secret);

@@ -31,7 +31,7 @@ export class RedactingStream {
   readonly #ends = new Set<number>();
   #effort = 0;
 
-  /** Made by a `Redactor`; `onHidden` is told what is hidden, and whether it goes on from what was hidden last. */
+  /** Made by a `Redactor`; `onHidden` gets what is hidden, and whether it continues what was hidden last. */
   constructor(triggers: Triggers, onHidden?: (secret: string, goesOn: boolean) => void) {
     this.#triggers = triggers;
     this.#onHidden = onHidden;
@@ -164,7 +164,7 @@ export class RedactingStream {
     return shown.toWellFormed();
   }
 
-  /** Drops what nobody will look back at. */
+  /** Drops text that no format looks back at. */
   #forget(): void {
     let base = this.#shown;
     for (const { start } of this.#candidates) base = Math.min(base, start);

@@ -93,7 +93,7 @@ describe("formats of one's own", () => {
     expect(own.text("acme-eu-0123ABCD and acme-eu-012")).toBe("acme-[redacted] and acme-eu-012");
   });
 
-  test("have to be told in a way that can be followed piece by piece", () => {
+  test("are refused unless they can be matched incrementally", () => {
     expect(() => Redactor.create({ extra: [{ name: "any", pattern: "(a|b)+" }] })).toThrow(
       expect.objectContaining({ code: "invalid" }),
     );
@@ -255,7 +255,7 @@ describe("the known formats", () => {
     }
   }
 
-  /** Where a secret begins; its end may be told later, if it has a rest. */
+  /** Where a secret begins; its end may be known later, if it has a rest. */
   function sized(reading: Reading): unknown {
     if (reading.is !== "secret") return reading;
     return reading.rest ? [reading.from, reading.rest] : [reading.from, reading.to];

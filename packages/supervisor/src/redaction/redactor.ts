@@ -9,7 +9,7 @@ import { RedactingStream } from "./redacting-stream.ts";
 import { hiddenIn, SecretWords } from "./secret-words.ts";
 import { Triggers } from "./triggers.ts";
 
-/** The forms of secrets that are known without being told. */
+/** The formats of secrets that need no configuration. */
 export const KNOWN_FORMATS: readonly Format[] = [
   ...TOKENS.map(patternFormat),
   ...privateKeys,
@@ -31,7 +31,7 @@ export interface RedactorOptions {
 /** How a text ends: `end` if that is all of it, `cut` if there may be more that is not seen. */
 export type Ending = "end" | "cut";
 
-/** Deeper than anything is nested that somebody will read. */
+/** Deeper than any nesting that a person reads. */
 const DEEPEST = 256;
 /** How many names of members are remembered. */
 const MOST_NAMES = 2_000;

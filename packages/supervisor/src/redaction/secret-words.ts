@@ -6,7 +6,7 @@ const SHORTEST = 6;
 /** Where there are more words than these, nothing beside them is shown. */
 const MOST = 256;
 
-/** Secrets that are hidden to the letter, each word of them too: a program takes what it is told apart. */
+/** Secrets that are hidden to the letter, each word of them too: programs split their input. */
 export class SecretWords {
   readonly #words: readonly string[];
 

@@ -32,7 +32,7 @@ export class Triggers {
   readonly #ending: number;
   /** The column of each UTF-16 code. */
   readonly #columns: Uint16Array;
-  /** The next row, by row and column. Rows are told by where they begin. */
+  /** The next row, by row and column. A row is identified by its start. */
   readonly #next: Int32Array;
   readonly #width: number;
   readonly #ended: readonly (readonly TriggerEnd[])[];

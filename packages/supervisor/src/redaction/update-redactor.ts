@@ -46,7 +46,7 @@ export class UpdateRedactor {
   /** The one text of which something is held back. */
   #holding: Text | undefined;
   #latest: Text | undefined;
-  #callOff: (() => void) | undefined;
+  #cancelTimer: (() => void) | undefined;
 
   constructor(redactor: Redactor, { clock, onLate }: UpdateRedactorOptions) {
     this.#redactor = redactor;
@@ -131,20 +131,20 @@ export class UpdateRedactor {
     if (this.#holding) this.#rest();
     if (text.stream.held === 0) return;
     this.#holding = text;
-    this.#callOff = this.#clock.after(LATE_MS, () => {
+    this.#cancelTimer = this.#clock.after(LATE_MS, () => {
       const late = this.flush();
       if (late.length > 0) this.#onLate(late);
     });
   }
 
   #rest(): void {
-    this.#callOff?.();
-    this.#callOff = undefined;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
     this.#holding = undefined;
   }
 }
 
-/** What is told of a tool call that goes on may be cut anywhere. */
+/** Updates of a running tool call may be cut anywhere. */
 function endingOf({ sessionUpdate, status }: Update): Ending {
   const isCall = sessionUpdate === "tool_call" || sessionUpdate === "tool_call_update";
   return isCall && status !== "completed" && status !== "failed" ? "cut" : "end";
@@ -163,7 +163,7 @@ export interface Piece {
   alone(text: string): Update;
 }
 
-/** By what the text of a chunk is told from others of its kind. */
+/** The key that tells the text of a chunk from others of its kind. */
 const IDS = ["messageId", "toolCallId", "terminalId", "compactionId", "subagentId"];
 /** Where chunks without a content block have their text. */
 const TEXTS = ["text", "data", "output"];

@@ -192,7 +192,7 @@ function ownerFor(principal: Principal): RunOwner | undefined {
   return { principal: id, ...(kind !== "agent" && { user }) };
 }
 
-/** A run of an earlier version is nobody's, so whoever tells of it goes on. */
+/** A run without an owner may be continued by any principal. */
 function mayTell({ principal, user }: RunState, by: Pick<RunTeller, "id" | "user">): boolean {
   return principal === null || principal === by.id || user === by.user || by.id === LOCAL;
 }

@@ -11,12 +11,12 @@ export interface RunState {
   readonly session_id: string;
   readonly updated_at: string;
   readonly payload: unknown;
-  /** Whose run it is: the principal that first told of it, and the user it acts for. Older runs are nobody's. */
+  /** Whose run it is: the principal that first reported it, and the user it acts for. */
   readonly principal: string | null;
   readonly user: string | null;
 }
 
-/** Whose runs: those of a principal, and those of a user whoever acts for them. */
+/** Whose runs: those of a principal, and those of a user, whichever principal acts for them. */
 export interface RunOwner {
   readonly principal: string;
   readonly user?: string | undefined;

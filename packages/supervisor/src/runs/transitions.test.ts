@@ -34,7 +34,7 @@ describe("a run", () => {
     expect(lifecycleFault(run(before), run(now))).toBe(`a run that is ${before} does not become ${now}`);
   });
 
-  test("may be told of from any status on, stays in its session, and does not go back in time", () => {
+  test("may first be reported with any status, stays in its session, and does not go back in time", () => {
     expect(lifecycleFault(undefined, run("created"))).toBeUndefined();
     for (const status of RunStatus.options) expect(lifecycleFault(undefined, run(status))).toBeUndefined();
     expect(lifecycleFault(run("created"), run("executing", undefined, "other"))).toContain("another session");

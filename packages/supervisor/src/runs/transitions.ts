@@ -15,7 +15,7 @@ export function lifecycleFault(
   before: RunLifecycleEvent | undefined,
   now: RunLifecycleEvent,
 ): string | undefined {
-  // The first news of a run is a snapshot: whoever tells may have begun to tell late.
+  // The first report of a run is a snapshot: its sender may have started to report late.
   if (!before) return undefined;
   if (before.session_id !== now.session_id) return `the run ${now.run_id} belongs to another session`;
   if (isEarlier(now.updated_at, before.updated_at)) return "it is older than what is known";

@@ -8,13 +8,13 @@ export interface VerdictRange {
   readonly since?: string | undefined;
   /** At most so many, the newest of them; all when absent. */
   readonly limit?: number | undefined;
-  /** Only this tenant's count, so that a busy neighbour does not take up the limit; everybody's without one. */
+  /** Only this tenant's count, so that a busy neighbour does not use the limit; all tenants' without one. */
   readonly tenant?: string | undefined;
   /** Only what stands before this place. */
   readonly before?: number | undefined;
 }
 
-/** So few that whoever waits for a verdict meanwhile hardly notices. */
+/** Small enough that concurrent verdicts are not delayed. */
 const PAGE = 100;
 
 /** The verdicts in a ledger, the oldest first, page by page, so that many take no more memory than few. */

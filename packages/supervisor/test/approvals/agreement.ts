@@ -1,8 +1,8 @@
 import { deepStrictEqual } from "node:assert/strict";
 import type { LedgerReader, PlacedEntry } from "@reins/ledger";
 import type { Approval, ApprovalChange, ApprovalState } from "../../src/approvals/approval.ts";
+import { approvalTag } from "../../src/approvals/approval.ts";
 import type { Approvals } from "../../src/approvals/approvals.ts";
-import { approvalTag } from "../../src/approvals/drafts.ts";
 import type { Grant } from "../../src/approvals/grants.ts";
 
 /** One step of an approval, wherever it was read. */

@@ -1,51 +1,17 @@
 import { type Database, StoreError } from "@reins/store";
 import { z } from "zod";
-import { APPROVAL_STATES, type Approval, type ApprovalAnswer, type ApprovalState } from "../approval.ts";
+import type { Approval, ApprovalState } from "../approval.ts";
 import type { ApprovalChanges, ApprovalQueries, ApprovalRange, Move, StoredApproval } from "../tables.ts";
-import { changeWriter, entryFinder } from "./change-rows.ts";
+import { changeWriter } from "./change-rows.ts";
 import { grantKeeper } from "./grant-rows.ts";
-
-const DEFAULT = 100;
-const MOST = 1_000;
-
-/** How many rows a page has, given what was asked for. */
-export function pageSize(limit = DEFAULT): number {
-  return Math.max(1, Math.min(Math.trunc(limit) || DEFAULT, MOST));
-}
-
-/** What never changes in an approval, as it is kept. */
-type ApprovalBody = Omit<Approval, "turn" | "state" | "answers" | "entry">;
-
-const State = z.enum(APPROVAL_STATES);
-
-/** The columns of an approval that are read. */
-const ApprovalRow = z.object({
-  turn: z.string().nullable(),
-  state: State,
-  answers: z.string(),
-  body: z.string(),
-  entry: z.string(),
-  version: z.number(),
-  sealed: z.string().nullable(),
-  waits: z.number(),
-});
-
-/** The columns to read beside `state` and `answers`, which a change has its own of. */
-export const KEPT_COLUMNS = "a.turn, a.body, a.entry, a.version, a.sealed, a.state = 'pending' AS waits";
-
-/** The approval in a row, whose JSON is our own. */
-export function storedIn(row: unknown): StoredApproval {
-  const { turn, state, answers, body, entry, version, sealed, waits } = ApprovalRow.parse(row);
-  const content: ApprovalBody = JSON.parse(body);
-  const given: ApprovalAnswer[] = JSON.parse(answers);
-  const approval = { ...content, ...(turn !== null && { turn }), state, answers: given, entry };
-  return { approval, version, waits: waits === 1, ...(sealed !== null && { sealed }) };
-}
+import { entryFinder, KEPT_COLUMNS, pageSize, storedIn } from "./rows.ts";
 
 const OPEN = "state IN ('pending', 'approved')";
+
 const SELECT = `SELECT a.state, a.answers, ${KEPT_COLUMNS} FROM approvals a`;
 
 type Changes = Pick<ApprovalChanges, "ask" | "move" | "use" | "wait">;
+
 type Queries = Pick<ApprovalQueries, "get" | "newest" | "list" | "open" | "over" | "nextOver">;
 
 /** The changes of approvals. Every one but `wait` finds the entry that records it in the same commit, or is refused. */

@@ -1,10 +1,9 @@
-import { type Database, StoreError } from "@reins/store";
+import type { Database } from "@reins/store";
 import { z } from "zod";
 import type { Approval, ApprovalState } from "../approval.ts";
-import { approvalTag } from "../drafts.ts";
 import type { ApprovalChanges, ApprovalQueries, Notice, StoredChange } from "../tables.ts";
 import { DELIVERY_STATES, type Delivery } from "../webhooks/delivery.ts";
-import { KEPT_COLUMNS, pageSize, storedIn } from "./approval-rows.ts";
+import { KEPT_COLUMNS, pageSize, storedIn } from "./rows.ts";
 
 /** A change about to be written. */
 interface NewChange {
@@ -149,50 +148,4 @@ function deliveryIn(row: unknown): Delivery | undefined {
     ...(error !== null && { error }),
     change: { seq, at, entry, approval: stored.approval },
   };
-}
-
-/** An entry of the ledger and its place. */
-interface FoundEntry {
-  readonly seq: number;
-  readonly cid: string;
-}
-
-/** The most entries that one commit adds; what it added is looked through one by one, the ledger's index is behind. */
-const MOST_IN_COMMIT = 1_024;
-
-/**
- * Finds, inside a commit, the entry that records a change of an approval: the newest with its tag, written by that same
- * commit. A change that is not on the record, or is there as something else, undoes the commit.
- */
-export function entryFinder(database: Database) {
-  const newest = database.prepare(
-    `SELECT e.seq, e.cid, e.quality, json_extract(r.body, '$.payload.state') AS state,
-       json_extract(r.body, '$.payload.verdict') AS verdict
-     FROM ledger_recent r JOIN ledger_entries e ON e.seq = r.seq
-     WHERE e.seq > max(?, (SELECT max(seq) FROM ledger_entries) - ${MOST_IN_COMMIT})
-       AND EXISTS (SELECT 1 FROM json_each(r.body, '$.tags') WHERE value = ?)
-     ORDER BY e.seq DESC LIMIT 1`,
-  );
-  return (id: string, after: number, state: ApprovalState): FoundEntry => {
-    const found = newest.get(after, approvalTag(id));
-    if (isEntry(found) && records(found, state)) return found;
-    const text = `no entry of this commit records that the approval ${id} is ${state}; it needs the tag ${approvalTag(id)}`;
-    throw new StoreError("invalid", text);
-  };
-}
-
-/** A use is recorded by the verdict that lets something through, everything else by an entry that names the state. */
-function records({ quality, state, verdict }: Recorded, becomes: ApprovalState): boolean {
-  if (becomes !== "used") return quality === "approval" && state === becomes;
-  return quality === "policy_verdict" && (verdict === "allowed" || verdict === "modify");
-}
-
-interface Recorded {
-  readonly quality: unknown;
-  readonly state: unknown;
-  readonly verdict: unknown;
-}
-
-function isEntry(row: unknown): row is FoundEntry & Recorded {
-  return typeof row === "object" && row !== null && "seq" in row && "cid" in row && "verdict" in row;
 }

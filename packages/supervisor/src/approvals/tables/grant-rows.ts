@@ -2,7 +2,7 @@ import { type Database, StoreError } from "@reins/store";
 import { z } from "zod";
 import type { Grant } from "../grants.ts";
 import type { ApprovalChanges, ApprovalQueries, NewGrant, StoredGrant } from "../tables.ts";
-import { pageSize } from "./approval-rows.ts";
+import { pageSize } from "./rows.ts";
 
 /** What never changes in a grant, as it is kept. */
 type GrantBody = Omit<Grant, "revoked_at" | "revoked_by" | "uses" | "used_at">;

@@ -1,5 +1,6 @@
 import { problemOf } from "../../errors.ts";
-import { ADMIN, expectAdmin, type Principal } from "../principal.ts";
+import { expectAdmin } from "../authority.ts";
+import { ADMIN, type Principal } from "../principal.ts";
 
 /** A request that a router has read: who asks, what the path and the query name, and the parsed body. */
 export interface IdentityRequest {

@@ -4,7 +4,7 @@ import { SESSION_AND_BELOW, type Versions } from "./queries.ts";
 import { Row } from "./rows.ts";
 import type { IdentityChanges } from "./tables.ts";
 
-/** The changes of users and of whole tenants. Whoever leaves takes tokens and child sessions along, for good. */
+/** The changes of users and of whole tenants. Removing one revokes its tokens and child sessions for good. */
 export function openUserChanges(
   database: Database,
   versions: Versions,
@@ -103,7 +103,7 @@ export function openTokenChanges(
   };
 }
 
-/** The changes of child sessions. One is added only while everybody it stands on is there: user, token and parent. */
+/** The changes of child sessions. One is added only while its user, token and parent are valid. */
 export function openChildChanges(
   database: Database,
   versions: Versions,

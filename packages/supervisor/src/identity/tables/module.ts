@@ -3,7 +3,7 @@ import { openChildChanges, openTokenChanges, openUserChanges } from "./changes.t
 import { openQueries, Versions } from "./queries.ts";
 
 /**
- * The tables of identity. Every change raises the version and stamps the rows it touches, so that whoever holds a copy
+ * The tables of identity. Every change raises the version and stamps the rows it touches, so that the holder of a copy
  * asks for what is newer than its own. Removed users and revoked tokens stay as marks. There from the beginning: the
  * default tenant, the operator, and the key under which secrets are hashed.
  */

@@ -24,7 +24,7 @@ export class Versions {
   constructor(database: Database) {
     this.#current = database.prepare("SELECT version FROM identity_meta");
     this.#raise = database.prepare("UPDATE identity_meta SET version = version + 1 RETURNING version");
-    // Whoever begins with nothing has no need of what is gone already.
+    // A reader that starts from nothing does not need removed rows.
     const newer = (table: string, gone: string): Statement =>
       database.prepare(`SELECT * FROM ${table} WHERE changed > @after AND (@after > 0 OR ${gone} IS NULL)`);
     this.#users = newer("identity_users", "removed");

@@ -69,7 +69,7 @@ export class Sessions {
     signal.addEventListener("abort", cancel, { once: true });
     const endHeartbeat = this.#heartbeat.begin();
     try {
-      await this.#leaveBackground(session);
+      await this.#cancelBackground(session);
       return await this.#track(promptSession(this.#context, session, prompt, turn.signal));
     } finally {
       endHeartbeat();
@@ -108,7 +108,7 @@ export class Sessions {
     this.#sessions.delete(id);
     session.turn?.abort(new Error("the session was closed"));
     await session.turnOver;
-    await this.#leaveBackground(session);
+    await this.#cancelBackground(session);
     await session.servers.close();
   }
 
@@ -139,7 +139,7 @@ export class Sessions {
     return running;
   }
 
-  async #leaveBackground(session: Session): Promise<void> {
+  async #cancelBackground(session: Session): Promise<void> {
     this.#idleWork.cancel(session.id);
     session.background?.controller.abort(new Error("the session is active again"));
     await session.background?.done;

@@ -80,11 +80,16 @@ async function openWritable(home: string, notice: Notice): Promise<WritableLedge
 }
 
 async function createGateway(access: Access, harness: Harness, notice: Notice): Promise<Gateway> {
-  const tell = (fields: object, message: string) =>
+  const report = (fields: object, message: string) =>
     notice("err" in fields ? `${message}: ${errorMessage(fields.err)}` : message);
   const ignore = () => undefined;
   try {
-    return await operatorGateway(access, harness, { debug: ignore, info: ignore, warn: tell, error: tell });
+    return await operatorGateway(access, harness, {
+      debug: ignore,
+      info: ignore,
+      warn: report,
+      error: report,
+    });
   } catch (error) {
     await harness.close();
     throw error;

@@ -60,10 +60,10 @@ interface KillFlags extends ClientFlags, KillNames {
 export async function kill(what: string | undefined, flags: KillFlags): Promise<ExitCode> {
   const target = targetOf(what, flags);
   const request = { ...target, ...(flags.reason !== undefined && { reason: flags.reason }) };
-  const place = resolveServer(flags, process.env);
-  const report = place.url
-    ? await killRemote(new ApiClient(new HttpTransport(place)), request)
-    : await killLocal(place.home, request);
+  const server = resolveServer(flags, process.env);
+  const report = server.url
+    ? await killRemote(new ApiClient(new HttpTransport(server)), request)
+    : await killLocal(server.home, request);
   print(flags.json ? `${JSON.stringify(report)}\n` : describeKill(report));
   return report.left.length === 0 ? EXIT.done : EXIT.failed;
 }

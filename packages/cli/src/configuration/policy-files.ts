@@ -23,12 +23,16 @@ interface PolicyFileSources {
  */
 export function namedPolicyFiles(sources: PolicyFileSources): NamedPolicyFiles {
   const { home, flags = {}, environment, file = {} } = sources;
-  const rules = placeOf(home, flags.policy ?? environment.REINS_POLICY, file.policy);
-  const prose = placeOf(home, flags.constitution ?? environment.REINS_CONSTITUTION, file.constitution);
+  const rules = resolveFile(home, flags.policy ?? environment.REINS_POLICY, file.policy);
+  const prose = resolveFile(home, flags.constitution ?? environment.REINS_CONSTITUTION, file.constitution);
   return { ...(rules !== undefined && { rules }), ...(prose !== undefined && { prose }) };
 }
 
-function placeOf(home: string, said: string | undefined, configured: string | undefined): string | undefined {
+function resolveFile(
+  home: string,
+  said: string | undefined,
+  configured: string | undefined,
+): string | undefined {
   if (said) return resolve(said);
   return configured === undefined ? undefined : resolve(home, configured);
 }

@@ -60,8 +60,8 @@ export class OpenHarness {
       const { ledger, store } = writable;
       lost.push(...(options.losses?.() ?? []).map(({ text }) => text));
       for (const text of lost) log.error(`this home lost recorded data: ${text}`);
-      const told = lost.length > 0 ? [serverDraft("loss", { losses: lost })] : [];
-      await ledger.record([serverDraft("server_start"), ...told]);
+      const losses = lost.length > 0 ? [serverDraft("loss", { losses: lost })] : [];
+      await ledger.record([serverDraft("server_start"), ...losses]);
       const harness = await Harness.open({
         home,
         policyFiles,
@@ -70,7 +70,7 @@ export class OpenHarness {
         ledger,
         redactor,
         webhooks,
-        onPolicy: (status) => tellPolicy(status, log),
+        onPolicy: (status) => logPolicy(status, log),
         onError: report,
       });
       log.info({ ledger: ledger.origin }, `decisions are recorded in the ledger ${ledger.origin}`);
@@ -147,7 +147,7 @@ function serverDraft(event: "server_start" | "server_stop" | "loss", details: ob
   } as const;
 }
 
-function tellPolicy({ tenant, policy, waiting, fault }: PolicyStatus, log: Log): void {
+function logPolicy({ tenant, policy, waiting, fault }: PolicyStatus, log: Log): void {
   if (policy)
     log.info({ tenant, ...policy.hashes }, `${policy.rules.length} rules are in force for ${tenant}`);
   if (waiting)

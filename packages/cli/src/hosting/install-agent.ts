@@ -65,7 +65,7 @@ const PARTS = 4;
 export class InstallDisplay {
   readonly #screen: InstallScreen;
   readonly #name: string;
-  #told = 0;
+  #reported = 0;
   #hasBar = false;
 
   constructor(screen: InstallScreen, name: string) {
@@ -97,8 +97,8 @@ export class InstallDisplay {
       return;
     }
     const part = Math.floor(share * PARTS);
-    if (done > 0 && part <= this.#told) return;
-    this.#told = part;
+    if (done > 0 && part <= this.#reported) return;
+    this.#reported = part;
     this.#line(`${this.#name}: ${done} of ${total} packages`);
   }
 

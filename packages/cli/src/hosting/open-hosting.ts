@@ -81,6 +81,6 @@ export class OpenHosting {
 }
 
 function logReporter(log: Log) {
-  const tell = (text: string) => log.info(text.trim());
-  return { notice: tell, screen: { write: tell } };
+  const write = (text: string) => log.info(text.trim());
+  return { notice: write, screen: { write: write } };
 }

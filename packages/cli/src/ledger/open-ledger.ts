@@ -90,7 +90,7 @@ export class WritableLedger {
     const openNew = async () => openSqlite({ path: await privateDatabase(await realDatabase(home)), tables });
     const store = await (openStore ?? openNew)();
     try {
-      const begun = await checkBegun(store, options);
+      const existing = await checkExisting(store, options);
       const ledger = await Ledger.open({
         store,
         signers: new KeyRing(new KeyFolder(keysIn(home))),
@@ -98,7 +98,7 @@ export class WritableLedger {
         onCheckpoint: (note, logKey) => recorder.record({ note, logKey }),
         ...(onCheckpointError && { onCheckpointError }),
       });
-      if (!begun) await checkSeen(ledger, home, seen, notice);
+      if (!existing) await checkSeen(ledger, home, seen, notice);
       return new WritableLedger(ledger, store, options, recorder);
     } catch (error) {
       await store.close();
@@ -125,15 +125,15 @@ export class WritableLedger {
 }
 
 /** Checks an existing ledger. Returns whether there is one. */
-async function checkBegun(store: Store, options: WriteOptions): Promise<boolean> {
+async function checkExisting(store: Store, options: WriteOptions): Promise<boolean> {
   const { home, seen, notice, acceptLoss, onLoss } = options;
-  const begun = await LedgerReader.of(store).catch((error: unknown) => {
+  const existing = await LedgerReader.of(store).catch((error: unknown) => {
     if (error instanceof LedgerError && error.code === "not_found") return undefined;
     throw error;
   });
-  if (begun && acceptLoss) {
-    const lost = await acceptSeen(begun, home, seen, notice);
+  if (existing && acceptLoss) {
+    const lost = await acceptSeen(existing, home, seen, notice);
     if (lost !== undefined) onLoss?.(lost);
-  } else if (begun) await checkSeen(begun, home, seen, notice);
-  return begun !== undefined;
+  } else if (existing) await checkSeen(existing, home, seen, notice);
+  return existing !== undefined;
 }

@@ -55,7 +55,7 @@ function bracketed(host: string): string {
 
 /** Explains why listening on a port failed. */
 export function listenError(error: unknown, host: string, port: number, command: string): CliError {
-  const place = `${host}:${port}`;
+  const address = `${host}:${port}`;
   switch (systemCode(error)) {
     case "EADDRINUSE":
       return new CliError(`Port ${port} on ${host} is in use by another program.`, {
@@ -76,7 +76,7 @@ export function listenError(error: unknown, host: string, port: number, command:
         cause: error,
       });
     default:
-      return new CliError(`Cannot listen on ${place}: ${errorMessage(error)}`, {
+      return new CliError(`Cannot listen on ${address}: ${errorMessage(error)}`, {
         next: "Choose another --host or --port.",
         exitCode: EXIT.failed,
         cause: error,

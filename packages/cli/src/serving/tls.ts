@@ -32,11 +32,11 @@ export interface TlsPair {
 
 /** Paths in flags start at the current folder, those of `reins.yaml` at the home. */
 export function tlsFiles({ tlsCert, tlsKey }: TlsFlags, file?: TlsConfiguration): TlsFiles {
-  const placeOf = (flag: string, said: string | undefined, name: "cert" | "key"): NamedFile | undefined => {
+  const namedFile = (flag: string, said: string | undefined, name: "cert" | "key"): NamedFile | undefined => {
     if (said !== undefined) return { path: resolve(said), from: flag };
     return file?.tls && { path: resolve(file.home, file.tls[name]), from: `tls.${name} in reins.yaml` };
   };
-  return { cert: placeOf("--tls-cert", tlsCert, "cert"), key: placeOf("--tls-key", tlsKey, "key") };
+  return { cert: namedFile("--tls-cert", tlsCert, "cert"), key: namedFile("--tls-key", tlsKey, "key") };
 }
 
 /** Reads a certificate and its key and checks that they match; undefined when neither was named. */

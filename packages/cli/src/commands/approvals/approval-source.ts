@@ -69,11 +69,11 @@ export async function* approvalFeed(
 ): AsyncGenerator<Seen> {
   const known = new Set<string>();
   let after: string | undefined;
-  let begun = false;
+  let isConnected = false;
   for (let attempt = 0; !signal.aborted; attempt += 1) {
     try {
       const changes = await client.follow(approvalOperations.streamApprovals, { signal, after });
-      begun = true;
+      isConnected = true;
       attempt = 0;
       // Approvals from before the stream are not on it; later ones may be in both.
       for await (const page of approvalPages(client, { state: "pending" }))
@@ -84,7 +84,7 @@ export async function* approvalFeed(
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (!begun || !(error instanceof Unreachable)) throw error;
+      if (!isConnected || !(error instanceof Unreachable)) throw error;
       await lost(error, attempt);
     }
   }

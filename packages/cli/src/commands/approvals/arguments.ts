@@ -32,10 +32,10 @@ function memberLines(value: object, path: string, depth: number): string[] {
     members.delete(becomes);
   }
   const rest = [...members].flatMap(([name, member]) => {
-    const place = Array.isArray(value) ? `${path}[${name}]` : join(path, exact(name));
+    const memberPath = Array.isArray(value) ? `${path}[${name}]` : join(path, exact(name));
     return isDeep(member) && depth < DEEPEST
-      ? memberLines(member, place, depth + 1)
-      : valueLines(place, member);
+      ? memberLines(member, memberPath, depth + 1)
+      : valueLines(memberPath, member);
   });
   return [...rest, ...lines];
 }
@@ -45,11 +45,14 @@ function isDeep(value: unknown): value is object {
   return isRecord(value) && Object.keys(value).length > 0;
 }
 
-function valueLines(place: string, value: unknown): string[] {
-  const name = place === "" ? "" : `${place}: `;
+function valueLines(memberPath: string, value: unknown): string[] {
+  const name = memberPath === "" ? "" : `${memberPath}: `;
   if (typeof value !== "string") return [`${name}${visibleJson(value)}`];
   if (!value.includes("\n")) return [`${name}${exact(value)}`];
-  return [`${place === "" ? "text" : place}:`, ...block(exactLines(value).map((line) => ` ${line}`))];
+  return [
+    `${memberPath === "" ? "text" : memberPath}:`,
+    ...block(exactLines(value).map((line) => ` ${line}`)),
+  ];
 }
 
 /** Puts a bar before lines from others, so that none looks like a line of ours. */

@@ -35,13 +35,13 @@ export async function cursorBefore(
   filter: EntryFilter,
   count: number,
 ): Promise<number> {
-  let place = (await ledger.size()) - 1;
+  let position = (await ledger.size()) - 1;
   let found = 0;
   for await (const page of entryPages(ledger, { filter, order: "newest", limit: count })) {
     found += page.length;
-    place = (page.at(-1)?.seq ?? 0) - 1;
+    position = (page.at(-1)?.seq ?? 0) - 1;
   }
-  return found < count ? -1 : place;
+  return found < count ? -1 : position;
 }
 
 type FollowedLedger = Pick<LedgerReader, "read" | "size">;

@@ -10,7 +10,7 @@ import { databaseIn } from "../../home.ts";
  */
 export async function linkDatabase(home: string, path: string): Promise<void> {
   const link = databaseIn(home);
-  const present = await whereIs(link);
+  const present = await databasePath(link);
   if (present === undefined) return makeLink(link, path);
   if (present === path || (await isSameFile(link, path))) return;
   const unlink = present === link ? "" : ` && rm ${link}`;
@@ -34,7 +34,7 @@ async function makeLink(link: string, path: string): Promise<void> {
   }
 }
 
-async function whereIs(link: string): Promise<string | undefined> {
+async function databasePath(link: string): Promise<string | undefined> {
   try {
     return (await lstat(link)).isSymbolicLink() ? resolve(dirname(link), await readlink(link)) : link;
   } catch (error) {

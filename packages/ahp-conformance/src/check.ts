@@ -1,5 +1,5 @@
 import type { TargetTransport } from "./channels/channel.ts";
-import type { Answer } from "./expect.ts";
+import type { HarnessResponse } from "./expect.ts";
 import type { Probe } from "./probe.ts";
 import type { ExchangeRecord, Level } from "./report.ts";
 
@@ -33,7 +33,7 @@ export class Unmet extends Error {
   /** The exchange that shows it; by default everything the check said and heard. */
   readonly evidence: readonly ExchangeRecord[] | undefined;
 
-  constructor(why: string, shownBy?: Pick<Answer, "sent" | "text" | "status">) {
+  constructor(why: string, shownBy?: Pick<HarnessResponse, "sent" | "text" | "status">) {
     super(why);
     this.evidence = shownBy && [
       { direction: "sent", text: shownBy.sent },

@@ -5,7 +5,7 @@ import type { Mutation } from "./mutations.ts";
 import type { Offered } from "./probe.ts";
 
 /** The result of an answer; what is not a result fails the check. */
-export function expectResult(answer: Answer, about = "the request"): unknown {
+export function expectResult(answer: HarnessResponse, about = "the request"): unknown {
   if (answer.error) throw new Unmet(`${about} got ${spell(answer.error)} instead of a result`, answer);
   if (answer.result === undefined || answer.result === null)
     throw new Unmet(`${about} got no result`, answer);
@@ -13,12 +13,20 @@ export function expectResult(answer: Answer, about = "the request"): unknown {
 }
 
 /** The result as a type of the protocol. Peers would also take arrays for objects; a harness should not count on it. */
-export function expectDecoded<Output>(schema: z.ZodType<Output>, answer: Answer, about?: string): Output {
+export function expectDecoded<Output>(
+  schema: z.ZodType<Output>,
+  answer: HarnessResponse,
+  about?: string,
+): Output {
   return decodeOrFail(schema, expectResult(answer, about), answer);
 }
 
 /** A part of the result as a type of the protocol. */
-export function decodeOrFail<Output>(schema: z.ZodType<Output>, value: unknown, answer: Answer): Output {
+export function decodeOrFail<Output>(
+  schema: z.ZodType<Output>,
+  value: unknown,
+  answer: HarnessResponse,
+): Output {
   if (!isObject(value)) throw new Unmet("the result is not an object", answer);
   try {
     return decode(schema, value, answer.floats);
@@ -30,7 +38,11 @@ export function decodeOrFail<Output>(schema: z.ZodType<Output>, value: unknown, 
 }
 
 /** The error of an answer, with one of the given codes. */
-export function expectError(answer: Answer, codes: readonly number[], about = "the request"): AnswerError {
+export function expectError(
+  answer: HarnessResponse,
+  codes: readonly number[],
+  about = "the request",
+): ResponseError {
   const { error } = answer;
   const expected = codes.join(" or ");
   if (!error) throw new Unmet(`${about} should be refused with ${expected} and was not`, answer);
@@ -39,7 +51,7 @@ export function expectError(answer: Answer, codes: readonly number[], about = "t
 }
 
 /** The error text begins as upstream's does. */
-export function expectText(answer: Answer, code: number, prefix: string): void {
+export function expectText(answer: HarnessResponse, code: number, prefix: string): void {
   const { message } = expectError(answer, [code]);
   if (!message.startsWith(prefix)) throw new Unmet(`the error text should begin with ${prefix}`, answer);
 }
@@ -47,7 +59,7 @@ export function expectText(answer: Answer, code: number, prefix: string): void {
 /** Every mutation was refused as invalid params; with `named`, by an error that names the member. */
 export function expectAllRefused(
   mutations: readonly Mutation[],
-  answers: readonly Answer[],
+  answers: readonly HarnessResponse[],
   codes: readonly number[] = [RPC.invalidParams],
   named = false,
 ): void {
@@ -94,12 +106,12 @@ export function expectAlive({ alive, ended }: Pick<Offered, "alive" | "ended">):
   if (!alive) throw new Unmet(`the harness no longer answers: ${ended ?? "silence"}`);
 }
 
-function spell({ code, message }: AnswerError): string {
+function spell({ code, message }: ResponseError): string {
   return `error ${String(code)} "${message}"`;
 }
 
 /** The error of a response, as far as it can be made out. */
-export interface AnswerError {
+export interface ResponseError {
   readonly code: unknown;
   readonly message: string;
   readonly data: unknown;
@@ -109,7 +121,7 @@ export interface AnswerError {
  * A response as it came. Reading it is lenient, so that one fault of a harness fails the check about that fault
  * and not every check there is.
  */
-export interface Answer {
+export interface HarnessResponse {
   /** What it answers. */
   readonly sent: string;
   readonly text: string;
@@ -119,13 +131,13 @@ export interface Answer {
   readonly message: Readonly<Record<string, unknown>>;
   /** Absent when there is none; `null` when it is `null`. */
   readonly result: unknown;
-  readonly error: AnswerError | undefined;
+  readonly error: ResponseError | undefined;
   /** How the numbers of the message were spelled. */
   readonly floats: ParsedJson["floats"];
 }
 
 /** Reads a response; absent when the text is none. */
-export function readAnswer(sent: string, text: string, status?: number): Answer | undefined {
+export function readResponse(sent: string, text: string, status?: number): HarnessResponse | undefined {
   try {
     const { value: message, floats } = parseJson(text);
     if (!isObject(message)) return undefined;
@@ -136,6 +148,6 @@ export function readAnswer(sent: string, text: string, status?: number): Answer 
   }
 }
 
-function readError({ code, message, data }: Record<string, unknown>): AnswerError {
+function readError({ code, message, data }: Record<string, unknown>): ResponseError {
   return { code, message: typeof message === "string" ? message : "", data };
 }

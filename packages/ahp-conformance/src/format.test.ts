@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { formatReport } from "./format.ts";
-import { type CheckReport, type ConformanceReport, countUp } from "./report.ts";
+import { type CheckReport, type ConformanceReport, countChecks } from "./report.ts";
 
 const sent = { direction: "sent", text: '{"id":"1"}' } as const;
 const checks: CheckReport[] = [
@@ -28,7 +28,7 @@ const report: ConformanceReport = {
   target: "ahp.sock",
   transport: "unix",
   sections,
-  totals: countUp(sections),
+  totals: countChecks(sections),
   conforms: false,
 };
 

@@ -3,7 +3,7 @@ import { type AhpEvent, type BlockingEventType, decode, HandshakeResponse } from
 import type { Credentials, Outgoing, Reply, Target } from "./channels/channel.ts";
 import { Unmet } from "./check.ts";
 import { type AnyChannel, Connections } from "./connections.ts";
-import { type Answer, readAnswer } from "./expect.ts";
+import { type HarnessResponse, readResponse } from "./expect.ts";
 import { cut, Transcript, textOf } from "./report.ts";
 import { event, HANDSHAKE, notificationText, requestText } from "./samples.ts";
 
@@ -23,7 +23,7 @@ export interface ProbeOptions {
 /** What became of a message that may well get no answer. */
 export interface Offered {
   readonly sent: string;
-  readonly answers: readonly Answer[];
+  readonly answers: readonly HarnessResponse[];
   /** Only over HTTP. */
   readonly reply: Reply | undefined;
   /** How the harness ended the connection, if it did. */
@@ -87,8 +87,8 @@ export class Probe {
     await this.greet(await this.channel());
   }
 
-  /** Makes the handshake on a connection and gives back the answer. */
-  async greet(channel: AnyChannel): Promise<Answer> {
+  /** Makes the handshake on a connection and returns the answer. */
+  async greet(channel: AnyChannel): Promise<HarnessResponse> {
     const id = this.newId();
     const answer = await this.askOn(channel, requestText(id, "ahp/handshake", HANDSHAKE), id);
     const harness = readHarness(answer);
@@ -97,15 +97,15 @@ export class Probe {
     return answer;
   }
 
-  /** Sends a request and gives back its response. Throws {@link Unmet} when none comes. */
-  async call(method: string, params: unknown, waitMs = this.decisionMs): Promise<Answer> {
+  /** Sends a request and returns its response. Throws {@link Unmet} when none comes. */
+  async call(method: string, params: unknown, waitMs = this.decisionMs): Promise<HarnessResponse> {
     const id = this.newId();
     return this.ask(requestText(id, method, params), id, waitMs);
   }
 
-  /** Sends many requests, some at once, and gives back the responses in order. */
-  async callEach(method: string, params: readonly unknown[], atOnce = AT_ONCE): Promise<Answer[]> {
-    const answers: Answer[] = [];
+  /** Sends many requests, some at once, and returns the responses in order. */
+  async callEach(method: string, params: readonly unknown[], atOnce = AT_ONCE): Promise<HarnessResponse[]> {
+    const answers: HarnessResponse[] = [];
     for (let start = 0; start < params.length; start += atOnce) {
       const some = params.slice(start, start + atOnce).map((each) => this.call(method, each));
       await Promise.allSettled(some);
@@ -115,12 +115,12 @@ export class Probe {
   }
 
   /** Sends a blocking event. */
-  decide(type: BlockingEventType, changes: Partial<AhpEvent> = {}): Promise<Answer> {
+  decide(type: BlockingEventType, changes: Partial<AhpEvent> = {}): Promise<HarnessResponse> {
     return this.call("ahp/event", event(type, changes));
   }
 
-  /** Sends any text that has an id and gives back the response under it. */
-  async ask(message: Outgoing, id: string | number, waitMs = this.waitMs): Promise<Answer> {
+  /** Sends any text that has an id and returns the response under it. */
+  async ask(message: Outgoing, id: string | number, waitMs = this.waitMs): Promise<HarnessResponse> {
     return this.askOn(await this.channel(), message, id, waitMs);
   }
 
@@ -130,7 +130,7 @@ export class Probe {
     message: Outgoing,
     id: string | number,
     waitMs = this.waitMs,
-  ): Promise<Answer> {
+  ): Promise<HarnessResponse> {
     this.connections.sweep(channel);
     this.transcript.sent(message);
     const reply = await channel.exchange(message, { id, waitMs });
@@ -156,7 +156,7 @@ export class Probe {
     if (channel.transport === "http") {
       const reply = await channel.exchange(message, { waitMs: this.decisionMs });
       this.transcript.received(message, reply);
-      const answer = readAnswer(sent, reply.text ?? "", reply.status);
+      const answer = readResponse(sent, reply.text ?? "", reply.status);
       const alive = await this.#answersStill(channel);
       return { sent, answers: answer ? [answer] : [], reply, ended: reply.ended, alive };
     }
@@ -165,7 +165,7 @@ export class Probe {
     await delay(this.#options.quietMs);
     const answers = channel.unclaimed().flatMap((text) => {
       this.transcript.received(message, { text });
-      return readAnswer(sent, text) ?? [];
+      return readResponse(sent, text) ?? [];
     });
     const { ended } = channel;
     if (ended !== undefined) this.transcript.received(message, { text: undefined, ended });
@@ -187,14 +187,14 @@ export class Probe {
     id: string | number,
     { text, status, ended }: Reply,
     waitMs: number,
-  ): Answer {
+  ): HarnessResponse {
     const sent = cut(textOf(message));
     if (text === undefined) this.connections.doubt();
     const [instead] = text === undefined ? channel.unclaimed() : [];
     const shown = { sent, text: text ?? instead ?? "", status };
     if (instead !== undefined) throw new Unmet("what came was not under the id of the request", shown);
     if (text === undefined) throw new Unmet(ended ? `no answer: ${ended}` : `no answer within ${waitMs} ms`);
-    const answer = readAnswer(sent, text, status);
+    const answer = readResponse(sent, text, status);
     const note = status === undefined ? "" : ` (HTTP status ${status})`;
     if (!answer) throw new Unmet(`the answer is no JSON-RPC response${note}`, shown);
     if (answer.message.id !== id) throw new Unmet("what came was not under the id of the request", shown);
@@ -202,7 +202,7 @@ export class Probe {
   }
 }
 
-function readHarness({ result, floats }: Answer): HandshakeResponse | undefined {
+function readHarness({ result, floats }: HarnessResponse): HandshakeResponse | undefined {
   try {
     return decode(HandshakeResponse, result, floats);
   } catch {

@@ -3,7 +3,7 @@ import type { Outgoing, Reply, TargetTransport } from "./channels/channel.ts";
 
 /**
  * How binding a check is. `must`: the protocol says it and the upstream implementation does it. `should`: good
- * behaviour that costs no peer anything. `improved`: where JSON-RPC asks for more than upstream gives.
+ * behaviour that costs no peer anything. `improved`: where JSON-RPC asks for more than upstream does.
  */
 export type Level = "must" | "should" | "improved";
 
@@ -59,7 +59,7 @@ export interface ConformanceReport {
 }
 
 /** Counts the checks of all sections by level and outcome. */
-export function countUp(sections: readonly SectionReport[]): ConformanceReport["totals"] {
+export function countChecks(sections: readonly SectionReport[]): ConformanceReport["totals"] {
   const checks = sections.flatMap((section) => section.checks);
   const count = (level: Level, outcome: CheckOutcome) =>
     checks.filter((check) => check.level === level && check.outcome === outcome).length;

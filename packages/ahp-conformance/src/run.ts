@@ -3,7 +3,7 @@ import { errorMessage } from "@reins/kit";
 import { type Credentials, describeTarget, type Target } from "./channels/channel.ts";
 import { type Check, Inapplicable, type Section, Unmet } from "./check.ts";
 import { Probe } from "./probe.ts";
-import { type CheckReport, type ConformanceReport, countUp, type SectionReport } from "./report.ts";
+import { type CheckReport, type ConformanceReport, countChecks, type SectionReport } from "./report.ts";
 import { batch } from "./sections/batch.ts";
 import { decisions, depth, events } from "./sections/events.ts";
 import { authentication, handshake } from "./sections/handshake.ts";
@@ -45,7 +45,7 @@ export async function runConformance(
   const probe = new Probe(target, { credentials, waitMs, quietMs });
   try {
     const sections = await examine(probe, planFor(target, options), options);
-    const totals = countUp(sections);
+    const totals = countChecks(sections);
     return {
       target: describeTarget(target),
       transport: target.transport,
@@ -66,7 +66,7 @@ async function examine(
 ): Promise<SectionReport[]> {
   const reports = new Map<Check, CheckReport>();
   let obstacle: string | undefined;
-  for (const { check, section } of [...plan.filter(looksAhead), ...plan.filter(looksBack)]) {
+  for (const { check, section } of [...plan.filter(runsFirst), ...plan.filter(looksBack)]) {
     if (signal?.aborted) obstacle ??= "the run was ended early";
     const report = obstacle === undefined ? await make(check, probe) : skipped(check, obstacle);
     if (check.essential && report.outcome === "fails")
@@ -95,7 +95,7 @@ function looksBack({ check }: Planned): boolean {
   return check.looksBack ?? false;
 }
 
-function looksAhead(planned: Planned): boolean {
+function runsFirst(planned: Planned): boolean {
   return !looksBack(planned);
 }
 

@@ -98,7 +98,7 @@ export class WebSocketChannel implements Channel {
     return text === undefined && ended !== undefined ? { text, ended } : { text };
   }
 
-  /** Pings, and gives back what the pong carried; absent when none came. */
+  /** Pings and returns what the pong carried; absent when none came. */
   async ping(data: string, waitMs: number): Promise<string | undefined> {
     const signal = AbortSignal.timeout(waitMs);
     const pong = once(this.#socket, "pong", { signal }).catch(() => []);
@@ -107,7 +107,7 @@ export class WebSocketChannel implements Channel {
     return carried === undefined ? undefined : String(carried);
   }
 
-  /** Says goodbye and gives back the code of the close frame that answers it; 1006 when there was none. */
+  /** Sends a close frame and returns the code of the reply; 1006 when there was none. */
   async goodbye(waitMs: number): Promise<number> {
     this.#socket.close(1000);
     const code = await Promise.race([this.#closed, delay(waitMs, 1006, { ref: false })]);

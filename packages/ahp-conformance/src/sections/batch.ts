@@ -1,6 +1,6 @@
 import { type AhpEvent, BatchResponse, Decision, EventType, isBatchable, isBlocking, RPC } from "@reins/ahp";
 import { type Check, Inapplicable, kebab, type Section, Unmet } from "../check.ts";
-import { type Answer, expectDecoded, expectError } from "../expect.ts";
+import { expectDecoded, expectError, type HarnessResponse } from "../expect.ts";
 import type { Probe } from "../probe.ts";
 import { event } from "../samples.ts";
 
@@ -27,11 +27,11 @@ function around(probe: Probe, bad: unknown): unknown[] {
   return limit < 3 ? [bad] : [event("heartbeat"), bad, event("heartbeat")];
 }
 
-function send(probe: Probe, events: readonly AhpEvent[]): Promise<Answer> {
+function send(probe: Probe, events: readonly AhpEvent[]): Promise<HarnessResponse> {
   return probe.call("ahp/batch", { events });
 }
 
-function expectCount(answer: Answer, expected: number): void {
+function expectCount(answer: HarnessResponse, expected: number): void {
   const { length } = expectDecoded(BatchResponse, answer, "the batch").decisions;
   if (length !== expected) throw new Unmet(`${expected} events got ${length} decisions`, answer);
 }

@@ -118,7 +118,7 @@ export const handshake: Section = {
     },
     {
       id: "handshake-session-token",
-      title: "each handshake gives a session token of its own",
+      title: "each handshake returns a session token of its own",
       level: "improved",
       run: async (probe) => {
         const answer = await shake(probe, "2.4");

@@ -3,7 +3,7 @@ import type { Reply } from "../channels/channel.ts";
 import type { HttpChannel, HttpRequest } from "../channels/http.ts";
 import type { WebSocketChannel } from "../channels/websocket.ts";
 import { type Check, Inapplicable, type Section, Unmet } from "../check.ts";
-import { expectError, readAnswer } from "../expect.ts";
+import { expectError, readResponse } from "../expect.ts";
 import type { Probe } from "../probe.ts";
 import { cut, textOf } from "../report.ts";
 import { event, HANDSHAKE, notificationText, requestText } from "../samples.ts";
@@ -71,7 +71,7 @@ export const http: Section = {
     check("http-no-message", "JSON that is no message gets the error -32600", async (post) => {
       for (const body of ["null", "[]", "{}", '{"jsonrpc":"2.0","id":"x","method":"ahp/batch"}']) {
         const reply = await post({ body });
-        const answer = readAnswer(body, reply.text ?? "", reply.status);
+        const answer = readResponse(body, reply.text ?? "", reply.status);
         if (!answer) throw new Unmet(`${body} got status ${reply.status} without a JSON-RPC error`);
         expectError(answer, [RPC.invalidRequest], body);
       }

@@ -137,7 +137,7 @@ export const messageModel: Section = {
   ],
 };
 
-/** Where JSON-RPC 2.0 asks for more than the upstream implementation gives. */
+/** Where JSON-RPC 2.0 asks for more than the upstream implementation does. */
 export const jsonRpc: Section = {
   section: "JSON-RPC",
   reference: "JSON-RPC 2.0 §4.2, §5.1",

@@ -1,6 +1,6 @@
 import { type AhpEvent, RPC } from "@reins/ahp";
 import { type Check, Inapplicable, type Section, Unmet } from "../check.ts";
-import { type Answer, expectText, readAnswer } from "../expect.ts";
+import { expectText, type HarnessResponse, readResponse } from "../expect.ts";
 import type { Probe } from "../probe.ts";
 import { event, HANDSHAKE } from "../samples.ts";
 
@@ -9,14 +9,14 @@ const I32 = { least: -(2 ** 31), greatest: 2 ** 31 - 1 };
 /** A check of everything the harness answered in the whole run. */
 function everyReply(
   check: Pick<Check, "id" | "title" | "level">,
-  fault: (answer: Answer) => string | undefined,
+  fault: (answer: HarnessResponse) => string | undefined,
 ): Check {
   return {
     ...check,
     looksBack: true,
     run: async ({ transcript }) => {
       for (const seen of transcript.witnessed) {
-        const answer = readAnswer(seen.sent, seen.text, seen.status);
+        const answer = readResponse(seen.sent, seen.text, seen.status);
         const why = answer ? fault(answer) : "a reply that is not an object in valid JSON";
         if (why !== undefined) throw new Unmet(why, seen);
       }
@@ -153,7 +153,12 @@ export const errorTexts: Section = {
   ],
 };
 
-function text(name: string, prefix: string, code: number, ask: (probe: Probe) => Promise<Answer>): Check {
+function text(
+  name: string,
+  prefix: string,
+  code: number,
+  ask: (probe: Probe) => Promise<HarnessResponse>,
+): Check {
   return {
     id: `text-${name}`,
     title: `error ${code} begins with "${prefix}"`,

@@ -134,7 +134,7 @@ export const robustness: Section = {
   checks: [
     {
       id: "not-json-survived",
-      title: "what is not JSON is not carried out, and the connection goes on",
+      title: "what is not JSON is not carried out, and the connection stays usable",
       level: "must",
       run: async (probe) => {
         for (const text of NOT_JSON) expectNothingDone(await probe.offer(text), JSON.stringify(text));
@@ -142,7 +142,7 @@ export const robustness: Section = {
     },
     {
       id: "no-message-survived",
-      title: "JSON that is no message is not carried out, and the connection goes on",
+      title: "JSON that is no message is not carried out, and the connection stays usable",
       level: "must",
       run: async (probe) => {
         for (const text of NO_MESSAGES) expectNothingDone(await probe.offer(text), text);

@@ -47,7 +47,7 @@ export class Calls {
     );
   }
 
-  /** Asks for a decision; when none comes, gives the closed one, or throws if that is what the client wants. */
+  /** Asks for a decision; when none comes, returns the closed one, or throws if `onFailure` says so. */
   async decide<Answer>(
     events: readonly AhpEvent[],
     ask: () => Promise<Answer>,

@@ -42,7 +42,7 @@ type EventArguments =
 
 /**
  * An agent's side of the protocol. Blocking events fail closed: no answer, a broken connection, an error or a
- * malformed answer is a decision that lets nothing happen, with the reason, unless `onFailure` is `"throw"`. Mistakes
+ * malformed answer is a decision that allows nothing, with the reason, unless `onFailure` is `"throw"`. Mistakes
  * of the caller (no handshake yet, an event that cannot be batched or written) are thrown either way.
  */
 export class AhpClient {
@@ -216,7 +216,7 @@ function misdirected(type: EventType, text: string): AhpError {
 
 /** Who the client is and how it behaves. */
 export interface ClientOptions extends OpenOptions {
-  /** What the agent is, told in the handshake. */
+  /** Sent in the handshake. */
   readonly framework?: string;
   readonly version?: string;
   /** Names of the session and the agent; random unless given. */
@@ -225,11 +225,11 @@ export interface ClientOptions extends OpenOptions {
   /** How long a call may take unless it says otherwise. */
   readonly timeoutMs?: number;
   /**
-   * What a blocking event gives when no valid decision came: a decision that lets nothing happen, with the reason,
+   * The result of a blocking event without a valid decision: a decision that allows nothing, with the reason,
    * or an error to be caught. Never an allow.
    */
   readonly onFailure?: "block" | "throw";
-  /** Told whenever a decision was made up because none came. */
+  /** Called when no decision came and the closed one is returned. */
   readonly onFailClosed?: (error: AhpError, events: readonly AhpEvent[]) => void;
   /** Makes request ids. */
   readonly newId?: () => string;

@@ -20,10 +20,10 @@ export interface Wire {
   close(): Promise<void>;
 }
 
-/** What a wire tells while it lives. */
+/** Callbacks of a connection. */
 export interface WireEvents {
   message(text: string): void;
-  /** The connection is gone, for whatever reason. Told once. */
+  /** The connection ended, for any reason. Called once. */
   closed(error?: unknown): void;
 }
 
@@ -154,13 +154,13 @@ export class StreamTransport implements ClientTransport {
     if (this.#end.signal.aborted || this.#current?.life !== life) return;
     discard(this.#current.wire);
     const { reconnect } = this.#options;
-    this.#wire = reconnect ? this.#comeBack(reconnect) : Promise.reject(AhpError.closed(cause));
+    this.#wire = reconnect ? this.#retryConnect(reconnect) : Promise.reject(AhpError.closed(cause));
     this.#wire.catch(() => {
-      // Told to every call that waits for it.
+      // Every call that waits for it gets the rejection.
     });
   }
 
-  async #comeBack(reconnect: ReconnectOptions): Promise<Wire> {
+  async #retryConnect(reconnect: ReconnectOptions): Promise<Wire> {
     let last: unknown;
     for (let attempt = 0; attempt < reconnect.attempts && !this.#end.signal.aborted; attempt += 1) {
       await this.#sleep(exponentialBackoff(reconnect, attempt + 1, this.#options.random()));
@@ -199,9 +199,9 @@ export class StreamTransport implements ClientTransport {
     });
   }
 
-  /** Whatever is no answer to a call of ours is let go: stray prints, late answers, requests of the other side. */
+  /** Ignores what is no response to a pending call: stray prints, late responses, requests. */
   #receive(text: string): void {
-    const answer = readAnswer(text);
+    const answer = readResponse(text);
     if (isObject(answer?.value) && typeof answer.value.id === "string")
       this.#pending.answer(answer.value.id, answer);
   }
@@ -223,7 +223,7 @@ function discard(wire: Wire): void {
   });
 }
 
-function readAnswer(text: string): ParsedJson | undefined {
+function readResponse(text: string): ParsedJson | undefined {
   try {
     return parseJson(text);
   } catch (error) {

@@ -8,7 +8,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Sends a request and gives back the response to it, read but not yet checked. */
+/** Sends a request and returns its response, parsed but not yet checked. */
 export type SendRequest = (id: string, text: string, options: CallOptions) => Promise<ParsedJson>;
 
 /**

@@ -13,8 +13,8 @@ export interface ParsedJson {
 
 /**
  * The most members that the objects of a text have together. Objects with more keys than an engine keeps in order cost
- * far more than their length: a message of this many takes a fraction of a second, one of ten times as many stops
- * everybody for as long as it likes.
+ * far more than their length: a message of this many takes a fraction of a second, one of ten times as many blocks the
+ * process.
  */
 const MAX_MEMBERS = 200_000;
 /** Shorter texts cannot hold so many. */

@@ -41,7 +41,7 @@ export function answerEvent(exchange: Exchange, params: unknown): Promise<string
 }
 
 /** Handles an event without a decision. Throws a {@link Refusal}, which only HTTP reports to the sender. */
-export async function noteEvent(exchange: Exchange, params: unknown): Promise<void> {
+export async function handleNotification(exchange: Exchange, params: unknown): Promise<void> {
   const event = decodeNotified(exchange, params);
   const session = exchange.session(event);
   const fault = faultOf(event, exchange.settings.config, exchange.floats);

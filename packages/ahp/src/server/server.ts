@@ -14,7 +14,7 @@ import {
 import { encode } from "../wire/codec.ts";
 import { isObject } from "../wire/decoder.ts";
 import { answerBatch } from "./batch.ts";
-import { answerEvent, NOT_SUPPORTED, noteEvent } from "./event.ts";
+import { answerEvent, handleNotification, NOT_SUPPORTED } from "./event.ts";
 import { Exchange, failure } from "./exchange.ts";
 import { type Handlers, memoryPeer, type Peer } from "./handlers.ts";
 import {
@@ -24,7 +24,7 @@ import {
   readMessage,
   resultText,
 } from "./message.ts";
-import { Sessions, shakeHands } from "./sessions.ts";
+import { acceptHandshake, Sessions } from "./sessions.ts";
 
 /** What became of a message. */
 export interface Outcome {
@@ -145,7 +145,7 @@ export class AhpServer {
   async #note({ method, params }: NotificationMessage, exchange: Exchange): Promise<Outcome> {
     if (method !== "ahp/event") return answered(undefined);
     try {
-      await noteEvent(exchange, params);
+      await handleNotification(exchange, params);
       return answered(undefined);
     } catch (error) {
       const refusal = asRefusal(error);
@@ -158,7 +158,7 @@ export class AhpServer {
 
 async function answerHandshake(exchange: Exchange, params: unknown): Promise<string> {
   const request = exchange.params(HandshakeRequest, params);
-  const { response, session } = shakeHands(request, exchange.settings);
+  const { response, session } = acceptHandshake(request, exchange.settings);
   exchange.sessions.open(exchange.peer, session);
   return encode(HandshakeResponse, response);
 }
@@ -189,7 +189,7 @@ function answered(reply: string | undefined): Outcome {
 
 /** How a server presents itself and what it insists on. */
 export interface ServerOptions {
-  /** Name, version and capabilities told in the handshake. */
+  /** Name, version and capabilities, sent in the handshake. */
   readonly info?: Partial<HarnessInfo>;
   /** The limits; given, they replace the defaults as a whole, and an absent limit is not enforced. */
   readonly config?: HarnessConfig;

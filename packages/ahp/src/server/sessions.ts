@@ -77,7 +77,7 @@ function tokenKey(peer: Peer, token: string): string {
 }
 
 /** Settles version and capabilities with an agent, or refuses a version of another major. */
-export function shakeHands(
+export function acceptHandshake(
   request: HandshakeRequest,
   settings: ServerSettings,
 ): { response: HandshakeResponse; session: Session } {

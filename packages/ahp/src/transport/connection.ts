@@ -11,7 +11,7 @@ export interface Link {
   send(text: string): void;
   /** Bytes that the peer has not taken yet. */
   readonly buffered: number;
-  /** Stops and goes on reading. */
+  /** Stops and resumes reading. */
   pause(): void;
   resume(): void;
   /** Ends the connection once everything is sent. */
@@ -33,7 +33,7 @@ interface Message extends ReadMessage {
 
 /**
  * One connection to a server. Requests are worked on side by side, so a slow one delays no other. When too many wait for a
- * decision more of them queue, and everything else goes on; when the queue is full too, or when the peer does not read its
+ * decision more of them queue, and everything else continues; when the queue is full too, or when the peer does not read its
  * replies, the connection stops reading until that is over. In compatibility mode all are worked on one after the other,
  * as upstream does.
  */

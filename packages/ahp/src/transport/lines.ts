@@ -3,8 +3,8 @@ import type { Readable, Writable } from "node:stream";
 import type { Wire, WireEvents } from "../client/stream-transport.ts";
 import type { Peer } from "../server/handlers.ts";
 import type { AhpServer } from "../server/server.ts";
+import { Chunks } from "./chunks.ts";
 import { Connection, type ConnectionLimits } from "./connection.ts";
-import { Pieces } from "./pieces.ts";
 
 /** A connection over a pair of byte streams. */
 export interface LineConnection {
@@ -160,7 +160,7 @@ const NEWLINE = 0x0a;
 export class LineSplitter {
   readonly #sink: LineSink;
   readonly #maxBytes: number;
-  readonly #held = new Pieces();
+  readonly #held = new Chunks();
   #skipping = false;
 
   constructor(sink: LineSink, maxBytes: number) {

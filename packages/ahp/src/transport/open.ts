@@ -16,7 +16,7 @@ export type Transport =
       readonly url: string;
       readonly auth?: AuthConfig;
       readonly ca?: string | Buffer;
-      /** Where the credential goes; a header unless told otherwise. */
+      /** Where the credential goes; a header by default. */
       readonly credentialIn?: "header" | "subprotocol" | "query";
     }
   | { readonly type: "unix"; readonly path: string }

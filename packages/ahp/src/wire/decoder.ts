@@ -5,7 +5,7 @@ import { type Fields, fieldsOf, readFields, readPositions } from "./fields.ts";
 import { INTEGERS, type IntegerName, shapeOf } from "./schema.ts";
 
 /**
- * Checks a value and gives back its normal form: unknown members dropped, defaults filled in. `holder` and `key`
+ * Checks a value and returns its normal form: unknown members dropped, defaults filled in. `holder` and `key`
  * say where the value stands, so that `floats` can tell how a number was spelled. Throws {@link DecodeError}.
  */
 export type Decoder = (value: unknown, holder: object, key: string, floats: Floats | undefined) => unknown;

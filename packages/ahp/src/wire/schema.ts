@@ -53,7 +53,7 @@ export type Shape =
 
 const shapes = new WeakMap<z.ZodType, Shape>();
 
-/** Says what a schema is on the wire, and gives the schema back. */
+/** Records what a schema is on the wire, and returns the schema. */
 export function shaped<Schema extends z.ZodType>(schema: Schema, shape: Shape): Schema {
   shapes.set(schema, shape);
   return schema;
@@ -169,12 +169,12 @@ export function answer<const Tag extends string, Members extends Record<string, 
   return z.object({ decision: z.literal(tag), ...members });
 }
 
-type Answer = z.ZodObject<{ decision: z.ZodLiteral<string> } & Record<string, z.ZodType>>;
+type DecisionVariant = z.ZodObject<{ decision: z.ZodLiteral<string> } & Record<string, z.ZodType>>;
 
 /** A decision: one of several answers, told apart by the member `decision`. */
-export function decision<const Answers extends readonly [Answer, ...Answer[]]>(
+export function decision<const Variants extends readonly [DecisionVariant, ...DecisionVariant[]]>(
   name: string,
-  answers: Answers,
+  answers: Variants,
 ) {
   const variants = Object.fromEntries(
     answers.map((option) => {

@@ -7,8 +7,8 @@ import type { Peer } from "../../server/handlers.ts";
 import { errorText } from "../../server/message.ts";
 import type { AhpServer } from "../../server/server.ts";
 import { type Authenticator, credentialInHeaders, type OriginRules, originFault } from "../auth.ts";
+import { Chunks } from "../chunks.ts";
 import { InFlight, type Limits } from "../limits.ts";
-import { Pieces } from "../pieces.ts";
 import type { Admitted } from "./serve.ts";
 
 /** The header that carries the token of a handshake over HTTP. */
@@ -162,7 +162,7 @@ export function readBody(
   hasRoom: (bytes: number) => boolean = () => true,
 ): Promise<Body> {
   return new Promise((resolve, reject) => {
-    const pieces = new Pieces();
+    const pieces = new Chunks();
     let fault: "too_large" | "busy" | undefined;
     let cancel: (() => void) | undefined;
     const discard = (why: "too_large" | "busy") => {

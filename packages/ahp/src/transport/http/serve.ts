@@ -11,7 +11,7 @@ import { HttpListener, hangUp, type RefusalBody } from "./listener.ts";
 
 /** Where to listen over HTTP and WebSocket, for whom, and how much they may ask. */
 export interface HttpOptions extends MountOptions {
-  /** Loopback unless told otherwise. */
+  /** Loopback by default. */
   readonly host?: string;
   /** 0 takes any free port. */
   readonly port?: number;
@@ -85,9 +85,9 @@ function bracketed(host: string): string {
 
 /** What to offer over HTTP and WebSocket, for whom, and how much they may ask. */
 export interface MountOptions extends OriginRules {
-  /** Says who a peer is; without it everybody who is let in is served. */
+  /** Authenticates a peer; without it every peer is served. */
   readonly authenticate?: Authenticator;
-  /** What to offer; both unless told otherwise. */
+  /** What to offer; both by default. */
   readonly protocols?: readonly ("http" | "websocket")[];
   /** Whether a WebSocket client may put its credential in the URL. */
   readonly credentialsInQuery?: boolean;

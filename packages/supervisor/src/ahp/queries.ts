@@ -174,7 +174,7 @@ function meaning({ state }: Approval): string {
     case "denied":
       return "a person said no; the same event is blocked";
     case "expired":
-      return "nobody answered or used it in time; the action is not allowed";
+      return "it was not answered or used in time; the action is not allowed";
     case "withdrawn":
       return "the question was withdrawn; the action is not allowed";
     case "used":

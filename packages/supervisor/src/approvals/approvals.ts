@@ -306,7 +306,7 @@ export class Approvals {
     const approval = this.#atRest.readApproval(found);
     if (isOver(approval, this.#clock.now())) await this.#steps.end(found, "expired", whyOver(found));
     else if (approval.unreadable === undefined) return approval;
-    else await this.#steps.end(found, "withdrawn", `nobody can read what it asks: ${approval.unreadable}`);
+    else await this.#steps.end(found, "withdrawn", `what it asks cannot be read: ${approval.unreadable}`);
     return undefined;
   }
 
@@ -325,5 +325,5 @@ function expectReadable({ id, unreadable }: Approval): void {
 }
 
 function whyOver({ approval: { state } }: StoredApproval): string {
-  return state === "pending" ? "nobody answered in time" : "nobody used it in time";
+  return state === "pending" ? "not answered in time" : "not used in time";
 }

@@ -134,7 +134,7 @@ export class Grants {
     const known = await this.#standing(binding);
     if (known && isInForce(known, now)) return known;
     if (known?.unreadable !== undefined)
-      await this.#end(known, SYSTEM, `nobody can read what it covers: ${known.unreadable}`);
+      await this.#end(known, SYSTEM, `what it covers cannot be read: ${known.unreadable}`);
     return {
       id: `grt_${this.#options.randomId()}`,
       ...{ tenant, user, agent, chain, enforcement, event_type, tool, cwd, binding },

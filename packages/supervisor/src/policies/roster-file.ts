@@ -114,7 +114,7 @@ export class RosterFile {
         return rewritten.after;
       }
     }
-    throw new SupervisorError("conflict", "somebody else keeps changing the roster; try again");
+    throw new SupervisorError("conflict", "the roster keeps changing; try again");
   }
 
   /** Says whether the file was still the one that the change was made from. */

@@ -129,7 +129,10 @@ export class Runs {
     const states = await this.#find(tenant, run_id);
     const [known] = states;
     if (known && !mayTell(known, by))
-      throw new SupervisorError("forbidden", `the run ${run_id} is somebody else's; choose another run_id`);
+      throw new SupervisorError(
+        "forbidden",
+        `the run ${run_id} belongs to another principal; choose another run_id`,
+      );
     const { principal, user } = known ?? { principal: by.id, user: by.user };
     // Kept by the store's thread, which takes plain data only.
     const payload = recordedJson(told.payload);

@@ -57,7 +57,7 @@ export function approvalChanges(database: Database): Changes {
     move(move) {
       const found = stored(move.id);
       if (found.version !== move.version)
-        throw new StoreError("conflict", `the approval ${move.id} was changed by somebody else meanwhile`);
+        throw new StoreError("conflict", `the approval ${move.id} was changed concurrently`);
       if (move.grant) keepGrant(move.grant, move.notice.at);
       return apply(found, move);
     },

@@ -40,7 +40,7 @@ export function openUserChanges(
   const expect = (user: { readonly tenant: string; readonly id: string }, expected: number): void => {
     const { tenant, id } = user;
     if (new Row(changedOf.get({ tenant, id })).number("changed") === expected) return;
-    throw new StoreError("conflict", `the user "${id}" was changed by somebody else meanwhile`);
+    throw new StoreError("conflict", `the user "${id}" was changed concurrently`);
   };
   return {
     putUser: ({ user, at, expected }) =>
@@ -58,7 +58,7 @@ export function openUserChanges(
     removeTenant: ({ tenant, at }) =>
       versions.step((version) => {
         if (removeTenant.run({ tenant, at, version }).changes === 0)
-          throw new StoreError("conflict", `the tenant "${tenant}" was removed by somebody else meanwhile`);
+          throw new StoreError("conflict", `the tenant "${tenant}" was removed concurrently`);
         for (const statement of endAll) statement.run({ tenant, at, version });
       }),
   };
@@ -90,14 +90,14 @@ export function openTokenChanges(
       versions.step((version) => {
         const { tenant, user, role = null, expires = null } = token;
         if (!findUser.get({ tenant, user }))
-          throw new StoreError("conflict", `the user "${user}" was removed by somebody else meanwhile`);
+          throw new StoreError("conflict", `the user "${user}" was removed concurrently`);
         const [scopes, agents] = [JSON.stringify(token.scopes), JSON.stringify(token.agents)];
         add.run({ ...token, role, expires, scopes, agents, version });
       }),
     revokeToken: ({ tenant, id, at }) =>
       versions.step((version) => {
         if (revoke.run({ tenant, id, at, version }).changes === 0)
-          throw new StoreError("conflict", `the token "${id}" was revoked by somebody else meanwhile`);
+          throw new StoreError("conflict", `the token "${id}" was revoked concurrently`);
         revokeChildren.run({ tenant, id, at, version });
       }),
   };
@@ -108,7 +108,7 @@ export function openChildChanges(
   database: Database,
   versions: Versions,
 ): Pick<IdentityChanges, "addChild" | "revokeSession"> {
-  const standsOn = database.prepare(
+  const isRooted = database.prepare(
     `SELECT 1 FROM identity_users u WHERE u.tenant = @tenant AND u.id = @user AND u.removed IS NULL
        AND (@principal = '${LOCAL}' OR EXISTS (
          SELECT 1 FROM identity_tokens t
@@ -135,8 +135,11 @@ export function openChildChanges(
     addChild: ({ child, most }) =>
       versions.step((version) => {
         const { tenant, user, principal, parent, created } = child;
-        if (!standsOn.get({ tenant, user, principal, parent }))
-          throw new StoreError("conflict", "whoever the sub-agent was begun for was revoked meanwhile");
+        if (!isRooted.get({ tenant, user, principal, parent }))
+          throw new StoreError(
+            "conflict",
+            "the principal or parent of the sub-agent was revoked concurrently",
+          );
         forget.run({ created });
         if (new Row(count.get({ principal, tenant, created })).number("live") >= most)
           throw new StoreError("conflict", `there are ${most} sub-agents already; end some of them first`);

@@ -20,19 +20,18 @@ import { markdownBlocks } from "../../packages/inspector/src/design/markdown-blo
 import { canonicalJson } from "../../packages/ledger/src/canonical.ts";
 import { realFiles } from "../../packages/policy/src/facts/files.ts";
 import { gatherFacts } from "../../packages/policy/src/facts/gather.ts";
-import { hostName, hostOfUrl } from "../../packages/policy/src/facts/net/host.ts";
-import { fold } from "../../packages/policy/src/facts/path/fold.ts";
-import { givenPath } from "../../packages/policy/src/facts/path/given-path.ts";
+import { hostName, hostOfUrl } from "../../packages/policy/src/facts/host.ts";
 import {
+  fold,
   isCredentials,
   isPersistence,
+  isProcessContent,
   isUserHome,
 } from "../../packages/policy/src/facts/path/place-table.ts";
-import { isProcessContent } from "../../packages/policy/src/facts/path/process-path.ts";
+import { givenPath } from "../../packages/policy/src/facts/path/resolve.ts";
 import { shellGlob } from "../../packages/policy/src/facts/path/shell-glob.ts";
 import { repositoryPrograms } from "../../packages/policy/src/facts/repository.ts";
-import { isPlainAwk } from "../../packages/policy/src/facts/shell/programs/awk-script.ts";
-import { isPlainSed } from "../../packages/policy/src/facts/shell/programs/sed-script.ts";
+import { isPlainAwk, isPlainSed } from "../../packages/policy/src/facts/shell/programs/editors.ts";
 import { isModest, readJson, textsIn } from "../../packages/policy/src/facts/tool/json.ts";
 import { patchFindings } from "../../packages/policy/src/facts/tool/patch.ts";
 import { readToolCall } from "../../packages/policy/src/facts/tool/tool-call.ts";

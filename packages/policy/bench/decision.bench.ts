@@ -1,5 +1,5 @@
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
-import type { DecisionInput } from "../src/conditions/input.ts";
+import type { DecisionInput } from "../src/action.ts";
 import { loadPolicy } from "../src/constitution/load.ts";
 import type { Policy } from "../src/decision/policy.ts";
 import type { Subject } from "../src/subject.ts";

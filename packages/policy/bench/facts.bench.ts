@@ -1,7 +1,7 @@
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
 import { gatherFacts } from "../src/facts/gather.ts";
-import { attacks, eventOf, ordinaryActions } from "../src/facts/testing/corpus.ts";
-import { Machine } from "../src/facts/testing/machine.ts";
+import { attacks, eventOf, ordinaryActions } from "../test/corpus.ts";
+import { Machine } from "../test/machine.ts";
 
 /** What a person would not notice, and a turn of many calls still does not. */
 const BAR_MICROSECONDS = 200;

@@ -1,4 +1,12 @@
-export type { Action, Claims } from "./action.ts";
+export type { Action, Claims, ControlEvent, Counters, DecisionInput } from "./action.ts";
+export {
+  type Effect,
+  type EffectKind,
+  PLACES,
+  type Place,
+  type ReadEffect,
+  type WriteEffect,
+} from "./action.ts";
 export {
   Backtest,
   type BacktestOptions,
@@ -17,49 +25,47 @@ export {
   type Section,
 } from "./backtest/difference.ts";
 export type { Example, Group } from "./backtest/groups.ts";
-export { withMembers } from "./backtest/members.ts";
-export { type RecordedVerdict, RecordReader, type Unreplayable } from "./backtest/recorded-verdict.ts";
+export {
+  type RecordedVerdict,
+  RecordReader,
+  type Unreplayable,
+  withMembers,
+} from "./backtest/recorded-verdict.ts";
 export type { UnreplayableCounts } from "./backtest/replay.ts";
-export type { CheckedDraft } from "./backtest/study-messages.ts";
+export type { CheckedDraft } from "./backtest/study-port.ts";
 export { backtestDraft, checkDraft, coverDraft, StudyTimeout } from "./backtest/study-port.ts";
 export { blake3Hex } from "./blake3.ts";
-export type { Counters, DecisionInput } from "./conditions/input.ts";
+export { milliseconds } from "./constitution/condition.ts";
 export {
   ConstitutionFile,
   type ExternalHarness,
   type Limit,
   RuleVerdict,
 } from "./constitution/constitution.ts";
-export { type DefaultFile, defaultFile } from "./constitution/default-file.ts";
-export { milliseconds } from "./constitution/duration.ts";
-export { loadPolicy, loadTestedPolicy } from "./constitution/load.ts";
+export type { ConstitutionText } from "./constitution/load.ts";
+export { type DefaultFile, defaultFile, loadPolicy, loadTestedPolicy } from "./constitution/load.ts";
 export { type TestOutcome, testOutcomes } from "./constitution/run-tests.ts";
-export type { ConstitutionText } from "./constitution/text.ts";
-export type { ControlEvent } from "./control-event.ts";
 export type { Explanation, RuleOutcome } from "./decision/explain.ts";
-export { type AskedClause, type Explained, type ExplainedRule, explainedBy } from "./decision/explained.ts";
+export { type AskedClause, type Explained, type ExplainedRule, explainedBy } from "./decision/explain.ts";
 export { NO_RULE, Policy, type PolicyHashes } from "./decision/policy.ts";
-export { isNoLooser } from "./decision/stricter.ts";
-export { afterModify, isAtLeastAsStrict, type PolicyVerdict, permitsAction } from "./decision/verdict.ts";
 export {
-  type Effect,
-  type EffectKind,
-  PLACES,
-  type Place,
-  type ReadEffect,
-  type WriteEffect,
-} from "./effect.ts";
-export type { FactsContext } from "./facts/facts-context.ts";
+  afterModify,
+  isAtLeastAsStrict,
+  isNoLooser,
+  type PolicyVerdict,
+  permitsAction,
+} from "./decision/verdict.ts";
 export { type FileKind, type FilePort, type FolderEntry, realFiles } from "./facts/files.ts";
+export type { FactsContext } from "./facts/gather.ts";
 export { gatherFacts } from "./facts/gather.ts";
 export { isHarmless } from "./facts/harmless.ts";
 export { isManifest, type RunInputs, runInputs } from "./facts/run-inputs.ts";
 export { type SimpleCommand, simpleCommand, tellingArguments } from "./facts/simple-command.ts";
 export { excessOf, isModest } from "./facts/tool/json.ts";
 export { loadToolTables, type ToolTable, type ToolTables } from "./facts/tool/tool-table.ts";
-export { History } from "./history/history.ts";
+export { History } from "./history.ts";
 export { type FilePlace, PolicyError, type PolicyFault } from "./policy-error.ts";
-export { Roster, RosterEntry } from "./roster/roster.ts";
+export { Roster, RosterEntry } from "./roster.ts";
 export { constitutionSchema, SCHEMA_FILE, schemaFile } from "./schema/json-schema.ts";
 export {
   ENFORCEMENTS,

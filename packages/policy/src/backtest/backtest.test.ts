@@ -1,7 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Effect } from "../effect.ts";
-import { Backtest, type BacktestOptions, type BacktestReport } from "./backtest.ts";
 import {
   type Deed,
   inputOf,
@@ -9,7 +7,9 @@ import {
   payloadOf,
   payloadsUnder,
   policyOf,
-} from "./testing/recorded.ts";
+} from "../../test/recorded.ts";
+import type { Effect } from "../action.ts";
+import { Backtest, type BacktestOptions, type BacktestReport } from "./backtest.ts";
 
 const RULES = `
 tool_rules:

@@ -1,8 +1,7 @@
 import type { RuleVerdict } from "../constitution/constitution.ts";
 import type { Policy } from "../decision/policy.ts";
 import { isAtLeastAsStrict, type Said } from "../decision/verdict.ts";
-import { gistOf } from "./gist.ts";
-import { type Group, Groups } from "./groups.ts";
+import { type Group, Groups, gistOf } from "./groups.ts";
 import { Replay, type Replayed, type ReplayOptions, type UnreplayableCounts } from "./replay.ts";
 
 /** Whether a verdict allows more than another, less, or the same by another rule. */

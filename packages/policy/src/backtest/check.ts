@@ -1,14 +1,12 @@
 import { errorMessage } from "@reins/kit";
 import { isNode, LineCounter, parseDocument } from "yaml";
 import { conditionsIn } from "../constitution/condition.ts";
-import { readConstitution } from "../constitution/read.ts";
+import type { ConstitutionText } from "../constitution/load.ts";
+import { readConstitution } from "../constitution/load.ts";
 import { type TestOutcome, testOutcomes } from "../constitution/run-tests.ts";
-import type { ConstitutionText } from "../constitution/text.ts";
 import { Policy } from "../decision/policy.ts";
 import { type FilePlace, PolicyError, type PolicyFault } from "../policy-error.ts";
-import { neverMatches } from "./never-matching.ts";
-import { unreachableRules } from "./unreachable.ts";
-import { wideRules } from "./wide-rules.ts";
+import { neverMatches, unreachableRules, wideRules } from "./suspect-rules.ts";
 
 /** What there is to say about a constitution before it is used. */
 export interface ConstitutionCheck {

@@ -1,9 +1,8 @@
 import type { RuleVerdict } from "../constitution/constitution.ts";
 import type { Policy } from "../decision/policy.ts";
-import { gistOf } from "./gist.ts";
-import { type Group, Groups } from "./groups.ts";
+import { type Group, Groups, gistOf } from "./groups.ts";
 import { Replay, type ReplayOptions, type UnreplayableCounts } from "./replay.ts";
-import { type UnreachableRule, unreachableRules } from "./unreachable.ts";
+import { type UnreachableRule, unreachableRules } from "./suspect-rules.ts";
 
 /** Actions that no rule names: who did them with what, and what became of them. */
 export interface UnnamedKey {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readConstitution } from "../constitution/read.ts";
+import { readConstitution } from "../constitution/load.ts";
 import { constitutionDifference } from "./difference.ts";
 
 const BASE = `

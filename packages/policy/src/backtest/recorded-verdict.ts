@@ -1,12 +1,8 @@
 import { z } from "zod";
-import type { Action } from "../action.ts";
-import type { Counters } from "../conditions/input.ts";
+import { type Action, type Counters, PLACES } from "../action.ts";
 import { RuleVerdict } from "../constitution/constitution.ts";
 import type { Said } from "../decision/verdict.ts";
-import { PLACES } from "../effect.ts";
-import type { Subject } from "../subject.ts";
-import { withMembers } from "./members.ts";
-import { RecordedSubjects } from "./recorded-subjects.ts";
+import { ENFORCEMENTS, NETWORKS, ORIGINS, STARTS, type Subject, TRUST_LEVELS } from "../subject.ts";
 
 /** What a rule decided on, and when. */
 export interface RecordedStep {
@@ -150,4 +146,87 @@ const WithFacts = z.object({ facts: z.object({}) });
 function reasonOf(payload: unknown): Unreplayable {
   if (WithoutPolicy.safeParse(payload).success) return "no_policy";
   return WithFacts.safeParse(payload).success ? "unreadable" : "no_facts";
+}
+
+const RecordedSubject = z.object({
+  user: z.string(),
+  tenant: z.string(),
+  roles: z.array(z.string()),
+  scopes: z.array(z.string()),
+  agent: z.string(),
+  trust: z.enum(TRUST_LEVELS),
+  session: z.string(),
+  root_session: z.string().exactOptional(),
+  started: z.enum(STARTS),
+  chain: z.array(z.string()),
+  depth: z.int(),
+  mode: z.string(),
+  enforcement: z.enum(ENFORCEMENTS),
+  network: z.enum(NETWORKS).exactOptional(),
+  origin: z.enum(ORIGINS).exactOptional(),
+});
+
+type Recorded = Partial<Record<keyof Subject, unknown>>;
+
+/** How many subjects are remembered; then it begins anew. */
+const MAX_SUBJECTS = 10_000;
+
+/** Reads recorded subjects. One that comes again is the same object each time, by which a policy knows it again. */
+export class RecordedSubjects {
+  readonly #known = new Map<string, Subject>();
+
+  /** The subject in a value, if there is one. */
+  read(value: unknown): Subject | undefined {
+    if (typeof value !== "object" || value === null) return undefined;
+    const recorded: Recorded = value;
+    const name = `${recorded.session}\n${recorded.agent}\n${recorded.mode}`;
+    const known = this.#known.get(name);
+    if (known && isSame(known, recorded)) return known;
+    const { data } = RecordedSubject.safeParse(value);
+    if (!data) return undefined;
+    if (this.#known.size >= MAX_SUBJECTS) this.#known.clear();
+    this.#known.set(name, data);
+    return data;
+  }
+}
+
+/** Written out, because it is asked of every verdict. */
+function isSame(known: Subject, value: Recorded): boolean {
+  return (
+    known.user === value.user &&
+    known.tenant === value.tenant &&
+    known.agent === value.agent &&
+    known.trust === value.trust &&
+    known.session === value.session &&
+    known.root_session === value.root_session &&
+    known.started === value.started &&
+    known.depth === value.depth &&
+    known.mode === value.mode &&
+    known.enforcement === value.enforcement &&
+    known.network === value.network &&
+    known.origin === value.origin &&
+    isSameList(known.roles, value.roles) &&
+    isSameList(known.scopes, value.scopes) &&
+    isSameList(known.chain, value.chain)
+  );
+}
+
+function isSameList(one: readonly string[], other: unknown): boolean {
+  return (
+    Array.isArray(other) && one.length === other.length && one.every((item, index) => item === other[index])
+  );
+}
+
+/** A value with some members set, by dotted path. What was given stays as it is. */
+export function withMembers(value: unknown, members: Readonly<Record<string, unknown>>): unknown {
+  let result = value;
+  for (const [path, member] of Object.entries(members)) result = setAt(result, path.split("."), member);
+  return result;
+}
+
+function setAt(value: unknown, [name, ...rest]: readonly string[], member: unknown): unknown {
+  if (name === undefined) return member;
+  const object = typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+  const inner: unknown = Object.hasOwn(object, name) ? Reflect.get(object, name) : undefined;
+  return { ...object, [name]: setAt(inner, rest, member) };
 }

@@ -1,11 +1,11 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { Policy } from "../decision/policy.ts";
-import { isNoLooser } from "../decision/stricter.ts";
+import { isNoLooser } from "../decision/verdict.ts";
 import { parseExactly } from "../facts/tool/json.ts";
 import { Backtest } from "./backtest.ts";
 import { checkConstitution, readPolicy } from "./check.ts";
 import { Coverage } from "./coverage.ts";
-import type { CheckedDraft, StudyJob, StudyMessage } from "./study-messages.ts";
+import type { CheckedDraft, StudyJob, StudyMessage } from "./study-port.ts";
 
 // The code of a thread that studies one draft. Whatever the draft makes it do, the main thread goes on, and may end it.
 const job: StudyJob = workerData;

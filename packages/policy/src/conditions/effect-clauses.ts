@@ -1,10 +1,8 @@
+import type { DecisionInput, Effect, ExecEffect, NetEffect } from "../action.ts";
 import type { PathTest, PlainCondition } from "../constitution/condition.ts";
-import type { Effect, ExecEffect, NetEffect } from "../effect.ts";
 import { isHarmless } from "../facts/harmless.ts";
-import { commandPattern } from "./command-pattern.ts";
-import type { DecisionInput } from "./input.ts";
 import { anyPathTest, everyPathTest, type PathEffect } from "./path-test.ts";
-import { textTest } from "./pattern.ts";
+import { commandPattern, textTest } from "./pattern.ts";
 
 /** One part of a condition, by the name it has in the file. */
 export interface Clause {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { pathGlob } from "./path-glob.ts";
+import { pathGlob } from "./glob.ts";
 
 describe("a glob could match at or below a folder", () => {
   it.each([

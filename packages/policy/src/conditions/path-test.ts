@@ -1,6 +1,6 @@
+import type { ReadEffect, WriteEffect } from "../action.ts";
 import type { PathTest } from "../constitution/condition.ts";
-import type { ReadEffect, WriteEffect } from "../effect.ts";
-import { type GlobReach, type PathGlob, pathGlob } from "./path-glob.ts";
+import { type GlobReach, type PathGlob, pathGlob } from "./glob.ts";
 
 /** An effect on a path. */
 export type PathEffect = ReadEffect | WriteEffect;

@@ -1,9 +1,8 @@
 import { z } from "zod";
+import { PLACES } from "../action.ts";
 import { textTest } from "../conditions/pattern.ts";
-import { PLACES } from "../effect.ts";
 import { ENFORCEMENTS, NETWORKS, ORIGINS, STARTS, TRUST_LEVELS } from "../subject.ts";
-import { Condition, conditionsIn, Glob, PlainCondition, Whose } from "./condition.ts";
-import { Duration } from "./duration.ts";
+import { Condition, conditionsIn, Duration, Glob, PlainCondition, Whose } from "./condition.ts";
 import { EventName, Name, saying, saysSomething, Text } from "./plausible.ts";
 
 /** What a rule decides. */
@@ -261,3 +260,6 @@ export const ConstitutionFile = z
           });
   });
 export type ConstitutionFile = z.infer<typeof ConstitutionFile>;
+
+/** What the constitution says of each tool. */
+export type ToolDeclarations = ConstitutionFile["tools"];

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { CONTROL_EVENTS } from "../action.ts";
 import { textTest } from "../conditions/pattern.ts";
-import { CONTROL_EVENTS } from "../control-event.ts";
 
 /** Invisible characters, and those that change the direction of text. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;

@@ -1,5 +1,7 @@
-import type { DecisionInput } from "../conditions/input.ts";
+import type { Action, DecisionInput } from "../action.ts";
+import type { Limit, RuleVerdict } from "../constitution/constitution.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
+import type { Policy } from "./policy.ts";
 import type { PolicyVerdict } from "./verdict.ts";
 
 /** How one rule fared. */
@@ -32,4 +34,61 @@ export function explain(
     if (failed.length === 0) break;
   }
   return { verdict, rules: outcomes };
+}
+
+/** One part of a rule's condition: its name, and what it asks for. */
+export interface AskedClause {
+  readonly clause: string;
+  readonly asked: unknown;
+}
+
+/** How one rule fared. */
+export interface ExplainedRule {
+  readonly rule: string;
+  readonly verdict: RuleVerdict;
+  readonly matched: boolean;
+  readonly held: readonly AskedClause[];
+  readonly failed: readonly AskedClause[];
+}
+
+/** An action, and what is decided on it by which rule. */
+export interface Explained {
+  readonly facts: Action;
+  /** Every rule up to the one that matched, in order. */
+  readonly rules: readonly ExplainedRule[];
+  readonly verdict: PolicyVerdict;
+  /** The limits that it counts against, if it is allowed. */
+  readonly limits: readonly Limit[];
+  /** The names of the harnesses that are asked too. */
+  readonly harnesses: readonly string[];
+}
+
+/** Decides on an action, and writes down how that went. */
+export function explainedBy(policy: Policy, input: DecisionInput): Explained {
+  const { verdict, rules } = policy.explain(input);
+  return {
+    facts: input.action,
+    verdict,
+    rules: rules.flatMap(({ matched, held, failed }, index) => {
+      const rule = policy.rules[index]?.rule;
+      if (!rule) return [];
+      const asked = (clause: string) => ({ clause, asked: askedBy(rule.condition, clause) });
+      return [
+        {
+          ...{ rule: rule.name, verdict: rule.verdict, matched },
+          ...{ held: held.map(asked), failed: failed.map(asked) },
+        },
+      ];
+    }),
+    limits: policy.limits.flatMap(({ limit, applies }) => (applies(input) ? [limit] : [])),
+    harnesses: policy.file.harnesses.map(({ name }) => name),
+  };
+}
+
+/** What stands in a condition under the name of a clause, such as `paths.any`. */
+function askedBy(condition: object, clause: string): unknown {
+  const [first = "", ...rest] = clause.split(".");
+  const member: unknown = Reflect.get(condition, first);
+  const inner = rest.join(".");
+  return inner === "" || typeof member !== "object" || member === null ? member : Reflect.get(member, inner);
 }

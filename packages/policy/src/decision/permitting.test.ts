@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { Effect, EffectKind } from "../action.ts";
 import { loadPolicy } from "../constitution/load.ts";
-import type { Effect, EffectKind } from "../effect.ts";
 import type { Subject } from "../subject.ts";
 
 const subject: Subject = {

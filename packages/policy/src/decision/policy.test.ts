@@ -2,13 +2,12 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
+import type { DecisionInput, Effect, ReadEffect, WriteEffect } from "../action.ts";
 import { blake3Hex } from "../blake3.ts";
-import type { DecisionInput } from "../conditions/input.ts";
 import { Condition } from "../constitution/condition.ts";
 import { RuleVerdict } from "../constitution/constitution.ts";
 import { loadPolicy } from "../constitution/load.ts";
-import type { Effect, ReadEffect, WriteEffect } from "../effect.ts";
-import { History } from "../history/history.ts";
+import { History } from "../history.ts";
 import type { Subject } from "../subject.ts";
 import type { Policy } from "./policy.ts";
 

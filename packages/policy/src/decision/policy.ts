@@ -1,11 +1,11 @@
+import type { DecisionInput } from "../action.ts";
 import { blake3Hex } from "../blake3.ts";
 import { compilePlain, many } from "../conditions/compile.ts";
-import type { DecisionInput } from "../conditions/input.ts";
 import { rulesOf } from "../constitution/approval-lists.ts";
+import { milliseconds } from "../constitution/condition.ts";
 import type { ConstitutionFile, Limit, Rule } from "../constitution/constitution.ts";
-import { milliseconds } from "../constitution/duration.ts";
-import type { ConstitutionText } from "../constitution/text.ts";
-import type { Sequence } from "../history/sequence.ts";
+import type { ConstitutionText } from "../constitution/load.ts";
+import type { Sequence } from "../history.ts";
 import { type CompiledRule, compileRule, permits } from "./compiled-rule.ts";
 import { type Explanation, explain } from "./explain.ts";
 import { RuleIndex } from "./rule-index.ts";

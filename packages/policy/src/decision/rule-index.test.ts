@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { DecisionInput } from "../conditions/input.ts";
+import type { DecisionInput, Effect } from "../action.ts";
 import { loadPolicy } from "../constitution/load.ts";
-import type { Effect } from "../effect.ts";
 
 const names = (prefix: string) => fc.integer({ min: 0, max: 3 }).map((n) => `${prefix}${n}`);
 const folder = fc.array(names("d"), { minLength: 1, maxLength: 3 });

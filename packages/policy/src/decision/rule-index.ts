@@ -1,4 +1,4 @@
-import type { DecisionInput } from "../conditions/input.ts";
+import type { DecisionInput } from "../action.ts";
 import type { Subject } from "../subject.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 

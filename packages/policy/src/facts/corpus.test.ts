@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Action } from "../action.ts";
-import type { Effect } from "../effect.ts";
+import { attacks, eventOf, type Ordinary, ordinaryActions } from "../../test/corpus.ts";
+import { Machine } from "../../test/machine.ts";
+import type { Action, Effect } from "../action.ts";
 import { gatherFacts } from "./gather.ts";
 import { isHarmless } from "./harmless.ts";
-import { attacks, eventOf, type Ordinary, ordinaryActions } from "./testing/corpus.ts";
-import { Machine } from "./testing/machine.ts";
 
 let machine: Machine;
 

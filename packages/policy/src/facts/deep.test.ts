@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Machine } from "../../test/machine.ts";
 import { loadPolicy } from "../constitution/load.ts";
 import type { Subject } from "../subject.ts";
-import type { FactsContext } from "./facts-context.ts";
+import type { FactsContext } from "./gather.ts";
 import { gatherFacts } from "./gather.ts";
-import { Machine } from "./testing/machine.ts";
 
 let machine: Machine;
 

@@ -3,13 +3,13 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { attacks, eventOf, ordinaryActions } from "../../test/corpus.ts";
+import { Machine } from "../../test/machine.ts";
 import { loadPolicy } from "../constitution/load.ts";
 import type { Policy } from "../decision/policy.ts";
 import type { PolicyVerdict } from "../decision/verdict.ts";
 import type { Enforcement, NetworkReach } from "../subject.ts";
 import { gatherFacts } from "./gather.ts";
-import { attacks, eventOf, ordinaryActions } from "./testing/corpus.ts";
-import { Machine } from "./testing/machine.ts";
 
 let machine: Machine;
 let policy: Policy;

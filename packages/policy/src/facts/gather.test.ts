@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { FactsContext } from "./facts-context.ts";
+import { Machine } from "../../test/machine.ts";
 import { realFiles } from "./files.ts";
+import type { FactsContext } from "./gather.ts";
 import { gatherFacts } from "./gather.ts";
 import { isHarmless } from "./harmless.ts";
-import { Machine } from "./testing/machine.ts";
 
 let machine: Machine;
 

@@ -1,5 +1,4 @@
-import type { Action } from "../action.ts";
-import type { Effect, Place } from "../effect.ts";
+import type { Action, Effect, Place } from "../action.ts";
 import { isReadableByAll } from "./path/place-table.ts";
 
 /**

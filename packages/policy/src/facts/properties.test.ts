@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { attacks, ordinaryActions } from "../../test/corpus.ts";
+import { Machine } from "../../test/machine.ts";
 import type { Action } from "../action.ts";
 import { gatherFacts } from "./gather.ts";
 import { isHarmless } from "./harmless.ts";
-import { attacks, ordinaryActions } from "./testing/corpus.ts";
-import { Machine } from "./testing/machine.ts";
 
 let machine: Machine;
 

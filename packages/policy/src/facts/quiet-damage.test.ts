@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { eventOf } from "../../test/corpus.ts";
+import { Machine } from "../../test/machine.ts";
 import { loadPolicy } from "../constitution/load.ts";
 import type { Policy } from "../decision/policy.ts";
 import { gatherFacts } from "./gather.ts";
-import { eventOf } from "./testing/corpus.ts";
-import { Machine } from "./testing/machine.ts";
 
 let machine: Machine;
 let policy: Policy;

@@ -1,12 +1,12 @@
 import { posix } from "node:path";
-import type { Effect, Place, ReadEffect, WriteEffect } from "../effect.ts";
-import { PLACES } from "../effect.ts";
-import { Arrivals, type Touched } from "./arrivals.ts";
-import type { FactsContext } from "./facts-context.ts";
+import type { Effect, Place, ReadEffect, WriteEffect } from "../action.ts";
+import { PLACES } from "../action.ts";
+import { Arrivals, type Touched } from "./copy-destinations.ts";
+import { EVERYTHING } from "./file-filter.ts";
 import type { Finding, Findings, Obeyed, Target } from "./findings.ts";
+import type { FactsContext } from "./gather.ts";
 import { shownCredentials } from "./git/shown.ts";
-import { credentialsBelow } from "./path/credentials-below.ts";
-import { linksFound, type Search } from "./path/found-below.ts";
+import { credentialsBelow, linksFound, type Search } from "./path/credentials-below.ts";
 import { HardLinks } from "./path/hard-links.ts";
 import type { Places, Touch } from "./path/places.ts";
 import { isRecoverable } from "./path/recoverable.ts";
@@ -14,7 +14,6 @@ import { PathResolver, type ResolvedPath } from "./path/resolve.ts";
 import { targetPaths } from "./path/target-paths.ts";
 import { credentialsByHash, trackedCredentials } from "./path/tracked-credentials.ts";
 import { fileAround, repositoryPrograms } from "./repository.ts";
-import { EVERYTHING } from "./sight.ts";
 
 /** More matches of a glob than this are summed up by the folders they lie in. */
 const LIST_LIMIT = 24;

@@ -1,8 +1,7 @@
 import type { Action } from "../action.ts";
-import { isRecord } from "./is-record.ts";
-import { shellParser } from "./shell/parser.ts";
-import { readScript } from "./shell/read-script.ts";
+import { readScript, shellParser } from "./shell/read-script.ts";
 import type { Statement, Word } from "./shell/syntax.ts";
+import { isRecord } from "./tool/json.ts";
 
 /**
  * Arguments of tools that run commands which change nothing about what is run: words about it, and how long it is waited

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { EVERYTHING, type Sight } from "../file-filter.ts";
 import { realFiles } from "../files.ts";
-import { EVERYTHING, type Sight } from "../sight.ts";
 import { credentialsBelow } from "./credentials-below.ts";
 
 let folder: string;

@@ -1,9 +1,9 @@
 import { link, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Machine } from "../../../test/machine.ts";
 import type { Action } from "../../action.ts";
 import { gatherFacts } from "../gather.ts";
-import { Machine } from "../testing/machine.ts";
 
 let machine: Machine;
 

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
-import type { Place } from "../../effect.ts";
-import type { FactsContext } from "../facts-context.ts";
+import type { Place } from "../../action.ts";
+import type { FactsContext } from "../gather.ts";
 
 /** Where people keep keys, below their homes. */
 const KEY_FOLDERS = [".ssh", ".aws", ".gnupg", ".kube", ".config/gh", ".docker", ".azure"];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { FactsContext } from "../facts-context.ts";
 import type { FilePort } from "../files.ts";
+import type { FactsContext } from "../gather.ts";
 import { isWithin, Places } from "./places.ts";
 
 /** A machine on which every path is what it seems. */

@@ -1,9 +1,15 @@
 import { posix } from "node:path";
-import type { Place } from "../../effect.ts";
-import type { FactsContext } from "../facts-context.ts";
-import { fold } from "./fold.ts";
-import { isCredentials, isPersistence, isUserHome, TEMPORARY } from "./place-table.ts";
-import { holdsProcesses, isProcessContent } from "./process-path.ts";
+import type { Place } from "../../action.ts";
+import type { FactsContext } from "../gather.ts";
+import {
+  fold,
+  holdsProcesses,
+  isCredentials,
+  isPersistence,
+  isProcessContent,
+  isUserHome,
+  TEMPORARY,
+} from "./place-table.ts";
 import { PathResolver } from "./resolve.ts";
 
 /** More than any session makes there; then it begins anew. */

@@ -1,9 +1,9 @@
 import { posix } from "node:path";
-import type { FactsContext } from "../facts-context.ts";
 import type { Findings, Target } from "../findings.ts";
-import { expandGlob } from "./expand-glob.ts";
-import { givenPath } from "./given-path.ts";
+import type { FactsContext } from "../gather.ts";
 import { DEVICES } from "./place-table.ts";
+import { givenPath } from "./resolve.ts";
+import { expandGlob } from "./shell-glob.ts";
 
 /** The absolute paths that a target stands for, not yet followed; or that they are not known, and what is. */
 export type TargetPaths = { readonly paths: readonly string[] } | { readonly unknown: string };

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { constants, inflateSync } from "node:zlib";
+import { type Sight, seesFile } from "../file-filter.ts";
 import type { FilePort } from "../files.ts";
-import { type Sight, seesFile } from "../sight.ts";
 import { gitIndexAround } from "./git-index.ts";
 import { isCredentials } from "./place-table.ts";
 

@@ -1,5 +1,5 @@
 import { expandBraces } from "./braces.ts";
-import { knownOutput } from "./known-output.ts";
+import { knownOutput } from "./run-program.ts";
 import type { Scope } from "./scope.ts";
 import type { Shell } from "./shell.ts";
 import type { Part, Word } from "./syntax.ts";

@@ -1,17 +1,16 @@
 import type { Findings, Target } from "../findings.ts";
-import { assign, declare, prefix } from "./assign.ts";
 import { checkArithmetic, expandWord, runInside } from "./expand.ts";
 import { runLoop } from "./loop.ts";
-import type { ParseText } from "./parser.ts";
 import { endsInput } from "./programs/amounts.ts";
 import { foundPaths } from "./programs/find.ts";
+import type { ParseText } from "./read-script.ts";
 import { readScript } from "./read-script.ts";
-import { applyRedirects } from "./redirects.ts";
-import { isKnownProgram, runProgram } from "./run-program.ts";
+import { applyRedirects, isKnownProgram, runProgram } from "./run-program.ts";
 import { type Folders, type Scope, union } from "./scope.ts";
 import type { Found, Input, Outcome, Shell } from "./shell.ts";
 import type { Redirect, Script, Statement, Word } from "./syntax.ts";
 import type { Value } from "./value.ts";
+import { assign, declare, prefix } from "./variable.ts";
 
 const NESTING_LIMIT = 24;
 const STATEMENT_LIMIT = 4_000;

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { type ParseText, shellParser } from "./parser.ts";
-import { readScript } from "./read-script.ts";
+import { type ParseText, readScript, shellParser } from "./read-script.ts";
 
 let parse: ParseText;
 

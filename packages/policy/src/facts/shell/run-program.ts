@@ -1,21 +1,22 @@
 import { posix } from "node:path";
-import { target } from "./path-target.ts";
+import { hostName } from "../host.ts";
+import { expandText, expandWord } from "./expand.ts";
 import { hasWideFormat } from "./programs/amounts.ts";
 import { BUILTINS } from "./programs/builtins.ts";
-import type { Answer, Call, Handler } from "./programs/call.ts";
-import { hidden } from "./programs/call.ts";
 import { EDITORS } from "./programs/editors.ts";
 import { findProgram } from "./programs/find.ts";
 import { gitProgram } from "./programs/git.ts";
 import { NETWORK } from "./programs/network.ts";
 import { isSystemFolder, programOf } from "./programs/program.ts";
-import { SHELLS } from "./programs/shells.ts";
 import { readByTable, readSubcommand } from "./programs/table-program.ts";
 import { tarProgram } from "./programs/tar.ts";
-import { WRAPPERS, wrapByTable } from "./programs/wrappers.ts";
+import { type Answer, type Call, type Handler, hidden } from "./programs/words.ts";
+import { SHELLS, WRAPPERS, wrapByTable } from "./programs/wrappers.ts";
 import type { Scope } from "./scope.ts";
-import type { Input, Outcome, Shell } from "./shell.ts";
-import type { Value } from "./value.ts";
+import { type Input, type Outcome, type Shell, target } from "./shell.ts";
+import type { Redirect, Statement } from "./syntax.ts";
+import { isEndless, knownValue, type Value } from "./value.ts";
+import { variableValue } from "./variable.ts";
 
 const HANDLERS: ReadonlyMap<string, Handler> = new Map([
   ...BUILTINS,
@@ -92,4 +93,59 @@ function programName(shell: Shell, word: Value | undefined, scope: Scope): Progr
   if (isSystemFolder(posix.dirname(word.text))) return { isKnown: true, command: posix.basename(word.text) };
   shell.findings.add({ kind: "read", target: target(word, scope), deep: false });
   return { isKnown: false, command: word.text, why: `${word.text} is a program of its own` };
+}
+
+/** Puts down what redirections read and write, and gives what the command reads. */
+export function applyRedirects(shell: Shell, redirects: readonly Redirect[], scope: Scope): Input {
+  let input: Input = {};
+  for (const redirect of redirects) {
+    if (redirect.kind === "text") input = { text: expandText(shell, redirect.text, scope) };
+    else if (redirect.target.length > 0) {
+      applyFile(shell, redirect.operator, expandText(shell, redirect.target, scope), scope);
+    }
+  }
+  return input;
+}
+
+function applyFile(shell: Shell, operator: string, value: Value, scope: Scope): void {
+  if (value.isPipe) return;
+  // `2>&1` copies a descriptor; `>& file` writes a file.
+  if (operator.endsWith("&") && value.text !== null && /^\d+-?$|^-$/.test(value.text)) return;
+  const socket = value.text === null ? null : /^\/dev\/(?:tcp|udp)\/([^/]*)/.exec(value.text);
+  if (socket) {
+    shell.findings.add({ kind: "net", host: hostName(socket[1] ?? "") });
+    return;
+  }
+  const isGlob = value.text !== null && /[*?[]/.test(value.text);
+  const path = target(isGlob ? { ...value, text: null } : value, scope);
+  if (operator.startsWith("<") && isEndless(value)) shell.findings.isEndless = true;
+  if (operator.startsWith("<")) shell.findings.add({ kind: "read", target: path, deep: false });
+  else {
+    const destroys = operator.includes(">>") ? "never" : "existing";
+    shell.findings.add({ kind: "write", target: path, deep: false, destroys });
+  }
+}
+
+/** What a few commands print is known beforehand. */
+export function knownOutput(shell: Shell, body: Statement, scope: Scope): Value | undefined {
+  if (body.kind !== "command" || body.redirects.length > 0 || body.assignments.length > 0) return undefined;
+  if (body.words.length > 8 || scope.tainted !== undefined) return undefined;
+  // Anything that runs would be run twice here.
+  if (!body.words.flat().every((part) => part.kind === "text" || part.kind === "variable")) return undefined;
+  const words = body.words.flatMap((word) => expandWord(shell, word, scope));
+  const texts = words.map((word) => (word.pattern === undefined ? word.text : null));
+  if (texts.some((text) => text === null)) return undefined;
+  const [name, ...rest] = texts.map((text) => text ?? "");
+  if (name === undefined || scope.functions.has(name)) return undefined;
+  if (name === "pwd" && rest.length === 0) {
+    const value = variableValue("PWD", scope);
+    return value.text === null ? undefined : value;
+  }
+  if (name === "mktemp" && rest.every((option) => option === "-d")) {
+    const folder = variableValue("TMPDIR", scope).text ?? "/tmp";
+    return knownValue(`${folder}/tmp.XXXXXXXXXX`);
+  }
+  const isPlain = rest.every((word) => !/^-|[\\\n]/.test(word));
+  if (name === "echo" && isPlain) return knownValue(rest.join(" "));
+  return undefined;
 }

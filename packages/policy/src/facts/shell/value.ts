@@ -1,4 +1,4 @@
-import type { Search } from "../path/found-below.ts";
+import type { Search } from "../path/credentials-below.ts";
 
 /** A word after the shell has expanded it. */
 export interface Value {

@@ -1,5 +1,3 @@
-import { isRecord } from "../is-record.ts";
-
 const DEPTH_LIMIT = 64;
 const MEMBER_LIMIT = 50_000;
 const TEXT_LIMIT = 8 * 1_024 * 1_024;
@@ -104,4 +102,16 @@ export function textsIn(
     }
   }
   return texts;
+}
+
+declare global {
+  interface JSON {
+    rawJSON(text: string): { readonly rawJSON: string };
+    isRawJSON(value: unknown): value is { readonly rawJSON: string };
+  }
+}
+
+/** Whether a value is an object with members, and neither an array nor null. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
 }

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Claims } from "../../action.ts";
-import { isRecord } from "../is-record.ts";
-import { isModest, readJson } from "./json.ts";
+import { isModest, isRecord, readJson } from "./json.ts";
 
 /** A tool call as a payload tells it, whatever its dialect. */
 export interface ToolCall {

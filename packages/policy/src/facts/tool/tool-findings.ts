@@ -1,10 +1,10 @@
 import type { Findings } from "../findings.ts";
-import { isRecord } from "../is-record.ts";
-import { hostOfUrl, isDevelopmentUrl } from "../net/host.ts";
+import { hostOfUrl, isDevelopmentUrl } from "../host.ts";
+import { isRecord } from "./json.ts";
 import { patchFindings } from "./patch.ts";
-import type { ShellRunner } from "./shell-runner.ts";
-import { readStrangers } from "./strangers.ts";
 import type { ArgumentRole, Tool } from "./tool-table.ts";
+import type { ShellRunner } from "./unknown-tools.ts";
+import { readStrangers } from "./unknown-tools.ts";
 
 /** Where the findings of a tool call go, and where its paths start. */
 export interface ToolSetting {

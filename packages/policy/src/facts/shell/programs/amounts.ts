@@ -1,6 +1,5 @@
 import type { Value } from "../value.ts";
-import type { Call } from "./call.ts";
-import type { ReadWords } from "./words.ts";
+import type { Call, ReadWords } from "./words.ts";
 
 /** More bytes than this are asked about: they fill some disks. */
 const MOST = 2 ** 30;

@@ -3,10 +3,9 @@ import { mayRunCommands } from "../expand.ts";
 import { union } from "../scope.ts";
 import { knownValue, unknownValue, type Value } from "../value.ts";
 import { variableValue } from "../variable.ts";
-import { type Call, CLEAR, type Handler, hidden } from "./call.ts";
 import { applyRole } from "./role.ts";
 import { foldersAfter } from "./table-program.ts";
-import { readWords } from "./words.ts";
+import { type Call, CLEAR, type Handler, hidden, readWords } from "./words.ts";
 
 /** What is part of the shell itself. */
 export const BUILTINS: readonly (readonly [string, Handler])[] = [

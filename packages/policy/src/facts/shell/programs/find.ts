@@ -2,8 +2,8 @@ import { posix } from "node:path";
 import { shellGlob } from "../../path/shell-glob.ts";
 import type { Found } from "../shell.ts";
 import { knownValue, unknownValue, type Value } from "../value.ts";
-import { type Call, CLEAR, type Handler, hidden } from "./call.ts";
 import { applyRole } from "./role.ts";
+import { type Call, CLEAR, type Handler, hidden } from "./words.ts";
 
 function words(text: string): ReadonlySet<string> {
   return new Set(text.trim().split(/\s+/));

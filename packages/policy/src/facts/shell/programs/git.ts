@@ -1,11 +1,10 @@
 import type { Shown } from "../../git/shown.ts";
-import { target } from "../path-target.ts";
+import { target } from "../shell.ts";
 import { knownValue, type Value } from "../value.ts";
-import { type Answer, type Call, CLEAR, type Handler, hidden } from "./call.ts";
 import { programOf } from "./program.ts";
 import { applyRole } from "./role.ts";
 import { foldersAfter, readByTable, shapeFor } from "./table-program.ts";
-import { type ReadWords, readWords } from "./words.ts";
+import { type Answer, type Call, CLEAR, type Handler, hidden, type ReadWords, readWords } from "./words.ts";
 
 /** `git`: its own options, then a subcommand with options of its own. What the repository names to run is looked up later. */
 export const gitProgram: Handler = (call) => {

@@ -1,12 +1,11 @@
 import { posix } from "node:path";
-import { hostName } from "../../net/host.ts";
+import { hostName } from "../../host.ts";
 import { knownValue, unknownValue, type Value } from "../value.ts";
 import { joined } from "./builtins.ts";
-import { type Answer, type Call, type Handler, hidden } from "./call.ts";
 import { programOf } from "./program.ts";
 import { applyRole } from "./role.ts";
 import { readByTable } from "./table-program.ts";
-import { readWords } from "./words.ts";
+import { type Answer, type Call, type Handler, hidden, readWords } from "./words.ts";
 
 /** Programs that speak to other machines and need more than a table says. */
 export const NETWORK: readonly (readonly [string, Handler])[] = [

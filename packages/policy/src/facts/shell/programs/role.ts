@@ -1,9 +1,9 @@
 import { posix } from "node:path";
 import type { Destroys, Reach, Target } from "../../findings.ts";
-import { hostName, hostOfUrl, isDevelopmentUrl } from "../../net/host.ts";
-import { target } from "../path-target.ts";
+import { hostName, hostOfUrl, isDevelopmentUrl } from "../../host.ts";
 import type { Scope } from "../scope.ts";
 import type { Shell } from "../shell.ts";
+import { target } from "../shell.ts";
 import { knownValue, unknownValue, type Value } from "../value.ts";
 import type { Role } from "./program.ts";
 

@@ -1,13 +1,13 @@
 import { posix } from "node:path";
+import { sightOf } from "../../file-filter.ts";
 import type { Obeyed } from "../../findings.ts";
-import { noteMoved } from "../path-target.ts";
 import type { Folders, Scope } from "../scope.ts";
 import type { Shell } from "../shell.ts";
+import { noteMoved } from "../shell.ts";
 import { isEndless, knownValue, type Value } from "../value.ts";
 import { endsInput, isHuge, jqMayLoop } from "./amounts.ts";
 import type { Program, Role } from "./program.ts";
 import { applyRole, lostRights, type RoleSetting, UNUSABLE } from "./role.ts";
-import { sightOf } from "./sight-of.ts";
 import { type ReadWords, readWords } from "./words.ts";
 
 /** What reading a program by its table entry came to. */

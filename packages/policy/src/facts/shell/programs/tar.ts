@@ -1,11 +1,10 @@
-import { noteMoved } from "../path-target.ts";
+import { sightOf } from "../../file-filter.ts";
+import { noteMoved } from "../shell.ts";
 import { knownValue, type Value } from "../value.ts";
-import { type Handler, hidden } from "./call.ts";
 import { programOf } from "./program.ts";
 import { applyRole } from "./role.ts";
-import { sightOf } from "./sight-of.ts";
 import { foldersAfter } from "./table-program.ts";
-import { readWords } from "./words.ts";
+import { type Handler, hidden, readWords } from "./words.ts";
 
 /** `tar`, with or without a dash before its letters. */
 export const tarProgram: Handler = (call) => {

@@ -1,5 +1,5 @@
 import type { Node } from "web-tree-sitter";
-import type { ParseText } from "../parser.ts";
+import type { ParseText } from "../read-script.ts";
 import type { Script } from "../syntax.ts";
 
 /** Deeper than anybody writes by hand. */

@@ -1,11 +1,9 @@
 import type { Node } from "web-tree-sitter";
-import type { Statement } from "../syntax.ts";
-import { readCommand } from "./command.ts";
+import type { Assignment, Redirect, Statement, Word } from "../syntax.ts";
 import { readCase, readFor, readIf, readWhile } from "./compound.ts";
-import { readAssignment, readDeclaration } from "./declaration.ts";
 import { insideOf } from "./expansion.ts";
 import type { Reader } from "./reader.ts";
-import { readLoneRedirect, readRedirected } from "./redirect.ts";
+import { readFileRedirect, readHereString, readLoneRedirect, readRedirected } from "./redirect.ts";
 import { readWord } from "./word.ts";
 
 /** A statement that does nothing. */
@@ -165,4 +163,73 @@ export function readUnknown(reader: Reader, node: Node): Statement {
     return [{ kind: "test", words: [readWord(reader, part)], arithmetic: false }];
   });
   return { kind: "sequence", statements };
+}
+
+/** A simple command: assignments, words and redirections in any order. */
+function readCommand(reader: Reader, node: Node): Statement {
+  const assignments: Assignment[] = [];
+  const words: Word[] = [];
+  const redirects: Redirect[] = [];
+  const strange: Statement[] = [];
+  let wordEnd = -1;
+  for (const part of reader.partsOf(node, "line")) {
+    switch (part.type) {
+      case "variable_assignment":
+        assignments.push(readAssignment(reader, part));
+        break;
+      case "file_redirect": {
+        const { redirect, rest } = readFileRedirect(reader, part);
+        redirects.push(redirect);
+        words.push(...rest);
+        break;
+      }
+      case "herestring_redirect":
+        redirects.push(readHereString(reader, part));
+        break;
+      case "subshell":
+      case "ERROR":
+        strange.push(readUnknown(reader, part));
+        break;
+      default:
+        reader.checkApart(wordEnd, part.startIndex);
+        wordEnd = part.endIndex;
+        words.push(readWord(reader, part));
+    }
+  }
+  const command: Statement = { kind: "command", assignments, words, redirects };
+  return strange.length === 0 ? command : { kind: "sequence", statements: [command, ...strange] };
+}
+
+/** `NAME=value`, `NAME+=value`, `NAME[index]=value`. */
+function readAssignment(reader: Reader, node: Node): Assignment {
+  const [name, operator, ...values] = reader.partsOf(node, "none");
+  const appends = operator?.type === "+=";
+  if (!name || (operator?.type !== "=" && !appends)) {
+    reader.doubt("an assignment that could not be understood");
+    return { name: "", value: [...insideOf(reader, node)], appends: false };
+  }
+  const value = values.flatMap((part) => readWord(reader, part));
+  if (values.length > 1) reader.doubt("an assignment that could not be understood");
+  if (name.type === "variable_name") return { name: reader.textOf(name), value, appends };
+  const inside = [...insideOf(reader, name), ...value];
+  const variable = name.firstChild ? reader.textOf(name.firstChild) : "";
+  const part = { kind: "computed", inside, quoted: true, arithmetic: true, array: true } as const;
+  return { name: variable, value: [part], appends };
+}
+
+/** `export`, `declare`, `typeset`, `local`, `readonly`, `unset`: words and assignments after a keyword. */
+function readDeclaration(reader: Reader, node: Node): Statement {
+  const [keyword, ...parts] = reader.partsOf(node, "line");
+  const assignments: Assignment[] = [];
+  const words: Word[] = [];
+  let end = keyword?.endIndex ?? -1;
+  for (const part of parts) {
+    reader.checkApart(end, part.startIndex);
+    end = part.endIndex;
+    if (part.type === "variable_assignment") assignments.push(readAssignment(reader, part));
+    else if (part.type === "variable_name") {
+      assignments.push({ name: reader.textOf(part), value: undefined, appends: false });
+    } else words.push(readWord(reader, part));
+  }
+  return { kind: "declaration", keyword: keyword ? reader.textOf(keyword) : "", assignments, words };
 }

@@ -1,8 +1,16 @@
 import type { Node } from "web-tree-sitter";
 import type { Part, Word } from "../syntax.ts";
-import { readArithmetic, readExpansion, readOutput, readPipe } from "./expansion.ts";
+import {
+  ansiText,
+  quotedText,
+  readArithmetic,
+  readExpansion,
+  readOutput,
+  readPipe,
+  text,
+  unquotedText,
+} from "./expansion.ts";
 import type { Reader } from "./reader.ts";
-import { ansiText, quotedText, text, unquotedText } from "./text.ts";
 
 /** What a word of no quotes may be made of, to a shell. */
 const PLAIN_WORD = /^(?:[^\s'"`$\\|&;()<>]|\\[\s\S])*$/;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Trust } from "../subject.ts";
+import type { Trust } from "./subject.ts";
 
 /** One line of `agent-roster.jsonl`. Members we do not know stay. */
 export const RosterEntry = z.looseObject({

@@ -1,7 +1,16 @@
-import type { Counters, DecisionInput } from "../conditions/input.ts";
-import type { Whose } from "../constitution/condition.ts";
-import type { Subject } from "../subject.ts";
-import type { Sequence } from "./sequence.ts";
+import type { Counters, DecisionInput } from "./action.ts";
+import type { Clause } from "./conditions/effect-clauses.ts";
+import type { Whose } from "./constitution/condition.ts";
+import type { Subject } from "./subject.ts";
+
+/** Earlier actions that a rule asks about: of a kind, by a subject, within a time. */
+export interface Sequence {
+  readonly key: string;
+  readonly by: Whose;
+  /** Milliseconds; without it, since the beginning. */
+  readonly within: number | undefined;
+  readonly clauses: readonly Clause[];
+}
 
 /** The times at which something of a kind was done, oldest first. */
 type Times = number[];

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import type { ControlEvent } from "../../control-event.ts";
+import type { ControlEvent } from "../src/action.ts";
 import type { Machine } from "./machine.ts";
 
 /** Members that an effect has to have; where a list stands, one of it. */
@@ -66,7 +66,7 @@ export function ordinaryActions(): readonly Ordinary[] {
 }
 
 function lines(name: string): readonly unknown[] {
-  const text = readFileSync(new URL(`../../../corpus/${name}`, import.meta.url), "utf8");
+  const text = readFileSync(new URL(`../corpus/${name}`, import.meta.url), "utf8");
   return text
     .split("\n")
     .filter((line) => line.trim() !== "")

@@ -1,9 +1,9 @@
 import { lstat, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { FactsContext } from "../facts-context.ts";
-import { realFiles } from "../files.ts";
-import { loadToolTables } from "../tool/tool-table.ts";
+import { realFiles } from "../src/facts/files.ts";
+import type { FactsContext } from "../src/facts/gather.ts";
+import { loadToolTables } from "../src/facts/tool/tool-table.ts";
 
 interface Layout {
   readonly folders: readonly string[];
@@ -46,7 +46,7 @@ export class Machine implements AsyncDisposable {
 
   static async lay(): Promise<Machine> {
     const machine = new Machine(await realpath(await mkdtemp(join(tmpdir(), "reins-facts-"))));
-    const file = new URL("../../../corpus/workspace.json", import.meta.url);
+    const file = new URL("../corpus/workspace.json", import.meta.url);
     const layout: Layout = JSON.parse(await readFile(file, "utf8"));
     const place = async (path: string): Promise<string> => {
       const full = join(machine.folder, path);

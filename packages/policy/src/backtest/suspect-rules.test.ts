@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { policyOf } from "./testing/recorded.ts";
-import { unreachableRules } from "./unreachable.ts";
+import { policyOf } from "../../test/recorded.ts";
+import { unreachableRules } from "./suspect-rules.ts";
 
 const unreachable = (...conditions: string[]) =>
   unreachableRules(

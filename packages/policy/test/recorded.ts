@@ -1,11 +1,10 @@
-import type { Action } from "../../action.ts";
-import type { DecisionInput } from "../../conditions/input.ts";
-import { loadPolicy } from "../../constitution/load.ts";
-import type { Policy } from "../../decision/policy.ts";
-import { afterModify } from "../../decision/verdict.ts";
-import { History } from "../../history/history.ts";
-import type { Subject } from "../../subject.ts";
-import { withMembers } from "../members.ts";
+import type { Action, DecisionInput } from "../src/action.ts";
+import { withMembers } from "../src/backtest/recorded-verdict.ts";
+import { loadPolicy } from "../src/constitution/load.ts";
+import type { Policy } from "../src/decision/policy.ts";
+import { afterModify } from "../src/decision/verdict.ts";
+import { History } from "../src/history.ts";
+import type { Subject } from "../src/subject.ts";
 
 /** A policy of these rules. */
 export function policyOf(rules: string): Policy {

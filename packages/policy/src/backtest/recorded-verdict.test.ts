@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { RecordedSubjects } from "./recorded-subjects.ts";
-import { inputOf } from "./testing/recorded.ts";
+import { inputOf } from "../../test/recorded.ts";
+import { RecordedSubjects, withMembers } from "./recorded-verdict.ts";
 
 const subject = {
   ...inputOf({}).subject,
@@ -37,3 +37,14 @@ it.each([[null], [1], [{}], [{ ...subject, trust: "friend" }], [{ ...subject, ro
     expect(new RecordedSubjects().read(value)).toBeUndefined();
   },
 );
+
+it("sets members by dotted path and leaves what was given as it is", () => {
+  const given = { a: { b: 1, c: 2 }, d: [1] };
+  expect(withMembers(given, { "a.b": 9, "x.y": "z", d: 3 })).toEqual({
+    a: { b: 9, c: 2 },
+    d: 3,
+    x: { y: "z" },
+  });
+  expect(given).toEqual({ a: { b: 1, c: 2 }, d: [1] });
+  expect(withMembers(undefined, { a: 1 })).toEqual({ a: 1 });
+});

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { readConstitution } from "../constitution/read.ts";
-import { isNoLooser } from "./stricter.ts";
+import { readConstitution } from "../constitution/load.ts";
+import { isNoLooser } from "./verdict.ts";
 
 const BASE = `
 tool_rules:

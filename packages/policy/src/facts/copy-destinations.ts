@@ -1,6 +1,6 @@
 import { posix } from "node:path";
-import type { FactsContext } from "./facts-context.ts";
 import type { Finding, Findings, Target } from "./findings.ts";
+import type { FactsContext } from "./gather.ts";
 import type { PathResolver } from "./path/resolve.ts";
 import { targetPaths } from "./path/target-paths.ts";
 

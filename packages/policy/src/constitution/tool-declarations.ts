@@ -1,4 +1,0 @@
-import type { ConstitutionFile } from "./constitution.ts";
-
-/** What the constitution says of each tool. */
-export type ToolDeclarations = ConstitutionFile["tools"];

@@ -20,7 +20,7 @@ interface Source {
 }
 
 /** Finds out where things arrive that are copied or moved, and whether there may be folders among them. */
-export class Arrivals {
+export class CopyDestinations {
   readonly #context: FactsContext;
   readonly #findings: Findings;
   readonly #resolver: PathResolver;

@@ -3,7 +3,7 @@ import { shellGlob } from "./path/shell-glob.ts";
 import type { ReadWords } from "./shell/programs/words.ts";
 
 /** Which of the files below a folder a program reads. */
-export interface Sight {
+export interface FileFilter {
   /** Whether those whose names begin with a dot are among them. */
   readonly hidden: boolean;
   /** Whether files are read that git ignores. */
@@ -15,17 +15,17 @@ export interface Sight {
 }
 
 /** All there is. */
-export const EVERYTHING: Sight = { hidden: true, ignored: true };
+export const ALL_FILES: FileFilter = { hidden: true, ignored: true };
 
 /** Whether a file of a name is read. */
-export function seesFile({ hidden, only, not = [] }: Sight, name: string): boolean {
+export function includesFile({ hidden, only, not = [] }: FileFilter, name: string): boolean {
   if (only !== undefined && only.length > 0) return only.some((glob) => fits(glob, name, true));
   if (!hidden && name.startsWith(".")) return false;
   return !not.some((glob) => fits(glob, name, false));
 }
 
 /** Whether a folder of a name is gone into. */
-export function entersFolder({ hidden, not = [] }: Sight, name: string): boolean {
+export function entersFolder({ hidden, not = [] }: FileFilter, name: string): boolean {
   return (hidden || !name.startsWith(".")) && !not.some((glob) => fits(glob, name, false));
 }
 
@@ -43,22 +43,22 @@ const WITH_HIDDEN = ["hidden", "."];
 const WITH_IGNORED = ["no-ignore", "no-ignore-vcs", "no-ignore-parent", "no-ignore-files", "ignore-file"];
 
 /** Which of the files below its operands a program reads, by its options; `undefined` where it reads only names. */
-export function sightOf(name: string, read: ReadWords): Sight | undefined {
+export function fileFilterOf(name: string, read: ReadWords): FileFilter | undefined {
   if (name === "rg") return ripgrep(read);
   if (name.startsWith("git ")) return git(name, read);
-  if (name === "gofmt") return { ...EVERYTHING, only: ["*.go"] };
+  if (name === "gofmt") return { ...ALL_FILES, only: ["*.go"] };
   // A name that is only known at run time leaves nothing out for certain.
-  if (read.options.some(({ value }) => value.text === null)) return EVERYTHING;
+  if (read.options.some(({ value }) => value.text === null)) return ALL_FILES;
   const not = values(read, LEAVING_OUT);
-  if (!GREP.has(name)) return { ...EVERYTHING, not };
+  if (!GREP.has(name)) return { ...ALL_FILES, not };
   const only = values(read, new Set(["include"]));
   // Of options that contradict each other, the order decides; here whatever may be read counts.
-  return { ...EVERYTHING, only, ...(only.length === 0 && { not }) };
+  return { ...ALL_FILES, only, ...(only.length === 0 && { not }) };
 }
 
 /** What git is to keep it reads first, but for what it ignores. What it keeps it shows by name. */
-function git(name: string, { present }: ReadWords): Sight | undefined {
-  if (present.has("no-index")) return EVERYTHING;
+function git(name: string, { present }: ReadWords): FileFilter | undefined {
+  if (present.has("no-index")) return ALL_FILES;
   if (name === "git grep" && present.has("untracked"))
     return { hidden: true, ignored: present.has("no-exclude-standard") };
   if (name !== "git add" && name !== "git stash") return undefined;
@@ -69,15 +69,15 @@ function git(name: string, { present }: ReadWords): Sight | undefined {
 }
 
 /** rg skips hidden and ignored files unless options say otherwise; it reads what a glob names in any case. */
-function ripgrep(read: ReadWords): Sight | undefined {
+function ripgrep(read: ReadWords): FileFilter | undefined {
   const has = (names: readonly string[]): boolean => names.some((name) => read.present.has(name));
   if (has(["files", "type-list"])) return undefined;
-  if (has(UNRESTRICTED) || read.options.some(({ value }) => value.text === null)) return EVERYTHING;
+  if (has(UNRESTRICTED) || read.options.some(({ value }) => value.text === null)) return ALL_FILES;
   const globs = values(read, new Set(["g", "glob"]));
   const types = values(read, new Set(["t", "type"])).flatMap(endingsOf);
   const named = globs.filter((glob) => !glob.startsWith("!"));
   // Letters of either case, and braces, match more names than are looked for here.
-  if (has(["iglob", "glob-case-insensitive"]) || named.some((glob) => glob.includes("{"))) return EVERYTHING;
+  if (has(["iglob", "glob-case-insensitive"]) || named.some((glob) => glob.includes("{"))) return ALL_FILES;
   return {
     hidden: has(WITH_HIDDEN),
     ignored: has(WITH_IGNORED),

@@ -1,4 +1,4 @@
-import type { Sight } from "./file-filter.ts";
+import type { FileFilter } from "./file-filter.ts";
 import type { Shown } from "./git/shown.ts";
 import type { Search } from "./path/credentials-below.ts";
 
@@ -34,7 +34,7 @@ export interface Reach {
   /** What is looked for below, where links among it lead on. */
   readonly search?: Search | undefined;
   /** Which files are read of what lies below, where that is to be looked at. */
-  readonly sight?: Sight | undefined;
+  readonly filter?: FileFilter | undefined;
 }
 
 /** Files that choose which program runs under a name. */

@@ -8,7 +8,7 @@ import { shellParser } from "./shell/read-script.ts";
 import { readToolCall, type ToolCall } from "./tool/tool-call.ts";
 import { findByTable, type ToolSetting } from "./tool/tool-findings.ts";
 import type { ToolTables } from "./tool/tool-table.ts";
-import { readStrangers, shellRunner } from "./tool/unknown-tools.ts";
+import { readUnknownArguments, shellRunner } from "./tool/unknown-tools.ts";
 
 /**
  * What the harness knows of the session an action belongs to. Keep one object per session: what follows from it
@@ -96,7 +96,7 @@ async function find(call: ToolCall, context: FactsContext, findings: Findings): 
   const versions = call.versions.length === 0 ? [undefined] : call.versions;
   for (const version of versions) {
     if (tool) findByTable(call.tool, tool, version, setting);
-    else readStrangers(version, setting);
+    else readUnknownArguments(version, setting);
   }
   if (!tool && call.tool !== "")
     findings.hide(`${JSON.stringify(call.tool).slice(0, 80)} is not a known tool of ${context.agent}`);

@@ -1,8 +1,8 @@
 import { posix } from "node:path";
 import type { Effect, Place, ReadEffect, WriteEffect } from "../action.ts";
 import { PLACES } from "../action.ts";
-import { Arrivals, type Touched } from "./copy-destinations.ts";
-import { EVERYTHING } from "./file-filter.ts";
+import { CopyDestinations, type Touched } from "./copy-destinations.ts";
+import { ALL_FILES } from "./file-filter.ts";
 import type { Finding, Findings, Obeyed, Target } from "./findings.ts";
 import type { FactsContext } from "./gather.ts";
 import { shownCredentials } from "./git/shown.ts";
@@ -27,7 +27,7 @@ export class FindingResolver {
   readonly #places: Places;
   readonly #findings: Findings;
   readonly #resolver: PathResolver;
-  readonly #arrivals: Arrivals;
+  readonly #destinations: CopyDestinations;
   readonly #links: HardLinks;
 
   constructor(context: FactsContext, places: Places, findings: Findings) {
@@ -35,7 +35,7 @@ export class FindingResolver {
     this.#places = places;
     this.#findings = findings;
     this.#resolver = new PathResolver(context.files);
-    this.#arrivals = new Arrivals(context, findings, this.#resolver);
+    this.#destinations = new CopyDestinations(context, findings, this.#resolver);
     this.#links = new HardLinks(context);
   }
 
@@ -100,11 +100,11 @@ export class FindingResolver {
     if (named.length > 0) return named;
     const known = await targetPaths({ ...target, text: "." }, this.#context, this.#findings);
     if ("unknown" in known) return [{ kind: "read", path: known.unknown, place: "unknown", deep: true }];
-    const sight = { ...EVERYTHING, only: glob === undefined ? [] : [posix.basename(glob)] };
+    const filter = { ...ALL_FILES, only: glob === undefined ? [] : [posix.basename(glob)] };
     const found = await Promise.all(
       known.paths.map(async (folder) => [
-        ...(glob === undefined ? [] : await credentialsBelow(this.#context.files, folder, sight)),
-        ...(kind === "tracked" ? await trackedCredentials(this.#context.files, folder, sight) : []),
+        ...(glob === undefined ? [] : await credentialsBelow(this.#context.files, folder, filter)),
+        ...(kind === "tracked" ? await trackedCredentials(this.#context.files, folder, filter) : []),
       ]),
     );
     // Up to the first sign that stands for others, a glob of paths names a folder.
@@ -196,7 +196,7 @@ export class FindingResolver {
     const linked = finding.search ? await this.#linked(finding, finding.search, known.paths) : [];
     const touched =
       finding.kind === "write"
-        ? await this.#arrivals.at(known.paths, finding)
+        ? await this.#destinations.at(known.paths, finding)
         : known.paths.map((path) => ({ path, deep: finding.deep }));
     const all = await Promise.all(touched.map((one) => this.#pathEffect(finding, one)));
     const effects = all.filter((effect) => effect !== undefined);
@@ -231,11 +231,11 @@ export class FindingResolver {
 
   /** Files with keys that are read because they lie below a path that the call names. */
   async #passed(
-    { sight }: PathFinding,
+    { filter }: PathFinding,
     { kind, path, place, deep }: PathEffect,
   ): Promise<readonly PathEffect[]> {
-    if (!sight || kind !== "read" || !deep || (place !== "workspace" && place !== "temporary")) return [];
-    const paths = await credentialsBelow(this.#context.files, path, sight);
+    if (!filter || kind !== "read" || !deep || (place !== "workspace" && place !== "temporary")) return [];
+    const paths = await credentialsBelow(this.#context.files, path, filter);
     return paths.map((found) => ({ kind, path: found, place: "credentials", passing: true }));
   }
 

@@ -33,7 +33,7 @@ export interface ShownCredentials {
 }
 
 /** One says as much as many. */
-const MOST_TOLD = 3;
+const MOST_REPORTED = 3;
 const MOST_DEPTH = 64;
 const MOST_LOGGED = 200;
 const MOST_LEFT_OUT = 500;
@@ -57,11 +57,11 @@ export async function shownCredentials(
     const index = await gitIndexAround(files, posix.join(folder, "any"));
     root = index?.root ?? folder;
     await new Search({ files, folder, revisions, index, found }).look(shown);
-    return { root, paths: [...found].slice(0, MOST_TOLD) };
+    return { root, paths: [...found].slice(0, MOST_REPORTED) };
   } catch (error) {
     const unclear =
       error instanceof Unclear ? error.message : "the history of the repository could not be read";
-    return { root, paths: [...found].slice(0, MOST_TOLD), unclear };
+    return { root, paths: [...found].slice(0, MOST_REPORTED), unclear };
   }
 }
 

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { EVERYTHING, type Sight } from "../file-filter.ts";
+import { ALL_FILES, type FileFilter } from "../file-filter.ts";
 import { realFiles } from "../files.ts";
 import { credentialsBelow } from "./credentials-below.ts";
 
@@ -19,8 +19,8 @@ async function lay(...paths: string[]): Promise<void> {
   }
 }
 
-const found = async (sight: Partial<Sight> = {}) =>
-  (await credentialsBelow(realFiles, folder, { ...EVERYTHING, ...sight })).map((path) =>
+const found = async (filter: Partial<FileFilter> = {}) =>
+  (await credentialsBelow(realFiles, folder, { ...ALL_FILES, ...filter })).map((path) =>
     path.slice(folder.length + 1),
   );
 
@@ -52,22 +52,22 @@ test("what a program passes by is not found", async () => {
 
 test("what a repository ignores is passed by where the program heeds that, and surely so", async () => {
   await lay("secrets.json", "sub/secrets.json", "tls.key", ".git/HEAD");
-  const sight = { ignored: false };
+  const filter = { ignored: false };
   const all = (await found()).toSorted();
   expect(all).toEqual(["secrets.json", "tls.key"]);
   await writeFile(join(folder, ".gitignore"), "# mine\n/secrets.json\n*.key\n");
-  expect(await found(sight)).toEqual(["sub/secrets.json"]);
+  expect(await found(filter)).toEqual(["sub/secrets.json"]);
   await writeFile(join(folder, ".gitignore"), "*.json\n*.key\n!tls.key\n");
-  expect((await found(sight)).toSorted()).toEqual(all);
+  expect((await found(filter)).toSorted()).toEqual(all);
   await rm(join(folder, ".git"), { recursive: true });
   await writeFile(join(folder, ".gitignore"), "*.json\n*.key\n");
-  expect((await found(sight)).toSorted()).toEqual(all);
+  expect((await found(filter)).toSorted()).toEqual(all);
 });
 
 test("a folder that holds too much, or cannot be read, is not looked through", async () => {
   await lay(".env");
   const files = { ...realFiles, list: async () => undefined };
-  expect(await credentialsBelow(files, folder, EVERYTHING)).toEqual([]);
+  expect(await credentialsBelow(files, folder, ALL_FILES)).toEqual([]);
   const locked = { ...realFiles, list: () => Promise.reject(new Error("no permission")) };
-  expect(await credentialsBelow(locked, folder, EVERYTHING)).toEqual([]);
+  expect(await credentialsBelow(locked, folder, ALL_FILES)).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { entersFolder, type Sight, seesFile } from "../file-filter.ts";
+import { entersFolder, type FileFilter, includesFile } from "../file-filter.ts";
 import type { FilePort, FolderEntry } from "../files.ts";
 import { isCredentials } from "./place-table.ts";
 import { shellGlob } from "./shell-glob.ts";
@@ -9,11 +9,11 @@ const MOST_NAMES = 1_000;
 const MOST_FOLDERS = 24;
 const MOST_NAMES_BELOW = 200;
 /** One says as much as many. */
-const MOST_TOLD = 3;
+const MOST_REPORTED = 3;
 const MOST_IGNORING = 4_096;
 
 /** What others have packed, and git's own store: large, and not where people keep their keys. */
-const PASSED_BY: ReadonlySet<string> = new Set(["node_modules", ".git"]);
+const SKIPPED: ReadonlySet<string> = new Set(["node_modules", ".git"]);
 
 /**
  * Files with keys, tokens or passwords in a folder or else in the folders in it, as far as a quick look tells and a
@@ -22,35 +22,39 @@ const PASSED_BY: ReadonlySet<string> = new Set(["node_modules", ".git"]);
 export async function credentialsBelow(
   files: FilePort,
   folder: string,
-  sight: Sight,
+  filter: FileFilter,
 ): Promise<readonly string[]> {
   const here = await look(files, folder, MOST_NAMES);
-  const found = await unlessIgnored(files, folder, credentialsIn(folder, here, sight), sight);
-  if (found.length > 0) return found.slice(0, MOST_TOLD);
+  const found = await unlessIgnored(files, folder, credentialsIn(folder, here, filter), filter);
+  if (found.length > 0) return found.slice(0, MOST_REPORTED);
   const folders = here
-    .filter(({ name, isFolder }) => isFolder && !PASSED_BY.has(name) && entersFolder(sight, name))
+    .filter(({ name, isFolder }) => isFolder && !SKIPPED.has(name) && entersFolder(filter, name))
     .slice(0, MOST_FOLDERS)
     .map(({ name }) => joined(folder, name));
   const below = await Promise.all(
-    folders.map(async (path) => credentialsIn(path, await look(files, path, MOST_NAMES_BELOW), sight)),
+    folders.map(async (path) => credentialsIn(path, await look(files, path, MOST_NAMES_BELOW), filter)),
   );
-  return (await unlessIgnored(files, folder, below.flat(), sight)).slice(0, MOST_TOLD);
+  return (await unlessIgnored(files, folder, below.flat(), filter)).slice(0, MOST_REPORTED);
 }
 
 async function unlessIgnored(
   files: FilePort,
   folder: string,
   found: readonly string[],
-  { ignored }: Sight,
+  { ignored }: FileFilter,
 ): Promise<readonly string[]> {
   if (found.length === 0 || ignored) return found;
   const isIgnored = await ignoredBy(files, folder);
   return found.filter((path) => !isIgnored(path));
 }
 
-function credentialsIn(folder: string, entries: readonly FolderEntry[], sight: Sight): readonly string[] {
+function credentialsIn(
+  folder: string,
+  entries: readonly FolderEntry[],
+  filter: FileFilter,
+): readonly string[] {
   return entries
-    .filter(({ name, isFolder }) => (isFolder ? entersFolder(sight, name) : seesFile(sight, name)))
+    .filter(({ name, isFolder }) => (isFolder ? entersFolder(filter, name) : includesFile(filter, name)))
     .map(({ name, isFolder }) => joined(folder, isFolder ? `${name}/*` : name))
     .filter(isCredentials);
 }

@@ -1,12 +1,12 @@
 import { posix } from "node:path";
 import { constants, inflateSync } from "node:zlib";
-import { type Sight, seesFile } from "../file-filter.ts";
+import { type FileFilter, includesFile } from "../file-filter.ts";
 import type { FilePort } from "../files.ts";
 import { gitIndexAround } from "./git-index.ts";
 import { isCredentials } from "./place-table.ts";
 
 /** One says as much as many. */
-const MOST_TOLD = 3;
+const MOST_REPORTED = 3;
 
 /**
  * The file with keys whose content git keeps under a hash, or its beginning; `unknown` for content that is no longer
@@ -55,15 +55,15 @@ async function isLooseContent(files: FilePort, root: string, start: string): Pro
 export async function trackedCredentials(
   files: FilePort,
   folder: string,
-  sight: Sight,
+  filter: FileFilter,
 ): Promise<readonly string[]> {
   const real = (await files.realpath(folder).catch(() => undefined)) ?? posix.normalize(folder);
   const index = await gitIndexAround(files, posix.join(real, "any")).catch(() => undefined);
   if (index === undefined) return [];
   const found: string[] = [];
   for (const name of index.files.keys()) {
-    if (found.length === MOST_TOLD) break;
-    if (isCredentials(`/${name}`) && seesFile(sight, posix.basename(name))) found.push(name);
+    if (found.length === MOST_REPORTED) break;
+    if (isCredentials(`/${name}`) && includesFile(filter, posix.basename(name))) found.push(name);
   }
   return found.map((name) => posix.join(index.root, name));
 }

@@ -4,7 +4,7 @@ import { isRecord } from "./json.ts";
 import { patchFindings } from "./patch.ts";
 import type { ArgumentRole, Tool } from "./tool-table.ts";
 import type { ShellRunner } from "./unknown-tools.ts";
-import { readStrangers } from "./unknown-tools.ts";
+import { readUnknownArguments } from "./unknown-tools.ts";
 
 /** Where the findings of a tool call go, and where its paths start. */
 export interface ToolSetting {
@@ -21,7 +21,7 @@ export function findByTable(name: string, tool: Tool, given: unknown, setting: T
   const values = argumentsFor(tool, given);
   if (!values) {
     findings.hide(`the arguments of ${name} are not what it takes`);
-    readStrangers(given, setting);
+    readUnknownArguments(given, setting);
     return;
   }
   const missing = (tool.required ?? []).find(
@@ -37,7 +37,7 @@ export function findByTable(name: string, tool: Tool, given: unknown, setting: T
   for (const [argument, value] of Object.entries(values)) {
     const role = Object.hasOwn(tool.arguments, argument) ? tool.arguments[argument] : undefined;
     if (value === undefined || value === null) continue;
-    if (role === undefined) readStranger(name, argument, value, inside);
+    if (role === undefined) readUnlistedArgument(name, argument, value, inside);
     else if (role === "only") findOnly(`${argument} of ${name}`, value, searched, findings);
     else if (role !== "folder") touches += applyArgument(`${argument} of ${name}`, role, value, tool, inside);
   }
@@ -176,7 +176,7 @@ function applyEdit(label: string, edit: unknown, tool: Tool, setting: ToolSettin
   for (const [argument, value] of Object.entries(edit)) {
     const role = Object.hasOwn(tool.edits ?? {}, argument) ? tool.edits?.[argument] : undefined;
     if (value === undefined || value === null) continue;
-    if (role === undefined) readStranger(label, argument, value, setting);
+    if (role === undefined) readUnlistedArgument(label, argument, value, setting);
     else applyArgument(`${argument} in ${label}`, role, value, tool, setting);
   }
 }
@@ -252,11 +252,11 @@ function withoutEnd(url: string): string {
 }
 
 /** Reads an argument that the table does not list. Ignores numbers and switches that are off. */
-function readStranger(name: string, argument: string, value: unknown, setting: ToolSetting): void {
+function readUnlistedArgument(name: string, argument: string, value: unknown, setting: ToolSetting): void {
   if (value === false || typeof value === "number") return;
   setting.findings.doubt(
     `${name} does not take ${JSON.stringify(argument).slice(0, 80)}, as far as is known`,
   );
-  if (readStrangers({ [argument]: value }, setting))
+  if (readUnknownArguments({ [argument]: value }, setting))
     setting.findings.hide(`${name} is given something that looks like a path or a command`);
 }

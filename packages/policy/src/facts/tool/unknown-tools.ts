@@ -18,7 +18,7 @@ const PATH_NAME = /path|file|dir|folder|uri|root|source|target|dest|location/i;
  * secrets and commands see it.
  * @returns whether anything did
  */
-export function readStrangers(given: unknown, { findings, shell, folders }: ToolSetting): boolean {
+export function readUnknownArguments(given: unknown, { findings, shell, folders }: ToolSetting): boolean {
   let found = false;
   for (const { name, text } of textsIn(given, TEXT_LIMIT)) {
     if (text === "" || text.length > LENGTH_LIMIT) continue;

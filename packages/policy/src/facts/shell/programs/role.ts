@@ -55,8 +55,8 @@ export function applyRole(role: Role, word: Value | undefined, setting: RoleSett
     case "tracked":
       return tracked(value, setting);
     case "list":
-      read(value, { ...setting, sight: undefined }, false);
-      return read(unknownValue(true), { ...setting, sight: undefined }, false);
+      read(value, { ...setting, filter: undefined }, false);
+      return read(unknownValue(true), { ...setting, filter: undefined }, false);
     case "globbed":
       return /[{}[\]]/.test(value.text ?? "")
         ? read(unknownValue(true), setting, deep)
@@ -88,7 +88,7 @@ export function applyRole(role: Role, word: Value | undefined, setting: RoleSett
     case "destroy":
       return write(value, setting, "always", { onLink: true });
     case "move":
-      read(value, { ...setting, sight: undefined }, deep);
+      read(value, { ...setting, filter: undefined }, deep);
       return write(value, setting, "always", { onLink: true, keeps: true });
     case "url":
       return url(value, setting);
@@ -147,9 +147,9 @@ function write(
   }
 }
 
-function reachOf(value: Value, { deep, only, sight }: Reach): Reach {
-  if (deep || !value.deep) return { deep, only, sight };
-  return value.some ? { deep: true, only: "some" } : { deep: true, sight };
+function reachOf(value: Value, { deep, only, filter }: Reach): Reach {
+  if (deep || !value.deep) return { deep, only, filter };
+  return value.some ? { deep: true, only: "some" } : { deep: true, filter };
 }
 
 function targets(value: Value, scope: Scope): readonly Target[] {
@@ -216,7 +216,7 @@ function tracked(value: Value, setting: RoleSetting): undefined {
         kind: "read",
         target: { ...named, isGuess: true },
         deep: true,
-        sight: setting.sight,
+        filter: setting.filter,
       });
   }
 }

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { sightOf } from "../../file-filter.ts";
+import { fileFilterOf } from "../../file-filter.ts";
 import type { Obeyed } from "../../findings.ts";
 import type { Folders, Scope } from "../scope.ts";
 import type { Shell } from "../shell.ts";
@@ -57,13 +57,13 @@ export function readByTable(
   if (shape.service !== undefined)
     shell.findings.add({ kind: "net", host: `service:${shape.service}`, looks: true });
   if (shape.net) shell.findings.add({ kind: "net", host: "*" });
-  const sight = sightOf(name, read);
+  const filter = fileFilterOf(name, read);
   const looks = name === "curl" && !SENDING.some((option) => read.present.has(option));
   const setting: RoleSetting = {
     shell,
     scope: inFolder(read, scope),
     deep: shape.deep ?? false,
-    sight,
+    filter,
     looks,
     barsFolders: barsFolders(name, read),
   };

@@ -1,4 +1,4 @@
-import { sightOf } from "../../file-filter.ts";
+import { fileFilterOf } from "../../file-filter.ts";
 import { noteMoved } from "../shell.ts";
 import { knownValue, type Value } from "../value.ts";
 import { programOf } from "./program.ts";
@@ -25,8 +25,8 @@ export const tarProgram: Handler = (call) => {
   if (archive) applyRole(creates ? "remote-write" : "remote-read", archive, setting);
   if (creates) {
     const role = has("h", "dereference") ? "follow" : "tree";
-    const sight = sightOf("tar", read);
-    for (const operand of operands) applyRole(role, operand, { ...setting, scope: inside, sight });
+    const filter = fileFilterOf("tar", read);
+    for (const operand of operands) applyRole(role, operand, { ...setting, scope: inside, filter });
   } else if (has("x", "extract", "get")) {
     applyRole("overwrite", undefined, { ...setting, scope: inside, deep: true });
     noteMoved(knownValue("."), inside, false);

@@ -44,7 +44,7 @@ describe("users and tokens", () => {
       /^ann +Ann Reed +ann@example\.com +admin, builder +none$/m,
     );
     expect((await home.run("user", "set", "ann", "--email", "nowhere")).stderr).toContain(
-      "email: Invalid email address",
+      "email: has to be an email address",
     );
     const token = await home.json(
       "token",

@@ -34,6 +34,14 @@ const UNITS: ReadonlyMap<string, string> = new Map([
   ["record", " members"],
 ]);
 
+/** Formats of text with a name that a reader knows; other ones are shown by their pattern. */
+const FORMATS: ReadonlyMap<string, string> = new Map([
+  ["email", "has to be an email address"],
+  ["url", "has to be a URL"],
+  ["datetime", "has to be a time such as 2026-01-31T12:00:00Z"],
+  ["uuid", "has to be a UUID"],
+]);
+
 /** What is wrong, member by member. */
 export function memberFaults({ issues }: Pick<z.ZodError, "issues">): readonly MemberFault[] {
   return issues.map((issue) => ({ path: pathOf(issue), message: expectationOf(issue) }));
@@ -77,9 +85,10 @@ function expectationOf(issue: Issue): string {
       return `holds what is not known here: ${names.join(", ")}`;
     }
     case "invalid_format":
-      return issue.pattern === undefined
-        ? `has to be of the form ${issue.format}`
-        : `has to match ${issue.pattern}`;
+      return (
+        FORMATS.get(issue.format) ??
+        (issue.pattern ? `has to match ${issue.pattern}` : `has to be of the form ${issue.format}`)
+      );
     case "invalid_union":
       return unionExpectation(issue);
     default:

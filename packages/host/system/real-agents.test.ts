@@ -149,14 +149,14 @@ describe.skipIf(!registryAnswers).each(REAL_AGENTS)(`%s${NEEDS_REGISTRY}`, (agen
         return asked;
       };
       await expect.poll(echoed, { timeout: 60_000 }).toEqual(["mcp/start", "mcp:lab/echo"]);
-      // Claude also listens to changes of the server's lists, which the default rules allow without a question.
-      const isListening = (name: unknown) => String(name).startsWith("mcp/subscriptions/listen");
+      // Claude also asks what else the server offers, and for changes of it; the default rules allow that unasked.
+      const isLookup = (name: unknown) => /^mcp\/(?:resources|prompts|subscriptions)\//.test(String(name));
       const verdicts = await verdictsIn(real);
-      expect(verdicts.filter((verdict) => !isListening(verdict))).toEqual([
+      expect(verdicts.filter((verdict) => !isLookup(verdict))).toEqual([
         "mcp/start allowed",
         "mcp:lab/echo allowed",
       ]);
-      const results = (await real.entries("tool_result")).filter(({ target }) => !isListening(target));
+      const results = (await real.entries("tool_result")).filter(({ target }) => !isLookup(target));
       expect(results.map(({ target, tags }) => [target, tags])).toEqual([["mcp:lab/echo", ["completed"]]]);
       // Agents ask on the side too, for titles and the like.
       const told = real.model.requests.map(({ conversation }) => JSON.stringify(conversation.items));

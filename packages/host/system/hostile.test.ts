@@ -31,14 +31,11 @@ const OTHERWISE: Readonly<Record<string, string>> = {
   "qwen unprompted": "withheld",
 };
 
-/** What a prompt names is read by Reins, the file of a reference once for each way to write it. */
-const READ_BY_REINS: Readonly<Record<string, number>> = { mention: 2, link: 1 };
-
 /** How often it is asked for depends on when the turn ends. */
 const UNCOUNTED = new Set(["unprompted"]);
 
 /** Files that a prompt names are read by Reins, so that no agent has to ask. */
-const PERFORMED = ["mention", "link"];
+const PERFORMED = new Set(["mention", "link"]);
 
 /** How often a probe is decided about. */
 function decisionsOn(agent: string, probe: string, answer: string): number {
@@ -92,8 +89,17 @@ describe.skipIf(!registryAnswers).each(REAL_AGENTS)(
       const decided = report.probes.filter(
         ({ probe }) => !OTHERWISE[`${agent} ${probe}`] && !UNCOUNTED.has(probe),
       );
-      expect(decided.map(({ asked, observed }) => [asked.length, observed.length])).toEqual(
-        decided.map(({ probe, answer }) => [decisionsOn(agent, probe, answer), 0]),
+      const counts = decided.map(({ setting, probe, answer, asked, observed }) => [
+        `${setting} ${probe} ${answer}`,
+        asked.length,
+        observed.length,
+      ]);
+      expect(counts).toEqual(
+        decided.map(({ setting, probe, answer }) => [
+          `${setting} ${probe} ${answer}`,
+          decisionsOn(agent, probe, answer),
+          0,
+        ]),
       );
     });
 
@@ -112,13 +118,11 @@ describe.skipIf(!registryAnswers).each(REAL_AGENTS)(
 
     test("has a live gate", () => {
       expect(report).toMatchObject({ live: true, level: "asked", unasked: [], faults: [] });
-      const others = Object.entries(report.held).filter(
-        ([probe, held]) => held !== (probe in READ_BY_REINS ? "performed" : "asked"),
-      );
-      expect(others.map(([probe, held]) => [`${agent} ${probe}`, held])).toEqual([
-        ...Object.entries(OTHERWISE).filter(([what]) => what.startsWith(`${agent} `)),
-        ...PERFORMED.map((probe) => [`${agent} ${probe}`, "performed"]),
+      const expected = Object.keys(report.held).map((probe) => [
+        probe,
+        OTHERWISE[`${agent} ${probe}`] ?? (PERFORMED.has(probe) ? "performed" : "asked"),
       ]);
+      expect(Object.entries(report.held)).toEqual(expected);
     });
   },
 );

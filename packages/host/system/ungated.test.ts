@@ -235,6 +235,9 @@ describe("what an agent says that a call did beyond what was decided", () => {
         ...later({ status: "completed", content: [terminal, diff("b.txt")] }),
         toolCallId: "y",
       });
+      await ask(bash("echo hello", "z"));
+      // The folder in which the command runs.
+      await update({ ...later({ status: "completed", locations: [{ path: workspace }] }), toolCallId: "z" });
       return undefined;
     });
     const tags = (await governed.entries("tool_call")).flatMap((entry) => entry.tags);

@@ -1,4 +1,5 @@
-import { isAbsolute, relative } from "node:path";
+import { lstat } from "node:fs/promises";
+import { isAbsolute, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Workspace } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
@@ -90,6 +91,9 @@ async function isCovered(
   decided: Seen | undefined,
 ): Promise<boolean> {
   if (claim.kind === "exec") return decided?.runs === true || session.terminals.has(claim.terminal);
+  // OpenCode gives the folder in which a command runs as its location.
+  if (claim.kind === "read" && decided?.runs && (await isFolderIn(session.workspace, claim.path)))
+    return true;
   const wanted = (await seenOf(context, session, session.served, payloadOfClaim(claim))).files;
   if (wanted.length === 0) return false;
   return wanted.every(
@@ -97,6 +101,14 @@ async function isCovered(
       decided?.files.some((other) => covers(other, one)) ||
       (decided?.opaque === true && OWN_PLACES.has(one.place)),
   );
+}
+
+/** Whether a path is a folder of a workspace, and not a link to one. */
+async function isFolderIn({ cwd, roots }: Workspace, path: string): Promise<boolean> {
+  const absolute = resolve(cwd, path);
+  if (!roots.some((root) => isWithin(root, absolute))) return false;
+  const found = await lstat(absolute).catch(() => undefined);
+  return found?.isDirectory() === true;
 }
 
 /** A claim as the call that it would have been. */
@@ -133,6 +145,11 @@ export async function seenOf(
 /** A verdict to change a file covers reading it. */
 export function covers(decided: FileEffect, wanted: FileEffect): boolean {
   if (decided.kind !== "write" && wanted.kind === "write") return false;
-  const way = relative(decided.path, wanted.path);
-  return way === "" || (decided.deep === true && !way.startsWith("..") && !isAbsolute(way));
+  if (decided.path === wanted.path) return true;
+  return decided.deep === true && isWithin(decided.path, wanted.path);
+}
+
+function isWithin(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }

@@ -42,7 +42,7 @@ describe("reins up with a certificate", () => {
   });
 
   it.each([
-    ["one.pem", undefined, "there is only --tls-cert"],
+    ["one.pem", undefined, "only --tls-cert is given"],
     ["nowhere.pem", "one-key.pem", "--tls-cert cannot be read"],
     ["one.pem", "other-key.pem", "key values mismatch"],
     ["one-key.pem", "one-key.pem", "cannot be used"],

@@ -87,7 +87,9 @@ test("a run is told of by those whose it is, and by nobody else", async () => {
   });
   await ann.tell("run_lifecycle", run("created", 1));
   await eve.tell("run_lifecycle", run("cancelled", 2));
-  await expect.poll(() => refused).toEqual([expect.stringContaining("the run r belongs to another principal")]);
+  await expect
+    .poll(() => refused)
+    .toEqual([expect.stringContaining("the run r belongs to another principal")]);
   await ann.tell("run_lifecycle", run("executing", 3));
   await expect
     .poll(() => ann.query("run", { run_id: "r" }))

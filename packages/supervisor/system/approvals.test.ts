@@ -306,7 +306,9 @@ describe("a yes", () => {
     await expect(ledger.record([asks], { with: [use] })).rejects.toThrow(/no entry of this commit/);
     const notice = { at: "2026-11-15T09:00:00.000Z", webhooks: [] };
     const move = { id, version: 0, state: "denied", answers: [], notice } as const;
-    await expect(store.commit([change(approvalTables, "move", move)])).rejects.toThrow(/changed concurrently/);
+    await expect(store.commit([change(approvalTables, "move", move)])).rejects.toThrow(
+      /changed concurrently/,
+    );
     expect(await approvals.get(id, tenant())).toMatchObject({ state: "approved" });
     await checkAgreement(ledger, approvals, tenant());
   });

@@ -1,6 +1,6 @@
 export { Repeater, raceAbort, settlesWithin } from "./async.ts";
 export { exponentialBackoff } from "./backoff.ts";
-export { type Clock, MAX_TIMER_MS, systemClock } from "./clock.ts";
+export { type Clock, systemClock } from "./clock.ts";
 export { errorCode, errorMessage } from "./errors.ts";
 export { createFile, replaceFile } from "./files.ts";
 export { HIDDEN, hasHidden, visibleJson } from "./hidden.ts";

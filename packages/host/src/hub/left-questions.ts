@@ -19,7 +19,7 @@ export function askedAfter({ turn_after, asked_after }: SessionRecord): number {
   return Math.min(turn_after, asked_after);
 }
 
-/** The questions of a session that an earlier run put to clients and nobody answered, the oldest first. */
+/** The questions of a session that an earlier run put to clients and that are unanswered, the oldest first. */
 export async function leftQuestions(log: EventLog, record: SessionRecord): Promise<readonly LeftQuestion[]> {
   const { tenant, id } = record;
   const left = new Map<string, LeftQuestion>();

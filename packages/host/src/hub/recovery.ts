@@ -59,7 +59,7 @@ async function interrupted(context: HubContext, record: SessionRecord, waits: bo
   if (isCut) {
     await endCalls({ log, sessions }, record);
     await tellInterrupted(sessions, record, "Reins was restarted.");
-    // Nobody waits for a subagent any more, and nobody may take it up.
+    // No parent waits for a subagent any more, and no client may resume it.
     if (record.parent !== undefined)
       return sessions.end(session, { reason: "terminated", terminated_by: "daemon", message: "interrupted" });
   }
@@ -76,7 +76,7 @@ async function askAgain(context: HubContext, record: SessionRecord): Promise<voi
   await offer(context, session, left);
 }
 
-/** Takes back what clients were asked by an earlier run. An answer to it comes too late, and is told so. */
+/** Withdraws what an earlier run asked clients. A late answer is rejected as such. */
 async function takeBack(
   sessions: ServedSessions,
   record: SessionRecord,

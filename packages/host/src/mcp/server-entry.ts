@@ -1,7 +1,7 @@
+import { hasHidden } from "@reins/kit";
 import { faultSentences } from "@reins/supervisor";
 import { z } from "zod";
 import { McpError } from "./mcp-error.ts";
-import { hidesText } from "./tools/visible.ts";
 
 const Named = z.object({ name: z.string().min(1), value: z.string() });
 
@@ -49,7 +49,7 @@ export function readServer(declared: unknown): McpServer {
       cause: read.error,
     });
   }
-  if (hidesText(read.data.name)) {
+  if (hasHidden(read.data.name)) {
     throw new McpError("invalid_server", "the name of an MCP server holds characters that cannot be seen");
   }
   return read.data;

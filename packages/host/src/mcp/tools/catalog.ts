@@ -1,9 +1,9 @@
+import { hasHidden } from "@reins/kit";
 import type { Faults } from "../faults.ts";
 import type { McpGate, McpTool } from "../gate.ts";
 import type { Message } from "../wire/message.ts";
 import { type Definition, readDefinition } from "./definition.ts";
 import { Listing } from "./listing.ts";
-import { hidesText } from "./visible.ts";
 
 /** A tool as last listed, and whether the session may use it. */
 export interface KnownTool extends McpTool {
@@ -49,7 +49,7 @@ export class ToolCatalog {
 
   /** Why nobody may call a tool of that name, if so. */
   fault(name: string): string | undefined {
-    if (hidesText(name)) return "its name holds characters that cannot be seen";
+    if (hasHidden(name)) return "its name holds characters that cannot be seen";
     if (this.#ambiguous.has(name)) return "its server has several tools of that name";
     return undefined;
   }

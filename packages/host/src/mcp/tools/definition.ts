@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
+import { hasHidden } from "@reins/kit";
 import { canonicalJson } from "@reins/ledger";
 import type { McpTool } from "../gate.ts";
 import { toNearlyPlain } from "../wire/exact-json.ts";
 import { isObject, type Message } from "../wire/message.ts";
-import { hidesText, visibleProse } from "./visible.ts";
+import { visibleProse } from "./visible.ts";
 
 /** A tool as it stands in a list, and as the agent gets to see it. */
 export interface Definition {
@@ -15,7 +16,7 @@ export interface Definition {
 export function readDefinition(server: string, entry: unknown): Definition | undefined {
   if (!isObject(entry)) return undefined;
   const { name } = entry;
-  if (typeof name !== "string" || name === "" || hidesText(name)) return undefined;
+  if (typeof name !== "string" || name === "" || hasHidden(name)) return undefined;
   try {
     const listed = visibleProse(entry);
     return { listed, tool: describe(server, name, entry, listed) };

@@ -1,9 +1,10 @@
+import { hasHidden } from "@reins/kit";
 import { describe, expect, test } from "vitest";
-import { hidesText, visible, visibleProse } from "./visible.ts";
+import { visible, visibleProse } from "./visible.ts";
 
 describe("names", () => {
   test.each(["read_file", "a.b-c/d", "größe", "读取", "👍"])("%j can be seen", (name) => {
-    expect(hidesText(name)).toBe(false);
+    expect(hasHidden(name)).toBe(false);
   });
 
   test.each([
@@ -18,7 +19,7 @@ describe("names", () => {
     "a\u00ad",
     "\ue000",
   ])("%j hides something", (name) => {
-    expect(hidesText(name)).toBe(true);
+    expect(hasHidden(name)).toBe(true);
   });
 });
 
@@ -26,6 +27,13 @@ describe("prose", () => {
   test("keeps its line ends and its scripts, and hides nothing else", () => {
     expect(visible("a\n\tb\r\n👨‍👩‍👧 می‌خواهم")).toBe("a\n\tb\r\n👨‍👩‍👧 می‌خواهم");
     expect(visible("a\u202eb\u0007\u{e0041}\u200b")).toBe("a\\u{202e}b\\u{7}\\u{e0041}\\u{200b}");
+  });
+
+  test("keeps emoji and the spaces of scripts, and writes out what can carry a text of its own", () => {
+    expect(visible("❤️ a\u00a0b　c")).toBe("❤️ a\u00a0b　c");
+    expect(visible("a\ufe00\ufe0e\u{e0100}\u3164\u2800\ue000")).toBe(
+      "a\\u{fe00}\\u{fe0e}\\u{e0100}\\u{3164}\\u{2800}\\u{e000}",
+    );
   });
 
   test("is made visible wherever it is, and values stay as they are", () => {

@@ -1,23 +1,25 @@
+import { HIDDEN } from "@reins/kit";
 import { isObject, type Message } from "../wire/message.ts";
 
-/** No name needs anything that is not seen. */
-const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/u;
-
 /**
- * What prose may not hide: control and bidirectional characters, zero widths, and the tags that can spell whole
- * sentences. Joiners stay; some scripts cannot do without them.
+ * Hidden characters that prose needs: line ends, tabs, the spaces of scripts, joiners, and the mark of a colored emoji.
+ * Everything else that {@link HIDDEN} lists is written out, because it can carry text that only a model reads.
  */
-const HIDDEN = /[\p{Cc}\p{Bidi_Control}\u2028\u2029\u00ad\u200b\u2060-\u2064\ufeff\u{e0000}-\u{e0fff}]/gu;
+const PROSE: ReadonlySet<string> = new Set([
+  "\n",
+  "\r",
+  "\t",
+  "\u00a0",
+  "\u3000",
+  "\u200c",
+  "\u200d",
+  "\ufe0f",
+]);
 
-/** Whether a name holds characters that a reader would not see. */
-export function hidesText(name: string): boolean {
-  return UNSEEN.test(name);
-}
-
-/** The text with everything visible; line ends and tabs stay. */
+/** The text with hidden characters written out. */
 export function visible(text: string): string {
   return text.replace(HIDDEN, (character) =>
-    /[\n\r\t]/.test(character) ? character : `\\u{${character.codePointAt(0)?.toString(16)}}`,
+    PROSE.has(character) ? character : `\\u{${character.codePointAt(0)?.toString(16)}}`,
   );
 }
 

@@ -13,7 +13,7 @@ export { type Installed, Installer, type InstallProgress } from "./agents/instal
 export { findNpm } from "./agents/install/npm.ts";
 export { ProbeCache, type Probed } from "./agents/probe.ts";
 export { Board } from "./board/board.ts";
-export { REFUSED } from "./governor/refusal.ts";
+export { REFUSED } from "./control/verdict-wire.ts";
 export { AgentRunner, type AgentRunnerOptions } from "./haak/agent-runner.ts";
 export { anonymousPrincipal } from "./haak/anonymous.ts";
 export type { Emit, HaakEvent, NumberedEvent } from "./haak/event.ts";

@@ -1,12 +1,12 @@
 import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { CANCELLED, PERMISSION, type PermissionOutcome } from "../control/permission-options.ts";
+import { REFUSED } from "../control/verdict-wire.ts";
 import type { GovernorContext } from "./context.ts";
 import { FILE_METHODS, serveFile } from "./file-system.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { isCustom, mayKnow } from "./known-methods.ts";
 import { answerPermission } from "./permission.ts";
-import { CANCELLED, PERMISSION, type PermissionOutcome } from "./permission-options.ts";
-import { REFUSED } from "./refusal.ts";
 import { noteBeside, showUpdate } from "./shown-updates.ts";
 import { askOneClient, askPeople, createTerminal, useTerminal } from "./terminals.ts";
 import { mayWork, noticeUpdate } from "./unprompted.ts";

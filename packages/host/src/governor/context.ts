@@ -15,11 +15,11 @@ import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { Peer } from "../acp/peer.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import type { AgentLaunch } from "../agents/agent-launch.ts";
+import type { Clients } from "../control/clients.ts";
+import { beyondDescent } from "../control/delegation.ts";
+import type { Judge } from "../control/wait-for-verdict.ts";
 import type { McpGateway } from "../mcp/gateway.ts";
-import type { Clients } from "./clients.ts";
-import { beyondDescent } from "./descent.ts";
 import type { GovernedSession } from "./governed-session.ts";
-import type { Judge } from "./judge.ts";
 import type { SessionFolders } from "./session-folders.ts";
 
 /** A prompt with what belongs before it. */

@@ -1,13 +1,13 @@
 import { type ControlEvent, resultDraft } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { offerAsPermission } from "../control/ask-clients.ts";
+import { refusal } from "../control/verdict-wire.ts";
 import { readText, writeText } from "../files/text-file.ts";
 import { covers, seenOf } from "./claims.ts";
 import { agentOf, type GovernorContext, recordIn, requestContextIn, subjectIn } from "./context.ts";
 import type { FilePermit } from "./file-permits.ts";
 import type { GovernedSession } from "./governed-session.ts";
-import { offerAsPermission } from "./offer.ts";
-import { refusal } from "./refusal.ts";
 
 const READ = "fs/read_text_file";
 const WRITE = "fs/write_text_file";

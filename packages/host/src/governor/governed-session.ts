@@ -1,7 +1,7 @@
 import type { UpdateRedactor, Workspace } from "@reins/supervisor";
 import type { JsonObject } from "../acp/message.ts";
+import type { Descent } from "../control/delegation.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
-import type { Descent } from "./descent.ts";
 import { FilePermits } from "./file-permits.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import type { Turn } from "./turn.ts";

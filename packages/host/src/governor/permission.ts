@@ -3,19 +3,19 @@ import type { Decided } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
-import { shown } from "../turn/shown.ts";
-import { agentOf, type GovernorContext, recordIn, requestContextIn, subjectIn } from "./context.ts";
-import { toolCallDraft } from "./entries.ts";
-import type { GovernedSession } from "./governed-session.ts";
-import { offerApproval } from "./offer.ts";
+import { offerApproval } from "../control/ask-clients.ts";
+import { toolCallDraft } from "../control/drafts.ts";
 import {
   CANCELLED,
   optionsIn,
   outcomeOf,
   type PermissionOption,
   type PermissionOutcome,
-} from "./permission-options.ts";
-import { placed, REFUSED, verdictMeta } from "./refusal.ts";
+} from "../control/permission-options.ts";
+import { placed, REFUSED, verdictMeta } from "../control/verdict-wire.ts";
+import { shown } from "../turn/shown.ts";
+import { agentOf, type GovernorContext, recordIn, requestContextIn, subjectIn } from "./context.ts";
+import type { GovernedSession } from "./governed-session.ts";
 import { showUpdate } from "./shown-updates.ts";
 import { diffsOf, isEmpty, type ToolCall } from "./tool-calls.ts";
 import { argumentsOf, isUngoverned, namesOf, toolNameOf } from "./tool-name.ts";

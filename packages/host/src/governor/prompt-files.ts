@@ -4,12 +4,12 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { resultDraft } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
+import { offerAsPermission } from "../control/ask-clients.ts";
 import { realPlace } from "../files/real-place.ts";
 import { readDecided } from "../files/text-file.ts";
 import { agentOf, type GovernorContext, recordIn, requestContextIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { defused, defusedWhole, type Mention, mentionsIn } from "./mentions.ts";
-import { offerAsPermission } from "./offer.ts";
 import type { Turn } from "./turn.ts";
 
 const READ = "fs/read_text_file";

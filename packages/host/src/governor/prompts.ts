@@ -4,6 +4,10 @@ import { interruptedBy } from "../acp/interrupted.ts";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { usageIn } from "../acp/usage.ts";
+import { offerAsPermission } from "../control/ask-clients.ts";
+import { runEnd, turnDraft } from "../control/drafts.ts";
+import { placed, verdictMeta } from "../control/verdict-wire.ts";
+import type { Waiting } from "../control/wait-for-verdict.ts";
 import {
   agentOf,
   forwardIn,
@@ -12,13 +16,9 @@ import {
   requestContextIn,
   subjectIn,
 } from "./context.ts";
-import { runEnd, turnDraft } from "./entries.ts";
 import type { GovernedSession } from "./governed-session.ts";
-import type { Waiting } from "./judge.ts";
-import { offerAsPermission } from "./offer.ts";
 import { settleCommands, withoutCommands } from "./prompt-commands.ts";
 import { withFiles } from "./prompt-files.ts";
-import { placed, verdictMeta } from "./refusal.ts";
 import { showRest, showUpdate } from "./shown-updates.ts";
 import { Turn } from "./turn.ts";
 import { noteUnended } from "./ungated.ts";

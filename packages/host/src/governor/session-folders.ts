@@ -4,9 +4,9 @@ import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { DEFAULT_TENANT, type Harness, isAdmin, isOperator, type Principal } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { REFUSED, refusal } from "../control/verdict-wire.ts";
 import { folderIdentity, realPlace } from "../files/real-place.ts";
 import { showsKernel } from "../files/text-file.ts";
-import { REFUSED, refusal } from "./refusal.ts";
 
 /** Which folders the sessions of a home may work in. */
 export interface FolderOptions {

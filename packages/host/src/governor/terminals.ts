@@ -1,9 +1,9 @@
 import { resultDraft } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { refusal } from "../control/verdict-wire.ts";
 import { type GovernorContext, recordIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
-import { refusal } from "./refusal.ts";
 import { decideAs } from "./wishes.ts";
 
 /** What an agent asks of its clients. */

@@ -1,8 +1,8 @@
 import type { Decided } from "@reins/supervisor";
 import { isObject, type JsonObject } from "../acp/message.ts";
+import { placed } from "../control/verdict-wire.ts";
 import { agentOf, type GovernorContext, requestContextIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
-import { placed } from "./refusal.ts";
 import { showUpdate } from "./shown-updates.ts";
 import { ungatedMeta } from "./ungated.ts";
 

@@ -1,11 +1,11 @@
 import { errorMessage } from "@reins/kit";
 import { type Decided, resultDraft } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
+import { placed } from "../control/verdict-wire.ts";
 import { forwardIn, type GovernorContext, recordIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { verdictForCard } from "./mcp-gate.ts";
 import { cancelTurn } from "./prompts.ts";
-import { placed } from "./refusal.ts";
 import { showUpdate } from "./shown-updates.ts";
 import { isFinal, type ToolCall } from "./tool-calls.ts";
 import { toolNameOf } from "./tool-name.ts";

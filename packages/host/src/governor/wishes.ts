@@ -1,11 +1,11 @@
 import type { Decided, Origin } from "@reins/supervisor";
 import type { JsonObject } from "../acp/message.ts";
+import { offerAsPermission } from "../control/ask-clients.ts";
+import { refusal } from "../control/verdict-wire.ts";
+import type { Case } from "../control/wait-for-verdict.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
 import { agentOf, type GovernorContext, requestContextIn, subjectIn } from "./context.ts";
 import { GovernedSession } from "./governed-session.ts";
-import type { Case } from "./judge.ts";
-import { offerAsPermission } from "./offer.ts";
-import { refusal } from "./refusal.ts";
 import { settingsOf, typedOption } from "./settings.ts";
 
 /** Something that is wanted of an agent, or of a client. */

@@ -1,6 +1,6 @@
 import { errorMessage } from "@reins/kit";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
-import { REFUSED } from "../governor/refusal.ts";
+import { REFUSED } from "../control/verdict-wire.ts";
 import { QUEUE_FULL } from "../hub/turn-queue.ts";
 
 /** What can go wrong on `/ws`. */

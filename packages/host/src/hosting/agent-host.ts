@@ -8,7 +8,7 @@ import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { type AgentLaunch, CATALOGUE_FILES, droppedVariables, launchOf } from "../agents/agent-launch.ts";
 import type { Catalogue } from "../agents/catalogue.ts";
-import type { Clients } from "../governor/clients.ts";
+import type { Clients } from "../control/clients.ts";
 import type { TurnPreparation } from "../governor/context.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";

@@ -1,7 +1,7 @@
 import type { Principal } from "@reins/supervisor";
 import { type JsonObject, membersOf, type RequestId } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
-import type { Descent } from "../governor/descent.ts";
+import type { Descent } from "../control/delegation.ts";
 import type { Cursor } from "../log/logged-event.ts";
 import { sessionNamedIn } from "../wire/tap.ts";
 import { Feed, type Outlet } from "./feed.ts";

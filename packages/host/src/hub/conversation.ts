@@ -1,6 +1,6 @@
 import { type JsonObject, membersOf, type RequestId } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
-import { askedFor } from "../governor/judge.ts";
+import { askedFor } from "../control/wait-for-verdict.ts";
 import type { Connection } from "./connection.ts";
 
 /** More requests than this are not under way for one client at once. */

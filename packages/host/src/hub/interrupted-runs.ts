@@ -1,6 +1,6 @@
 import type { RunState } from "@reins/supervisor";
 import { membersOf } from "../acp/message.ts";
-import { runEnd } from "../governor/entries.ts";
+import { runEnd } from "../control/drafts.ts";
 import { sessionTables } from "../sessions/tables.ts";
 import type { HubContext } from "./context.ts";
 

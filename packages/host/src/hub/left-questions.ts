@@ -1,6 +1,6 @@
 import type { Approval, Approvals } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
-import { offerApproval } from "../governor/offer.ts";
+import { offerApproval } from "../control/ask-clients.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { cancelOf, type SessionClients } from "./session-clients.ts";

@@ -1,7 +1,7 @@
 import type { Channel } from "../acp/channel.ts";
 import { classify, isObject, type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE } from "../acp/rpc-error.ts";
-import { REFUSED } from "../governor/refusal.ts";
+import { REFUSED } from "../control/verdict-wire.ts";
 import { foldName, isOurMethod, isOurName, speakerOf } from "./reserved-names.ts";
 
 /** The ids of calls that Reins itself asks about begin so. */

@@ -8,12 +8,12 @@ import {
   SupervisorError,
 } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
+import type { GovernorContext } from "../governor/context.ts";
+import type { GovernedSession } from "../governor/governed-session.ts";
 import type { Clients } from "./clients.ts";
-import type { GovernorContext } from "./context.ts";
-import type { GovernedSession } from "./governed-session.ts";
-import type { Offer } from "./judge.ts";
-import { permissionRequest, type Subject } from "./offered-permission.ts";
 import { chosenKind, optionsIn, PERMISSION } from "./permission-options.ts";
+import { permissionRequest, type Subject } from "./permission-request.ts";
+import type { Offer } from "./wait-for-verdict.ts";
 
 /** How long it takes until a question is put again whose answer could not be written. */
 const AGAIN_MS = 1_000;

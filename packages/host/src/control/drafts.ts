@@ -1,7 +1,7 @@
 import type { Draft } from "@reins/ledger";
 import { type Subject, sessionKey } from "@reins/supervisor";
-import type { ToolCall } from "./tool-calls.ts";
-import type { Turn } from "./turn.ts";
+import type { ToolCall } from "../governor/tool-calls.ts";
+import type { Turn } from "../governor/turn.ts";
 
 /** The entry for a tool call that begins, with what the agent says of it. */
 export function toolCallDraft(

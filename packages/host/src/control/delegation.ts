@@ -1,6 +1,6 @@
 import type { ControlEvent } from "@reins/supervisor";
 import { membersOf } from "../acp/message.ts";
-import type { GovernedSession } from "./governed-session.ts";
+import type { GovernedSession } from "../governor/governed-session.ts";
 
 /** How much a session may use that another one began. */
 export interface Allowance {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { hasHidden, visibleJson } from "./hidden.ts";
+import { hasHidden, quoteLines, visibleJson, visibleText } from "./hidden.ts";
 
 describe("visible text", () => {
   test.each([
@@ -37,5 +37,27 @@ describe("visible text", () => {
     );
     expect(visibleJson(undefined)).toBe("null");
     expect(visibleJson({ a: "\u202e" }, 2)).toBe('{\n  "a": "\\u202e"\n}');
+  });
+});
+
+describe("text on one line", () => {
+  test.each([
+    ["plain words, ünïcödé 漢字 😀", "plain words, ünïcödé 漢字 😀"],
+    ['"quoted" and C:\\new', '"quoted" and C:\\new'],
+    ["line\nfeed\ttab\0\u001b[31m", "line\\nfeed\\ttab\\u0000\\u001b[31m"],
+    ["\u202etxt.exe\u202c zero\u200bwidth", "\\u202etxt.exe\\u202c zero\\u200bwidth"],
+    ["half \ud800", "half \\ud800"],
+  ])("of %j is %s", (text, expected) => {
+    expect(visibleText(text)).toBe(expected);
+  });
+
+  test("has every line marked and no hidden character when it is quoted", () => {
+    const hidden = /[\p{Cc}\p{Cf}\p{Cs}\p{Bidi_Control}\p{Zl}\p{Zp}]/u;
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        const lines = quoteLines(text).split("\n");
+        expect(lines.filter((line) => !line.startsWith("> ") || hidden.test(line))).toEqual([]);
+      }),
+    );
   });
 });

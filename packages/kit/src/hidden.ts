@@ -17,6 +17,19 @@ export function visibleJson(value: unknown, indent?: number): string {
   );
 }
 
+/** Text on one line, with hidden characters and line breaks as JSON escapes. Visible characters stay unchanged. */
+export function visibleText(text: string): string {
+  return text.replace(/[^ -~]/gu, (character) => visibleJson(character).slice(1, -1));
+}
+
+/** Visible text with each line marked by `> `, so that no line of a foreign text passes for one of ours. */
+export function quoteLines(text: string): string {
+  return text
+    .split(/\r\n|\r|\n/)
+    .map((line) => `> ${visibleText(line)}`)
+    .join("\n");
+}
+
 /** A character as JSON escapes, one for each of its code units. */
 function escapeUnits(character: string): string {
   return Array.from(

@@ -3,7 +3,7 @@ export { exponentialBackoff } from "./backoff.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { errorCode, errorMessage } from "./errors.ts";
 export { createFile, replaceFile } from "./files.ts";
-export { HIDDEN, hasHidden, visibleJson } from "./hidden.ts";
+export { HIDDEN, hasHidden, quoteLines, visibleJson, visibleText } from "./hidden.ts";
 export { isRecord } from "./json.ts";
 export { KeyedQueue, SharedLock } from "./locks.ts";
 export { LruCache } from "./lru-cache.ts";

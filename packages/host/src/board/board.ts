@@ -1,9 +1,8 @@
 import { dirname, join } from "node:path";
-import { type Clock, systemClock } from "@reins/kit";
+import { type Clock, systemClock, visibleText } from "@reins/kit";
 import { policyFiles } from "@reins/supervisor";
 import { read, SharedFile, stampOf } from "../mail/shared-file.ts";
 import { SharedFileError } from "../mail/shared-file-error.ts";
-import { shown } from "../turn/shown.ts";
 
 /** What a board stands on. */
 export interface BoardOptions {
@@ -75,8 +74,8 @@ export class Board {
       throw new SharedFileError("invalid", "a post needs an author and a text");
     if (Buffer.byteLength(author) > MAX_AUTHOR_BYTES || Buffer.byteLength(words) > MAX_POST_BYTES)
       throw new SharedFileError("too_large", TOO_LARGE);
-    const name = shown(author).replaceAll("[", "\\u005b").replaceAll("]", "\\u005d");
-    await this.#file.append(`[${name}] ${shown(words)} (${this.#clock.now().toISOString()})`);
+    const name = visibleText(author).replaceAll("[", "\\u005b").replaceAll("]", "\\u005d");
+    await this.#file.append(`[${name}] ${visibleText(words)} (${this.#clock.now().toISOString()})`);
   }
 }
 

@@ -1,7 +1,6 @@
-import { visibleJson } from "@reins/kit";
+import { visibleJson, visibleText } from "@reins/kit";
 import type { Approval } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
-import { shown } from "../turn/shown.ts";
 
 /** What a question is about where the approval itself has no tool call to show: a prompt, for one. */
 export interface Subject {
@@ -75,7 +74,7 @@ function withWords(params: JsonObject): JsonObject {
 
 /** One line that names the tool and what it is given, with hidden characters written out. */
 function titleOf(tool: string, rawInput: unknown): string {
-  const text = `${shown(tool)}${inputText(rawInput)}`;
+  const text = `${visibleText(tool)}${inputText(rawInput)}`;
   const more = text.length - LONGEST_TITLE;
   return more > 0 ? `${text.slice(0, LONGEST_TITLE)}… (${more} more characters)` : text;
 }
@@ -86,9 +85,9 @@ function inputText(rawInput: unknown): string {
   if (typeof rawInput === "object" && !Array.isArray(rawInput)) {
     const [only, ...others] = Object.values(rawInput);
     if (only === undefined) return "";
-    if (others.length === 0 && typeof only === "string") return `: ${shown(only)}`;
+    if (others.length === 0 && typeof only === "string") return `: ${visibleText(only)}`;
   }
-  return `: ${shown(typeof rawInput === "string" ? rawInput : JSON.stringify(rawInput))}`;
+  return `: ${visibleText(typeof rawInput === "string" ? rawInput : JSON.stringify(rawInput))}`;
 }
 
 function kindOf({ facts: { effects } }: Approval): string {
@@ -108,7 +107,7 @@ function textOf(rawInput: unknown, { opaque, doubts, reason }: JsonObject): stri
   return [
     ...(rawInput === undefined ? [] : [`With: ${visibleJson(rawInput)}`]),
     ...(opaque === true ? ["It may do more than can be seen from here."] : []),
-    ...(Array.isArray(doubts) ? doubts : []).map((doubt) => `Not known: ${shown(String(doubt))}`),
-    `Asked because: ${shown(String(reason))}`,
+    ...(Array.isArray(doubts) ? doubts : []).map((doubt) => `Not known: ${visibleText(String(doubt))}`),
+    `Asked because: ${visibleText(String(reason))}`,
   ].join("\n");
 }

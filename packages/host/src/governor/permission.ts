@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { visibleText } from "@reins/kit";
 import type { Decided } from "@reins/supervisor";
 import { type JsonObject, membersOf } from "../acp/message.ts";
 import { CODE, RpcError } from "../acp/rpc-error.ts";
@@ -13,7 +14,6 @@ import {
   type PermissionOutcome,
 } from "../control/permission-options.ts";
 import { placed, REFUSED, verdictMeta } from "../control/verdict-wire.ts";
-import { shown } from "../turn/shown.ts";
 import { agentOf, type GovernorContext, recordIn, requestContextIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { showUpdate } from "./shown-updates.ts";
@@ -165,7 +165,7 @@ async function answer(
     await tellVerdict(context, session, call, final, { status: "failed", content });
     if (context.entry.quirks?.refusal === "error") throw new RpcError(REFUSED, text, verdictMeta(final));
     if (session.refusals.length < MOST_REFUSALS)
-      session.refusals.push(`${shown(tool)}: ${shown(final.reason)}`);
+      session.refusals.push(`${visibleText(tool)}: ${visibleText(final.reason)}`);
     return {
       ...(outcomeOf(options, "reject_once", "reject_always") ?? CANCELLED),
       _meta: verdictMeta(final),

@@ -1,6 +1,5 @@
-import { visibleJson } from "@reins/kit";
+import { quoteLines, visibleJson } from "@reins/kit";
 import type { InjectedMessage } from "../mail/injection.ts";
-import { quoted } from "./shown.ts";
 
 /** How mail is told to an agent. */
 export interface MailMessageOptions {
@@ -35,7 +34,7 @@ function messageText({ from, timestamp, subject, body, omitted }: InjectedMessag
     `from: ${visibleJson(from)}`,
     `time: ${visibleJson(timestamp)}`,
     `subject: ${visibleJson(subject)}`,
-    quoted(body),
+    quoteLines(body),
     ...(omitted > 0 ? [`(${omitted} more characters are not shown; the mailbox has them)`] : []),
   ].join("\n");
 }

@@ -1,6 +1,5 @@
-import { visibleJson } from "@reins/kit";
+import { quoteLines, visibleJson, visibleText } from "@reins/kit";
 import type { Trust } from "@reins/supervisor";
-import { quoted, shown } from "./shown.ts";
 
 /** A tool that an agent may use. */
 export interface OfferedTool {
@@ -76,7 +75,7 @@ function shortened(prose: string): string {
 function boardText(board: readonly string[]): string {
   const lines: string[] = [];
   let length = 0;
-  for (const line of board.toReversed().map(quoted)) {
+  for (const line of board.toReversed().map(quoteLines)) {
     length += line.length;
     if (length > MAX_BOARD) break;
     lines.unshift(line);
@@ -95,7 +94,7 @@ function toolsText(tools: readonly OfferedTool[]): string {
 
 function toolText({ name, description }: OfferedTool): string {
   const [about = ""] = (description ?? "").trim().split(/[\r\n]/);
-  return `- ${shown(name)}${about === "" ? "" : `: ${shown(about.slice(0, MAX_DESCRIPTION))}`}`;
+  return `- ${visibleText(name)}${about === "" ? "" : `: ${visibleText(about.slice(0, MAX_DESCRIPTION))}`}`;
 }
 
 function section(title: string, text: string): string {

@@ -1,6 +1,7 @@
 /** Which of our packages each package may import: the table of ARCHITECTURE.md. A package without a row has no place. */
 export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["kit", []],
+  ["acp", ["kit"]],
   ["ahp", ["kit"]],
   ["ahp-conformance", ["kit", "ahp"]],
   ["store", ["kit"]],
@@ -9,14 +10,15 @@ export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["policy", ["kit"]],
   ["bridge", ["kit", "store"]],
   ["supervisor", ["kit", "ahp", "store", "ledger", "policy"]],
-  ["agent", ["kit", "bridge"]],
-  ["host", ["kit", "store", "ledger", "supervisor", "bridge", "agent"]],
+  ["agent", ["kit", "acp", "bridge"]],
+  ["host", ["kit", "acp", "store", "ledger", "supervisor", "bridge", "agent"]],
   ["api", []],
-  ["server", ["kit", "ahp", "api", "host", "supervisor", "ledger", "store"]],
+  ["server", ["kit", "acp", "ahp", "api", "host", "supervisor", "ledger", "store"]],
   [
     "cli",
     [
       "kit",
+      "acp",
       "ahp",
       "ahp-conformance",
       "store",
@@ -31,7 +33,7 @@ export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
       "server",
     ],
   ],
-  ["inspector", ["kit", "api", "verify"]],
+  ["inspector", ["kit", "acp", "api", "verify"]],
 ]);
 
 /** The only files outside its package that a package's tests, benchmarks and torture runs may import. */

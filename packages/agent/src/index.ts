@@ -1,5 +1,3 @@
-export type { JsonObject } from "./acp/json-rpc.ts";
-export type { AgentPort } from "./acp/peer.ts";
 export { Advisor, type AdvisorOptions } from "./advisor/advisor.ts";
 export type { NativeAgentOptions } from "./agent-dependencies.ts";
 export type { ControlCall, ControlPort, ReportEvents, ReportEventType } from "./control/control-port.ts";
@@ -7,6 +5,7 @@ export type { DecisionEvents, DecisionEventType } from "./control/events.ts";
 export { FileSessionStore } from "./history/file-store.ts";
 export { modelConfigFrom, modelsFrom, type Prices } from "./models/models.ts";
 export { NativeAgent } from "./native-agent.ts";
+export type { AgentPort } from "./rpc-peer.ts";
 export { allTools } from "./tools/all-tools.ts";
 export type { HostServices, SubagentService, SubagentTask } from "./tools/host-services.ts";
 export { type CommandRun, type CommandRunner, commandEnvironment } from "./tools/run-command.ts";

@@ -1,7 +1,7 @@
-import { CODE, type JsonObject, RpcError } from "./acp/json-rpc.ts";
-import { type AgentPort, RpcPeer } from "./acp/peer.ts";
+import { CODE, type JsonObject, RpcError } from "@reins/acp";
 import { type AgentDependencies, dependenciesFrom, type NativeAgentOptions } from "./agent-dependencies.ts";
 import { UnavailableModel } from "./models/models.ts";
+import { type AgentPort, RpcPeer } from "./rpc-peer.ts";
 import { configOptionsOf, isMode, isThoughtLevel, settingsOf } from "./sessions/config-options.ts";
 import {
   EarlierSession,

@@ -1,8 +1,8 @@
+import { type JsonObject, membersOf } from "@reins/acp";
 import { onTestFinished } from "vitest";
-import { type JsonObject, membersOf } from "../src/acp/json-rpc.ts";
-import type { AgentPort } from "../src/acp/peer.ts";
 import type { NativeAgentOptions } from "../src/agent-dependencies.ts";
 import { NativeAgent } from "../src/native-agent.ts";
+import type { AgentPort } from "../src/rpc-peer.ts";
 
 /** The answer to a permission request: a kind of option, or a whole response. */
 export type Answer = (toolCall: JsonObject) => string | JsonObject | Promise<string | JsonObject>;

@@ -1,9 +1,3 @@
-export type { Channel } from "./acp/channel.ts";
-export { channelPair } from "./acp/channel.ts";
-export type { JsonObject, RequestId } from "./acp/message.ts";
-export { classify, isObject, membersOf } from "./acp/message.ts";
-export { Peer, type PeerHandlers, type RequestCall } from "./acp/peer.ts";
-export { CODE, RpcError } from "./acp/rpc-error.ts";
 export { stdioChannel } from "./acp/stdio-channel.ts";
 export type { AgentEntry } from "./agents/agent-entry.ts";
 export { AgentError } from "./agents/agent-error.ts";

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type JsonObject, membersOf } from "@reins/acp";
 import { describe, expect, test } from "vitest";
-import { type JsonObject, membersOf } from "../src/acp/message.ts";
 import { govern, verdictsOf } from "./fixtures/governed.ts";
 import { ScriptedAgent } from "./fixtures/scripted-agent.ts";
 

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { membersOf } from "@reins/acp";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { membersOf } from "../src/acp/message.ts";
 import { McpGateway } from "../src/mcp/gateway.ts";
 import { bash, govern, UNASKED, verdictsOf } from "./fixtures/governed.ts";
 import { openTestHome, textIn } from "./fixtures/home.ts";

@@ -1,7 +1,7 @@
 import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type JsonObject, membersOf } from "@reins/acp";
 import { describe, expect, test } from "vitest";
-import { type JsonObject, membersOf } from "../src/acp/message.ts";
 import { bash, govern, UNASKED, verdictsOf } from "./fixtures/governed.ts";
 import { openTestHome, textIn } from "./fixtures/home.ts";
 

@@ -1,9 +1,9 @@
 import { appendFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { membersOf } from "@reins/acp";
 import type { Principal } from "@reins/supervisor";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { membersOf } from "../src/acp/message.ts";
 import { TURN_ENDED } from "../src/hub/turn-marks.ts";
 import { scene, scenes } from "../src/model/script.ts";
 import { ScriptedModel } from "../src/model/scripted-model.ts";

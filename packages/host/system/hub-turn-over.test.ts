@@ -1,6 +1,6 @@
+import { membersOf } from "@reins/acp";
 import { change } from "@reins/store";
 import { expect, test } from "vitest";
-import { membersOf } from "../src/acp/message.ts";
 import { TURN_OVER, turnsOf } from "../src/hub/turn-marks.ts";
 import { sessionTables } from "../src/sessions/tables.ts";
 import { openTestHome } from "./fixtures/home.ts";

@@ -1,6 +1,5 @@
+import { type JsonObject, membersOf } from "@reins/acp";
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "../src/acp/message.ts";
-import { membersOf } from "../src/acp/message.ts";
 import { openTestHome } from "./fixtures/home.ts";
 import { openTestHub, type TestClient } from "./fixtures/hub.ts";
 

@@ -1,5 +1,5 @@
+import { type JsonObject, membersOf } from "@reins/acp";
 import { expect, test } from "vitest";
-import { type JsonObject, membersOf } from "../src/acp/message.ts";
 import type { McpGate } from "../src/mcp/gate.ts";
 import { govern } from "./fixtures/governed.ts";
 

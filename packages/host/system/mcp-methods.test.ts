@@ -1,8 +1,8 @@
 import { readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { membersOf } from "@reins/acp";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { membersOf } from "../src/acp/message.ts";
 import { McpGateway } from "../src/mcp/gateway.ts";
 import { readServer } from "../src/mcp/server-entry.ts";
 import { govern } from "./fixtures/governed.ts";

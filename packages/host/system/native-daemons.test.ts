@@ -1,5 +1,5 @@
+import { type JsonObject, membersOf } from "@reins/acp";
 import { describe, expect, test } from "vitest";
-import { type JsonObject, membersOf } from "../src/acp/message.ts";
 import { openNative } from "./fixtures/native.ts";
 
 type Native = Awaited<ReturnType<typeof openNative>>;

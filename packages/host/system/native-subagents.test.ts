@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type JsonObject, membersOf } from "@reins/acp";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type JsonObject, membersOf } from "../src/acp/message.ts";
 import { type Scene, scene, scenes } from "../src/model/script.ts";
 import { ScriptedModel } from "../src/model/scripted-model.ts";
 import { call, hold, reply, say } from "../src/model/step.ts";

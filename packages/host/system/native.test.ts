@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { membersOf } from "@reins/acp";
 import { describe, expect, test } from "vitest";
-import { membersOf } from "../src/acp/message.ts";
 import { textIn } from "./fixtures/home.ts";
 import { openNative, verdictsOf } from "./fixtures/native.ts";
 

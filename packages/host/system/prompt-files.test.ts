@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { JsonObject } from "@reins/acp";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { JsonObject } from "../src/acp/message.ts";
 import { govern, verdictsOf } from "./fixtures/governed.ts";
 
 const SECRET = "canary-of-a-credential-file";

@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { membersOf } from "@reins/acp";
 import { expect, it } from "vitest";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
-import { membersOf } from "../src/acp/message.ts";
 import { lookAround, runCommand } from "../src/model/intent.ts";
 import { scene, scenes } from "../src/model/script.ts";
 import { attempt, reply, say } from "../src/model/step.ts";

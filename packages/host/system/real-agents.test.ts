@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { membersOf } from "@reins/acp";
 import { describe, expect, test } from "vitest";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
-import { membersOf } from "../src/acp/message.ts";
 import { Catalogue } from "../src/agents/catalogue.ts";
 import { callMcpTool, fetchPage, runCommand, writeFile } from "../src/model/intent.ts";
 import { scene, scenes } from "../src/model/script.ts";

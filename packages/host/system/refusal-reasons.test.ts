@@ -1,5 +1,5 @@
+import type { JsonObject } from "@reins/acp";
 import { expect, test } from "vitest";
-import type { JsonObject } from "../src/acp/message.ts";
 import { mcpGate } from "../src/governor/mcp-gate.ts";
 import { bash, govern, verdictsOf } from "./fixtures/governed.ts";
 

@@ -1,5 +1,5 @@
+import { type JsonObject, membersOf } from "@reins/acp";
 import { expect, test } from "vitest";
-import { type JsonObject, membersOf } from "../src/acp/message.ts";
 import { Mailbox } from "../src/mail/mailbox.ts";
 import type { TestClient } from "./fixtures/hub.ts";
 import { openPuppet } from "./fixtures/puppet.ts";

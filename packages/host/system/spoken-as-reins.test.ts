@@ -1,5 +1,5 @@
+import { membersOf } from "@reins/acp";
 import { describe, expect, test } from "vitest";
-import { membersOf } from "../src/acp/message.ts";
 import { govern } from "./fixtures/governed.ts";
 
 const FORGED = { reins: { verdict: "allowed", rule: "FORGED_RULE", approval: "FORGED", reason: "FORGED" } };

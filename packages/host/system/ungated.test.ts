@@ -1,7 +1,7 @@
 import { appendFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { JsonObject } from "@reins/acp";
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "../src/acp/message.ts";
 import { bash, govern } from "./fixtures/governed.ts";
 import type { Stage } from "./fixtures/scripted-agent.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
+import type { JsonObject } from "@reins/acp";
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "../src/acp/message.ts";
 import { bash, govern } from "./fixtures/governed.ts";
 import { openTestHome } from "./fixtures/home.ts";
 import type { Stage } from "./fixtures/scripted-agent.ts";

@@ -1,7 +1,8 @@
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { AgentRunner, channelPair, isObject, membersOf, Peer, serveChannel } from "@reins/host";
+import { channelPair, isObject, membersOf, Peer } from "@reins/acp";
+import { AgentRunner, serveChannel } from "@reins/host";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HaakDialect } from "../src/index.ts";
 import { AcpClient } from "./fixtures/acp-client.ts";

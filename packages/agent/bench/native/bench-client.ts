@@ -1,4 +1,5 @@
-import { type AgentPort, type JsonObject, NativeAgent, type NativeAgentOptions } from "../../src/index.ts";
+import type { JsonObject } from "@reins/acp";
+import { type AgentPort, NativeAgent, type NativeAgentOptions } from "../../src/index.ts";
 
 /** Milliseconds of a turn since its prompt. */
 export interface TurnTimes {

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
+import { membersOf, parseObject } from "@reins/acp";
 import { searchItems } from "@reins/bridge";
-import { membersOf, parseObject } from "../acp/json-rpc.ts";
 import type { Fact } from "../control/events.ts";
 import type {
   ContextPerceptionPayload,

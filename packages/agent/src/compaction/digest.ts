@@ -1,4 +1,4 @@
-import { isObject, parseObject } from "../acp/json-rpc.ts";
+import { isObject, parseObject } from "@reins/acp";
 import type { HistoryEntry } from "../history/entry.ts";
 
 const MAX_PROMPTS = 20;

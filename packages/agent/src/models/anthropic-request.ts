@@ -1,5 +1,5 @@
 import type Anthropic from "@anthropic-ai/sdk";
-import { type JsonObject, parseObject } from "../acp/json-rpc.ts";
+import { type JsonObject, parseObject } from "@reins/acp";
 import type { AssistantPart, UserPart } from "../history/entry.ts";
 import type { Message } from "../history/transcript.ts";
 import type { ThinkingStyle } from "./anthropic-model.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../acp/json-rpc.ts";
+import type { JsonObject } from "@reins/acp";
 import { pathsIn, quotedIn } from "../advisor/intent.ts";
 import type { ToolResult } from "../history/entry.ts";
 

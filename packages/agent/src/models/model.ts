@@ -1,4 +1,4 @@
-import type { JsonObject } from "../acp/json-rpc.ts";
+import type { JsonObject } from "@reins/acp";
 import type { TokenUsage } from "../history/entry.ts";
 import type { Message } from "../history/transcript.ts";
 

@@ -1,5 +1,5 @@
+import { isObject } from "@reins/acp";
 import type OpenAI from "openai";
-import { isObject } from "../acp/json-rpc.ts";
 import { partsText, type TokenUsage, type UserPart } from "../history/entry.ts";
 import type { Message } from "../history/transcript.ts";
 import {

@@ -1,5 +1,5 @@
+import type { JsonObject } from "@reins/acp";
 import type OpenAI from "openai";
-import type { JsonObject } from "../acp/json-rpc.ts";
 import type { AssistantPart, TokenUsage, UserPart } from "../history/entry.ts";
 import type { Message } from "../history/transcript.ts";
 import { type Model, ModelError, type ModelEvent, type ModelInfo, type ModelRequest } from "./model.ts";

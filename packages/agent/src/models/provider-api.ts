@@ -1,5 +1,5 @@
+import { isObject } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
-import { isObject } from "../acp/json-rpc.ts";
 import { ModelError, type ModelErrorCode } from "./model.ts";
 
 const BY_STATUS: Readonly<Record<number, ModelErrorCode | undefined>> = {

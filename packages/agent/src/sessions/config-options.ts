@@ -1,4 +1,4 @@
-import type { JsonObject } from "../acp/json-rpc.ts";
+import type { JsonObject } from "@reins/acp";
 import type { SessionHeader } from "../history/session-store.ts";
 import type { ThoughtLevel } from "../models/model.ts";
 import type { Models } from "../models/models.ts";

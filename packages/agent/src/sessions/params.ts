@@ -1,5 +1,5 @@
+import { CODE, type JsonObject, RpcError } from "@reins/acp";
 import { z } from "zod";
-import { CODE, type JsonObject, RpcError } from "../acp/json-rpc.ts";
 import type { UserPart } from "../history/entry.ts";
 
 const AbsolutePath = z.string().startsWith("/", "is an absolute path");

@@ -1,10 +1,10 @@
+import { CODE, isObject, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import { raceAbort } from "@reins/kit";
-import { CODE, isObject, type JsonObject, membersOf, RpcError } from "../acp/json-rpc.ts";
-import type { RpcPeer } from "../acp/peer.ts";
 import type { AgentDependencies } from "../agent-dependencies.ts";
 import type { UserPart } from "../history/entry.ts";
 import { ModelError } from "../models/model.ts";
 import { totalOf } from "../models/tokens.ts";
+import type { RpcPeer } from "../rpc-peer.ts";
 import { allTools } from "../tools/all-tools.ts";
 import { clientTools } from "../tools/host-tools.ts";
 import type { Tool } from "../tools/tool.ts";

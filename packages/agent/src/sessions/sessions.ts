@@ -1,9 +1,9 @@
-import { CODE, type JsonObject, RpcError } from "../acp/json-rpc.ts";
-import type { RpcPeer } from "../acp/peer.ts";
+import { CODE, type JsonObject, RpcError } from "@reins/acp";
 import type { AgentDependencies } from "../agent-dependencies.ts";
 import { compact, isHalfFull } from "../compaction/compact.ts";
 import type { UserPart } from "../history/entry.ts";
 import type { SessionHeader, StoredSession } from "../history/session-store.ts";
+import type { RpcPeer } from "../rpc-peer.ts";
 import { ModelQueue } from "../turn/ask-model.ts";
 import { Turn } from "../turn/turn.ts";
 import { promptSession, settingFor, type TurnContext } from "./prompt-session.ts";

@@ -1,4 +1,4 @@
-import { type JsonObject, parseObject } from "../acp/json-rpc.ts";
+import { type JsonObject, parseObject } from "@reins/acp";
 import type { AssistantPart, CallPart, HistoryEntry, ToolResult, UserPart } from "../history/entry.ts";
 import { interruptedTurns } from "../history/transcript.ts";
 import type { Tool } from "../tools/tool.ts";

@@ -1,5 +1,5 @@
+import type { JsonObject } from "@reins/acp";
 import type { WorkerDetails } from "@reins/bridge";
-import type { JsonObject } from "../acp/json-rpc.ts";
 
 /** A message of another agent. */
 export interface Mail {

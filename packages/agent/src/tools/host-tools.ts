@@ -1,5 +1,5 @@
+import { isObject } from "@reins/acp";
 import { z } from "zod";
-import { isObject } from "../acp/json-rpc.ts";
 import type {
   BoardService,
   ClientTool,

@@ -1,7 +1,7 @@
 import type { Client, Tool as McpTool, Transport } from "@modelcontextprotocol/client";
+import { isObject, type JsonObject } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
 import { z } from "zod";
-import { isObject, type JsonObject } from "../acp/json-rpc.ts";
 import { type Tool, ToolError } from "./tool.ts";
 
 const CONNECT_MS = 30_000;

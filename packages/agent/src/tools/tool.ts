@@ -1,6 +1,6 @@
+import type { JsonObject } from "@reins/acp";
 import type { Memory, WorkerUpdate } from "@reins/bridge";
 import { z } from "zod";
-import type { JsonObject } from "../acp/json-rpc.ts";
 import type { Roots } from "../files/roots.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { HostServices } from "./host-services.ts";

@@ -1,5 +1,5 @@
+import { isObject, type JsonObject } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
-import { isObject, type JsonObject } from "../acp/json-rpc.ts";
 import { FileError } from "../files/roots.ts";
 import type { CallPart, ToolResult } from "../history/entry.ts";
 import { checkOf } from "../tools/run-command.ts";

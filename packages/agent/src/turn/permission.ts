@@ -1,4 +1,4 @@
-import { isObject } from "../acp/json-rpc.ts";
+import { isObject } from "@reins/acp";
 import { partsText } from "../history/entry.ts";
 import { totalOf } from "../models/tokens.ts";
 import type { Turn } from "./turn.ts";

@@ -1,5 +1,5 @@
+import type { JsonObject } from "@reins/acp";
 import type { WorkerUpdate } from "@reins/bridge";
-import type { JsonObject } from "../acp/json-rpc.ts";
 import type { PlanEntry, ToolKind } from "../tools/tool.ts";
 
 /** A tool call, as clients see it before it is performed. */

@@ -1,6 +1,7 @@
 import { once } from "node:events";
+import { type Channel, channelPair, type JsonObject } from "@reins/acp";
 import { parseExact } from "@reins/ahp";
-import { type Channel, channelPair, type Hosting, type JsonObject, serveChannel } from "@reins/host";
+import { type Hosting, serveChannel } from "@reins/host";
 import { errorMessage } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import { WebSocket } from "ws";

@@ -1,4 +1,5 @@
-import { type AgentEntry, AgentError, CODE, REFUSED, RpcError } from "@reins/host";
+import { CODE, RpcError } from "@reins/acp";
+import { type AgentEntry, AgentError, REFUSED } from "@reins/host";
 import { CliError, EXIT } from "../errors.ts";
 import { printable } from "../printable.ts";
 

@@ -1,4 +1,4 @@
-import { type JsonObject, membersOf } from "../../src/acp/message.ts";
+import { type JsonObject, membersOf } from "@reins/acp";
 import type { House } from "./house.ts";
 
 /** How a turn went, in milliseconds from its prompt on. */

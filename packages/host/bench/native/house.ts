@@ -1,13 +1,11 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { channelPair, type JsonObject, membersOf, Peer } from "@reins/acp";
 import { NativeAgent } from "@reins/agent";
 import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite } from "@reins/store";
 import { Harness, harnessTables, writeFirstFiles } from "@reins/supervisor";
-import { channelPair } from "../../src/acp/channel.ts";
-import { type JsonObject, membersOf } from "../../src/acp/message.ts";
-import { Peer } from "../../src/acp/peer.ts";
 import { Hosting } from "../../src/hosting/hosting.ts";
 import { hostTables } from "../../src/hosting/tables.ts";
 

@@ -1,10 +1,9 @@
 import type { Readable, Writable } from "node:stream";
+import type { Channel, JsonObject } from "@reins/acp";
+import { CODE } from "@reins/acp";
 import type { MessageFault } from "../process/fault.ts";
 import { MessageReader } from "../process/message-reader.ts";
 import { MessageWriter } from "../process/message-writer.ts";
-import type { Channel } from "./channel.ts";
-import type { JsonObject } from "./message.ts";
-import { CODE } from "./rpc-error.ts";
 
 const MAX_LINE_BYTES = 32 << 20;
 

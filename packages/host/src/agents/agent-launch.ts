@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { type JsonObject, membersOf } from "../acp/message.ts";
+import { type JsonObject, membersOf } from "@reins/acp";
 import type { ModelEndpoint } from "../model/model-endpoint.ts";
 import type { AgentEntry, HomeFile } from "./agent-entry.ts";
 import { AgentError } from "./agent-error.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../acp/message.ts";
+import { isObject, type JsonObject } from "@reins/acp";
 
 /** Lays one object over another: objects within them are merged, everything else is replaced. */
 export function laidOver(under: Readonly<JsonObject>, over: Readonly<JsonObject>): JsonObject {

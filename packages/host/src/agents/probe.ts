@@ -1,11 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type Channel, CODE, isObject, type JsonObject, membersOf, Peer, RpcError } from "@reins/acp";
 import { replaceFile } from "@reins/kit";
 import { z } from "zod";
-import type { Channel } from "../acp/channel.ts";
-import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
-import { Peer } from "../acp/peer.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentEntry } from "./agent-entry.ts";
 import { AgentError } from "./agent-error.ts";
 import type { AgentLaunch } from "./agent-launch.ts";

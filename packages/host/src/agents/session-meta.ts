@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../acp/message.ts";
+import { isObject, type JsonObject } from "@reins/acp";
 import type { AgentLaunch } from "./agent-launch.ts";
 import { laidOver } from "./overlay.ts";
 

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { type JsonObject, membersOf } from "@reins/acp";
 import {
   type Approval,
   answererOf,
@@ -7,7 +8,6 @@ import {
   type Principal,
   SupervisorError,
 } from "@reins/supervisor";
-import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { GovernorContext } from "../governor/context.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { Clients } from "./clients.ts";

@@ -1,6 +1,6 @@
+import type { JsonObject } from "@reins/acp";
 import type { Draft } from "@reins/ledger";
 import type { Principal } from "@reins/supervisor";
-import type { JsonObject } from "../acp/message.ts";
 
 /** What a client answered, and who sat in front of it. */
 export interface ClientAnswer {

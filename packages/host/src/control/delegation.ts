@@ -1,5 +1,5 @@
+import { membersOf } from "@reins/acp";
 import type { ControlEvent } from "@reins/supervisor";
-import { membersOf } from "../acp/message.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 
 /** How much a session may use that another one began. */

@@ -1,4 +1,4 @@
-import { isObject, membersOf } from "../acp/message.ts";
+import { isObject, membersOf } from "@reins/acp";
 
 /** By which an agent asks for a permission. */
 export const PERMISSION = "session/request_permission";

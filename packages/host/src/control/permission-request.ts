@@ -1,6 +1,6 @@
+import { type JsonObject, membersOf } from "@reins/acp";
 import { visibleJson, visibleText } from "@reins/kit";
 import type { Approval } from "@reins/supervisor";
-import { type JsonObject, membersOf } from "../acp/message.ts";
 
 /** What a question is about where the approval itself has no tool call to show: a prompt, for one. */
 export interface Subject {

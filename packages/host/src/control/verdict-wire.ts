@@ -1,5 +1,5 @@
+import { RpcError } from "@reins/acp";
 import type { Decided } from "@reins/supervisor";
-import { RpcError } from "../acp/rpc-error.ts";
 
 /** The code of an answer that says that something was not allowed. */
 export const REFUSED = -32010;

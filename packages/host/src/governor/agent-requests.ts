@@ -1,5 +1,4 @@
-import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { CODE, isObject, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import { CANCELLED, PERMISSION, type PermissionOutcome } from "../control/permission-options.ts";
 import { REFUSED } from "../control/verdict-wire.ts";
 import type { GovernorContext } from "./context.ts";

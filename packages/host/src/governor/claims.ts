@@ -1,8 +1,8 @@
 import { lstat } from "node:fs/promises";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { type JsonObject, membersOf } from "@reins/acp";
 import type { Workspace } from "@reins/supervisor";
-import { type JsonObject, membersOf } from "../acp/message.ts";
 import { agentOf, type GovernorContext, requestContextIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 

@@ -1,3 +1,4 @@
+import { type JsonObject, membersOf, type Peer } from "@reins/acp";
 import type { Draft } from "@reins/ledger";
 import type {
   ControlEvent,
@@ -11,8 +12,6 @@ import type {
   Subject,
   Workspace,
 } from "@reins/supervisor";
-import { type JsonObject, membersOf } from "../acp/message.ts";
-import type { Peer } from "../acp/peer.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import type { AgentLaunch } from "../agents/agent-launch.ts";
 import type { Clients } from "../control/clients.ts";

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { JsonObject } from "../acp/message.ts";
+import type { JsonObject } from "@reins/acp";
 
 /** What an agent said it would do to a file when a verdict let its call through. */
 export interface FilePermit {

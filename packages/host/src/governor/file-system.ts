@@ -1,6 +1,5 @@
+import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import { type ControlEvent, resultDraft } from "@reins/supervisor";
-import { type JsonObject, membersOf } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { offerAsPermission } from "../control/ask-clients.ts";
 import { refusal } from "../control/verdict-wire.ts";
 import { readText, writeText } from "../files/text-file.ts";

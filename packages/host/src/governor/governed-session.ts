@@ -1,5 +1,5 @@
+import type { JsonObject } from "@reins/acp";
 import type { UpdateRedactor, Workspace } from "@reins/supervisor";
-import type { JsonObject } from "../acp/message.ts";
 import type { Descent } from "../control/delegation.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { FilePermits } from "./file-permits.ts";

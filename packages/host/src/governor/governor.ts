@@ -1,10 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { type Channel, CODE, type JsonObject, membersOf, Peer, type RequestCall, RpcError } from "@reins/acp";
 import { settlesWithin } from "@reins/kit";
 import type { Decided, Enforcement, Harness, NetworkReach, Principal, ReportKind } from "@reins/supervisor";
-import type { Channel } from "../acp/channel.ts";
-import { type JsonObject, membersOf } from "../acp/message.ts";
-import { Peer, type RequestCall } from "../acp/peer.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import type { AgentLaunch } from "../agents/agent-launch.ts";
 import type { Clients } from "../control/clients.ts";

@@ -1,4 +1,4 @@
-import { type JsonObject, membersOf } from "../acp/message.ts";
+import { type JsonObject, membersOf } from "@reins/acp";
 import { isOurMethod, isOurName } from "../wire/reserved-names.ts";
 
 /** What Reins's own agent takes beside what begins, prompts and ends a session. */

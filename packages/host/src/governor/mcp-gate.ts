@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
+import { isObject, type JsonObject, membersOf } from "@reins/acp";
 import { type Decided, lifecycleDraft, resultDraft } from "@reins/supervisor";
-import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { fill } from "../agents/template.ts";
 import { offerAsPermission } from "../control/ask-clients.ts";

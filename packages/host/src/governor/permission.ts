@@ -1,8 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import { visibleText } from "@reins/kit";
 import type { Decided } from "@reins/supervisor";
-import { type JsonObject, membersOf } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { offerApproval } from "../control/ask-clients.ts";
 import { toolCallDraft } from "../control/drafts.ts";

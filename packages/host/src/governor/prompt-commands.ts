@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
+import { membersOf } from "@reins/acp";
 import type { Decided } from "@reins/supervisor";
-import { membersOf } from "../acp/message.ts";
 import type { AgentEntry, CommandEffect } from "../agents/agent-entry.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";

@@ -1,9 +1,6 @@
+import { CODE, interruptedBy, type JsonObject, membersOf, RpcError, usageIn } from "@reins/acp";
 import type { Draft, RecordOptions } from "@reins/ledger";
 import { type Decided, type Harness, type Origin, resultDraft } from "@reins/supervisor";
-import { interruptedBy } from "../acp/interrupted.ts";
-import { type JsonObject, membersOf } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
-import { usageIn } from "../acp/usage.ts";
 import { offerAsPermission } from "../control/ask-clients.ts";
 import { runEnd, turnDraft } from "../control/drafts.ts";
 import { placed, verdictMeta } from "../control/verdict-wire.ts";

@@ -1,8 +1,7 @@
+import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
 import { change } from "@reins/store";
 import { lifecycleDraft, type Workspace } from "@reins/supervisor";
-import { type JsonObject, membersOf } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { sessionMeta } from "../agents/session-meta.ts";
 import type { Descent } from "../control/delegation.ts";
 import { refusal } from "../control/verdict-wire.ts";

@@ -1,9 +1,8 @@
 import { mkdir, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import { DEFAULT_TENANT, type Harness, isAdmin, isOperator, type Principal } from "@reins/supervisor";
-import { type JsonObject, membersOf } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { REFUSED, refusal } from "../control/verdict-wire.ts";
 import { folderIdentity, realPlace } from "../files/real-place.ts";
 import { showsKernel } from "../files/text-file.ts";

@@ -1,5 +1,4 @@
-import type { JsonObject } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { CODE, type JsonObject, RpcError } from "@reins/acp";
 import { McpError } from "../mcp/mcp-error.ts";
 import { isHttpServer, type McpServer, readServer } from "../mcp/server-entry.ts";
 import type { GovernorContext } from "./context.ts";

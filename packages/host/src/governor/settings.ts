@@ -1,5 +1,4 @@
-import type { JsonObject } from "../acp/message.ts";
-import { membersOf } from "../acp/message.ts";
+import { type JsonObject, membersOf } from "@reins/acp";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 
 /**

@@ -1,6 +1,6 @@
+import { type JsonObject, membersOf } from "@reins/acp";
 import { systemClock } from "@reins/kit";
 import { UpdateRedactor } from "@reins/supervisor";
-import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 

@@ -1,6 +1,5 @@
+import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import { resultDraft } from "@reins/supervisor";
-import { type JsonObject, membersOf } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { refusal } from "../control/verdict-wire.ts";
 import { type GovernorContext, recordIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";

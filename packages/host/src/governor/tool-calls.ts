@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { isObject, type JsonObject } from "../acp/message.ts";
+import { isObject, type JsonObject } from "@reins/acp";
 import { type Claim, claimsIn, MOST_CLAIMS } from "./claims.ts";
 
 /** What became of a tool call's permission. */

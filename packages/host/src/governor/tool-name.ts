@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../acp/message.ts";
+import { isObject, type JsonObject } from "@reins/acp";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import type { ToolCall } from "./tool-calls.ts";
 

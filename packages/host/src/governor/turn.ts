@@ -1,5 +1,5 @@
+import { isObject, type JsonObject } from "@reins/acp";
 import { blake3Hex, canonicalJson } from "@reins/ledger";
-import { isObject, type JsonObject } from "../acp/message.ts";
 
 /** How much of what an agent says in one turn is kept for its hash. */
 const MAX_OUTPUT = 32 * 1024 * 1024;

@@ -1,8 +1,8 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { isObject, type JsonObject, membersOf } from "@reins/acp";
 import { type ControlEvent, type Decided, resultDraft, UNGATED } from "@reins/supervisor";
-import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
 import { toolCallDraft } from "../control/drafts.ts";
 import { placed, verdictMeta } from "../control/verdict-wire.ts";
 import { type Claim, claimsBeyond, MOST_CLAIMS, payloadOfClaim } from "./claims.ts";

@@ -1,5 +1,5 @@
+import { isObject, type JsonObject } from "@reins/acp";
 import type { Decided } from "@reins/supervisor";
-import { isObject, type JsonObject } from "../acp/message.ts";
 import { placed } from "../control/verdict-wire.ts";
 import { agentOf, type GovernorContext, requestContextIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";

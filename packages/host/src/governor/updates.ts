@@ -1,6 +1,6 @@
+import { type JsonObject, membersOf } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
 import { type Decided, resultDraft } from "@reins/supervisor";
-import { type JsonObject, membersOf } from "../acp/message.ts";
 import { placed } from "../control/verdict-wire.ts";
 import { forwardIn, type GovernorContext, recordIn, subjectIn } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";

@@ -1,5 +1,5 @@
+import type { JsonObject } from "@reins/acp";
 import type { Decided, Origin } from "@reins/supervisor";
-import type { JsonObject } from "../acp/message.ts";
 import { offerAsPermission } from "../control/ask-clients.ts";
 import { refusal } from "../control/verdict-wire.ts";
 import type { Case } from "../control/wait-for-verdict.ts";

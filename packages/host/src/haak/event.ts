@@ -1,4 +1,4 @@
-import type { JsonObject } from "../acp/message.ts";
+import type { JsonObject } from "@reins/acp";
 
 /** What happens in a turn, as `/ws` tells it: HAAK's types, and those of its own that others pass over. */
 export type HaakEvent =

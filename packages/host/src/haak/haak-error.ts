@@ -1,5 +1,5 @@
+import { CODE, RpcError } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { REFUSED } from "../control/verdict-wire.ts";
 import { QUEUE_FULL } from "../hub/turn-queue.ts";
 

@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { type JsonObject, membersOf, RpcError, usageIn } from "@reins/acp";
 import type { Clock } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
 import { sessionKey } from "@reins/supervisor";
-import { type JsonObject, membersOf } from "../acp/message.ts";
-import { RpcError } from "../acp/rpc-error.ts";
-import { usageIn } from "../acp/usage.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { Connection } from "../hub/connection.ts";

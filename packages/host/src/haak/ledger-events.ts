@@ -1,5 +1,5 @@
+import { membersOf } from "@reins/acp";
 import type { PlacedEntry } from "@reins/ledger";
-import { membersOf } from "../acp/message.ts";
 import type { HaakEvent } from "./event.ts";
 
 /** The events of an entry: what it says, where there is an event for that, and that it was added. */

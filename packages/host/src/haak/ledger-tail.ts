@@ -1,5 +1,5 @@
+import { membersOf } from "@reins/acp";
 import type { Ledger, PlacedEntry } from "@reins/ledger";
-import { membersOf } from "../acp/message.ts";
 
 const PAGE = 200;
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../acp/message.ts";
+import type { JsonObject } from "@reins/acp";
 import { type ContentBlock, type Message, resultText } from "./message.ts";
 
 /** What came of a tool that the client carried out. */

@@ -1,7 +1,6 @@
+import { CODE, membersOf, RpcError } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
 import type { Harness, Principal, Trust } from "@reins/supervisor";
-import { membersOf } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { REFUSED } from "../control/verdict-wire.ts";
 import type { SessionFolders } from "../governor/session-folders.ts";
 import type { Hub } from "../hub/hub.ts";

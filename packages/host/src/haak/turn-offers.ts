@@ -1,4 +1,4 @@
-import type { JsonObject } from "../acp/message.ts";
+import type { JsonObject } from "@reins/acp";
 import type { ToolGate } from "../turn/tool-offer.ts";
 
 /** A tool that a client brings along and carries out itself. */

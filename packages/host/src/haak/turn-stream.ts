@@ -1,5 +1,4 @@
-import { type JsonObject, membersOf } from "../acp/message.ts";
-import { CODE } from "../acp/rpc-error.ts";
+import { CODE, type JsonObject, membersOf } from "@reins/acp";
 import type { Connection } from "../hub/connection.ts";
 import { questionId } from "../hub/question-id.ts";
 import { TURN_OVER, turnsOf } from "../hub/turn-marks.ts";

@@ -1,4 +1,4 @@
-import { type JsonObject, membersOf } from "../acp/message.ts";
+import { type JsonObject, membersOf } from "@reins/acp";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { isFinal, type ToolCall, ToolCalls } from "../governor/tool-calls.ts";
 import { toolNameOf } from "../governor/tool-name.ts";

@@ -1,10 +1,9 @@
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { type Channel, type JsonObject, membersOf } from "@reins/acp";
 import { systemClock } from "@reins/kit";
 import { blake3Hex } from "@reins/ledger";
 import type { Harness, Principal } from "@reins/supervisor";
-import type { Channel } from "../acp/channel.ts";
-import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { type AgentLaunch, CATALOGUE_FILES, droppedVariables, launchOf } from "../agents/agent-launch.ts";
 import type { Catalogue } from "../agents/catalogue.ts";

@@ -1,7 +1,6 @@
+import { channelPair, Peer, type PeerHandlers } from "@reins/acp";
 import { ManualClock, settled } from "@reins/kit/manual-clock";
 import { describe, expect, it } from "vitest";
-import { channelPair } from "../acp/channel.ts";
-import { Peer, type PeerHandlers } from "../acp/peer.ts";
 import { patientChannel } from "./patient-channel.ts";
 
 const PATIENCE = { answerMs: 1_000, turnMs: 5_000 };

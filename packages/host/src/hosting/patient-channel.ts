@@ -1,7 +1,5 @@
+import { type Channel, CODE, classify, type JsonObject, RpcError } from "@reins/acp";
 import type { Clock } from "@reins/kit";
-import type { Channel } from "../acp/channel.ts";
-import { classify, type JsonObject } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import { Inactivity } from "../process/inactivity.ts";
 
 /** How long an agent may be silent that owes an answer, in milliseconds. */

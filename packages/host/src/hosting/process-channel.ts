@@ -1,8 +1,6 @@
+import { type Channel, CODE, type JsonObject, RpcError } from "@reins/acp";
 import { settlesWithin } from "@reins/kit";
 import { Redactor } from "@reins/supervisor";
-import type { Channel } from "../acp/channel.ts";
-import type { JsonObject } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentProcess, Exit } from "../process/agent-process.ts";
 import type { KeptText } from "../process/kept-output.ts";
 import { ProcessError } from "../process/process-error.ts";

@@ -1,6 +1,6 @@
+import { CODE, RpcError } from "@reins/acp";
 import { type Clock, settlesWithin } from "@reins/kit";
 import type { Principal } from "@reins/supervisor";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { Clients } from "../control/clients.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { AgentHost, HostedAgent, StartOptions } from "../hosting/agent-host.ts";

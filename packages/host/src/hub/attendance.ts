@@ -1,4 +1,4 @@
-import type { JsonObject } from "../acp/message.ts";
+import type { JsonObject } from "@reins/acp";
 import type { Connection } from "./connection.ts";
 import type { HubContext, SessionCall } from "./context.ts";
 import type { LiveSession } from "./live-session.ts";

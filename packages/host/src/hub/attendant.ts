@@ -1,4 +1,4 @@
-import type { JsonObject } from "../acp/message.ts";
+import type { JsonObject } from "@reins/acp";
 import type { SessionRecord } from "../sessions/session-record.ts";
 
 /** Attends to sessions while nobody prompts them. */

@@ -1,4 +1,4 @@
-import { type JsonObject, membersOf } from "../acp/message.ts";
+import { type JsonObject, membersOf } from "@reins/acp";
 import { SESSION_MODES, type SessionMode } from "../sessions/session-record.ts";
 import { SANDBOX } from "./capabilities.ts";
 

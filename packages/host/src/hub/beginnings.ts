@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type JsonObject, membersOf } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";

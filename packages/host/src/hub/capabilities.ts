@@ -1,4 +1,4 @@
-import { type JsonObject, membersOf } from "../acp/message.ts";
+import { type JsonObject, membersOf } from "@reins/acp";
 
 /** Under which name, in `_meta`, the extensions of the sandbox agent's profile stand. */
 export const SANDBOX = "sandboxagent.dev";

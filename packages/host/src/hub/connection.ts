@@ -1,6 +1,5 @@
+import { CODE, type JsonObject, membersOf, type RequestId, RpcError } from "@reins/acp";
 import type { Principal } from "@reins/supervisor";
-import { type JsonObject, membersOf, type RequestId } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { Descent } from "../control/delegation.ts";
 import type { Cursor } from "../log/logged-event.ts";
 import { sessionNamedIn } from "../wire/tap.ts";

@@ -1,6 +1,6 @@
+import type { JsonObject } from "@reins/acp";
 import type { Clock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
-import type { JsonObject } from "../acp/message.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { AgentPool } from "./agent-pool.ts";
 import type { ServedSessions } from "./served-sessions.ts";

@@ -1,5 +1,4 @@
-import { type JsonObject, membersOf, type RequestId } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { CODE, type JsonObject, membersOf, type RequestId, RpcError } from "@reins/acp";
 import { askedFor } from "../control/wait-for-verdict.ts";
 import type { Connection } from "./connection.ts";
 

@@ -1,6 +1,5 @@
+import { CODE, isObject, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import type { Principal } from "@reins/supervisor";
-import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { SessionRange } from "../sessions/tables.ts";
 import { EXTENSIONS, SANDBOX } from "./capabilities.ts";

@@ -1,5 +1,5 @@
+import type { JsonObject } from "@reins/acp";
 import type { Principal } from "@reins/supervisor";
-import type { JsonObject } from "../acp/message.ts";
 import { clientOffers } from "../governor/known-methods.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { Cursor, Gap, LoggedEvent } from "../log/logged-event.ts";

@@ -1,5 +1,4 @@
-import { type JsonObject, membersOf } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import type { EventLog } from "../log/event-log.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 

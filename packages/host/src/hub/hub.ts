@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import { type Clock, systemClock } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
-import { type JsonObject, membersOf } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AgentHost, HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { Cursor } from "../log/logged-event.ts";

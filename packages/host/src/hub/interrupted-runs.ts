@@ -1,5 +1,5 @@
+import { membersOf } from "@reins/acp";
 import type { RunState } from "@reins/supervisor";
-import { membersOf } from "../acp/message.ts";
 import { runEnd } from "../control/drafts.ts";
 import { sessionTables } from "../sessions/tables.ts";
 import type { HubContext } from "./context.ts";

@@ -1,3 +1,4 @@
+import { membersOf } from "@reins/acp";
 import type { Draft, PlacedEntry } from "@reins/ledger";
 import {
   type Harness,
@@ -8,7 +9,6 @@ import {
   sessionKey,
 } from "@reins/supervisor";
 import { z } from "zod";
-import { membersOf } from "../acp/message.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { ServedSessions } from "./served-sessions.ts";

@@ -1,6 +1,6 @@
+import type { JsonObject } from "@reins/acp";
 import type { Approval, Approvals } from "@reins/supervisor";
 import { expect, test } from "vitest";
-import type { JsonObject } from "../acp/message.ts";
 import { offerAgain } from "./left-questions.ts";
 import type { SessionClients } from "./session-clients.ts";
 

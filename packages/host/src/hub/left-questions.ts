@@ -1,5 +1,5 @@
+import { type JsonObject, membersOf } from "@reins/acp";
 import type { Approval, Approvals } from "@reins/supervisor";
-import { type JsonObject, membersOf } from "../acp/message.ts";
 import { offerApproval } from "../control/ask-clients.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";

@@ -1,5 +1,5 @@
+import type { JsonObject } from "@reins/acp";
 import type { Principal } from "@reins/supervisor";
-import type { JsonObject } from "../acp/message.ts";
 import type { ExtensionHub } from "./extensions.ts";
 import { listedSession } from "./session-info.ts";
 

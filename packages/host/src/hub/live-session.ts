@@ -1,5 +1,4 @@
-import { type JsonObject, membersOf } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { PREAMBLE_HEADING } from "../turn/preamble.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, membersOf } from "../acp/message.ts";
+import { isObject, type JsonObject, membersOf } from "@reins/acp";
 
 /** The models of a session, as `_sandboxagent/session/list_models` tells them. */
 export interface SessionModels {

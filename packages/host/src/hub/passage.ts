@@ -1,5 +1,4 @@
-import { type JsonObject, membersOf } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import type { Connection } from "./connection.ts";
 import type { HubContext, SessionCall } from "./context.ts";
 import { type LiveSession, SessionClosed } from "./live-session.ts";

@@ -1,4 +1,4 @@
-import type { RequestId } from "../acp/message.ts";
+import type { RequestId } from "@reins/acp";
 
 const PATTERN = /^reins-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 

@@ -1,7 +1,6 @@
 import { realpath } from "node:fs/promises";
+import { CODE, type JsonObject, RpcError } from "@reins/acp";
 import { raceAbort } from "@reins/kit";
-import type { JsonObject } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { HubContext } from "./context.ts";

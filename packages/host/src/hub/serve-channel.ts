@@ -1,7 +1,5 @@
+import { type Channel, CODE, classify, type JsonObject, RpcError } from "@reins/acp";
 import type { Principal } from "@reins/supervisor";
-import type { Channel } from "../acp/channel.ts";
-import { classify, type JsonObject } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { Connection } from "./connection.ts";
 import { Conversation } from "./conversation.ts";
 import type { Hub } from "./hub.ts";

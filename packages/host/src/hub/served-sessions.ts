@@ -1,8 +1,7 @@
+import { CODE, membersOf, RpcError } from "@reins/acp";
 import type { Clock } from "@reins/kit";
 import { change } from "@reins/store";
 import { type Harness, isAdmin, type Principal } from "@reins/supervisor";
-import { membersOf } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
 import { holdBack } from "../log/held-back.ts";

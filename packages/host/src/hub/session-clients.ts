@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { CODE, type JsonObject, RpcError } from "@reins/acp";
 import type { Draft } from "@reins/ledger";
-import type { JsonObject } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { AskedOf, ClientAnswer, Clients, RequestOptions } from "../control/clients.ts";
 import { PERMISSION, readChoice } from "../control/permission-options.ts";
 import { redactedQuestion } from "../control/permission-request.ts";

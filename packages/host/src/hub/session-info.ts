@@ -1,4 +1,4 @@
-import { type JsonObject, membersOf } from "../acp/message.ts";
+import { type JsonObject, membersOf } from "@reins/acp";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { SANDBOX } from "./capabilities.ts";
 import { modelsOf } from "./models.ts";

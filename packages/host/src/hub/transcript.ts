@@ -1,4 +1,4 @@
-import { membersOf } from "../acp/message.ts";
+import { membersOf } from "@reins/acp";
 import type { EventLog } from "../log/event-log.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 

@@ -1,5 +1,5 @@
+import { RpcError } from "@reins/acp";
 import { raceAbort } from "@reins/kit";
-import { RpcError } from "../acp/rpc-error.ts";
 
 /** The code of an answer that says that too many prompts wait already. */
 export const QUEUE_FULL = -32011;

@@ -1,7 +1,5 @@
+import { interruptedBy, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import { settlesWithin } from "@reins/kit";
-import { interruptedBy } from "../acp/interrupted.ts";
-import { type JsonObject, membersOf } from "../acp/message.ts";
-import { RpcError } from "../acp/rpc-error.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";

@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
+import { CODE, RpcError } from "@reins/acp";
 import type { Harness } from "@reins/supervisor";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { Hub } from "../hub/hub.ts";
 import { homePrefix } from "../process/mark.ts";
 import { KillJournal } from "./journal.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../acp/message.ts";
+import type { JsonObject } from "@reins/acp";
 
 /** A message to the clients of a session. */
 export interface NewEvent {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import type { JsonObject } from "@reins/acp";
 import { z } from "zod";
-import type { JsonObject } from "../acp/message.ts";
 
 /** One line of `agent-mailbox.jsonl`. Members we do not know stay. */
 const MessageLine = z.looseObject({

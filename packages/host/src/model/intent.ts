@@ -1,5 +1,5 @@
+import { isObject } from "@reins/acp";
 import { z } from "zod";
-import { isObject } from "../acp/message.ts";
 import { fill, fillDeep } from "../agents/template.ts";
 import type { Conversation, OfferedTool } from "./conversation.ts";
 import type { CallArguments } from "./step.ts";

@@ -1,4 +1,4 @@
-import { isObject } from "../acp/message.ts";
+import { isObject } from "@reins/acp";
 
 /** The member of an object that may not be one. */
 export function member(value: unknown, name: string): unknown {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { type JsonObject, membersOf } from "@reins/acp";
 import type { SubagentTask } from "@reins/agent";
 import type { WorkerDetails } from "@reins/bridge";
 import type { Principal } from "@reins/supervisor";
-import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { Descent } from "../control/delegation.ts";
 import type { Connection } from "../hub/connection.ts";
 import type { Hub } from "../hub/hub.ts";

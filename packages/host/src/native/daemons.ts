@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { JsonObject } from "@reins/acp";
 import { Idleness, type Wake, wakeOf } from "@reins/bridge";
 import type { Harness } from "@reins/supervisor";
-import type { JsonObject } from "../acp/message.ts";
 import type { Attendant } from "../hub/attendant.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { type Channel, channelPair } from "@reins/acp";
 import {
   Advisor,
   type AdvisorOptions,
@@ -12,7 +13,6 @@ import {
   type SubagentService,
 } from "@reins/agent";
 import type { Harness, NetworkReach, Principal } from "@reins/supervisor";
-import { type Channel, channelPair } from "../acp/channel.ts";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { agentOf, subjectIn } from "../governor/context.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";

@@ -1,4 +1,4 @@
-import { type JsonObject, membersOf } from "../acp/message.ts";
+import { type JsonObject, membersOf } from "@reins/acp";
 
 /** What whoever begins a session wants it to be called, and the agent of the roster that it is to act as. */
 export interface Naming {

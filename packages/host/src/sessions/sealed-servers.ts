@@ -1,5 +1,5 @@
+import { CODE, RpcError } from "@reins/acp";
 import { type Vault, VaultError } from "@reins/supervisor";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
 import type { SessionRecord } from "./session-record.ts";
 
 /** The MCP servers of a session as they are kept: sealed, because their variables, headers and arguments hold secrets. */

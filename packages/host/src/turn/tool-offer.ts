@@ -1,6 +1,6 @@
+import { membersOf } from "@reins/acp";
 import type { Draft } from "@reins/ledger";
 import { type Harness, type Subject, sessionKey } from "@reins/supervisor";
-import { membersOf } from "../acp/message.ts";
 import type { PreparedTurn, TurnPreparation } from "../governor/context.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { TurnOffers } from "../haak/turn-offers.ts";

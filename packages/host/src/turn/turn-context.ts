@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { type JsonObject, membersOf } from "@reins/acp";
 import type { Harness, Subject } from "@reins/supervisor";
-import { type JsonObject, membersOf } from "../acp/message.ts";
 import type { Board } from "../board/board.ts";
 import { type Injection, type Mailbox, NO_MAIL } from "../mail/mailbox.ts";
 import { SharedFileError } from "../mail/shared-file-error.ts";

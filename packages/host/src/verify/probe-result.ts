@@ -1,7 +1,7 @@
+import { membersOf } from "@reins/acp";
 import type { PlacedEntry } from "@reins/ledger";
 import { UNGATED } from "@reins/supervisor";
 import { z } from "zod";
-import { membersOf } from "../acp/message.ts";
 import { UNPROMPTED } from "../governor/unprompted.ts";
 import { PROBES, SETTINGS } from "./gate-probe.ts";
 import { ERRANDS_BEGIN } from "./trial-home.ts";

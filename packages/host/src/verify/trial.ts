@@ -1,8 +1,7 @@
 import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type JsonObject, membersOf } from "../acp/message.ts";
-import { CODE, RpcError } from "../acp/rpc-error.ts";
+import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { AgentError } from "../agents/agent-error.ts";
 import { Catalogue } from "../agents/catalogue.ts";

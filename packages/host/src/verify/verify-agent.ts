@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import { membersOf } from "../acp/message.ts";
-import { RpcError } from "../acp/rpc-error.ts";
+import { membersOf, RpcError } from "@reins/acp";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { AgentError } from "../agents/agent-error.ts";
 import { HOSTILE_INSTRUCTION } from "../agents/hostile-workspace.ts";

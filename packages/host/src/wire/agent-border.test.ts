@@ -1,7 +1,6 @@
+import { channelPair, isObject, type JsonObject } from "@reins/acp";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { channelPair } from "../acp/channel.ts";
-import { isObject, type JsonObject } from "../acp/message.ts";
 import { borderedChannel, withoutOurs } from "./agent-border.ts";
 
 /** What is put into a name so that it is another and looks the same, or nearly so. */

@@ -1,6 +1,4 @@
-import type { Channel } from "../acp/channel.ts";
-import { classify, isObject, type JsonObject, membersOf } from "../acp/message.ts";
-import { CODE } from "../acp/rpc-error.ts";
+import { type Channel, CODE, classify, isObject, type JsonObject, membersOf } from "@reins/acp";
 import { REFUSED } from "../control/verdict-wire.ts";
 import { foldName, isOurMethod, isOurName, speakerOf } from "./reserved-names.ts";
 

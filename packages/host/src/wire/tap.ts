@@ -1,5 +1,4 @@
-import type { Channel } from "../acp/channel.ts";
-import { type JsonObject, membersOf } from "../acp/message.ts";
+import { type Channel, type JsonObject, membersOf } from "@reins/acp";
 
 /** A message of ACP that passes by: between a client and Reins, or between Reins and an agent. */
 export interface Passing {

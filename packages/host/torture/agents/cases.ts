@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { JsonObject } from "../../src/acp/message.ts";
+import type { JsonObject } from "@reins/acp";
 import { Catalogue } from "../../src/agents/catalogue.ts";
 import {
   callMcpTool,

@@ -1,10 +1,10 @@
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type JsonObject, membersOf } from "@reins/acp";
 import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite } from "@reins/store";
 import { Harness, harnessTables, writeFirstFiles } from "@reins/supervisor";
-import { type JsonObject, membersOf } from "../../src/acp/message.ts";
 import { Catalogue } from "../../src/agents/catalogue.ts";
 import { testAgents } from "../../src/agents/testing/test-agents.ts";
 import { AgentHost } from "../../src/hosting/agent-host.ts";

@@ -1,5 +1,5 @@
+import { classify, type JsonObject, membersOf, type RequestId } from "@reins/acp";
 import { ACP_CONNECTION, ACP_SESSION, type acpOperations } from "@reins/api";
-import type { JsonObject, RequestId } from "@reins/host";
 import type { Clock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import { agentRefusal } from "../connections/agent-refusal.ts";
@@ -43,7 +43,6 @@ export async function takeMessage(
   serving: Serving,
   settings: AcpSettings,
 ): Promise<HeldAnswer> {
-  const { membersOf, classify } = serving.host;
   const sorted = classify(call.body);
   const id = headerIn(call.request, ACP_CONNECTION);
   if (sorted.kind === "malformed") throw new Refusal("invalid", sorted.reason);

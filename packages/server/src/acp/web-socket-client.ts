@@ -1,5 +1,6 @@
+import { CODE, classify, isObject, type JsonObject, membersOf } from "@reins/acp";
 import { parseExact } from "@reins/ahp";
-import type { Connection, JsonObject, Outlet } from "@reins/host";
+import type { Connection, Outlet } from "@reins/host";
 import type { WebSocket } from "ws";
 import { deadlineOf } from "../connections/deadline.ts";
 import { framed } from "../connections/frames.ts";
@@ -45,18 +46,17 @@ export class WebSocketClient {
   }
 
   async #take(text: string): Promise<void> {
-    const { host } = this.#options.serving;
     const value = valueIn(text);
-    if (value === undefined) return this.#send(errorOf(host.CODE.parse, "this is no JSON"), undefined);
+    if (value === undefined) return this.#send(errorOf(CODE.parse, "this is no JSON"), undefined);
     if (Array.isArray(value))
-      return this.#send(errorOf(host.CODE.invalidRequest, "there are no batches in ACP"), undefined);
-    if (!host.isObject(value))
-      return this.#send(errorOf(host.CODE.invalidRequest, "a message is an object"), undefined);
+      return this.#send(errorOf(CODE.invalidRequest, "there are no batches in ACP"), undefined);
+    if (!isObject(value))
+      return this.#send(errorOf(CODE.invalidRequest, "a message is an object"), undefined);
     if (!this.#spoken) return this.#initialize(value);
-    const sorted = host.classify(value);
+    const sorted = classify(value);
     if (sorted.kind === "request" && sorted.method === "initialize")
       return this.#send(
-        errorOf(host.CODE.invalidRequest, "this connection is initialized already", sorted.id),
+        errorOf(CODE.invalidRequest, "this connection is initialized already", sorted.id),
         undefined,
       );
     await this.#spoken(value);
@@ -65,12 +65,12 @@ export class WebSocketClient {
   async #initialize(message: JsonObject): Promise<void> {
     const { serving, principal, id, agent, settings } = this.#options;
     const { host, hosting } = serving;
-    const sorted = host.classify(message);
+    const sorted = classify(message);
     if (sorted.kind !== "request" || sorted.method !== "initialize" || sorted.id === null) {
       this.#socket.close(CLOSE.protocol, "the first message is initialize");
       return;
     }
-    const params = host.membersOf(sorted.params);
+    const params = membersOf(sorted.params);
     const named = host.agentIn(params) ?? agent ?? settings.defaultAgent;
     const connection = await hosting.hub.connect({ id, principal, agent: named, outlet: this.#outlet });
     this.#connection = connection;
@@ -80,7 +80,7 @@ export class WebSocketClient {
     try {
       const answer = await Promise.race([
         conversation.ask(sorted.id, sorted.method, params),
-        deadline.passed.then(() => errorOf(host.CODE.internal, "the agent has not answered", sorted.id)),
+        deadline.passed.then(() => errorOf(CODE.internal, "the agent has not answered", sorted.id)),
       ]);
       await this.#send(answer, undefined);
       if ("error" in answer) this.#socket.close(CLOSE.internal, "initialize failed");

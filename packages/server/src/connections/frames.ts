@@ -1,4 +1,4 @@
-import type { JsonObject } from "@reins/host";
+import type { JsonObject } from "@reins/acp";
 
 /**
  * Puts a message into the form in which it goes over the wire; `order` is its place in the log, if it has one, and `json`

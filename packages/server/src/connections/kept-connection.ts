@@ -1,4 +1,5 @@
-import type { Connection, Cursor, Feed, Gap, Hub, JsonObject, Outlet, RequestId } from "@reins/host";
+import { type JsonObject, type RequestId, RpcError } from "@reins/acp";
+import type { Connection, Cursor, Feed, Gap, Hub, Outlet } from "@reins/host";
 import type { Clock } from "@reins/kit";
 import { change, type Store } from "@reins/store";
 import type { Principal } from "@reins/supervisor";
@@ -133,9 +134,9 @@ export class KeptConnection {
 
   /** Takes a notification; one with which nothing can be done is passed over, because nobody can be told. */
   async notify(method: string, params: unknown): Promise<void> {
-    const { host, onError } = this.#parts;
+    const { onError } = this.#parts;
     await this.#conversation.notify(method, params).catch((error: unknown) => {
-      if (!(error instanceof host.RpcError)) onError(error);
+      if (!(error instanceof RpcError)) onError(error);
     });
   }
 

@@ -1,4 +1,5 @@
-import type { Connection, Hub, JsonObject, RequestId } from "@reins/host";
+import type { JsonObject, RequestId } from "@reins/acp";
+import type { Connection, Hub } from "@reins/host";
 
 /** A request whose answer was to come on a stream. */
 export interface Unanswered {

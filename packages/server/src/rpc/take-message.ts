@@ -1,5 +1,6 @@
+import { classify, type JsonObject, membersOf, type RequestId } from "@reins/acp";
 import { RPC_CONNECTION, type rpcOperations } from "@reins/api";
-import type { Answered, JsonObject, RequestId } from "@reins/host";
+import type { Answered } from "@reins/host";
 import type { Clock } from "@reins/kit";
 import { agentRefusal } from "../connections/agent-refusal.ts";
 import { type AgentPatience, deadlineOf, whenLate } from "../connections/deadline.ts";
@@ -32,7 +33,6 @@ export async function takeMessage(
   serving: Serving,
   settings: RpcSettings,
 ): Promise<HeldAnswer> {
-  const { membersOf, classify } = serving.host;
   const sorted = classify(call.body);
   if (sorted.kind === "malformed") throw new Refusal("invalid", sorted.reason);
   if (sorted.kind === "request" && NAMES_AGENT.has(sorted.method))
@@ -60,8 +60,8 @@ export async function takeMessage(
 const NAMES_AGENT: ReadonlySet<string> = new Set(["initialize", "session/new"]);
 
 /** What begins something with an agent says with which; a session that names none is with the connection's. */
-function expectAgent({ host, hosting }: Serving, { _meta }: JsonObject, method: string): void {
-  const { agent } = host.membersOf(host.membersOf(_meta)[META]);
+function expectAgent({ hosting }: Serving, { _meta }: JsonObject, method: string): void {
+  const { agent } = membersOf(membersOf(_meta)[META]);
   if (agent === undefined && method === "session/new") return;
   if (typeof agent !== "string")
     throw new Refusal("invalid", `${method} names its agent in params._meta["${META}"].agent`);

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { type Channel, CODE, classify, type JsonObject, membersOf, type RequestId } from "@reins/host";
+import { type Channel, CODE, classify, type JsonObject, membersOf, type RequestId } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
 import type { AgentChannel } from "../../hosting/agent-channel.ts";
 import type { Log } from "../../log.ts";

@@ -1,4 +1,5 @@
-import { type AgentEntry, type Installed, membersOf, type Probed, probeAgent } from "@reins/host";
+import { membersOf } from "@reins/acp";
+import { type AgentEntry, type Installed, type Probed, probeAgent } from "@reins/host";
 import type { Command } from "commander";
 import { CliError, helpText } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";

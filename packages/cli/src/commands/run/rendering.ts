@@ -1,4 +1,4 @@
-import { type JsonObject, membersOf } from "@reins/host";
+import { type JsonObject, membersOf } from "@reins/acp";
 import { printable, printableLine } from "../../printable.ts";
 
 interface Ink {

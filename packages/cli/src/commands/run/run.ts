@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { text as readAll } from "node:stream/consumers";
-import { type Channel, CODE, type JsonObject, membersOf, Peer, RpcError } from "@reins/host";
+import { type Channel, CODE, type JsonObject, membersOf, Peer, RpcError } from "@reins/acp";
 import type { Command } from "commander";
 import { CliError, EXIT, helpText } from "../../errors.ts";
 import { requireFolder } from "../../files.ts";

@@ -1,5 +1,5 @@
+import { type JsonObject, membersOf } from "@reins/acp";
 import { canonicalJson } from "@reins/ledger";
-import { type JsonObject, membersOf } from "../../acp/message.ts";
 import { TURN_ENDED } from "../../hub/turn-marks.ts";
 import type { LoggedEvent } from "../../log/logged-event.ts";
 import type { HaakEvent } from "../event.ts";

@@ -1,6 +1,6 @@
+import { membersOf } from "@reins/acp";
 import type { PlacedEntry } from "@reins/ledger";
 import { type Harness, isAdmin, type Principal, sessionKey } from "@reins/supervisor";
-import { membersOf } from "../../acp/message.ts";
 import { Catalogue } from "../../agents/catalogue.ts";
 import { turnsOf } from "../../hub/turn-marks.ts";
 import { settled } from "../../log/held-back.ts";

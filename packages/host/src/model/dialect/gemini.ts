@@ -1,4 +1,4 @@
-import { isObject } from "../../acp/message.ts";
+import { isObject } from "@reins/acp";
 import type { ConversationItem, OfferedTool } from "../conversation.ts";
 import { argumentNames, listMember, member, textMember, textOf } from "../json.ts";
 import { argumentText, type Dialect, type Ending, event, halves, type SpokenPart, USAGE } from "./dialect.ts";

@@ -1,4 +1,4 @@
-import { CODE, classify, type JsonObject, membersOf, type RequestId, RpcError } from "./json-rpc.ts";
+import { CODE, classify, type JsonObject, membersOf, type RequestId, RpcError } from "@reins/acp";
 
 /** The connection to the host of the agent: whole JSON-RPC messages, in order. */
 export interface AgentPort {
@@ -11,7 +11,7 @@ export interface AgentPort {
 }
 
 /** Handles the messages of the other side. */
-export interface PeerHandlers {
+interface PeerHandlers {
   /** The signal aborts when the request is cancelled or the connection closes. */
   request(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown>;
   notification(method: string, params: JsonObject): void;

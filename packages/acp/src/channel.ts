@@ -1,4 +1,4 @@
-import type { JsonObject } from "./message.ts";
+import type { JsonObject } from "./json-rpc.ts";
 
 /** A way to send and take messages, whole and in order. */
 export interface Channel {

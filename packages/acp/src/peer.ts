@@ -1,6 +1,5 @@
 import type { Channel } from "./channel.ts";
-import { classify, type JsonObject, membersOf, type RequestId } from "./message.ts";
-import { CODE, RpcError } from "./rpc-error.ts";
+import { CODE, classify, type JsonObject, membersOf, type RequestId, RpcError } from "./json-rpc.ts";
 
 /** How a request from the other side is made known. */
 export interface RequestCall {
@@ -15,15 +14,15 @@ export interface PeerHandlers {
   request(method: string, params: unknown, call: RequestCall): Promise<unknown>;
   /** Takes a notification. The next message comes when it is done. */
   notification(method: string, params: unknown): void | Promise<void>;
-  /** Told of what came in and could not be understood or answered. */
+  /** Reports a message that could not be read or answered. */
   fault?(reason: string): void;
 }
 
 /** How a request is made. */
 export interface RequestOptions {
-  /** Aborting tells the other side that nobody waits any more; its answer still counts if it comes. */
+  /** Aborting sends `$/cancel_request`; the request settles with the response that follows. */
   readonly signal?: AbortSignal | undefined;
-  /** Told the result before the next message is taken, which may be about it. */
+  /** Receives the result before the next message is handled, which may refer to it. */
   readonly answered?: ((result: unknown) => void) | undefined;
 }
 
@@ -35,8 +34,8 @@ interface Pending {
 const CANCEL = "$/cancel_request";
 
 /**
- * JSON-RPC with somebody who may be both asked and asking. Ids of ours are numbers; those of the other side go back as
- * they came. When the other side goes, everything that waits for it fails at once, with the reason.
+ * One end of a JSON-RPC connection in both directions. When the channel closes, every pending request rejects with the
+ * reason.
  */
 export class Peer {
   /** Aborts when the other side has gone. */
@@ -73,7 +72,7 @@ export class Peer {
     const cancel = () => void this.notify(CANCEL, { requestId: id }).catch(() => undefined);
     signal?.addEventListener("abort", cancel, { once: true });
     try {
-      // Whoever goes before it has taken all of the request fails it no less.
+      // A channel that closes before the request is written rejects it, too.
       await Promise.race([this.#channel.send({ jsonrpc: "2.0", id, method, params }), promise]);
       if (signal?.aborted) cancel();
       return await promise;

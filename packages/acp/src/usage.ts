@@ -1,4 +1,4 @@
-import { type JsonObject, membersOf } from "./message.ts";
+import { type JsonObject, membersOf } from "./json-rpc.ts";
 
 /** What an agent says that a turn used, as an answer to a prompt tells it: its numbers, in snake_case. */
 export function usageIn(answer: unknown): JsonObject {

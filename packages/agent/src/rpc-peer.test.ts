@@ -1,6 +1,6 @@
+import { type JsonObject, RpcError } from "@reins/acp";
 import { describe, expect, test } from "vitest";
-import { type JsonObject, RpcError } from "./json-rpc.ts";
-import { RpcPeer } from "./peer.ts";
+import { RpcPeer } from "./rpc-peer.ts";
 
 /** A peer with a scripted other side. */
 function conversation(

@@ -1,4 +1,4 @@
-import { CODE, RpcError } from "./rpc-error.ts";
+import { CODE, RpcError } from "./json-rpc.ts";
 
 /** What is answered to a prompt whose turn was cut off, or will not begin, for a reason that is not its own. */
 export function interruptedBy(why: string): RpcError {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import type { JsonObject } from "./message.ts";
+import type { JsonObject } from "./json-rpc.ts";
 import { Peer } from "./peer.ts";
 
 /** A peer over a channel of which the test is the other side. */
@@ -39,7 +39,7 @@ test("a request fails once, and at once, when the other side goes before it has 
   expect(unhandled).toEqual([]);
 });
 
-test("whoever asks knows the result before the next message is taken", async () => {
+test("a request reports its result before the next message is handled", async () => {
   const { peer, told, say } = facing(async () => undefined);
   const asked = peer.request("session/new", {}, { answered: (result) => void told.push(result) });
   await nextTurn();

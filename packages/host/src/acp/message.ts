@@ -1,1 +1,0 @@
-export { classify, isObject, type JsonObject, membersOf, type RequestId } from "@reins/agent/acp";

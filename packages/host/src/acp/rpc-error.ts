@@ -1,1 +1,0 @@
-export { CODE, RpcError } from "@reins/agent/acp";

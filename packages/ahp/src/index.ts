@@ -1,3 +1,13 @@
+export {
+  exactNumber,
+  isSpelledNumber,
+  JsonError,
+  type JsonFault,
+  type ParsedJson,
+  parseExact,
+  parseJson,
+  type SpelledNumber,
+} from "@reins/kit";
 export type { CallLimits } from "./client/calls.ts";
 export { AhpClient, type ClientOptions, type FullEvent } from "./client/client.ts";
 export type { CallOptions, ClientTransport, ReconnectOptions, SendRequest } from "./client/transport.ts";
@@ -9,9 +19,6 @@ export {
   type RefusalReason,
   RPC,
 } from "./errors.ts";
-export { type ParsedJson, parseExact, parseJson } from "./json/parse.ts";
-export { exactNumber, isSpelledNumber, type SpelledNumber } from "./json/read.ts";
-export { JsonError, type JsonFault } from "./json/scan.ts";
 export {
   ArtifactRef,
   EvidenceRef,

@@ -1,5 +1,5 @@
+import { parseJson } from "@reins/kit";
 import type { CallOptions, ClientTransport, SendRequest } from "../src/client/transport.ts";
-import { parseJson } from "../src/json/parse.ts";
 import type { AhpEvent, EventType } from "../src/protocol/event.ts";
 import type { PayloadFor, Payloads } from "../src/protocol/families.ts";
 import type { HandshakeRequest, Method } from "../src/protocol/messages.ts";

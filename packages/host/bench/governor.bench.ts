@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type JsonObject, membersOf, Peer } from "@reins/acp";
+import { MessageReader } from "@reins/kit";
 import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite } from "@reins/store";
 import { Harness, harnessTables, writeFirstFiles } from "@reins/supervisor";
@@ -12,7 +13,6 @@ import { AgentEntry } from "../src/agents/agent-entry.ts";
 import { Governor } from "../src/governor/governor.ts";
 import { processChannel } from "../src/hosting/process-channel.ts";
 import { AgentProcess } from "../src/process/agent-process.ts";
-import { MessageReader } from "../src/process/message-reader.ts";
 import { Owner } from "../src/process/owner.ts";
 import { sessionTables } from "../src/sessions/tables.ts";
 

@@ -1,6 +1,6 @@
+import type { ParsedJson } from "@reins/kit";
 import type { z } from "zod";
 import { AhpError } from "../errors.ts";
-import type { ParsedJson } from "../json/parse.ts";
 import type { AhpEvent } from "../protocol/event.ts";
 import { type Method, RpcError } from "../protocol/messages.ts";
 import { decode } from "../wire/codec.ts";

@@ -1,7 +1,5 @@
-import { type Clock, exponentialBackoff } from "@reins/kit";
+import { type Clock, exponentialBackoff, JsonError, type ParsedJson, parseJson } from "@reins/kit";
 import { AhpError } from "../errors.ts";
-import { type ParsedJson, parseJson } from "../json/parse.ts";
-import { JsonError } from "../json/scan.ts";
 import { isObject } from "../wire/decoder.ts";
 import {
   type CallOptions,

@@ -1,6 +1,5 @@
-import type { Clock } from "@reins/kit";
+import type { Clock, ParsedJson } from "@reins/kit";
 import { AhpError } from "../errors.ts";
-import type { ParsedJson } from "../json/parse.ts";
 
 /** How long a call may take, and what ends it early. */
 export interface CallOptions {

@@ -1,4 +1,4 @@
-import { MAX_NESTING } from "./scan.ts";
+import { MAX_NESTING } from "@reins/kit";
 
 /**
  * Compact JSON with object keys in the order of their UTF-8 bytes, at every level: the form in which AHP peers

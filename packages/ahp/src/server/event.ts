@@ -1,7 +1,7 @@
+import type { Floats } from "@reins/kit";
 import { errorMessage } from "@reins/kit";
 import type { z } from "zod";
 import { layered, Refusal, type RefusalDetails, type RefusalReason, RPC } from "../errors.ts";
-import type { Floats } from "../json/read.ts";
 import {
   AhpEvent,
   type BlockingEventType,

@@ -1,7 +1,7 @@
+import type { Floats } from "@reins/kit";
 import { type Clock, errorMessage } from "@reins/kit";
 import type { z } from "zod";
 import { AhpError, layered, Refusal, type RefusalReason, RPC } from "../errors.ts";
-import type { Floats } from "../json/read.ts";
 import type { AhpEvent, EventContext } from "../protocol/event.ts";
 import { decode, encode } from "../wire/codec.ts";
 import { DecodeError } from "../wire/decode-error.ts";

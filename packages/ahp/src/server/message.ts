@@ -1,7 +1,6 @@
+import type { Floats } from "@reins/kit";
+import { duplicatesAtTop, JsonError, type ParsedJson, parseJson } from "@reins/kit";
 import { Refusal, RPC } from "../errors.ts";
-import { duplicatesAtTop, type ParsedJson, parseJson } from "../json/parse.ts";
-import type { Floats } from "../json/read.ts";
-import { JsonError } from "../json/scan.ts";
 import { stringifySorted } from "../json/stringify.ts";
 import { AhpNotification, AhpRequest } from "../protocol/messages.ts";
 import { decode } from "../wire/codec.ts";

@@ -1,8 +1,8 @@
+import { parseJson } from "@reins/kit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
 import { mutated, PROPERTY, valuesOf } from "../../test/values.ts";
-import { parseJson } from "../json/parse.ts";
 import { Decision } from "../protocol/decisions.ts";
 import { AhpEvent } from "../protocol/event.ts";
 import { PAYLOADS } from "../protocol/families.ts";

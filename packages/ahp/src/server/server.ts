@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
+import type { Floats } from "@reins/kit";
 import { type Clock, errorMessage, systemClock } from "@reins/kit";
 import { layered, Refusal, RPC } from "../errors.ts";
-import type { Floats } from "../json/read.ts";
 import {
   HandshakeRequest,
   HandshakeResponse,

@@ -1,7 +1,6 @@
+import { JsonError, parseJson } from "@reins/kit";
 import { expect, test } from "vitest";
 import { readVectors } from "../../test/vectors.ts";
-import { parseJson } from "../json/parse.ts";
-import { JsonError } from "../json/scan.ts";
 import { TYPES } from "../schema/json-schema.ts";
 import { decode, encode } from "./codec.ts";
 

@@ -1,5 +1,5 @@
+import type { Floats } from "@reins/kit";
 import type { z } from "zod";
-import type { Floats } from "../json/read.ts";
 import { stringifySorted } from "../json/stringify.ts";
 import { decoderOf, isObject } from "./decoder.ts";
 import { type Shape, shapeOf } from "./schema.ts";

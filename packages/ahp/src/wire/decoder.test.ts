@@ -1,6 +1,6 @@
+import { parseJson } from "@reins/kit";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { parseJson } from "../json/parse.ts";
 import { decode } from "./codec.ts";
 import { DecodeError } from "./decode-error.ts";
 import {

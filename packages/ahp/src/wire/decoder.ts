@@ -1,5 +1,5 @@
+import type { Floats } from "@reins/kit";
 import type { z } from "zod";
-import type { Floats } from "../json/read.ts";
 import { DecodeError, invalidType, missingField, unknownVariant } from "./decode-error.ts";
 import { type Fields, fieldsOf, readFields, readPositions } from "./fields.ts";
 import { INTEGERS, type IntegerName, shapeOf } from "./schema.ts";

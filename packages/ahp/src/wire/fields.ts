@@ -1,5 +1,5 @@
+import type { Floats } from "@reins/kit";
 import type { z } from "zod";
-import type { Floats } from "../json/read.ts";
 import { compareUtf8 } from "../json/stringify.ts";
 import { DecodeError, invalidLength, missingField } from "./decode-error.ts";
 import type { Decoder } from "./decoder.ts";

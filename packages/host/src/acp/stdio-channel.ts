@@ -1,9 +1,6 @@
 import type { Readable, Writable } from "node:stream";
-import type { Channel, JsonObject } from "@reins/acp";
-import { CODE } from "@reins/acp";
-import type { MessageFault } from "../process/fault.ts";
-import { MessageReader } from "../process/message-reader.ts";
-import { MessageWriter } from "../process/message-writer.ts";
+import { type Channel, CODE, type JsonObject } from "@reins/acp";
+import { type MessageFault, MessageReader, MessageWriter } from "@reins/kit";
 
 const MAX_LINE_BYTES = 32 << 20;
 

@@ -1,9 +1,8 @@
 import { type Channel, CODE, type JsonObject, RpcError } from "@reins/acp";
-import { settlesWithin } from "@reins/kit";
+import { MessageError, settlesWithin } from "@reins/kit";
 import { Redactor } from "@reins/supervisor";
 import type { AgentProcess, Exit } from "../process/agent-process.ts";
 import type { KeptText } from "../process/kept-output.ts";
-import { ProcessError } from "../process/process-error.ts";
 
 /** How long a process whose input is closed is given to end. */
 const ENDING_MS = 1_000;
@@ -13,7 +12,7 @@ export function processChannel(process: AgentProcess, redactor = Redactor.create
   const closed = process.exited.then((exit) => endOf(process.label, exit, redactor));
   const send = (message: JsonObject) =>
     process.send(message).catch(async (error: unknown) => {
-      const isGone = error instanceof ProcessError && error.code === "gone";
+      const isGone = error instanceof MessageError && error.code === "gone";
       // A pipe breaks before it is known that the process has ended, and how says more.
       throw isGone && (await settlesWithin(closed, ENDING_MS)) ? await closed : error;
     });

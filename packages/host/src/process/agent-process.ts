@@ -1,13 +1,17 @@
 import { once } from "node:events";
-import { settlesWithin } from "@reins/kit";
+import type { MessageFault } from "@reins/kit";
+import {
+  type JsonObject,
+  type MessageListener,
+  MessageReader,
+  MessageWriter,
+  settlesWithin,
+} from "@reins/kit";
 import { type Confined, type ConfineOptions, confine } from "../sandbox/confine.ts";
 import { Family } from "./family.ts";
-import type { MessageFault } from "./fault.ts";
 import { KeptOutput, type KeptText } from "./kept-output.ts";
 import type { Launch } from "./launch.ts";
 import type { Mark } from "./mark.ts";
-import { type JsonObject, type MessageListener, MessageReader } from "./message-reader.ts";
-import { MessageWriter } from "./message-writer.ts";
 import type { Owner } from "./owner.ts";
 import { ProcessError } from "./process-error.ts";
 import { type Spawned, spawnMarked } from "./spawn.ts";

@@ -1,11 +1,10 @@
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { JsonObject, MessageFault, MessageListener } from "@reins/kit";
 import { onTestFinished } from "vitest";
 import { AgentProcess, type ProcessOptions } from "../../src/process/agent-process.ts";
-import type { MessageFault } from "../../src/process/fault.ts";
 import type { Launch } from "../../src/process/launch.ts";
-import type { JsonObject, MessageListener } from "../../src/process/message-reader.ts";
 import { Owner } from "../../src/process/owner.ts";
 import { systemTable } from "../../src/process/system-table.ts";
 

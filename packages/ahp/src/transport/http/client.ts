@@ -5,11 +5,9 @@ import {
   type IncomingMessage,
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { type Clock, errorMessage } from "@reins/kit";
+import { type Clock, errorMessage, JsonError, parseJson } from "@reins/kit";
 import type { CallOptions, ClientTransport, SendRequest } from "../../client/transport.ts";
 import { AhpError } from "../../errors.ts";
-import { parseJson } from "../../json/parse.ts";
-import { JsonError } from "../../json/scan.ts";
 import { isObject } from "../../wire/decoder.ts";
 import { authHeaders, type Credential } from "../auth.ts";
 import { SESSION_HEADER } from "./listener.ts";

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { HeldLine } from "../../process/held-line.ts";
+import { HeldLine } from "@reins/kit";
 
 /** Where the lines of a stream go. */
 export interface LineSink {

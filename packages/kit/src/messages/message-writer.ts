@@ -1,6 +1,25 @@
 import type { Writable } from "node:stream";
 import type { JsonObject } from "./message-reader.ts";
-import { ProcessError } from "./process-error.ts";
+
+/** Why a message was not sent. */
+export type MessageErrorCode =
+  /** The reader has ended, or the stream has been closed. */
+  | "gone"
+  /** The message is longer than a line may be. */
+  | "too_large"
+  /** The other side does not read, and too much waits for it. */
+  | "backed_up";
+
+/** A message that was not sent. */
+export class MessageError extends Error {
+  override readonly name = "MessageError";
+  readonly code: MessageErrorCode;
+
+  constructor(code: MessageErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
 
 /** How many lines of the greatest length may wait for a process that does not read. */
 const LINES_WAITING = 2;
@@ -10,7 +29,7 @@ export class MessageWriter {
   readonly #stream: Writable;
   readonly #maxLineBytes: number;
   #waiting: PromiseWithResolvers<void> | undefined;
-  #closed: ProcessError | undefined;
+  #closed: MessageError | undefined;
   #corked = false;
 
   constructor(stream: Writable, maxLineBytes: number) {
@@ -26,12 +45,12 @@ export class MessageWriter {
     if (this.#closed) throw this.#closed;
     const line = `${lineOf(message)}\n`;
     if (line.length > this.#maxLineBytes)
-      throw new ProcessError(
+      throw new MessageError(
         "too_large",
         `A message of ${line.length} characters is longer than the ${this.#maxLineBytes} that a line may have.`,
       );
     if (this.#stream.writableLength > LINES_WAITING * this.#maxLineBytes)
-      throw new ProcessError("backed_up", "The process does not read, and too much waits for it.");
+      throw new MessageError("backed_up", "The process does not read, and too much waits for it.");
     const hasRoom = this.#stream.write(line);
     this.#cork();
     if (hasRoom) return;
@@ -42,7 +61,7 @@ export class MessageWriter {
   /** Sends what waits, then ends the stream. */
   end(): void {
     this.#stream.end();
-    this.#closed ??= new ProcessError("gone", "The input of the process has been closed.");
+    this.#closed ??= new MessageError("gone", "The input of the process has been closed.");
   }
 
   /** Fails what waits and whatever is sent from now on. */
@@ -66,7 +85,7 @@ export class MessageWriter {
   }
 
   #fail(reason: string, cause?: unknown): void {
-    this.#closed ??= new ProcessError("gone", reason, { cause });
+    this.#closed ??= new MessageError("gone", reason, { cause });
     this.#waiting?.reject(this.#closed);
     this.#waiting = undefined;
   }

@@ -1,4 +1,4 @@
-import { errorMessage } from "@reins/kit";
+import { errorMessage } from "../errors.ts";
 import { Floats, readSpelled } from "./read.ts";
 import { JsonError, scan } from "./scan.ts";
 

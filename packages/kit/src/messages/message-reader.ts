@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { Readable } from "node:stream";
-import { parseExact } from "@reins/supervisor";
+import { parseExact } from "../json/parse.ts";
 import type { MessageFault } from "./fault.ts";
 import { HeldLine } from "./held-line.ts";
 

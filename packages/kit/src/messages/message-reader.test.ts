@@ -44,7 +44,7 @@ test("it does not matter how the bytes come", async () => {
   );
 });
 
-test("what is no message is told, shortened, and skipped", async () => {
+test("reports a line that is no message with an excerpt, and skips it", async () => {
   const half = Buffer.from("é").subarray(0, 1);
   const { messages, faults } = await read([
     "Listening…\n[1]\n",
@@ -61,7 +61,7 @@ test("what is no message is told, shortened, and skipped", async () => {
   ]);
 });
 
-test("a line beyond the bound is told once, thrown away whole, and the next one is read", async () => {
+test("reports a line beyond the bound once, skips all of it, and reads the next one", async () => {
   const long = `{"a":"${"x".repeat(200)}"}`;
   const excerpt = long.slice(0, 200);
   const expected = { messages: [{ b: 1 }], faults: [["line_too_long", excerpt]] };
@@ -77,7 +77,7 @@ test("a line beyond the bound is told once, thrown away whole, and the next one 
   });
 });
 
-test("while a listener takes its time nobody else is served, and before long nothing is read", async () => {
+test("delivers one message at a time and stops reading while a listener is slow", async () => {
   const taken: unknown[] = [];
   const free = Promise.withResolvers<void>();
   const { stream, reader } = reading(async ({ n }) => {
@@ -96,7 +96,7 @@ test("while a listener takes its time nobody else is served, and before long not
   expect(taken).toEqual(Array.from({ length: 1_000 }, (_, n) => n));
 });
 
-test("a listener that fails is told, and the next message comes all the same", async () => {
+test("reports a listener that fails, and delivers the next message", async () => {
   const taken: unknown[] = [];
   const { stream, reader, faults } = reading(({ n }) => {
     taken.push(n);

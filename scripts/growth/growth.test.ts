@@ -36,7 +36,7 @@ import { isModest, readJson, textsIn } from "../../packages/policy/src/facts/too
 import { patchFindings } from "../../packages/policy/src/facts/tool/patch.ts";
 import { readToolCall } from "../../packages/policy/src/facts/tool/tool-call.ts";
 import { loadToolTables } from "../../packages/policy/src/facts/tool/tool-table.ts";
-import { frameIn } from "../../packages/server/src/haak/frame.ts";
+import { frameIn } from "../../packages/server/src/haak/haak-client.ts";
 import { Redactor } from "../../packages/supervisor/src/redaction/redactor.ts";
 import { canonicalJson as verifiedJson } from "../../packages/verify/src/json/canonical.ts";
 import { parseStrict } from "../../packages/verify/src/json/strict.ts";

@@ -1,10 +1,9 @@
 export { Access, type AccessOptions, LOCAL } from "./access/access.ts";
-export { AccessError } from "./access/access-error.ts";
-export type { Caller } from "./access/gatekeeper.ts";
-export { type AgentDialectsOptions, type AgentLimits, agentDialects } from "./agent-dialects.ts";
+export type { Caller } from "./access/authenticator.ts";
+export { AccessError } from "./access/secrets.ts";
+export { type AgentDialectsOptions, type AgentLimits, agentDialects } from "./acp/agent-routes.ts";
+export { OperatorDesk, type OperatorDeskOptions } from "./admin.ts";
 export { serverTables } from "./connections/tables.ts";
-export type { Answer, GovernedCall, PlainCall } from "./dialect/call.ts";
-export type { Dialect, Place, RawHandler, UpgradeHandler, UpgradeOptions } from "./dialect/dialect.ts";
 export {
   Gateway,
   type GatewayOptions,
@@ -13,12 +12,19 @@ export {
   type ListenOptions,
 } from "./gateway/gateway.ts";
 export type { Tls } from "./gateway/tls-server.ts";
-export { HaakDialect, type HaakDialectOptions } from "./haak/haak-dialect.ts";
-export { hostDialects } from "./haak/host-dialects.ts";
-export type { GatewayLimits } from "./limits.ts";
-export type { Log } from "./log.ts";
-export { OperatorDesk, type OperatorDeskOptions } from "./operator-desk.ts";
-export { Refusal, type RefusalOptions } from "./problems/refusal.ts";
+export { HaakDialect, type HaakDialectOptions } from "./haak/haak-routes.ts";
+export { hostDialects } from "./haak/host-routes.ts";
+export type { GatewayLimits, Log } from "./limits.ts";
+export { Refusal, type RefusalOptions } from "./problems.ts";
+export type {
+  Answer,
+  Dialect,
+  GovernedCall,
+  Place,
+  PlainCall,
+  RawHandler,
+  UpgradeHandler,
+  UpgradeOptions,
+} from "./routes/router.ts";
 export { EventStream, eventText, positionText, type StreamLimits } from "./streams/event-stream.ts";
-export type { AgentShelf } from "./v1/agents/agent-shelf.ts";
-export { foundCredentials } from "./v1/agents/credentials.ts";
+export { type AgentShelf, foundCredentials } from "./v1/shown-agent.ts";

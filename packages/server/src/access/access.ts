@@ -1,11 +1,9 @@
 import { createHash, randomBytes as systemRandomBytes } from "node:crypto";
 import { join } from "node:path";
 import { knownTokens } from "@reins/ahp";
-import { type Clock, systemClock } from "@reins/kit";
-import { LoginCodes } from "./login-codes.ts";
-import { Logins, type NewLogin } from "./logins.ts";
-import type { RandomBytes } from "./secret.ts";
-import { startToken } from "./start-token.ts";
+import { type Clock, createFile, systemClock } from "@reins/kit";
+import { LoginCodes, Logins, type NewLogin } from "./logins.ts";
+import { AccessError, newSecret, type RandomBytes, readPrivate } from "./secrets.ts";
 
 /** The id of the operator's principal: of whoever sits at this machine. */
 export const LOCAL = "local";
@@ -86,4 +84,24 @@ export class Access {
     if (principal !== undefined) this.#shown.set(secret, principal);
     return principal;
   }
+}
+
+/** What a header can carry. */
+const TOKEN = /^[\x21-\x7e]{16,4096}$/;
+
+/** The token that a home keeps for whoever sits at this machine; made on first use, so that a restart locks nobody out. */
+async function startToken(home: string, randomBytes: RandomBytes): Promise<string> {
+  const path = join(home, "start-token");
+  const kept = await readPrivate(path);
+  if (kept !== undefined) return checked(kept, path);
+  const token = `reins_${newSecret(randomBytes)}`;
+  if (await createFile(path, `${token}\n`)) return token;
+  // Somebody else was first.
+  return checked((await readPrivate(path)) ?? "", path);
+}
+
+function checked(kept: string, path: string): string {
+  const token = kept.trimEnd();
+  if (TOKEN.test(token)) return token;
+  throw new AccessError("damaged", `${path} holds no token; remove it, and a new one is made`);
 }

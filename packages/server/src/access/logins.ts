@@ -1,9 +1,6 @@
-import type { Clock } from "@reins/kit";
-import { replaceFile } from "@reins/kit";
+import { type Clock, replaceFile } from "@reins/kit";
 import { z } from "zod";
-import { mostCrowding } from "./most-crowding.ts";
-import { readPrivate } from "./private-file.ts";
-import { hashOf, newSecret, type RandomBytes } from "./secret.ts";
+import { hashOf, newSecret, type RandomBytes, readPrivate } from "./secrets.ts";
 
 const LIFETIME_MS = 7 * 86_400_000;
 const MOST = 256;
@@ -90,4 +87,55 @@ function loginsIn(text: string | undefined): readonly Kept[] {
   } catch {
     return [];
   }
+}
+
+const CODE_LIFETIME_MS = 10 * 60_000;
+const MOST_CODES = 64;
+
+interface Code {
+  readonly hash: string;
+  readonly principal: string;
+  readonly expires: number;
+}
+
+/** Codes that can be exchanged for a login: each once, and for ten minutes. Only their hashes are kept. */
+export class LoginCodes {
+  readonly #clock: Clock;
+  readonly #randomBytes: RandomBytes;
+  readonly #codes = new Map<string, Code>();
+
+  constructor(clock: Clock, randomBytes: RandomBytes) {
+    this.#clock = clock;
+    this.#randomBytes = randomBytes;
+  }
+
+  /** A new code that lets its holder in as a principal. Of too many the oldest is forgotten of whoever has most. */
+  make(principal: string): string {
+    const code = newSecret(this.#randomBytes);
+    const hash = hashOf(code);
+    this.#codes.set(hash, { hash, principal, expires: this.#clock.now().getTime() + CODE_LIFETIME_MS });
+    const forgotten = this.#codes.size > MOST_CODES ? mostCrowding([...this.#codes.values()]) : undefined;
+    if (forgotten) this.#codes.delete(forgotten.hash);
+    return code;
+  }
+
+  /** The principal of a code, which is used up with that; `undefined` if it never was, was used or is over. */
+  take(code: string): string | undefined {
+    const hash = hashOf(code);
+    const found = this.#codes.get(hash);
+    this.#codes.delete(hash);
+    return found && found.expires > this.#clock.now().getTime() ? found.principal : undefined;
+  }
+}
+
+/**
+ * Which of some things that principals hold goes first when there are too many: the oldest of whoever holds most, so that
+ * nobody loses theirs because others want more. Of the first in the list is taken that they are the oldest.
+ */
+function mostCrowding<Held extends { readonly principal: string }>(
+  all: readonly Held[],
+): Held | undefined {
+  const byPrincipal = [...Map.groupBy(all, ({ principal }) => principal).values()];
+  const most = Math.max(...byPrincipal.map(({ length }) => length));
+  return byPrincipal.find(({ length }) => length === most)?.[0];
 }

@@ -3,11 +3,10 @@ import type { Hosting } from "@reins/host";
 import type { Clock } from "@reins/kit";
 import { change, type Store } from "@reins/store";
 import { isAdmin, type Principal } from "@reins/supervisor";
-import { Refusal } from "../problems/refusal.ts";
-import type { AcpDialectName, ConnectionRecord } from "./connection-record.ts";
+import { Refusal } from "../problems.ts";
 import type { HostCode } from "./host-code.ts";
 import { KeptConnection } from "./kept-connection.ts";
-import { connectionTables } from "./tables.ts";
+import { type AcpDialectName, type ConnectionRecord, connectionTables } from "./tables.ts";
 
 /** How many connections there may be, and how long they are kept. */
 export interface ConnectionLimits {

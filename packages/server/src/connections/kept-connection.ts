@@ -3,10 +3,8 @@ import type { Connection, Cursor, Feed, Gap, Hub, Outlet } from "@reins/host";
 import type { Clock } from "@reins/kit";
 import { change, type Store } from "@reins/store";
 import type { Principal } from "@reins/supervisor";
-import type { ConnectionRecord } from "./connection-record.ts";
 import type { HostCode } from "./host-code.ts";
-import { connectionTables } from "./tables.ts";
-import { unansweredAfter } from "./unanswered.ts";
+import { type ConnectionRecord, connectionTables } from "./tables.ts";
 
 /** What a kept connection stands on. */
 export interface KeptConnectionParts {
@@ -253,3 +251,39 @@ const INTERRUPTED = {
   message: "Reins was restarted before this was answered; what was under way may or may not have happened",
   data: { interrupted: true },
 };
+
+/** A request whose answer was to come on a stream. */
+interface Unanswered {
+  readonly id: RequestId;
+  /** The session whose stream its answer belongs on, if it belongs to one. */
+  readonly session: string | undefined;
+}
+
+/** The requests that a connection noted after a place in the log and was never answered. */
+async function unansweredAfter(
+  hub: Hub,
+  connection: Connection,
+  place: number,
+): Promise<readonly Unanswered[]> {
+  const { id, principal, sessions } = connection;
+  const channels = new Map<string, string | undefined>([
+    [hub.channelOf(id), undefined],
+    ...sessions.map((session) => [hub.channelOf(id, session), session] as const),
+  ]);
+  const open = new Map<string, Unanswered>();
+  for (let after = place; ; ) {
+    const page = await hub.log.page(principal.tenant, [...channels.keys()], after);
+    if (page.length === 0) return [...open.values()];
+    for (const { order, session: channel, message, except } of page) {
+      after = order;
+      const request = idIn(message);
+      if (request === undefined) continue;
+      if (except === id) open.set(JSON.stringify(request), { id: request, session: channels.get(channel) });
+      else if (message.method === undefined) open.delete(JSON.stringify(request));
+    }
+  }
+}
+
+function idIn({ id }: JsonObject): RequestId | undefined {
+  return typeof id === "string" || typeof id === "number" || id === null ? id : undefined;
+}

@@ -1,6 +1,5 @@
 import type { TablesModule } from "@reins/store";
-import type { ConnectionRecord } from "./connection-record.ts";
-import type { ConnectionRange } from "./tables.ts";
+import type { ConnectionRange, ConnectionRecord } from "./tables.ts";
 
 const module: TablesModule = {
   migrations: [

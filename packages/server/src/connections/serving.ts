@@ -1,8 +1,8 @@
 import type { Hosting } from "@reins/host";
 import { type Clock, errorMessage } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
-import type { Log } from "../log.ts";
-import { Refusal } from "../problems/refusal.ts";
+import type { Log } from "../limits.ts";
+import { Refusal } from "../problems.ts";
 import type { ConnectionLimits, Connections } from "./connections.ts";
 import type { HostCode } from "./host-code.ts";
 

@@ -1,17 +1,12 @@
+import type { OriginRules } from "@reins/ahp";
 import { PROBLEM_TYPE } from "@reins/api";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import type { Caller, Gatekeeper } from "../access/gatekeeper.ts";
-import type { GatewayLimits } from "../limits.ts";
-import type { Log } from "../log.ts";
-import { frameworkRefusal, refusalOf } from "../problems/framework-problem.ts";
-import { Refusal } from "../problems/refusal.ts";
-import type { AllowedMethods } from "./allowed-methods.ts";
-import type { ArrivingBodies } from "./arriving-bodies.ts";
-import { JSON_TYPES } from "./body.ts";
-import { shareWith } from "./cross-origin.ts";
-import { doorwayOf } from "./doorway.ts";
-import { pathOf } from "./path.ts";
-import { protect } from "./protection.ts";
+import type { Caller, Gatekeeper } from "../access/authenticator.ts";
+import type { GatewayLimits, Log } from "../limits.ts";
+import { frameworkRefusal, protect, Refusal, refusalOf } from "../problems.ts";
+import { type ArrivingBodies, JSON_TYPES } from "./bodies.ts";
+import { doorwayOf } from "./listener.ts";
+import { pathOf } from "./request.ts";
 
 /** What an application needs. */
 export interface ApplicationOptions {
@@ -136,4 +131,59 @@ function tellProblem(error: unknown, reply: FastifyReply, log: Log): FastifyRepl
     .code(refusal.problem.status)
     .headers({ ...refusal.headers, "content-type": PROBLEM_TYPE })
     .send(Buffer.from(JSON.stringify(refusal.problem)));
+}
+
+/** Which methods each path takes, for whoever comes with another. */
+export class AllowedMethods {
+  readonly #methods = new Map<string, Set<string>>();
+
+  /** Notes that a path takes some methods. Segments that begin with a colon stand for any. */
+  add(path: string, methods: readonly string[]): void {
+    const known = this.#methods.get(path) ?? new Set();
+    for (const method of methods) known.add(method);
+    this.#methods.set(path, known);
+  }
+
+  /** The methods that a path takes; none when there is nothing at it. */
+  of(path: string): readonly string[] {
+    const segments = path.split("/");
+    const found = [...this.#methods].filter(([pattern]) => matches(pattern.split("/"), segments));
+    return [...new Set(found.flatMap(([, methods]) => [...methods]))].sort();
+  }
+}
+
+function matches(pattern: readonly string[], segments: readonly string[]): boolean {
+  if (pattern.length !== segments.length) return false;
+  return pattern.every(
+    (part, index) => part === segments[index] || (part.startsWith(":") && segments[index] !== ""),
+  );
+}
+
+const HEADERS =
+  "acp-connection-id, acp-session-id, authorization, content-type, last-event-id, prefer, x-acp-connection-id, x-api-key";
+const EXPOSED = "acp-connection-id, preference-applied, x-acp-connection-id";
+const LIFETIME_S = "600";
+
+/**
+ * Lets the pages that an operator named read answers. They never come with a cookie, so they need a token. Says whether
+ * the request only asked for permission and is answered with that.
+ */
+function shareWith(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { allowedOrigins = [] }: OriginRules,
+  allowed: AllowedMethods,
+): boolean {
+  if (allowedOrigins.length === 0) return false;
+  reply.raw.setHeader("vary", "origin");
+  const { origin } = request.headers;
+  if (origin === undefined || !allowedOrigins.includes(origin.toLowerCase())) return false;
+  reply.raw.setHeader("access-control-allow-origin", origin);
+  reply.raw.setHeader("access-control-expose-headers", EXPOSED);
+  reply.raw.setHeader("cross-origin-resource-policy", "cross-origin");
+  if (request.method !== "OPTIONS" || !request.headers["access-control-request-method"]) return false;
+  reply.raw.setHeader("access-control-allow-methods", allowed.of(pathOf(request.raw)).join(", "));
+  reply.raw.setHeader("access-control-allow-headers", HEADERS);
+  reply.raw.setHeader("access-control-max-age", LIFETIME_S);
+  return true;
 }

@@ -1,14 +1,57 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Served } from "@reins/ahp";
+import type { OriginRules, Served } from "@reins/ahp";
 import type { Clock } from "@reins/kit";
 import type { GatewayLimits } from "../limits.ts";
-import { refusalOf } from "../problems/framework-problem.ts";
-import { Refusal } from "../problems/refusal.ts";
-import { comesBy, type Doorway } from "./doorway.ts";
-import { hangUpWith } from "./hang-up-with.ts";
-import { closeIdleConnections } from "./http-server.ts";
+import { hangUpWith, Refusal, refusalOf } from "../problems.ts";
+import type { EventStream } from "../streams/event-stream.ts";
+
+/** A way in, and what is known of everybody who comes by it. */
+export interface Doorway {
+  /** Whether it is the operator: on the socket that only its user can open, and in this process. */
+  readonly operator: boolean;
+  /** Which names the server goes by here, and for which pages; absent where no browser comes. */
+  readonly rules?: OriginRules | undefined;
+  /** Whether it is encrypted. */
+  readonly secure: boolean;
+  /** Whether an answer may go on and on. */
+  readonly streaming: boolean;
+  /** The connections here on which nobody has shown a credential; absent where nobody has to. */
+  readonly unknown?: UnknownConnections | undefined;
+  /** The streams that are open here. */
+  readonly streams: Set<EventStream>;
+}
+
+const CAME_BY: unique symbol = Symbol("doorway");
+
+declare module "node:http" {
+  interface IncomingMessage {
+    [CAME_BY]?: Doorway;
+  }
+}
+
+/** The way in from this process itself. */
+const inside: Doorway = { operator: true, secure: true, streaming: false, streams: new Set() };
+const insiders = new AsyncLocalStorage<Doorway>();
+
+/** Notes by which doorway a request came. */
+function comesBy(request: IncomingMessage, doorway: Doorway): void {
+  request[CAME_BY] = doorway;
+}
+
+/** Has the requests that `run` makes come from this process itself. */
+export function fromInside<Result>(run: () => Promise<Result>): Promise<Result> {
+  return insiders.run(inside, run);
+}
+
+/** The doorway by which a request came. Outside of this process nobody can set it. */
+export function doorwayOf(request: IncomingMessage): Doorway {
+  const doorway = request[CAME_BY] ?? insiders.getStore();
+  if (doorway) return doorway;
+  throw new Error("a request came by no doorway");
+}
 
 /** What a listener does with what arrives. */
 export interface ListenerOptions {
@@ -113,3 +156,80 @@ const FAULTS: Readonly<Record<string, "timeout" | "headers_too_large">> = {
   ERR_HTTP_REQUEST_TIMEOUT: "timeout",
   HPE_HEADER_OVERFLOW: "headers_too_large",
 };
+
+type ConnectionLimits = Pick<GatewayLimits, "unknownConnections" | "unknownConnectionsPerAddress">;
+
+/** One end of a connection, as a socket or the request on it tells. */
+type End = Pick<Socket, "remoteAddress" | "remotePort">;
+
+/** The connections on which nobody has shown a credential yet: few of one address, and not all that there may be. */
+export class UnknownConnections {
+  readonly #limits: ConnectionLimits;
+  /** Their addresses, each by its end. */
+  readonly #open = new Map<string, string>();
+  readonly #perAddress = new Map<string, number>();
+
+  constructor(limits: ConnectionLimits) {
+    this.#limits = limits;
+  }
+
+  /** Takes a new connection in; says whether there is room for it. */
+  take(socket: Socket): boolean {
+    const { unknownConnections, unknownConnectionsPerAddress } = this.#limits;
+    const { remoteAddress: address } = socket;
+    if (address === undefined) return true;
+    const ofAddress = this.#perAddress.get(address) ?? 0;
+    if (this.#open.size >= unknownConnections || ofAddress >= unknownConnectionsPerAddress) return false;
+    const key = keyOf(socket);
+    this.#open.set(key, address);
+    this.#perAddress.set(address, ofAddress + 1);
+    socket.once("close", () => this.#remove(key));
+    return true;
+  }
+
+  /** Somebody has shown a credential on a connection. */
+  isKnown(end: End): void {
+    this.#remove(keyOf(end));
+  }
+
+  #remove(key: string): void {
+    const address = this.#open.get(key);
+    if (address === undefined) return;
+    this.#open.delete(key);
+    const left = (this.#perAddress.get(address) ?? 1) - 1;
+    if (left > 0) this.#perAddress.set(address, left);
+    else this.#perAddress.delete(address);
+  }
+}
+
+function keyOf({ remoteAddress, remotePort }: End): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+/** How often connections are looked at that take too long. */
+const CHECK_MS = 2_000;
+
+/** How HTTP/1.1 is spoken, in the clear or not. */
+export function httpSettings({ headersTimeoutMs, requestTimeoutMs }: GatewayLimits) {
+  return {
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    connectionsCheckingInterval: CHECK_MS,
+    // The gatekeeper asks for it, and says so in the form that all problems have.
+    requireHostHeader: false,
+    // Who offers anything else, such as HTTP/2 in the clear, is answered as if it had not.
+    shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === "websocket",
+  };
+}
+
+/** A server that speaks HTTP/1.1 in the clear. */
+export function newHttpServer(limits: GatewayLimits): Server {
+  return createServer(httpSettings(limits));
+}
+
+/** Ends connections of HTTP/1.1 that wait for another request; those of HTTP/2 end with their last answer. */
+function closeIdleConnections(server: Server): void {
+  // The types do not know that servers of HTTP/2 have it too.
+  if ("closeIdleConnections" in server && typeof server.closeIdleConnections === "function")
+    server.closeIdleConnections();
+}

@@ -8,10 +8,8 @@ import type { Server } from "node:net";
 import { PROBLEM_TYPE } from "@reins/api";
 import type { Clock } from "@reins/kit";
 import type { GatewayLimits } from "../limits.ts";
-import { refusalOf } from "../problems/framework-problem.ts";
-import { Refusal } from "../problems/refusal.ts";
-import { httpSettings } from "./http-server.ts";
-import { PROTECTION } from "./protection.ts";
+import { PROTECTION, Refusal, refusalOf } from "../problems.ts";
+import { httpSettings } from "./listener.ts";
 
 /** Certificate and key in PEM. */
 export interface Tls {

@@ -1,14 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock } from "@reins/kit";
-import type { Caller, Gatekeeper } from "../access/gatekeeper.ts";
-import type { UpgradeHandler, UpgradeOptions } from "../dialect/dialect.ts";
-import type { Log } from "../log.ts";
-import { frameworkRefusal, refusalOf } from "../problems/framework-problem.ts";
-import { Refusal } from "../problems/refusal.ts";
-import type { Doorway } from "./doorway.ts";
-import { hangUpWith } from "./hang-up-with.ts";
-import { pathOf } from "./path.ts";
+import type { Caller, Gatekeeper } from "../access/authenticator.ts";
+import type { Log } from "../limits.ts";
+import { frameworkRefusal, hangUpWith, Refusal, refusalOf } from "../problems.ts";
+import type { UpgradeHandler, UpgradeOptions } from "../routes/router.ts";
+import type { Doorway } from "./listener.ts";
+import { pathOf } from "./request.ts";
 
 /** What upgrades need. */
 export interface UpgradesOptions {

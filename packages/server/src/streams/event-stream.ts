@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
+import { Duplex } from "node:stream";
 import type { Clock } from "@reins/kit";
-import { isOver } from "./is-over.ts";
 
 /** How a stream treats a reader that does not read. */
 export interface StreamLimits {
@@ -143,4 +143,11 @@ export class EventStream {
     this.#end.abort();
     this.#resume();
   }
+}
+
+/** Whether an answer is over, because it was taken or because whoever waited for it has gone. */
+export function isOver(response: ServerResponse): boolean {
+  if (response.closed) return true;
+  // An answer over HTTP/2 does not tell; the stream below it does.
+  return "stream" in response && response.stream instanceof Duplex && response.stream.closed;
 }

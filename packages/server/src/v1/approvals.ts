@@ -1,8 +1,12 @@
 import { approvalOperations } from "@reins/api";
-import type { Dialect } from "../dialect/dialect.ts";
-import { Refusal } from "../problems/refusal.ts";
-import { tellApprovals } from "./approval-stream.ts";
-import { pageOf } from "./page.ts";
+import type { Answerer, Approvals, Harness } from "@reins/supervisor";
+import { lastEventIn } from "../gateway/request.ts";
+import { Refusal } from "../problems.ts";
+import type { SupervisorCode } from "../routes/authorize.ts";
+import { pageOf } from "../routes/read-call.ts";
+import type { Dialect, GovernedCall } from "../routes/router.ts";
+import { Bell } from "../streams/bell.ts";
+import { type EventStream, eventText, positionText } from "../streams/event-stream.ts";
 
 const { listApprovals, getApproval, answerApproval, streamApprovals } = approvalOperations;
 
@@ -31,3 +35,158 @@ export const approvalsDialect: Dialect = {
     place.stream(streamApprovals, tellApprovals);
   },
 };
+
+/** What people have allowed for always, as far as it concerns the one who looks. */
+export const grantsDialect: Dialect = {
+  name: "grants",
+  mount(place) {
+    place.governed(approvalOperations.listGrants, async ({ query, principal, harness, supervisor }) => {
+      const { tenant } = principal;
+      const answerer = supervisor.answererOf(principal);
+      const { items, next } = await pageOf(query.limit, (limit) =>
+        harness.approvals.grants.list({ ...query, tenant, limit }),
+      );
+      return { grants: items.filter((grant) => supervisor.isConcerned(answerer, grant)), next };
+    });
+    place.governed(approvalOperations.revokeGrant, ({ params, principal, harness, supervisor }) =>
+      harness.approvals.grants.revoke(params.id, supervisor.answererOf(principal)),
+    );
+  },
+};
+
+/**
+ * Tells somebody of every change of their tenant's approvals, as far as it concerns them: from now on, or after the last
+ * one they saw.
+ */
+async function tellApprovals(call: GovernedCall, open: () => EventStream): Promise<void> {
+  const { request, harness, supervisor, principal } = call;
+  const { tenant } = principal;
+  const tail = ApprovalTail.of(harness, supervisor);
+  const newest = await harness.store.query(supervisor.approvalTables, "lastChange", null);
+  let position = Math.min(lastEventIn(request) ?? newest, newest);
+  const stream = open();
+  const bell = new Bell();
+  const unlisten = tail.listen(tenant, () => bell.ring());
+  stream.onBeat(() => bell.ring());
+  stream.closed.addEventListener("abort", () => bell.ring(), { once: true });
+  try {
+    await stream.send(positionText(position));
+    // A token that was revoked, or a harness that is gone, ends it.
+    for (let now = await call.asOfNow(); now && !stream.closed.aborted; now = await call.asOfNow()) {
+      const following = await tail.after(position, supervisor.answererOf(now));
+      for (const text of following.texts) if (!(await stream.send(text))) return;
+      position = following.position;
+      if (following.texts.length === 0) await bell.wait();
+    }
+  } finally {
+    unlisten();
+  }
+}
+
+type Change = Awaited<ReturnType<Approvals["changes"]>>[number];
+
+/** Words for a change as one who listens is told of it. */
+type Show = Pick<SupervisorCode, "changeShownTo">;
+
+/** A change that was told, and its texts: one for each way in which it is shown to those who listen. */
+interface Told {
+  readonly change: Change;
+  readonly characters: number;
+  readonly texts: Map<string, string>;
+}
+
+/** What comes after a position, and where that ends. */
+interface Following {
+  readonly texts: readonly string[];
+  readonly position: number;
+}
+
+const PAGE = 100;
+const MOST_TOLD = 256;
+const MOST_CHARACTERS = 4 * 1024 * 1024;
+
+/**
+ * The newest changes of approvals, put into words once for all who listen. Who is further behind than this reaches is
+ * served from the disk, at its own pace.
+ */
+class ApprovalTail {
+  static readonly #tails = new WeakMap<Harness, ApprovalTail>();
+  readonly #approvals: Approvals;
+  readonly #show: Show;
+  readonly #listeners = new Set<{ readonly tenant: string; readonly ring: () => void }>();
+  #told: Told[] = [];
+  #characters = 0;
+  /** Every change after this one, and up to the last, is here. */
+  #floor: number | undefined;
+  #last = 0;
+
+  private constructor(approvals: Approvals, show: Show) {
+    this.#approvals = approvals;
+    this.#show = show;
+    approvals.subscribe((change) => this.#take(change));
+  }
+
+  /** The tail of a harness; there is one. */
+  static of(harness: Harness, show: Show): ApprovalTail {
+    const tail = ApprovalTail.#tails.get(harness) ?? new ApprovalTail(harness.approvals, show);
+    ApprovalTail.#tails.set(harness, tail);
+    return tail;
+  }
+
+  /** Rings at every change of a tenant; the returned function ends that. */
+  listen(tenant: string, ring: () => void): () => void {
+    const listener = { tenant, ring };
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Some of what somebody has not seen after a position, as it is shown to them; none when they have seen all. */
+  async after(position: number, answerer: Answerer): Promise<Following> {
+    const { tenant } = answerer;
+    if (this.#floor !== undefined && position >= this.#floor) {
+      const told = this.#told.filter(
+        ({ change: { seq, approval } }) => seq > position && approval.tenant === tenant,
+      );
+      return {
+        texts: told.map((each) => this.#textOf(each, answerer)),
+        position: Math.max(position, this.#last),
+      };
+    }
+    const last = this.#last;
+    const changes = await this.#approvals.changes({ after: position, limit: PAGE, tenant });
+    const end = changes.at(-1)?.seq ?? Math.max(position, last);
+    return { texts: changes.map((change) => this.#text(change, answerer)), position: end };
+  }
+
+  #take(change: Change): void {
+    const { seq, approval } = change;
+    this.#floor ??= seq - 1;
+    this.#last = seq;
+    this.#keep({ change, characters: JSON.stringify(change).length, texts: new Map() });
+    for (const { tenant, ring } of this.#listeners) if (tenant === approval.tenant) ring();
+  }
+
+  #keep(told: Told): void {
+    this.#told.push(told);
+    this.#characters += told.characters;
+    while (this.#told.length > MOST_TOLD || this.#characters > MOST_CHARACTERS) {
+      const oldest = this.#told.shift();
+      if (!oldest) return;
+      this.#characters -= oldest.characters;
+      this.#floor = oldest.change.seq;
+    }
+  }
+
+  /** The text of a change for one listener, made once for all who are shown the same of it. */
+  #textOf({ change, texts }: Told, answerer: Answerer): string {
+    const { approval } = this.#show.changeShownTo(answerer, change);
+    const key = "withheld" in approval ? "withheld" : approval.options.join();
+    const text = texts.get(key) ?? this.#text(change, answerer);
+    texts.set(key, text);
+    return text;
+  }
+
+  #text(change: Change, answerer: Answerer): string {
+    return eventText("approval", change.seq, this.#show.changeShownTo(answerer, change));
+  }
+}

@@ -1,11 +1,9 @@
-import type { Dialect } from "../dialect/dialect.ts";
-import { approvalsDialect } from "./approvals.ts";
-import { grantsDialect } from "./grants.ts";
+import type { Dialect } from "../routes/router.ts";
+import { approvalsDialect, grantsDialect } from "./approvals.ts";
 import { identityDialect } from "./identity.ts";
-import { ledgerDialect } from "./ledger/ledger-dialect.ts";
-import { studyDialect } from "./policy/study-dialect.ts";
-import { policyDialect } from "./policy.ts";
-import { rosterDialect } from "./roster.ts";
+import { ledgerDialect } from "./ledger.ts";
+import { policyDialect, rosterDialect } from "./policy.ts";
+import { studyDialect } from "./policy-study.ts";
 import { runsDialect } from "./runs.ts";
 
 /** What is asked of the harness itself, under `/v1`. */

@@ -1,10 +1,9 @@
-import { identityOperations, type Operation, Problem } from "@reins/api";
-import type { Harness } from "@reins/supervisor";
+import { identityOperations, type Operation, Problem, selfOperations } from "@reins/api";
+import type { Harness, Principal } from "@reins/supervisor";
 import { z } from "zod";
-import type { GovernedCall } from "../dialect/call.ts";
-import type { Dialect } from "../dialect/dialect.ts";
-import type { SupervisorCode } from "../dialect/governing.ts";
-import { Refusal } from "../problems/refusal.ts";
+import { Refusal } from "../problems.ts";
+import type { SupervisorCode } from "../routes/authorize.ts";
+import type { Dialect, GovernedCall } from "../routes/router.ts";
 
 type IdentityRoute = ReturnType<SupervisorCode["identityRoutes"]>[number];
 
@@ -35,4 +34,31 @@ function routeOf({ method, path }: Operation, { harness, supervisor }: GovernedC
   const route = known.find((each) => each.method === method && each.path === pattern);
   if (route) return route;
   throw new Error(`identity has no route ${method} ${pattern}`);
+}
+
+/** The folder of somebody's sessions that name none. */
+export type WorkspaceFor = (principal: Principal) => Promise<string>;
+
+/** Tells whoever asks who they are here, and where they would work. */
+export function selfDialect(workspaceFor: WorkspaceFor | undefined): Dialect {
+  return {
+    name: "self",
+    mount(place) {
+      place.governed(selfOperations.getSelf, async ({ principal, supervisor }) => {
+        const { id, kind, user, tenant, roles, scopes } = principal;
+        const workspace = await workspaceFor?.(principal);
+        const is_admin = supervisor.isAdmin(principal);
+        return {
+          id,
+          kind,
+          user,
+          tenant,
+          roles,
+          scopes,
+          is_admin,
+          ...(workspace !== undefined && { workspace }),
+        };
+      });
+    },
+  };
 }

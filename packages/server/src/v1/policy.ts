@@ -1,7 +1,10 @@
-import { policyOperations } from "@reins/api";
-import type { Dialect } from "../dialect/dialect.ts";
-import { Refusal } from "../problems/refusal.ts";
-import { policyStatus } from "./policy-status.ts";
+import { readFile } from "node:fs/promises";
+import { dirname, sep } from "node:path";
+import { policyOperations, rosterOperations } from "@reins/api";
+import type { Harness, PolicyStatus, Roster } from "@reins/supervisor";
+import { Refusal } from "../problems.ts";
+import type { SupervisorCode } from "../routes/authorize.ts";
+import type { Dialect, GovernedCall } from "../routes/router.ts";
 
 /** The constitution: what is in force, what waits, and what is wrong with the file. */
 export const policyDialect: Dialect = {
@@ -33,4 +36,89 @@ function expectSeen(seen: Hashes, waiting: Hashes | undefined): void {
   const { rules_hash = waiting.rules_hash, constitution_hash = waiting.constitution_hash } = seen;
   if (rules_hash === waiting.rules_hash && constitution_hash === waiting.constitution_hash) return;
   throw new Refusal("conflict", `something else waits by now, with rules_hash ${waiting.rules_hash}`);
+}
+
+type Loaded = NonNullable<PolicyStatus["policy"]>;
+
+type Call = GovernedCall<(typeof policyOperations)["getPolicy" | "reloadPolicy" | "acceptPolicy"]>;
+
+/** How the policy of a tenant stands. What looks like a secret in it is not shown, nor where its files lie. */
+async function policyStatus(call: Call): Promise<object> {
+  const { principal, query, harness, supervisor } = call;
+  const tenant = supervisor.tenantFor(principal, query.tenant);
+  const status = harness.policies.status(tenant);
+  if (!status) throw new Refusal("not_found", `the tenant ${tenant} has no policy yet; reload it`);
+  const { folder, rules, prose } = await filesOf(call, tenant);
+  const { policy, waiting, fault } = status;
+  return {
+    tenant,
+    in_force: policy ? harness.redact(loaded(policy)) : null,
+    waiting: waiting ? harness.redact(loaded(waiting)) : null,
+    fault: fault === undefined ? null : harness.redact(fault.replaceAll(folder, "")),
+    rules: harness.redact(rules),
+    prose: harness.redact(prose),
+  };
+}
+
+function loaded({ hashes, rules, file }: Loaded): object {
+  const tests = file.tests.map(({ name, expect, rule }) => ({ name, expect, rule }));
+  return { ...hashes, rules: rules.map(({ rule }) => rule), tests, file };
+}
+
+/** The files as they are now. A tenant without rules of its own lives under those of the harness. */
+async function filesOf({ harness }: Call, tenant: string) {
+  const own = harness.policies.filesOf(tenant);
+  const rules = await textOf(own.rules);
+  const shared = harness.identity.local().tenant;
+  const files = rules === null ? harness.policies.filesOf(shared) : own;
+  return {
+    folder: dirname(files.rules) + sep,
+    rules: rules ?? (await textOf(files.rules)),
+    prose: await textOf(files.prose),
+  };
+}
+
+async function textOf(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+    throw error;
+  }
+}
+
+type RosterFile = InstanceType<SupervisorCode["RosterFile"]>;
+
+const files = new WeakMap<Harness, RosterFile>();
+
+/** Who is known, and how well. */
+export const rosterDialect: Dialect = {
+  name: "roster",
+  mount(place) {
+    place.governed(rosterOperations.getRoster, async ({ harness }) => {
+      const { roster } = harness.policies;
+      const { entries, faults } = roster;
+      const counting = entries.filter((entry) => roster.find(entry.session_id) === entry);
+      return { agents: counting.map(({ session_id }) => agentIn(roster, session_id)), faults };
+    });
+    place.governed(rosterOperations.addAgent, async (call) => {
+      const { session_id } = await fileOf(call).add(call.body, call.principal);
+      return agentIn(call.harness.policies.roster, session_id);
+    });
+    place.governed(rosterOperations.setAgent, async (call) => {
+      const { session_id } = await fileOf(call).set(call.params.agent, call.body, call.principal);
+      return agentIn(call.harness.policies.roster, session_id);
+    });
+  },
+};
+
+function agentIn(roster: Roster, agent: string): object {
+  return { agent, trust: roster.trustOf(agent), entry: roster.find(agent) };
+}
+
+/** Changes of one file are made one after the other, so there is one of these for each harness. */
+function fileOf({ harness, supervisor }: GovernedCall): RosterFile {
+  const file = files.get(harness) ?? new supervisor.RosterFile(harness);
+  files.set(harness, file);
+  return file;
 }

@@ -1,11 +1,10 @@
 import { runOperations } from "@reins/api";
 import type { RunEvent, RunState } from "@reins/supervisor";
-import type { GovernedCall } from "../dialect/call.ts";
-import type { Dialect } from "../dialect/dialect.ts";
-import { Refusal } from "../problems/refusal.ts";
+import { lastEventIn } from "../gateway/request.ts";
+import { Refusal } from "../problems.ts";
+import type { Dialect, GovernedCall } from "../routes/router.ts";
 import { Bell } from "../streams/bell.ts";
 import { type EventStream, eventText, positionText } from "../streams/event-stream.ts";
-import { lastEventIn } from "../streams/last-event.ts";
 
 const PAGE = 100;
 

@@ -1,0 +1,189 @@
+import type { IncomingMessage } from "node:http";
+import { isIPv6 } from "node:net";
+import { type Credential, credentialInHeaders, originFault, upgradeCredential } from "@reins/ahp";
+import type { Clock } from "@reins/kit";
+import type { Harness } from "@reins/supervisor";
+import type { Doorway } from "../gateway/listener.ts";
+import { pathOf } from "../gateway/request.ts";
+import type { Log } from "../limits.ts";
+import { Refusal } from "../problems.ts";
+import { type Access, LOCAL } from "./access.ts";
+import { cookieFault, cookieIn } from "./cookie.ts";
+
+/** Whoever sent a request: the id of a principal, as `Identity` knows it. */
+export interface Caller {
+  readonly id: string;
+}
+
+/** What a gatekeeper stands on. */
+export interface GatekeeperOptions {
+  readonly access: Access;
+  readonly harness: () => Promise<Harness>;
+  readonly clock: Clock;
+  readonly limits: FailureLimits;
+  readonly log: Log;
+}
+
+/** How somebody comes. */
+export interface AdmitOptions {
+  /** Whether the connection is to turn into another. */
+  readonly upgrades?: boolean;
+  /** Who somebody at an address is who shows nothing; without it they are turned away. */
+  readonly stranger?: ((address: string | undefined) => Promise<Caller | undefined>) | undefined;
+}
+
+/** Finds out who sends a request, and turns away who may not. Refuses with a {@link Refusal}. */
+export class Gatekeeper {
+  readonly #options: GatekeeperOptions;
+  readonly #failures: Failures;
+
+  constructor(options: GatekeeperOptions) {
+    this.#options = options;
+    this.#failures = new Failures(options.clock, options.limits);
+  }
+
+  /** Refuses what is addressed to somebody else, or comes from a page that is not ours. */
+  checkOrigin(request: IncomingMessage, { rules }: Doorway): void {
+    if (!rules) return;
+    const unclear = hostFault(request);
+    if (unclear) throw new Refusal("invalid", unclear);
+    const fault = originFault(request, rules);
+    if (fault) throw new Refusal("forbidden", fault);
+  }
+
+  /** Whoever sends a request, or wants to turn its connection into another. At once, where nobody has to be asked. */
+  admit(
+    request: IncomingMessage,
+    doorway: Doorway,
+    { upgrades = false, stranger }: AdmitOptions = {},
+  ): Caller | Promise<Caller> {
+    if (doorway.operator) return OPERATOR;
+    const credential = upgrades ? upgradeCredential(request, true) : credentialInHeaders(request);
+    if (credential) return this.#ofToken(credential, request);
+    const login = cookieIn(request, this.#options.access.cookie);
+    if (login !== undefined) return this.#ofLogin(login, request, upgrades);
+    return this.#ofStranger(request, stranger);
+  }
+
+  /** The refusal for a wrong credential: the same for all, and another for who shows too many. */
+  refusalOfGuess(request: IncomingMessage, detail: string): Refusal {
+    const address = request.socket.remoteAddress ?? "unknown";
+    const wait = this.#failures.note(address);
+    if (wait !== undefined) {
+      const headers = { "retry-after": String(wait) };
+      return new Refusal("too_many_requests", `too many wrong credentials; wait ${wait} s`, { headers });
+    }
+    this.#options.log.info({ address, path: pathOf(request) }, "refused: a wrong credential");
+    return new Refusal("unauthenticated", detail, ASK);
+  }
+
+  #ofToken({ value }: Credential, request: IncomingMessage): Caller | Promise<Caller> {
+    const id = this.#options.access.ofToken(value);
+    return id === undefined ? this.#ofIdentity(value, request) : { id };
+  }
+
+  async #ofIdentity(secret: string, request: IncomingMessage): Promise<Caller> {
+    const id = await this.#principalOf(secret);
+    if (id !== undefined) return { id };
+    throw this.refusalOfGuess(request, "the token is not known, was revoked or has expired");
+  }
+
+  async #principalOf(secret: string): Promise<string | undefined> {
+    try {
+      const { identity } = await this.#options.harness();
+      return (await identity.authenticate(secret))?.id;
+    } catch (error) {
+      // Who has not shown who they are is not told why.
+      throw new Refusal("unavailable", "tokens cannot be checked now; the log says why", { cause: error });
+    }
+  }
+
+  #ofLogin(login: string, request: IncomingMessage, upgrades: boolean): Caller {
+    const id = this.#options.access.ofLogin(login);
+    if (id === undefined) throw new Refusal("unauthenticated", "the login has ended; log in again", ASK);
+    const fault = cookieFault(request, upgrades);
+    if (fault) throw new Refusal("forbidden", fault);
+    return { id };
+  }
+
+  async #ofStranger(request: IncomingMessage, stranger: AdmitOptions["stranger"]): Promise<Caller> {
+    const known = await stranger?.(addressOf(request));
+    if (known) return known;
+    throw new Refusal("unauthenticated", "a bearer token, an x-api-key or a login is needed", ASK);
+  }
+}
+
+/** Why it is not clear for which host a request is: whoever stands between may have read another one. */
+function hostFault({ headers, rawHeaders, url = "/" }: IncomingMessage): string | undefined {
+  const { host } = headers;
+  if (host === undefined) return "a request names the host it is for";
+  const named = rawHeaders.filter(
+    (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === "host",
+  );
+  if (named.length > 1) return "a request names one host, not several";
+  if (named[0] !== undefined && named[0] !== host) return "a request names one host, not two";
+  if (url.startsWith("/") || url === "*") return undefined;
+  const { host: addressed } = URL.parse(url) ?? {};
+  return addressed === host.toLowerCase()
+    ? undefined
+    : "the address of a request names another host than its header";
+}
+
+const OPERATOR: Caller = { id: LOCAL };
+
+const FORWARDED = ["forwarded", "x-forwarded-for", "x-real-ip"] as const;
+
+/** Where somebody is; whoever comes through a proxy that says so might be anywhere. */
+function addressOf({ headers, socket }: IncomingMessage): string | undefined {
+  return FORWARDED.some((name) => headers[name] !== undefined) ? undefined : socket.remoteAddress;
+}
+
+const ASK = { headers: { "www-authenticate": "Bearer" } };
+
+/** More addresses than this are not remembered; of too many the one that was quiet for longest is forgotten. */
+const MOST_ADDRESSES = 10_000;
+
+/** How many wrong credentials an address may show at once, and how long until it may show one more. */
+export interface FailureLimits {
+  readonly failures: number;
+  readonly failureMs: number;
+}
+
+/**
+ * Counts wrong credentials by address. It never keeps a right one out, so nobody is locked out by a neighbour: secrets
+ * have 256 bits, and guessing is stopped by that.
+ */
+export class Failures {
+  readonly #clock: Clock;
+  readonly #limits: FailureLimits;
+  /** When each address will have none left, in milliseconds. */
+  readonly #clearAt = new Map<string, number>();
+
+  constructor(clock: Clock, limits: FailureLimits) {
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  /** Notes one. Gives how many seconds to wait when that was one too many. */
+  note(address: string): number | undefined {
+    const { failures, failureMs } = this.#limits;
+    const now = this.#clock.now().getTime();
+    const key = networkOf(address);
+    // Neither before now nor beyond what can be owed, whatever happened to the clock.
+    const clearAt = Math.min(Math.max(this.#clearAt.get(key) ?? now, now), now + failures * failureMs);
+    const over = clearAt - now - (failures - 1) * failureMs;
+    this.#clearAt.delete(key);
+    this.#clearAt.set(key, over > 0 ? clearAt : clearAt + failureMs);
+    const [quietest] = this.#clearAt.keys();
+    if (this.#clearAt.size > MOST_ADDRESSES && quietest !== undefined) this.#clearAt.delete(quietest);
+    return over > 0 ? Math.ceil(over / 1_000) : undefined;
+  }
+}
+
+/** Who has one address of IPv6 has all that begin with the same 64 bits. */
+function networkOf(address: string): string {
+  if (!isIPv6(address) || address.includes(".")) return address;
+  const [head = "", tail] = address.split("::");
+  const groups = head.split(":");
+  return (tail === undefined ? groups : [...groups, "0", "0", "0", "0"]).slice(0, 4).join(":");
+}

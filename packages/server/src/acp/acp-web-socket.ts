@@ -1,0 +1,178 @@
+import { randomBytes } from "node:crypto";
+import { CODE, classify, isObject, type JsonObject, membersOf } from "@reins/acp";
+import { parseExact } from "@reins/ahp";
+import { ACP_CONNECTION } from "@reins/api";
+import type { Connection, Outlet } from "@reins/host";
+import type { Harness, Principal } from "@reins/supervisor";
+import type { WebSocket } from "ws";
+import { deadlineOf } from "../connections/deadline.ts";
+import { framed } from "../connections/message-stream.ts";
+import type { Serving } from "../connections/serving.ts";
+import { CLOSE, TextSocket, type TextSocketOptions } from "../streams/text-socket.ts";
+import { SocketDoor, type Upgrade } from "../streams/web-socket-acceptor.ts";
+import type { AcpSettings } from "./acp-routes.ts";
+
+/** What a client of a WebSocket is served with. */
+interface WebSocketClientOptions extends WebSocketCaller, Pick<TextSocketOptions, "line"> {
+  readonly id: string;
+  /** The agent that its address names. */
+  readonly agent: string | undefined;
+  readonly settings: AcpSettings;
+}
+
+const frame = framed((text) => text);
+
+/** One client on one WebSocket: a message of JSON-RPC in each text frame, `initialize` first. */
+class WebSocketClient {
+  readonly #socket: TextSocket;
+  readonly #options: WebSocketClientOptions;
+  #connection: Connection | undefined;
+  #spoken: ((message: JsonObject) => void | Promise<void>) | undefined;
+
+  constructor(socket: WebSocket, options: WebSocketClientOptions) {
+    this.#options = options;
+    const { settings, line } = options;
+    this.#socket = new TextSocket(
+      socket,
+      { clock: settings.clock, limits: settings.limits, line },
+      {
+        text: (text) => this.#take(text).catch((error: unknown) => this.#fail(error)),
+        binary: () => undefined,
+        mayStay: () => this.#attend(),
+        closed: () => this.#over(),
+      },
+    );
+  }
+
+  /** Ends it; what was sent still arrives. */
+  leave(reason: string): Promise<void> {
+    return this.#socket.leave(reason);
+  }
+
+  async #take(text: string): Promise<void> {
+    const value = valueIn(text);
+    if (value === undefined) return this.#send(errorOf(CODE.parse, "this is no JSON"), undefined);
+    if (Array.isArray(value))
+      return this.#send(errorOf(CODE.invalidRequest, "there are no batches in ACP"), undefined);
+    if (!isObject(value))
+      return this.#send(errorOf(CODE.invalidRequest, "a message is an object"), undefined);
+    if (!this.#spoken) return this.#initialize(value);
+    const sorted = classify(value);
+    if (sorted.kind === "request" && sorted.method === "initialize")
+      return this.#send(
+        errorOf(CODE.invalidRequest, "this connection is initialized already", sorted.id),
+        undefined,
+      );
+    await this.#spoken(value);
+  }
+
+  async #initialize(message: JsonObject): Promise<void> {
+    const { serving, principal, id, agent, settings } = this.#options;
+    const { host, hosting } = serving;
+    const sorted = classify(message);
+    if (sorted.kind !== "request" || sorted.method !== "initialize" || sorted.id === null) {
+      this.#socket.close(CLOSE.protocol, "the first message is initialize");
+      return;
+    }
+    const params = membersOf(sorted.params);
+    const named = host.agentIn(params) ?? agent ?? settings.defaultAgent;
+    const connection = await hosting.hub.connect({ id, principal, agent: named, outlet: this.#outlet });
+    this.#connection = connection;
+    const { hub } = hosting;
+    const deadline = deadlineOf({ method: sorted.method, session: undefined }, { ...settings, hub });
+    const conversation = new host.Conversation(connection, new AbortController().signal);
+    try {
+      const answer = await Promise.race([
+        conversation.ask(sorted.id, sorted.method, params),
+        deadline.passed.then(() => errorOf(CODE.internal, "the agent has not answered", sorted.id)),
+      ]);
+      await this.#send(answer, undefined);
+      if ("error" in answer) this.#socket.close(CLOSE.internal, "initialize failed");
+    } finally {
+      deadline.callOff();
+    }
+    const send = async (answer: JsonObject) => this.#send(answer, undefined);
+    this.#spoken = (next) => host.takeMessage({ connection, conversation, answer: send }, next);
+    if (this.#socket.isOver) hub.disconnect(connection);
+  }
+
+  readonly #outlet: Outlet = {
+    send: (message, order, text) => this.#send(message, order, text),
+    failed: () => this.#socket.close(CLOSE.internal, "the log cannot be followed"),
+  };
+
+  /** Sends a message; a promise says that there is no room for more. */
+  #send(message: JsonObject, order: number | undefined, text?: string): undefined | Promise<void> {
+    if (this.#socket.isOver) return undefined;
+    return this.#socket.send(frame(message, order, text));
+  }
+
+  /** One whose token was revoked is told nothing more. */
+  async #attend(): Promise<boolean> {
+    const { identity, principal } = this.#options;
+    const now = await identity.current(principal).catch(() => undefined);
+    if (now?.tenant !== principal.tenant) return false;
+    this.#connection?.refresh(now);
+    return true;
+  }
+
+  #fail(error: unknown): void {
+    this.#options.settings.log.warn({ err: error }, "a message over WebSocket could not be taken");
+    this.#socket.close(CLOSE.internal, "a message could not be taken");
+  }
+
+  #over(): void {
+    if (this.#connection) this.#options.serving.hosting.hub.disconnect(this.#connection);
+  }
+}
+
+/** The value in a frame; `undefined` when it is no JSON. */
+function valueIn(text: string): unknown {
+  try {
+    return parseExact(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function errorOf(code: number, message: string, id: string | number | null = null): JsonObject {
+  return { jsonrpc: "2.0", id, error: { code, message } };
+}
+
+/** Who wants a WebSocket, and what serves them. */
+export interface WebSocketCaller {
+  readonly principal: Principal;
+  readonly serving: Serving;
+  readonly identity: Harness["identity"];
+}
+
+const ID_BYTES = 24;
+
+/** Clients that speak ACP over WebSocket. */
+export class WebSockets {
+  readonly #settings: AcpSettings;
+  readonly #door: SocketDoor;
+
+  constructor(settings: AcpSettings) {
+    this.#settings = settings;
+    this.#door = new SocketDoor(settings.limits);
+  }
+
+  /** Takes an upgrade of somebody who is known. */
+  take(upgrade: Upgrade, caller: WebSocketCaller): void {
+    const { request, socket } = upgrade;
+    const id = randomBytes(ID_BYTES).toString("base64url");
+    const agent = new URLSearchParams(request.url?.split("?", 2)[1] ?? "").get("agent") ?? undefined;
+    const options = { ...caller, id, agent, settings: this.#settings, line: socket };
+    this.#door.take(
+      upgrade,
+      (webSocket) => new WebSocketClient(webSocket, options),
+      `${ACP_CONNECTION}: ${id}`,
+    );
+  }
+
+  /** Ends all of them. Their sessions and turns go on. */
+  async close(): Promise<void> {
+    await this.#door.close();
+  }
+}

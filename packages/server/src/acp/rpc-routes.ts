@@ -1,0 +1,184 @@
+import { classify, type JsonObject, membersOf, type RequestId } from "@reins/acp";
+import { RPC_CONNECTION, rpcOperations } from "@reins/api";
+import type { Answered } from "@reins/host";
+import type { Clock } from "@reins/kit";
+import { type AgentPatience, deadlineOf, whenLate } from "../connections/deadline.ts";
+import type { KeptConnection } from "../connections/kept-connection.ts";
+import { framed, tellMessages } from "../connections/message-stream.ts";
+import type { Serving, ServingDoor } from "../connections/serving.ts";
+import { expectAccepted, expectHeader, headerIn, prefersLater } from "../gateway/request.ts";
+import { agentRefusal, Refusal } from "../problems.ts";
+import type { Dialect, HeldAnswer, HeldCall } from "../routes/router.ts";
+
+const frame = framed(
+  (text, order) => `${order === undefined ? "" : `id: ${order}\n`}event: message\ndata: ${text}\n\n`,
+);
+
+/** ACP over HTTP: messages come by POST and are answered there, everything else goes out on one stream. */
+export function rpcDialect(door: ServingDoor, settings: RpcSettings): Dialect {
+  return {
+    name: "rpc",
+    mount(place) {
+      place.held(rpcOperations.postRpc, async (call) => {
+        expectAccepted(call.request, "application/json");
+        return takeMessage(call, await door.open(call.harness), settings);
+      });
+      place.stream(rpcOperations.streamRpc, async (call, open) => {
+        expectAccepted(call.request, "text/event-stream");
+        const id = expectHeader(call.request, RPC_CONNECTION);
+        const { connections } = await door.open(call.harness);
+        const kept = await connections.find("rpc", id, call.principal);
+        await tellMessages(call, open, { kept, session: undefined, continues: false, frame });
+      });
+      place.governed(rpcOperations.closeRpc, async (call) => {
+        const id = expectHeader(call.request, RPC_CONNECTION);
+        const { connections } = await door.open(call.harness);
+        await connections.close("rpc", id, call.principal);
+        return undefined;
+      });
+    },
+  };
+}
+
+/** How `/v1/rpc` waits for agents. */
+export interface RpcSettings {
+  readonly clock: Clock;
+  readonly patience: AgentPatience;
+}
+
+type RpcCall = HeldCall<typeof rpcOperations.postRpc>;
+
+interface RpcRequest {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+const META = "sandboxagent.dev";
+const ACCEPTED: HeldAnswer = { status: 202 };
+
+/** Takes one message of a client: the first initializes, and the others name the connection that it got. */
+async function takeMessage(
+  call: RpcCall,
+  serving: Serving,
+  settings: RpcSettings,
+): Promise<HeldAnswer> {
+  const sorted = classify(call.body);
+  if (sorted.kind === "malformed") throw new Refusal("invalid", sorted.reason);
+  if (sorted.kind === "request" && NAMES_AGENT.has(sorted.method))
+    expectAgent(serving, membersOf(sorted.params), sorted.method);
+  const id = headerIn(call.request, RPC_CONNECTION);
+  if (id === undefined) {
+    if (sorted.kind !== "request" || sorted.method !== "initialize")
+      throw new Refusal("invalid", `the first message is initialize; any other needs ${RPC_CONNECTION}`);
+    return initialize(call, serving, settings, { ...sorted, params: membersOf(sorted.params) });
+  }
+  const kept = await serving.connections.find("rpc", id, call.principal);
+  switch (sorted.kind) {
+    case "request":
+      return answer(call, serving, settings, kept, { ...sorted, params: membersOf(sorted.params) });
+    case "notification":
+      await kept.notify(sorted.method, sorted.params);
+      return ACCEPTED;
+    case "result":
+      return settled(kept.connection.answer(sorted.id, sorted.result));
+    case "error":
+      return settled(kept.connection.fail(sorted.id, sorted.error));
+  }
+}
+
+const NAMES_AGENT: ReadonlySet<string> = new Set(["initialize", "session/new"]);
+
+/** What begins something with an agent says with which; a session that names none is with the connection's. */
+function expectAgent({ hosting }: Serving, { _meta }: JsonObject, method: string): void {
+  const { agent } = membersOf(membersOf(_meta)[META]);
+  if (agent === undefined && method === "session/new") return;
+  if (typeof agent !== "string")
+    throw new Refusal("invalid", `${method} names its agent in params._meta["${META}"].agent`);
+  try {
+    hosting.catalogue.entry(agent);
+  } catch (error) {
+    throw agentRefusal(error);
+  }
+}
+
+/** Makes a connection, which its client is told only when the agent is there. */
+async function initialize(
+  call: RpcCall,
+  { connections, hosting }: Serving,
+  { clock, patience }: RpcSettings,
+  { id, method, params }: RpcRequest,
+): Promise<HeldAnswer> {
+  const kept = await connections.open("rpc", call.principal);
+  const { hub } = hosting;
+  const deadline = deadlineOf({ method, session: undefined }, { hub, clock, patience });
+  try {
+    const { signal } = new AbortController();
+    const initialized = kept.connection.request(method, params, signal);
+    const result = await Promise.race([initialized, deadline.passed]);
+    if (result === "late") throw tooLate(method);
+    await kept.settled();
+    call.header(RPC_CONNECTION, kept.connection.id);
+    return { status: 200, text: JSON.stringify({ jsonrpc: "2.0", id, result }) };
+  } catch (error) {
+    await connections.close("rpc", kept.connection.id, call.principal);
+    throw agentRefusal(error);
+  } finally {
+    deadline.callOff();
+  }
+}
+
+/** Answers a request: here, or on the stream if that takes too long, nobody waits, or it was asked for. */
+async function answer(
+  call: RpcCall,
+  { hosting }: Serving,
+  { clock, patience }: RpcSettings,
+  kept: KeptConnection,
+  { id, method, params }: RpcRequest,
+): Promise<HeldAnswer> {
+  const answering = kept.ask(id, method, params);
+  if (prefersLater(call.request)) {
+    await kept.later(id, method, answering);
+    call.header("preference-applied", "respond-async");
+    return ACCEPTED;
+  }
+  const session = typeof params.sessionId === "string" ? params.sessionId : undefined;
+  const { promise, resolve, reject } = Promise.withResolvers<JsonObject | "late" | "gone">();
+  answering.then(resolve, reject);
+  const parts = { hub: hosting.hub, clock, patience };
+  const awaited = { method, session, asked: () => kept.askedFor(id) };
+  const callOffDeadline = whenLate(awaited, parts, () => resolve("late"));
+  const callOffGone = call.whenGone(() => resolve("gone"));
+  try {
+    const first = await promise;
+    if (typeof first === "object") return { status: 200, text: JSON.stringify(first) };
+    await kept.later(id, method, answering);
+    if (first === "late") throw tooLate(method);
+    return ACCEPTED;
+  } finally {
+    callOffDeadline();
+    callOffGone();
+  }
+}
+
+function tooLate(method: string): Refusal {
+  const detail = `the agent has not answered ${method}; if it does, the answer comes on the stream`;
+  return new Refusal("gateway_timeout", detail);
+}
+
+/** What whoever answered a question is told. */
+function settled(answered: Answered): HeldAnswer {
+  switch (answered) {
+    case "first":
+    case "left":
+      return ACCEPTED;
+    case "not_offered":
+      throw new Refusal("invalid", "the option was not offered; the question still waits for one that was");
+    case "late":
+      throw new Refusal("conflict", "the question is settled already");
+    case "foreign":
+      throw new Refusal("forbidden", "the question was put to others; follow its session to answer");
+    case "unknown":
+      throw new Refusal("not_found", "nothing was asked under this id");
+  }
+}

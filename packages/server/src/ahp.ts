@@ -1,0 +1,74 @@
+import {
+  type AhpEvent,
+  type AhpServer,
+  type EventCall,
+  type Handlers,
+  type HttpMount,
+  mountHttp,
+} from "@reins/ahp";
+import { codeOfStatus, PROBLEM_TYPE, problem } from "@reins/api";
+import { LOCAL } from "./access/access.ts";
+import type { Dialect, Place } from "./routes/router.ts";
+import type { Passed } from "./wire/wire-ring.ts";
+
+const PATH = "/ahp";
+
+/** AHP over HTTP and WebSocket. Its peers are the principals whose tokens they showed. */
+export class AhpDialect implements Dialect {
+  readonly name = "ahp";
+  readonly #mount: HttpMount;
+
+  constructor(server: AhpServer) {
+    this.#mount = mountHttp(server, {
+      refusal: (status, detail) => ({
+        type: PROBLEM_TYPE,
+        body: JSON.stringify(problem(codeOfStatus(status), detail || "AHP messages are sent with POST")),
+      }),
+    });
+  }
+
+  mount(place: Place): void {
+    place.raw(PATH, (request, response, { id }) => this.#mount.handle(request, response, { principal: id }));
+    place.upgrade(PATH, (request, socket, head, { id }) =>
+      this.#mount.upgrade(request, socket, head, { principal: id }),
+    );
+  }
+
+  close(): Promise<void> {
+    return this.#mount.close();
+  }
+}
+
+/** Of whoever shows a token it is not known here which tenant it is for, so that the operator alone sees it. */
+const UNKNOWN = "";
+
+/** Handlers of AHP of which somebody sees every event, and what was decided. */
+export function tappedHandlers(handlers: Handlers, see: (passed: Passed) => void): Handlers {
+  let count = 0;
+  const pass = (
+    direction: Passed["direction"],
+    { session_id: session, agent_id: agent }: AhpEvent,
+    { peer }: Pick<EventCall, "peer">,
+    message: Passed["message"],
+  ) => {
+    const tenant = (peer.principal ?? LOCAL) === LOCAL ? "default" : UNKNOWN;
+    see({ protocol: "ahp", edge: "agent", direction, tenant, session, peer: agent, agent, message });
+  };
+  return {
+    ...handlers,
+    event: async (event, call) => {
+      count += 1;
+      const id = `event-${count}`;
+      pass("in", event, call, { jsonrpc: "2.0", id, method: "ahp/event", params: { ...event } });
+      const decision = await handlers.event(event, call);
+      pass("out", event, call, { jsonrpc: "2.0", id, result: { ...decision } });
+      return decision;
+    },
+    ...(handlers.notification && {
+      notification: async (event, call) => {
+        pass("in", event, call, { jsonrpc: "2.0", method: "ahp/event", params: { ...event } });
+        await handlers.notification?.(event, call);
+      },
+    }),
+  };
+}

@@ -1,0 +1,82 @@
+import type { JsonObject } from "@reins/acp";
+import type { Outlet } from "@reins/host";
+import { lastEventIn } from "../gateway/request.ts";
+import { Refusal } from "../problems.ts";
+import type { GovernedCall } from "../routes/router.ts";
+import type { EventStream } from "../streams/event-stream.ts";
+import type { KeptConnection, Part } from "./kept-connection.ts";
+
+/** What of a connection is told on a stream, and how. */
+export interface Telling {
+  readonly kept: KeptConnection;
+  readonly session: Part;
+  /** Whether a reader that names no last event goes on where the stream before ended. */
+  readonly continues: boolean;
+  readonly frame: Frame;
+}
+
+/** Tells the messages of a connection to one reader, until it has gone. */
+export async function tellMessages(
+  call: GovernedCall,
+  open: () => EventStream,
+  { kept, session, continues, frame }: Telling,
+): Promise<void> {
+  const seen = lastEventIn(call.request);
+  let stream: EventStream | undefined;
+  let isOver = false;
+  const release = kept.claim(session, () => {
+    isOver = true;
+    stream?.end();
+  });
+  if (!release) throw new Refusal("conflict", "somebody reads this stream already; end that first");
+  try {
+    const beginning = await kept.beginning(seen, { session, continues });
+    const opened = open();
+    stream = opened;
+    if (isOver) return;
+    const outlet: Outlet = {
+      send: (message, order, text) => opened.push(frame(message, order, text)),
+      failed: () => opened.end(),
+    };
+    const feed = kept.follow(outlet, beginning, session);
+    opened.onBeat(() => void attend(call, kept, opened));
+    try {
+      await over(opened);
+    } finally {
+      kept.unfollow(feed, session);
+    }
+  } finally {
+    release();
+  }
+}
+
+/** Notes that the reader is there; one whose token was revoked is told nothing more. */
+async function attend(call: GovernedCall, kept: KeptConnection, stream: EventStream): Promise<void> {
+  const now = await call.asOfNow().catch(() => undefined);
+  if (now) kept.seen(now);
+  else stream.end();
+}
+
+function over({ closed }: EventStream): Promise<void> {
+  return new Promise((resolve) => {
+    if (closed.aborted) resolve();
+    else closed.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+/**
+ * Puts a message into the form in which it goes over the wire; `order` is its place in the log, if it has one, and `json`
+ * the message as JSON, if that is known.
+ */
+export type Frame = (message: JsonObject, order: number | undefined, json?: string) => string;
+
+/** A form that is made once of each message, however many get it: everybody gets one before anybody gets the next. */
+export function framed(form: (text: string, order: number | undefined) => string): Frame {
+  let last: { readonly message: JsonObject; readonly text: string } | undefined;
+  return (message, order, json) => {
+    if (order !== undefined && last?.message === message) return last.text;
+    const text = form(json ?? JSON.stringify(message), order);
+    if (order !== undefined) last = { message, text };
+    return text;
+  };
+}

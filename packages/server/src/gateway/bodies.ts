@@ -1,0 +1,110 @@
+import { isUtf8 } from "node:buffer";
+import type { IncomingMessage } from "node:http";
+import { JsonError, parseJson, readBody } from "@reins/ahp";
+import type { Clock } from "@reins/kit";
+import type { Caller } from "../access/authenticator.ts";
+import type { GatewayLimits } from "../limits.ts";
+import { Refusal, refusalOf } from "../problems.ts";
+
+/** A request whose body is wanted. */
+export interface BodyRequest {
+  readonly raw: IncomingMessage;
+  /** Whoever sent it; null where nobody was asked. */
+  readonly caller: Caller | null;
+}
+
+type BodyLimits = Pick<
+  GatewayLimits,
+  | "anonymousBodyBytes"
+  | "anonymousBodies"
+  | "anonymousBodiesPerAddress"
+  | "anonymousBodyMs"
+  | "arrivingBytesPerPrincipal"
+>;
+
+const BUSY = { headers: { "retry-after": "1" } };
+
+/**
+ * The bodies that are arriving: of callers who showed nothing small ones, few at once and soon whole; of each principal so
+ * many bytes together that others have room.
+ */
+export class ArrivingBodies {
+  readonly #limits: BodyLimits;
+  readonly #clock: Clock;
+  /** How many of unknown callers are arriving, by address. */
+  readonly #anonymous = new Map<string, number>();
+  #anonymousCount = 0;
+  /** How many bytes are arriving, or may be, by principal. */
+  readonly #bytes = new Map<string, number>();
+
+  constructor(limits: BodyLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  /** The value in a body of JSON. */
+  read({ raw, caller }: BodyRequest, maxBytes: number): Promise<unknown> {
+    return caller ? this.#readOf(caller.id, raw, maxBytes) : this.#readAnonymous(raw, maxBytes);
+  }
+
+  async #readOf(principal: string, raw: IncomingMessage, maxBytes: number): Promise<unknown> {
+    const told = Number(raw.headers["content-length"] ?? maxBytes);
+    const bytes = Math.min(Number.isFinite(told) ? told : maxBytes, maxBytes);
+    const before = this.#bytes.get(principal) ?? 0;
+    if (before > 0 && before + bytes > this.#limits.arrivingBytesPerPrincipal)
+      throw new Refusal("unavailable", "too much of yours is arriving at once; wait for answers", BUSY);
+    this.#bytes.set(principal, before + bytes);
+    try {
+      return await readJson(raw, maxBytes, this.#clock);
+    } finally {
+      const left = (this.#bytes.get(principal) ?? 0) - bytes;
+      if (left > 0) this.#bytes.set(principal, left);
+      else this.#bytes.delete(principal);
+    }
+  }
+
+  async #readAnonymous(raw: IncomingMessage, maxBytes: number): Promise<unknown> {
+    const { anonymousBodies, anonymousBodiesPerAddress, anonymousBodyBytes, anonymousBodyMs } = this.#limits;
+    const address = raw.socket.remoteAddress ?? "unknown";
+    const before = this.#anonymous.get(address) ?? 0;
+    if (before >= anonymousBodiesPerAddress || this.#anonymousCount >= anonymousBodies)
+      throw new Refusal("too_many_requests", "too many requests without a credential are arriving", BUSY);
+    this.#anonymous.set(address, before + 1);
+    this.#anonymousCount += 1;
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const callOff = this.#clock.after(anonymousBodyMs, () => reject(refusalOf("timeout")));
+    try {
+      return await Promise.race([readJson(raw, Math.min(maxBytes, anonymousBodyBytes), this.#clock), late]);
+    } finally {
+      callOff();
+      this.#anonymousCount -= 1;
+      const left = (this.#anonymous.get(address) ?? 1) - 1;
+      if (left > 0) this.#anonymous.set(address, left);
+      else this.#anonymous.delete(address);
+    }
+  }
+}
+
+/** Bodies in JSON, whatever it is called more precisely. */
+export const JSON_TYPES = /^application\/([\w.-]+\+)?json(;|$)/i;
+
+/** The value in a body of JSON; `undefined` when it is empty. */
+async function readJson(request: IncomingMessage, maxBytes: number, clock: Clock): Promise<unknown> {
+  const body = await readBody(request, maxBytes, clock);
+  if ("fault" in body) throw new Refusal("too_large", `a body has at most ${maxBytes} bytes`);
+  if (body.bytes.length === 0) return undefined;
+  if (!isUtf8(body.bytes)) throw new Refusal("invalid", "the body is not UTF-8");
+  return valueIn(body.bytes.toString());
+}
+
+function valueIn(text: string): unknown {
+  try {
+    const { value, duplicateKeys } = parseJson(text);
+    if (!duplicateKeys) return value;
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    const why = error.fault === "syntax" ? "" : `: ${error.message}`;
+    throw new Refusal("invalid", `the body is not JSON that is accepted here${why}`, { cause: error });
+  }
+  throw new Refusal("invalid", "the body names a member twice");
+}

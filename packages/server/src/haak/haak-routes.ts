@@ -1,0 +1,91 @@
+import { BlockList, isIPv6 } from "node:net";
+import type { AgentRunner } from "@reins/host";
+import { type Clock, errorMessage, systemClock } from "@reins/kit";
+import type { Harness } from "@reins/supervisor";
+import type { Caller } from "../access/authenticator.ts";
+import { type GatewayLimits, type Log, settleLimits } from "../limits.ts";
+import { Refusal } from "../problems.ts";
+import { governing } from "../routes/authorize.ts";
+import type { Dialect, Place, UpgradeHandler } from "../routes/router.ts";
+import { SocketDoor } from "../streams/web-socket-acceptor.ts";
+import { HaakClient } from "./haak-client.ts";
+
+/** How `/ws` is served. */
+export interface HaakDialectOptions {
+  readonly harness: () => Promise<Harness>;
+  /** Waits until sessions can be run; rejects with a reason that a person understands. */
+  readonly runner: () => Promise<AgentRunner>;
+  /**
+   * `token`: whoever connects shows who they are. `none`: on this machine nobody has to, and who does not is a stranger,
+   * whatever they call themselves.
+   */
+  readonly auth?: "token" | "none" | undefined;
+  readonly log: Log;
+  readonly clock?: Clock;
+  readonly limits?: Partial<GatewayLimits>;
+}
+
+/** Where it is spoken. OpenClaw's clients name no path. */
+const PATHS = ["/ws", "/"] as const;
+
+/** HAAK's gateway: requests like JSON-RPC and streams of events, over WebSocket. */
+export class HaakDialect implements Dialect {
+  readonly name = "haak";
+  readonly #options: HaakDialectOptions;
+  readonly #limits: GatewayLimits;
+  readonly #acceptor: SocketDoor;
+
+  constructor(options: HaakDialectOptions) {
+    this.#options = options;
+    this.#limits = settleLimits(options.limits);
+    this.#acceptor = new SocketDoor(this.#limits);
+  }
+
+  mount(place: Place): void {
+    const take: UpgradeHandler = async (request, socket, head, { id }) => {
+      const { clock = systemClock, log, runner: open } = this.#options;
+      const { harness, principal } = await governing(this.#options.harness, id);
+      const runner = await open().catch((error: unknown) => {
+        throw new Refusal("unavailable", errorMessage(error), {
+          cause: error,
+        });
+      });
+      const host = await import("@reins/host");
+      const { identity } = harness;
+      const options = { clock, log, host, runner, identity, principal, line: socket, limits: this.#limits };
+      this.#acceptor.take({ request, socket, head }, (webSocket) => new HaakClient(webSocket, options));
+    };
+    const stranger = this.#options.auth === "none" ? { stranger: strangerIn(this.#options) } : {};
+    for (const path of PATHS) place.upgrade(path, take, stranger);
+  }
+
+  close(): Promise<void> {
+    return this.#acceptor.close();
+  }
+}
+
+/** Who somebody on this machine is who shows nothing. */
+function strangerIn({ harness }: HaakDialectOptions) {
+  let known: Promise<Caller> | undefined;
+  const find = async () => {
+    const { anonymousPrincipal } = await import("@reins/host");
+    return anonymousPrincipal(await harness());
+  };
+  return async (address: string | undefined): Promise<Caller | undefined> => {
+    if (address === undefined || !isLoopback(address)) return undefined;
+    known ??= find();
+    known.catch(() => {
+      known = undefined;
+    });
+    return known;
+  };
+}
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+
+function isLoopback(address: string): boolean {
+  const plain = address.replace(/^::ffff:/i, "");
+  return loopback.check(plain, isIPv6(plain) ? "ipv6" : "ipv4");
+}

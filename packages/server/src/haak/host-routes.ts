@@ -1,0 +1,198 @@
+import { isAbsolute } from "node:path";
+import { boardOperations, haakOperations, mailboxOperations, memoryOperations } from "@reins/api";
+import type { Board, HaakViews, Mailbox, Message, SessionRecord } from "@reins/host";
+import type { Harness, Principal } from "@reins/supervisor";
+import { Refusal } from "../problems.ts";
+import type { Answer, Dialect } from "../routes/router.ts";
+
+/** The board, on which everybody leaves word. */
+const boardDialect: Dialect = {
+  name: "board",
+  mount(place) {
+    place.governed(boardOperations.showBoard, ({ harness, principal, query }) =>
+      shared(async () => ({ lines: await (await boardOf(harness, principal)).read(query.lines) })),
+    );
+    place.governed(boardOperations.postBoard, ({ harness, principal, supervisor, body }) =>
+      shared(async () => {
+        await (await boardOf(harness, principal)).post(supervisor.actorOf(principal), body.content);
+        return undefined;
+      }),
+    );
+  },
+};
+
+async function boardOf({ home }: Harness, { tenant }: Principal): Promise<Board> {
+  const { Board: Made } = await import("@reins/host");
+  return new Made({ home, tenant });
+}
+
+const LIMIT = 100;
+const mailboxes = new WeakMap<Harness, Map<string, Mailbox>>();
+
+/** The mail of agents, for the people who look after them. */
+const mailboxDialect: Dialect = {
+  name: "mailbox",
+  mount(place) {
+    place.governed(mailboxOperations.listMail, ({ harness, principal, query: { agent, limit = LIMIT } }) =>
+      shared(async () => {
+        const mailbox = await mailboxOf(harness, principal);
+        const all = await mailbox.list();
+        const asked = agent === undefined ? all : all.filter((message) => concerns(message, agent));
+        const messages = asked.slice(-limit).map(told);
+        return { messages, faults: await mailbox.faults() };
+      }),
+    );
+    place.governed(mailboxOperations.sendMail, ({ harness, principal, supervisor, body }) =>
+      shared(async () => {
+        const mailbox = await mailboxOf(harness, principal);
+        await mailbox.send({ from: supervisor.actorOf(principal), ...body });
+        return undefined;
+      }),
+    );
+    place.governed(mailboxOperations.listUnreadMail, (call) =>
+      shared(async () => {
+        const { harness, principal, params, query } = call;
+        const mailbox = await mailboxOf(harness, principal);
+        const unread = await mailbox.unreadFor(params.agent);
+        const messages = unread.slice(0, query.limit ?? LIMIT).map(told);
+        return { messages, faults: await mailbox.faults() };
+      }),
+    );
+    place.governed(mailboxOperations.markMailRead, ({ harness, principal, params, body }) =>
+      shared(async () => {
+        const mailbox = await mailboxOf(harness, principal);
+        await harness.store.commit([mailbox.markRead(params.agent, body.messages)]);
+        return undefined;
+      }),
+    );
+  },
+};
+
+async function mailboxOf(harness: Harness, { tenant }: Principal): Promise<Mailbox> {
+  const { Mailbox: Made } = await import("@reins/host");
+  const { home, store } = harness;
+  const ofTenant = mailboxes.get(harness) ?? new Map<string, Mailbox>();
+  mailboxes.set(harness, ofTenant);
+  const mailbox = ofTenant.get(tenant) ?? new Made({ home, tenant, store });
+  ofTenant.set(tenant, mailbox);
+  return mailbox;
+}
+
+function concerns({ from, to }: Message, agent: string): boolean {
+  return from === agent || to.includes(agent);
+}
+
+function told({ id, from, to, subject, body, timestamp }: Message): object {
+  return { id, from, to, subject, body, timestamp };
+}
+
+/** What the sessions of a user know, for the user. */
+const memoryDialect: Dialect = {
+  name: "memory",
+  mount(place) {
+    place.governed(memoryOperations.listMemory, async ({ harness, principal, query: asked }) => {
+      const { userMemory } = await import("@reins/host");
+      const memory = userMemory(harness, principal);
+      const { query, workspace, limit = LIMIT } = asked;
+      if (query === undefined) return { facts: await memory.list(limit) };
+      return { facts: await memory.recall({ query, limit, ...(workspace !== undefined && { workspace }) }) };
+    });
+    place.governed(memoryOperations.addMemory, async ({ harness, principal, supervisor, body }) => {
+      const { userMemory } = await import("@reins/host");
+      const { content, confidence, workspace } = body;
+      if (workspace !== undefined && workspace !== "" && !isAbsolute(workspace))
+        throw new Refusal("invalid", "the workspace of a fact is an absolute path");
+      if (content.trim() === "") throw new Refusal("invalid", "a fact needs words");
+      return userMemory(harness, principal).remember({
+        content,
+        source: supervisor.actorOf(principal),
+        ...(confidence !== undefined && { confidence }),
+        ...(workspace !== undefined && { workspace }),
+      });
+    });
+    place.governed(memoryOperations.forgetMemory, async ({ harness, principal, params: { fact } }) => {
+      const { userMemory } = await import("@reins/host");
+      if (await userMemory(harness, principal).forget(fact)) return undefined;
+      throw new Refusal("not_found", `there is no fact ${fact}`);
+    });
+  },
+};
+
+const views = new WeakMap<Harness, HaakViews>();
+
+/** HAAK's four tables, as views of what is kept. */
+const haakTablesDialect: Dialect = {
+  name: "haak tables",
+  mount(place) {
+    place.governed(haakOperations.listHaakSessions, async ({ harness, principal, query }) => {
+      const { limit = LIMIT, ...range } = query;
+      return { sessions: await (await viewsOf(harness)).sessions(principal, { ...range, limit }) };
+    });
+    place.governed(haakOperations.getHaakSession, async ({ harness, principal, params }) => {
+      const { found, of } = await find(harness, principal, params.session);
+      return of.row(found);
+    });
+    place.governed(haakOperations.listHaakTurns, async ({ harness, principal, params, query }) => {
+      const { found, of } = await find(harness, principal, params.session);
+      return { turns: await of.turns(found, { limit: LIMIT, ...given(query) }) };
+    });
+    place.governed(haakOperations.listHaakHistory, async ({ harness, principal, params, query }) => {
+      const { found, of } = await find(harness, principal, params.session);
+      return { history: await of.history(found, { limit: LIMIT, ...given(query) }) };
+    });
+    place.governed(haakOperations.listHaakLedger, async ({ harness, principal, params, query }) => {
+      const { found, of } = await find(harness, principal, params.session);
+      const placed = await of.ledger(found, { limit: LIMIT, ...given(query) });
+      return { ledger: placed.map(({ seq, entry }) => ({ seq, ...entry })) };
+    });
+  },
+};
+
+/** What is asked about what agents share and leave behind, whether or not any runs. The store holds the host's tables. */
+export const hostDialects: readonly Dialect[] = [
+  boardDialect,
+  mailboxDialect,
+  memoryDialect,
+  haakTablesDialect,
+];
+
+async function viewsOf(harness: Harness): Promise<HaakViews> {
+  const { HaakViews: Made } = await import("@reins/host");
+  const known = views.get(harness) ?? new Made(harness);
+  views.set(harness, known);
+  return known;
+}
+
+async function find(
+  harness: Harness,
+  principal: Principal,
+  session: string,
+): Promise<{ readonly found: SessionRecord; readonly of: HaakViews }> {
+  const of = await viewsOf(harness);
+  const found = await of.find(principal, session);
+  if (found) return { found, of };
+  throw new Refusal("not_found", `there is no session ${session}`);
+}
+
+function given(range: { after?: number | undefined; limit?: number | undefined }) {
+  const { after, limit } = range;
+  return { after, ...(limit !== undefined && { limit }) };
+}
+
+const PROBLEMS: Readonly<Record<string, "invalid" | "too_large" | "conflict" | undefined>> = {
+  invalid: "invalid",
+  too_large: "too_large",
+  full: "conflict",
+  unsafe_file: "conflict",
+};
+
+/** Does something with a file that others write to as well, and tells what is wrong with it as a problem. */
+async function shared(run: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await run();
+  } catch (error) {
+    const { SharedFileError } = await import("@reins/host");
+    if (!(error instanceof SharedFileError)) throw error;
+    throw new Refusal(PROBLEMS[error.code] ?? "unavailable", error.message, { cause: error });
+  }
+}

@@ -1,0 +1,145 @@
+import { metricsOperations } from "@reins/api";
+import type { Hosting } from "@reins/host";
+import type { Harness, Report } from "@reins/supervisor";
+import { expectOperatorsTenant, openedHosting } from "../routes/authorize.ts";
+import type { Dialect, GovernedCall } from "../routes/router.ts";
+import type { Stalls, Watchdog } from "../watchdog/watchdog.ts";
+import type { Measures } from "./measures.ts";
+import { prometheusText } from "./prometheus.ts";
+
+/** What the metrics stand on. */
+export interface MetricsOptions {
+  readonly measures: Measures;
+  readonly watchdog: Watchdog;
+  readonly hosting: () => Promise<Hosting>;
+  readonly version: string;
+}
+
+/** How this Reins does, for people and for machines. */
+export function metricsDialect({ measures, watchdog, hosting, version }: MetricsOptions): Dialect {
+  const look = async ({ harness, principal }: GovernedCall): Promise<Standing> => {
+    expectOperatorsTenant(principal, "this is about all tenants");
+    const opened = await openedHosting(hosting);
+    const standing = await standingOf(harness, opened, new Date());
+    measures.pending = standing.pending;
+    return standing;
+  };
+  return {
+    name: "metrics",
+    mount(place) {
+      place.governed(metricsOperations.getOverview, async (call) => ({
+        ...overviewOf(measures, await look(call), new Date(), version),
+        stalls: shownStalls(watchdog.stalls),
+      }));
+      place.text(metricsOperations.getMetrics, async function* (call) {
+        yield prometheusText(measures, await look(call), version, watchdog.stalls);
+      });
+    },
+    close: async () => {
+      measures.stop();
+      watchdog.stop();
+    },
+  };
+}
+
+function shownStalls({ count, totalMs, last }: Stalls): object {
+  return { count, total_ms: totalMs, last: last ?? null };
+}
+
+/** What is found out when somebody asks. */
+export interface Standing {
+  readonly pending: number;
+  readonly oldestWaitMs: number | null;
+  readonly live: number;
+  readonly running: number;
+  readonly agents: number;
+  readonly memoryBytes: number | null;
+  readonly entries: number;
+  readonly reports: readonly Report[];
+  readonly memory: NodeJS.MemoryUsage;
+}
+
+const MOST_PENDING = 500;
+const MOST_REPORTS = 300;
+/** How long ago something may be to be told as recent. */
+const RECENT_MS = 5 * 60_000;
+
+/** Looks how a Reins stands now. */
+async function standingOf(harness: Harness, hosting: Hosting, now: Date): Promise<Standing> {
+  const tenants = await harness.identity.listTenants();
+  const lists = tenants.map(({ id: tenant }) =>
+    harness.approvals.list({ tenant, state: "pending", limit: MOST_PENDING }),
+  );
+  const pending = (await Promise.all(lists)).flat();
+  const oldest = pending
+    .map(({ created_at }) => Date.parse(created_at))
+    .sort((left, right) => left - right)[0];
+  const { memoryOf } = await import("@reins/host");
+  const { all } = hosting.register;
+  const uses = memoryOf(all.map(({ roots }) => roots.map(({ pid }) => pid)));
+  const sessions = all.flatMap((one) => one.sessions);
+  return {
+    pending: pending.length,
+    oldestWaitMs: oldest === undefined ? null : Math.max(0, now.getTime() - oldest),
+    live: sessions.length,
+    running: sessions.filter((id) => hosting.hub.live(id)?.record.state === "running").length,
+    agents: all.length,
+    memoryBytes: uses ? uses.reduce((sum, { bytes }) => sum + bytes, 0) : null,
+    entries: await harness.ledger.size(),
+    reports: await harness.reports.list(MOST_REPORTS),
+    memory: process.memoryUsage(),
+  };
+}
+
+/** How a Reins does, in one look. */
+function overviewOf(measures: Measures, standing: Standing, now: Date, version: string): object {
+  const { history } = measures;
+  const { rss, heapUsed, external } = standing.memory;
+  return {
+    at: now.toISOString(),
+    started_at: measures.startedAt.toISOString(),
+    version,
+    decisions: {
+      total: measures.decisions.total,
+      by_verdict: measures.decisions.by("verdict"),
+      by_enforcement: measures.decisions.by("enforcement"),
+      latency_ms: measures.verdicts.percentiles(RECENT_MS),
+    },
+    approvals: {
+      pending: standing.pending,
+      oldest_wait_ms: standing.oldestWaitMs,
+      answered: measures.waits.count,
+      wait_ms: measures.waits.percentiles(Number.POSITIVE_INFINITY),
+    },
+    usage: {
+      turns: measures.turns.total,
+      tokens: measures.tokens.total,
+      cost_usd: measures.cost.total,
+    },
+    sessions: { live: standing.live, running: standing.running },
+    processes: { agents: standing.agents, memory_bytes: standing.memoryBytes },
+    agent_reports: reportsByAgent(standing.reports),
+    log: { events: measures.logEvents, per_second: history.perSecond("log_events") },
+    ledger: { entries: standing.entries, per_second: history.perSecond("ledger_entries") },
+    requests: {
+      total: measures.requests.total,
+      per_second: history.perSecond("requests"),
+      latency_ms: measures.requestTimes.percentiles(RECENT_MS),
+    },
+    event_loop_ms: measures.loop,
+    memory: { rss, heap_used: heapUsed, external },
+    history: history.read(),
+  };
+}
+
+/** The reports of each agent and session as one, the agent that reported last first. */
+function reportsByAgent(reports: readonly Report[]): object[] {
+  const byAgent = Map.groupBy(reports, ({ tenant, user, agent, session }) =>
+    JSON.stringify([tenant, user, agent, session]),
+  );
+  return [...byAgent.values()].map((all) => {
+    const [{ tenant, user, agent, session } = {}] = all;
+    const kinds = all.map(({ kind, at, count, payload }) => [kind, { at, count, payload }] as const);
+    return { tenant, user, agent, session, ...Object.fromEntries(kinds) };
+  });
+}

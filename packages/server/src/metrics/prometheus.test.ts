@@ -1,0 +1,20 @@
+import { readFile } from "node:fs/promises";
+import { systemClock } from "@reins/kit";
+import { expect, test } from "vitest";
+import { Measures } from "./measures.ts";
+import { prometheusText } from "./prometheus.ts";
+
+const GUIDE = new URL("../../../../docs/operations.md", import.meta.url);
+const standing = {
+  reports: [],
+  ...{ pending: 0, oldestWaitMs: null, live: 0, running: 0, agents: 0, memoryBytes: null, entries: 0 },
+  memory: process.memoryUsage(),
+};
+
+test("every measure is documented under its name and kind, and nothing else is", async () => {
+  const text = prometheusText(new Measures(systemClock), standing, "1.2.3", { count: 0, totalMs: 0 });
+  const told = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name, kind]) => `${name} ${kind}`);
+  const guide = await readFile(GUIDE, "utf8");
+  const documented = [...guide.matchAll(/^\| `(\w+)` \| (counter|gauge|histogram) \|/gm)];
+  expect(told.toSorted()).toEqual(documented.map(([, name, kind]) => `${name} ${kind}`).toSorted());
+});

@@ -1,0 +1,145 @@
+import type { Stalls } from "../watchdog/watchdog.ts";
+import type { Labels, Timings } from "./instruments.ts";
+import type { Measures } from "./measures.ts";
+import type { Standing } from "./metrics-routes.ts";
+
+/** How a Reins does, in the text format of Prometheus. docs/operations.md tells what each name means. */
+export function prometheusText(
+  measures: Measures,
+  standing: Standing,
+  version: string,
+  stalls: Pick<Stalls, "count" | "totalMs">,
+): string {
+  const { loop } = measures;
+  const quantiles = [
+    { labels: { quantile: "0.5" }, value: loop.p50 / 1_000 },
+    { labels: { quantile: "0.99" }, value: loop.p99 / 1_000 },
+    { labels: { quantile: "1" }, value: loop.max / 1_000 },
+  ];
+  const all: readonly Measure[] = [
+    gauge("reins_build_info", "The version that runs.", 1, { version }),
+    counter(
+      "reins_decisions_total",
+      "Verdicts, by verdict and enforcement level.",
+      measures.decisions.series,
+    ),
+    secondsOf(
+      "reins_verdict_seconds",
+      "From a question to its durable verdict, without people's time.",
+      measures.verdicts,
+    ),
+    counter("reins_main_thread_stalls_total", "How often the main thread stood still for two seconds.", [
+      { value: stalls.count },
+    ]),
+    counter("reins_main_thread_stalled_seconds_total", "For how long together.", [
+      { value: stalls.totalMs / 1_000 },
+    ]),
+    gauge("reins_approvals_pending", "Questions that wait for a person.", standing.pending),
+    gauge(
+      "reins_approval_oldest_wait_seconds",
+      "How long the oldest of them has been waiting; 0 when none is.",
+      (standing.oldestWaitMs ?? 0) / 1_000,
+    ),
+    counter(
+      "reins_approvals_ended_total",
+      "Questions that were answered or ended otherwise, by state.",
+      measures.answers.series,
+    ),
+    secondsOf("reins_approval_wait_seconds", "How long people took to answer.", measures.waits),
+    counter("reins_turns_total", "Turns that ended.", [{ value: measures.turns.total }]),
+    counter("reins_turn_tokens_total", "Tokens that turns took, as far as agents tell.", [
+      { value: measures.tokens.total },
+    ]),
+    counter("reins_turn_cost_total", "What turns cost, as far as agents tell.", [
+      { value: measures.cost.total },
+    ]),
+    gauge("reins_sessions_live", "Sessions with an agent behind them.", standing.live),
+    gauge("reins_sessions_running", "Sessions in the middle of a turn.", standing.running),
+    gauge("reins_agents_running", "Agents that run.", standing.agents),
+    gauge("reins_agents_memory_bytes", "Memory of agents and their children.", standing.memoryBytes ?? 0),
+    counter("reins_log_events_total", "Messages to clients that were ever logged.", [
+      { value: measures.logEvents },
+    ]),
+    counter("reins_ledger_entries_total", "Entries of the ledger.", [{ value: standing.entries }]),
+    counter(
+      "reins_http_requests_total",
+      "Requests that were answered, by method and class of status.",
+      measures.requests.series,
+    ),
+    secondsOf(
+      "reins_http_request_seconds",
+      "From a request's arrival to the end of its answer; no streams.",
+      measures.requestTimes,
+    ),
+    {
+      ...{ name: "reins_event_loop_delay_seconds", kind: "gauge", samples: quantiles },
+      help: "How long the event loop was held up in the last few seconds.",
+    },
+    gauge("process_resident_memory_bytes", "Memory of Reins itself.", standing.memory.rss),
+    gauge("nodejs_heap_size_used_bytes", "Of it, JavaScript in use.", standing.memory.heapUsed),
+    gauge(
+      "process_start_time_seconds",
+      "When this Reins was started, since 1970.",
+      measures.startedAt.getTime() / 1_000,
+    ),
+  ];
+  return exposition(all);
+}
+
+function counter(name: string, help: string, samples: Measure["samples"]): Measure {
+  return { name, kind: "counter", help, samples };
+}
+
+function gauge(name: string, help: string, value: number, labels = {}): Measure {
+  return { name, kind: "gauge", help, samples: [{ labels, value }] };
+}
+
+/** One value of a measure. */
+interface Sample {
+  /** What is put behind the name of the measure. */
+  readonly suffix?: string;
+  readonly labels?: Labels;
+  readonly value: number;
+}
+
+/** A measure as Prometheus takes it. */
+export interface Measure {
+  readonly name: string;
+  readonly kind: "counter" | "gauge" | "histogram";
+  readonly help: string;
+  readonly samples: readonly Sample[];
+}
+
+/** Measures in the text format of Prometheus. */
+export function exposition(measures: readonly Measure[]): string {
+  return measures.map(measureText).join("");
+}
+
+/** How long things took as a measure, in seconds. */
+export function secondsOf(name: string, help: string, timings: Timings): Measure {
+  const { bounds, cumulative, count, sum } = timings;
+  const buckets = bounds.map((bound, index) => ({
+    ...{ suffix: "_bucket", labels: { le: String(bound / 1_000) } },
+    value: cumulative[index] ?? 0,
+  }));
+  const all = { suffix: "_bucket", labels: { le: "+Inf" }, value: count };
+  const samples = [
+    ...buckets,
+    all,
+    { suffix: "_sum", value: sum / 1_000 },
+    { suffix: "_count", value: count },
+  ];
+  return { name, kind: "histogram", help, samples };
+}
+
+function measureText({ name, kind, help, samples }: Measure): string {
+  const lines = samples.map(({ suffix = "", labels = {}, value }) => {
+    const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
+    return `${name}${suffix}${pairs.length > 0 ? `{${pairs.join(",")}}` : ""} ${value}\n`;
+  });
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n${lines.join("")}`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+}

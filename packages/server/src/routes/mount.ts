@@ -1,0 +1,292 @@
+import { Buffer } from "node:buffer";
+import type { OutgoingHttpHeader } from "node:http";
+import { Readable } from "node:stream";
+import type { Operation } from "@reins/api";
+import type { Clock } from "@reins/kit";
+import type { Harness } from "@reins/supervisor";
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from "fastify";
+import type { Caller } from "../access/authenticator.ts";
+import type { AllowedMethods } from "../gateway/application.ts";
+import { type ArrivingBodies, JSON_TYPES } from "../gateway/bodies.ts";
+import { type Doorway, doorwayOf } from "../gateway/listener.ts";
+import type { Upgrades } from "../gateway/upgrades.ts";
+import type { GatewayLimits, Log } from "../limits.ts";
+import { PROTECTION, Refusal } from "../problems.ts";
+import { EventStream, isOver } from "../streams/event-stream.ts";
+import { asOfNow, expectAudience, governing, translated, translation } from "./authorize.ts";
+import { readCall } from "./read-call.ts";
+import type { Answer, HeldAnswer, HeldCall, Place, PlainCall } from "./router.ts";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    operation?: Operation;
+    /** Whether anyone may read it. */
+    open?: boolean;
+    /** Whether it writes the protection of its answers itself, with the rest of the head. */
+    wholeHead?: boolean;
+  }
+}
+
+/** What mounting needs of the gateway. */
+export interface MountingOptions {
+  readonly harness: () => Promise<Harness>;
+  readonly clock: Clock;
+  readonly limits: GatewayLimits;
+  readonly bodies: ArrivingBodies;
+  readonly log: Log;
+  readonly allowed: AllowedMethods;
+  readonly upgrades: Upgrades;
+  /** Everything that can be asked for, as it is mounted. */
+  readonly operations: Operation[];
+}
+
+interface RouteOptions {
+  readonly router?: FastifyInstance;
+  /** Whether an answer may take as long as it takes. */
+  readonly mayLast?: boolean;
+  readonly wholeHead?: boolean;
+}
+
+/** Takes the paths of one dialect on a router of its own. */
+export class Mounting implements Place {
+  readonly #router: FastifyInstance;
+  readonly #options: MountingOptions;
+
+  constructor(router: FastifyInstance, options: MountingOptions) {
+    this.#router = router;
+    this.#options = options;
+  }
+
+  readonly plain: Place["plain"] = (operation, answer) => {
+    this.#route(operation, async (request, reply) => {
+      return send(operation, reply, await answer(plainCall(operation, request, reply)));
+    });
+  };
+
+  readonly governed: Place["governed"] = (operation, answer) => {
+    this.#route(operation, async (request, reply) => {
+      const call = await this.#governedCall(operation, request, reply);
+      return send(operation, reply, await translated(call.supervisor, () => answer(call)));
+    });
+  };
+
+  readonly held: Place["held"] = (operation, answer) => {
+    const { limits, bodies } = this.#options;
+    this.#router.register(async (router) => {
+      router.removeAllContentTypeParsers();
+      router.addContentTypeParser(JSON_TYPES, (request: FastifyRequest) =>
+        bodies.read(request, limits.maxMessageBytes),
+      );
+      const handler: RouteHandlerMethod = async (request, reply) => {
+        const call = await this.#governedCall(operation, request, reply);
+        let answered: HeldAnswer;
+        try {
+          answered = await answer(call);
+        } catch (error) {
+          throw translation(call.supervisor, error);
+        }
+        return sendHeld(reply, answered);
+      };
+      this.#route(operation, handler, { router, mayLast: true, wholeHead: true });
+    });
+  };
+
+  readonly stream: Place["stream"] = (operation, tell) => {
+    this.#route(operation, async (request, reply) => {
+      const call = await this.#governedCall(operation, request, reply);
+      let opened: EventStream | undefined;
+      const open = () => {
+        opened = this.#openStream(call.doorway, reply);
+        return opened;
+      };
+      try {
+        await translated(call.supervisor, () => tell(call, open));
+      } catch (error) {
+        if (!opened) throw error;
+        this.#options.log.warn({ err: error, operation: operation.id }, "a stream broke off");
+      } finally {
+        opened?.end();
+      }
+      return reply;
+    });
+  };
+
+  readonly raw: Place["raw"] = (path, handle) => {
+    this.#untouched(path, undefined, async (request, reply) => {
+      reply.hijack();
+      await handle(request.raw, reply.raw, callerOf(request));
+      return reply;
+    });
+  };
+
+  readonly open: Place["open"] = (path, handle) => {
+    this.#options.allowed.add(path, ["GET", "HEAD"]);
+    const handler: RouteHandlerMethod = async (request, reply) => {
+      const written = handle(request.raw, reply.raw);
+      try {
+        await written;
+      } catch (error) {
+        if (!reply.raw.headersSent) throw error;
+        this.#options.log.debug({ err: error, path }, "an answer broke off");
+      }
+      reply.hijack();
+      return reply;
+    };
+    const config = { open: true };
+    // It may take any time: who reads slowly is dropped by the listener, not in the middle of a file.
+    this.#router.route({ method: ["GET", "HEAD"], url: path, exposeHeadRoute: false, config, handler });
+  };
+
+  readonly text: Place["text"] = (operation, write) => {
+    const handler: RouteHandlerMethod = async (request, reply) => {
+      const call = await this.#governedCall(operation, request, reply);
+      const pieces = write(call)[Symbol.asyncIterator]();
+      const first = await translated(call.supervisor, () => pieces.next());
+      const rest = Readable.from(piecesFrom(first, pieces), { objectMode: false });
+      return reply
+        .code(operation.status)
+        .type(operation.media ?? "text/plain; charset=utf-8")
+        .send(rest);
+    };
+    this.#route(operation, handler, { mayLast: true });
+  };
+
+  readonly refuse: Place["refuse"] = (path, method, refusal) => {
+    this.#untouched(path, method, async () => {
+      throw refusal();
+    });
+  };
+
+  readonly upgrade: Place["upgrade"] = (path, take, options) => {
+    this.#options.upgrades.add(path, take, options);
+  };
+
+  #route(
+    operation: Operation,
+    handler: RouteHandlerMethod,
+    { router = this.#router, mayLast = false, wholeHead = false }: RouteOptions = {},
+  ): void {
+    const { method, path, events } = operation;
+    const url = path.replace(/\{(\w+)\}/g, ":$1");
+    const exposeHeadRoute = method === "GET" && events === undefined;
+    this.#options.allowed.add(url, exposeHeadRoute ? ["GET", "HEAD"] : [method]);
+    this.#options.operations.push(operation);
+    const timeout = mayLast ? {} : this.#timeout;
+    router.route({ method, url, exposeHeadRoute, config: { operation, wholeHead }, handler, ...timeout });
+  }
+
+  /** A path whose requests keep their bodies. */
+  #untouched(path: string, method: string | undefined, handler: RouteHandlerMethod): void {
+    this.#router.register(async (router) => {
+      router.removeAllContentTypeParsers();
+      router.addContentTypeParser("*", (_request, _payload, done) => done(null));
+      const methods = method ?? router.supportedMethods;
+      router.route({ method: methods, url: path, exposeHeadRoute: false, handler, ...this.#timeout });
+    });
+  }
+
+  /** How long an answer may take. */
+  get #timeout(): { readonly handlerTimeout: number } {
+    return { handlerTimeout: this.#options.limits.answerTimeoutMs };
+  }
+
+  async #governedCall<Op extends Operation>(
+    operation: Op,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<HeldCall<Op>> {
+    const caller = callerOf(request);
+    const governed = await governing(this.#options.harness, caller.id);
+    expectAudience(operation.audience, governed);
+    return {
+      ...plainCall(operation, request, reply),
+      ...governed,
+      caller,
+      asOfNow: () => asOfNow(operation.audience, governed),
+      whenGone: (run) => onceGone(reply, run),
+    };
+  }
+
+  #openStream({ streams, streaming }: Doorway, reply: FastifyReply): EventStream {
+    const { clock, limits } = this.#options;
+    if (!streaming) throw new Refusal("not_acceptable", "streams are read over a connection");
+    if (streams.size >= limits.maxStreams)
+      throw new Refusal("unavailable", "too many streams are open", { headers: { "retry-after": "10" } });
+    reply.hijack();
+    const stream = new EventStream(reply.raw, clock, limits);
+    if (stream.closed.aborted) return stream;
+    streams.add(stream);
+    stream.closed.addEventListener("abort", () => streams.delete(stream), { once: true });
+    return stream;
+  }
+}
+
+function plainCall<Op extends Operation>(
+  operation: Op,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): PlainCall<Op> {
+  const { params, query, body } = readCall(operation, request);
+  return {
+    params,
+    query,
+    body,
+    request: request.raw,
+    doorway: doorwayOf(request.raw),
+    header: (name, value) => void reply.header(name, value),
+    otherwise: () => void reply.code(operation.also?.status ?? operation.status),
+  };
+}
+
+/** What was read of something already, and the rest of it. */
+async function* piecesFrom(
+  first: IteratorResult<string>,
+  rest: AsyncIterator<string>,
+): AsyncGenerator<string> {
+  try {
+    for (let next = first; !next.done; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
+}
+
+/** Does something when whoever waits for an answer hangs up before it is there; gives back how to call that off. */
+function onceGone({ raw }: FastifyReply, run: () => void): () => void {
+  const closed = () => {
+    if (!raw.writableEnded) run();
+  };
+  if (isOver(raw)) closed();
+  else raw.on("close", closed);
+  return () => void raw.off("close", closed);
+}
+
+function callerOf(request: FastifyRequest): Caller {
+  if (request.caller) return request.caller;
+  throw new Refusal("unauthenticated", "nobody knows who asks");
+}
+
+function send({ status, also }: Operation, reply: FastifyReply, answer: Answer): FastifyReply {
+  return reply.code(reply.statusCode === also?.status ? also.status : status).send(answer);
+}
+
+const JSON_TEXT = "application/json; charset=utf-8";
+
+/**
+ * Sends an answer, its whole head in one go: to set header after header and have the framework look at them again costs
+ * more than the answer. What was set before counts more than protection.
+ */
+function sendHeld(reply: FastifyReply, { status, text = "" }: HeldAnswer): FastifyReply {
+  const head: Record<string, OutgoingHttpHeader | undefined> = { ...PROTECTION, ...reply.getHeaders() };
+  if (text !== "") head["content-type"] = JSON_TEXT;
+  if (status !== 204) head["content-length"] = Buffer.byteLength(text);
+  // The framework sees to the pace at which a long answer goes over HTTP/2.
+  if (reply.request.raw.httpVersionMajor > 1)
+    return reply
+      .code(status)
+      .headers(head)
+      .send(text || undefined);
+  reply.hijack();
+  reply.raw.writeHead(status, head);
+  reply.raw.end(text);
+  return reply;
+}

@@ -1,0 +1,95 @@
+import { approvalOperations, NoMembers, RpcId, RpcMessage } from "@reins/api";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { Refusal } from "../problems.ts";
+import { pageOf, readCall, surelyFits } from "./read-call.ts";
+
+const { listApprovals, answerApproval } = approvalOperations;
+
+function refusalOf(run: () => unknown): Refusal {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+  }
+  throw new Error("it was not refused");
+}
+
+describe("what comes with a request", () => {
+  test("is read as the operation has it", () => {
+    const given = { params: {}, query: { limit: "7", state: "pending" }, body: { ignored: true } };
+    expect(readCall(listApprovals, given)).toEqual({
+      params: {},
+      query: { limit: 7, state: "pending" },
+      body: undefined,
+    });
+  });
+
+  test.each([
+    ["a limit of nothing", { limit: "0" }, "query.limit"],
+    ["a limit beyond the bound", { limit: "501" }, "query.limit"],
+    ["a state that is none", { state: "perhaps" }, "query.state"],
+    ["a name given twice", { session: ["a", "b"] }, "query.session"],
+    ["a name nobody knows", { tenant: "other" }, "query"],
+  ])("with %s is told what is wrong", (_, query, path) => {
+    const { problem } = refusalOf(() => readCall(listApprovals, { params: {}, query, body: undefined }));
+    expect(problem).toMatchObject({
+      status: 400,
+      code: "invalid",
+      errors: [expect.objectContaining({ path })],
+    });
+  });
+
+  test("without the body that is needed is told so", () => {
+    const { problem } = refusalOf(() =>
+      readCall(answerApproval, { params: { id: "apr_1" }, query: {}, body: undefined }),
+    );
+    expect(problem.errors).toEqual([expect.objectContaining({ path: "body" })]);
+  });
+});
+
+const id = fc.oneof(fc.string(), fc.integer(), fc.double(), fc.constant(null), fc.boolean(), fc.object());
+const edges = fc.constantFrom("", "x".repeat(256), "x".repeat(257), "x".repeat(1_024), "x".repeat(1_025));
+const message = fc.record(
+  {
+    jsonrpc: fc.constantFrom<unknown>("2.0", "2.0", "2.0", "1.0", 2),
+    id: fc.oneof(id, edges, fc.constantFrom(2 ** 53, -(2 ** 53), -0, 1e21)),
+    method: fc.oneof(fc.string(), edges, fc.anything()),
+    params: fc.anything(),
+    more: fc.anything(),
+  },
+  { requiredKeys: [] },
+);
+
+test("what surely fits a schema is what the schema makes of it", () => {
+  fc.assert(
+    fc.property(fc.oneof(message, fc.anything()), fc.constantFrom(NoMembers, RpcMessage), (value, schema) => {
+      if (surelyFits(schema, value)) expect(schema.parse(value)).toEqual(value);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("whatever clients send as a rule does so", () => {
+  expect(surelyFits(NoMembers, {})).toBe(true);
+  expect(surelyFits(RpcMessage, { jsonrpc: "2.0", id: 7, method: "session/prompt", params: {} })).toBe(true);
+  expect(surelyFits(RpcMessage, { jsonrpc: "2.0", method: "session/cancel" })).toBe(true);
+  expect(surelyFits(RpcMessage, { jsonrpc: "2.0", id: "a", result: null })).toBe(true);
+});
+
+test("a schema of which nothing is known judges for itself", () => {
+  expect(surelyFits(RpcId, 7)).toBe(false);
+});
+
+const all = Array.from({ length: 5 }, (_, index) => ({ id: `i${index}` }));
+const read = async (limit: number) => all.slice(0, limit);
+
+test("a page that is not the last says where the next one begins", async () => {
+  expect(await pageOf(2, read)).toEqual({ items: all.slice(0, 2), next: "i1" });
+});
+
+test("the last page says nothing, though it is full", async () => {
+  expect(await pageOf(5, read)).toEqual({ items: all });
+  expect(await pageOf(9, read)).toEqual({ items: all });
+  expect(await pageOf(2, async () => [])).toEqual({ items: [] });
+});

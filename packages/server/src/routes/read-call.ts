@@ -1,0 +1,96 @@
+import { NoMembers, Nothing, type Operation, RpcMessage } from "@reins/api";
+import { memberFaults } from "@reins/supervisor";
+import type { z } from "zod";
+import { Refusal } from "../problems.ts";
+
+/** What came with a request, unchecked. */
+export interface Given {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
+/** What came with a request, as the operation has it; what does not fit is refused, member by member. */
+export function readCall<Op extends Operation>(
+  operation: Op,
+  { params, query, body }: Given,
+): {
+  readonly params: z.output<Op["params"]>;
+  readonly query: z.output<Op["query"]>;
+  readonly body: z.output<Op["body"]>;
+};
+export function readCall(operation: Operation, given: Given) {
+  return {
+    params: read("path", operation.params, given.params),
+    query: read("query", operation.query, given.query),
+    body: operation.body === Nothing ? undefined : read("body", operation.body, given.body),
+  };
+}
+
+function read(part: string, schema: z.ZodType, given: unknown): unknown {
+  if (surelyFits(schema, given)) return given;
+  const checked = schema.safeParse(given);
+  if (checked.success) return checked.data;
+  const errors = memberFaults(checked.error).map(({ path, message }) => ({
+    path: path === "" ? part : `${part}.${path}`,
+    message,
+  }));
+  const detail = errors.map(({ path, message }) => `${path} ${message}`).join("; ");
+  throw new Refusal("invalid", detail, { errors });
+}
+
+/** What a message has at most; a longer one is for the schema to judge. */
+const MOST_ID = 1_024;
+const MOST_METHOD = 256;
+
+const CHECKS: ReadonlyMap<z.ZodType, (value: object) => boolean> = new Map([
+  [NoMembers, isEmpty],
+  [RpcMessage, isMessage],
+]);
+
+/**
+ * Whether a value certainly is what a schema would make of it. Of anything else the schema knows more: this is for what
+ * comes so often that to ask the schema would cost more than the answer.
+ */
+export function surelyFits(schema: z.ZodType, value: unknown): boolean {
+  const check = CHECKS.get(schema);
+  return check !== undefined && typeof value === "object" && value !== null && check(value);
+}
+
+function isEmpty(value: object): boolean {
+  for (const _ in value) return false;
+  return !Array.isArray(value);
+}
+
+function isMessage(value: object): boolean {
+  if (!("jsonrpc" in value) || value.jsonrpc !== "2.0" || Array.isArray(value)) return false;
+  return (!("id" in value) || isId(value.id)) && (!("method" in value) || isMethod(value.method));
+}
+
+function isId(id: unknown): boolean {
+  if (typeof id === "string") return id.length <= MOST_ID;
+  return id === null || Number.isSafeInteger(id);
+}
+
+function isMethod(method: unknown): boolean {
+  return typeof method === "string" && method !== "" && method.length <= MOST_METHOD;
+}
+
+const DEFAULT = 100;
+
+/** Some things, and the id after which the next ones come, if there are any. */
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly next?: string;
+}
+
+/** A page of at most so many; one more is read to know whether there are more. */
+export async function pageOf<Item extends { readonly id: string }>(
+  limit: number = DEFAULT,
+  read: (limit: number) => Promise<readonly Item[]>,
+): Promise<Page<Item>> {
+  const found = await read(limit + 1);
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  return { items, ...(found.length > limit && last && { next: last.id }) };
+}

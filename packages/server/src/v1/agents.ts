@@ -1,0 +1,279 @@
+import { type AgentInstallProgress, type AgentVerifyProgress, agentsOperations } from "@reins/api";
+import type { AgentEntry, Hosting, Installed } from "@reins/host";
+import { errorMessage } from "@reins/kit";
+import { Refusal } from "../problems.ts";
+import { expectOperatorsTenant, openedHosting } from "../routes/authorize.ts";
+import type { Dialect, GovernedCall } from "../routes/router.ts";
+import { type EventStream, eventText } from "../streams/event-stream.ts";
+import {
+  type AgentShelf,
+  agentDetails,
+  installOf,
+  probedAgent,
+  shownAgent,
+  shownProcesses,
+  verificationOf,
+} from "./shown-agent.ts";
+
+const { listAgents, getAgent, installAgent, verifyAgent, listAgentProcesses, restartAgentProcess } =
+  agentsOperations;
+
+/** What the agents' part of the API stands on. */
+export interface AgentsDialectOptions {
+  readonly hosting: () => Promise<Hosting>;
+  readonly agents: () => Promise<AgentShelf>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The user's home, from which credentials come. */
+  readonly userHome: string;
+}
+
+/** The agents of this machine: which there are, what is known of them, and what runs. */
+export class AgentsDialect implements Dialect {
+  readonly name = "agents";
+  readonly #options: AgentsDialectOptions;
+  readonly #installs = new Errands<AgentInstallProgress | Failed>();
+  readonly #verifications = new Errands<AgentVerifyProgress | Failed>();
+  readonly #closing = new AbortController();
+
+  constructor(options: AgentsDialectOptions) {
+    this.#options = options;
+  }
+
+  readonly mount: Dialect["mount"] = (place) => {
+    place.governed(listAgents, (call) => this.#list(call));
+    place.governed(getAgent, (call) => this.#get(call));
+    place.stream(installAgent, (call, open) => this.#install(call, open));
+    place.stream(verifyAgent, (call, open) => this.#verify(call, open));
+    place.governed(listAgentProcesses, async (call) => ({
+      processes: await shownProcesses(await this.#hosting(), call),
+    }));
+    place.governed(restartAgentProcess, (call) => this.#restart(call));
+  };
+
+  /** Calls off what is under way. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+  }
+
+  #hosting(): Promise<Hosting> {
+    return openedHosting(this.#options.hosting);
+  }
+
+  async #list(call: GovernedCall): Promise<object> {
+    const shelf = await this.#options.agents();
+    const hosting = await this.#hosting();
+    const [processes, found] = await Promise.all([shownProcesses(hosting, call), shelf.installer.list()]);
+    const agents = found.map(async ({ entry, installed }) => {
+      const running = processes.filter(({ agent }) => agent === entry.id).length;
+      const [shown, known, probed] = await Promise.all([
+        shownAgent(entry, installed, this.#around(call, shelf, entry.id, running)),
+        toldBy(hosting, call, entry),
+        probedAgent(shelf, entry, installed),
+      ]);
+      return { ...shown, ...known, ...probed };
+    });
+    return { agents: await Promise.all(agents) };
+  }
+
+  async #get(call: GovernedCall<typeof getAgent>): Promise<object> {
+    const shelf = await this.#options.agents();
+    const entry = entryIn(shelf, call.params.agent);
+    const hosting = await this.#hosting();
+    const processes = await shownProcesses(hosting, call, entry.id);
+    const installed = await shelf.installer.installed(entry.id);
+    const [shown, details, known] = await Promise.all([
+      shownAgent(entry, installed, this.#around(call, shelf, entry.id, processes.length)),
+      agentDetails(shelf, entry, installed),
+      toldBy(hosting, call, entry),
+    ]);
+    return { ...shown, ...known, ...details, processes };
+  }
+
+  #around({ principal, supervisor }: GovernedCall, shelf: AgentShelf, agent: string, running: number) {
+    const { environment, userHome } = this.#options;
+    const seesCredentials = supervisor.isAdmin(principal);
+    const installing = this.#installs.has(agent);
+    return { shelf, environment, userHome, seesCredentials, running, installing };
+  }
+
+  async #install(call: GovernedCall<typeof installAgent>, open: () => EventStream): Promise<void> {
+    const { params, body = {}, principal } = call;
+    expectOperatorsTenant(principal, "installs are shared by all tenants");
+    const shelf = await this.#options.agents();
+    const entry = entryIn(shelf, params.agent);
+    const { reinstall, agent_version: agentVersion, agent_process_version: agentProcessVersion } = body;
+    expectInstallable(shelf, entry, { agentVersion, agentProcessVersion });
+    await this.#told(this.#installs, entry.id, open, async (tell) => {
+      const installed = await shelf.installer.install(entry.id, {
+        ...{ reinstall, agentVersion, agentProcessVersion, signal: this.#closing.signal },
+        onProgress: (progress) => {
+          if (progress.phase !== "installed") tell(progress);
+        },
+      });
+      const install = installOf(entry, installed);
+      if (install) tell({ phase: "installed", install });
+    });
+  }
+
+  async #verify(call: GovernedCall<typeof verifyAgent>, open: () => EventStream): Promise<void> {
+    const { params, principal } = call;
+    expectOperatorsTenant(principal, "stamps are shared by all tenants");
+    const shelf = await this.#options.agents();
+    const entry = entryIn(shelf, params.agent);
+    const installed = await shelf.installer.installed(entry.id);
+    if (entry.builtIn || !entry.endpoint)
+      throw new Refusal(
+        "conflict",
+        `${entry.name} needs no verification, or cannot be given a scripted model`,
+      );
+    if (!installed) throw new Refusal("conflict", `${entry.name} is not installed; install it first`);
+    await this.#told(this.#verifications, entry.id, open, (tell) =>
+      this.#prove(shelf, entry, installed, tell),
+    );
+  }
+
+  async #prove(
+    shelf: AgentShelf,
+    entry: AgentEntry,
+    installed: Installed,
+    tell: (news: AgentVerifyProgress) => void,
+  ): Promise<void> {
+    const { verifyAgent: prove } = await import("@reins/host");
+    const confined = shelf.isConfined(entry.id);
+    const { environment } = this.#options;
+    const onProgress = ({ setting, name, answer, done, total }: VerifyNews) =>
+      tell({ phase: "probing", setting, probe: name, answer, done, total });
+    const { signal } = this.#closing;
+    const report = await prove({ entry, installed, confined, environment, onProgress, signal });
+    await shelf.stamps.keep(report, { entry, installed, confined }, new Date());
+    tell({ phase: "verified", verification: await verificationOf(shelf, entry, installed) });
+  }
+
+  /** Tells somebody of an errand until it ends. What goes wrong in it is the last thing that is told. */
+  async #told<News>(
+    errands: Errands<News | Failed>,
+    name: string,
+    open: () => EventStream,
+    run: (tell: (news: News | Failed) => void) => Promise<void>,
+  ): Promise<void> {
+    const stream = open();
+    let count = 0;
+    const begin = async (tell: (news: News | Failed) => void) => {
+      await run(tell).catch((error: unknown) => tell(failed(error)));
+    };
+    await errands.follow(name, begin, (news) => {
+      count += 1;
+      void stream.send(eventText("progress", count, news));
+    });
+  }
+
+  async #restart({
+    params,
+    principal,
+    supervisor,
+  }: GovernedCall<typeof restartAgentProcess>): Promise<undefined> {
+    const { register, hub } = await this.#hosting();
+    const live = register.all.find(({ id, agent }) => id === params.process && agent === params.agent);
+    const isOwn = live && (principal.id === supervisor.LOCAL || live.tenant === principal.tenant);
+    const hosted = (await hub.running()).find(({ id }) => id === params.process);
+    if (!isOwn || !hosted)
+      throw new Refusal("not_found", `no process ${params.process} of ${params.agent} runs`);
+    await hub.restart(hosted, `${supervisor.actorOf(principal)} restarted it`);
+    return undefined;
+  }
+}
+
+type VerifyNews = Parameters<
+  NonNullable<Parameters<typeof import("@reins/host")["verifyAgent"]>[0]["onProgress"]>
+>[0];
+
+interface Failed {
+  readonly phase: "failed";
+  readonly code: string;
+  readonly message: string;
+}
+
+function failed(error: unknown): Failed {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "internal";
+  return { phase: "failed", code, message: errorMessage(error) };
+}
+
+/** Refuses an install that cannot begin, while a status can still say so. */
+function expectInstallable(
+  { installer }: AgentShelf,
+  { id }: AgentEntry,
+  versions: Parameters<AgentShelf["installer"]["check"]>[1],
+): void {
+  try {
+    installer.check(id, versions);
+  } catch (error) {
+    const { code, message } = failed(error);
+    throw new Refusal(code === "invalid_version" ? "invalid" : "conflict", message, { cause: error });
+  }
+}
+
+function entryIn({ catalogue }: AgentShelf, id: string): AgentEntry {
+  const entry = catalogue.entries.find((one) => one.id === id);
+  if (entry) return entry;
+  throw new Refusal("not_found", `there is no agent "${id}"`);
+}
+
+/** What an agent that runs has told of itself, where nobody has asked it apart. */
+async function toldBy({ hub }: Hosting, { principal }: GovernedCall, { id }: AgentEntry) {
+  const running = (await hub.running()).find(({ entry }) => entry.id === id);
+  const { modes, models, configOptions } = await hub.settingsOfAgent(principal, id);
+  return {
+    capabilities: running?.initialized ?? null,
+    ...(modes !== undefined && { modes }),
+    ...(models !== undefined && { models }),
+    ...(configOptions !== undefined && { config_options: configOptions }),
+  };
+}
+
+/** One thing that is being done, and what is told of it. */
+interface Errand<News> {
+  readonly followers: Set<(news: News) => void>;
+  last: News | undefined;
+  readonly ended: Promise<void>;
+}
+
+/**
+ * Things that take their time and are done once, however many want them: who comes while one is under way follows it.
+ * It goes on when nobody does.
+ */
+export class Errands<News> {
+  readonly #errands = new Map<string, Errand<News>>();
+
+  /** Whether something of that name is under way. */
+  has(name: string): boolean {
+    return this.#errands.has(name);
+  }
+
+  /** Follows what is under way under a name, or begins it; settles when it has ended. Never rejects. */
+  async follow(
+    name: string,
+    begin: (tell: (news: News) => void) => Promise<void>,
+    follower: (news: News) => void,
+  ): Promise<void> {
+    const errand = this.#errands.get(name) ?? this.#begin(name, begin);
+    if (errand.last !== undefined) follower(errand.last);
+    errand.followers.add(follower);
+    await errand.ended;
+    errand.followers.delete(follower);
+  }
+
+  #begin(name: string, begin: (tell: (news: News) => void) => Promise<void>): Errand<News> {
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    const errand: Errand<News> = { followers: new Set(), last: undefined, ended };
+    this.#errands.set(name, errand);
+    const tell = (news: News) => {
+      errand.last = news;
+      for (const follower of errand.followers) follower(news);
+    };
+    void begin(tell).finally(() => {
+      this.#errands.delete(name);
+      resolve();
+    });
+    return errand;
+  }
+}

@@ -1,0 +1,64 @@
+import { randomUUID } from "node:crypto";
+import { type KillRequest, killOperations } from "@reins/api";
+import type { Hosting, Killed, KillOrder } from "@reins/host";
+import { Refusal } from "../problems.ts";
+import { openedHosting } from "../routes/authorize.ts";
+import type { Dialect, GovernedCall } from "../routes/router.ts";
+
+type Call = GovernedCall<(typeof killOperations)["kill"]>;
+
+/** Ends what agents run, at once. */
+export function killDialect(hosting: () => Promise<Hosting>): Dialect {
+  return {
+    name: "kill",
+    mount(place) {
+      place.governed(killOperations.kill, async (call) => {
+        const opened = await openedHosting(hosting);
+        const order = orderIn(call);
+        const killed = (await killsOf(opened).kill(order)) ?? (await endedSession(opened, order, call));
+        const { KillReport } = await import("@reins/host");
+        const { tenant: _, ...report } = KillReport.parse(call.harness.redact(killed.report));
+        return { ...report, entry: killed.entry };
+      });
+    },
+  };
+}
+
+function orderIn({ body, principal, supervisor }: Call): KillOrder {
+  return {
+    id: randomUUID(),
+    target: targetOf(body),
+    tenant: principal.id === supervisor.LOCAL ? null : principal.tenant,
+    by: supervisor.actorOf(principal),
+    reason: body.reason ?? null,
+  };
+}
+
+function targetOf({ session, agent, process }: KillRequest): KillOrder["target"] {
+  if (session !== undefined) return { kind: "session", name: session };
+  if (agent !== undefined) return { kind: "agent", name: agent };
+  if (process !== undefined) return { kind: "process", name: process };
+  return { kind: "all" };
+}
+
+function killsOf({ kills }: Hosting): NonNullable<Hosting["kills"]> {
+  if (kills) return kills;
+  throw new Refusal("unavailable", "this Reins runs no agents that could be ended");
+}
+
+/** Ends a session that has no agent now; nothing else can be ended that does not run. */
+async function endedSession(hosting: Hosting, order: KillOrder, { principal }: Call): Promise<Killed> {
+  const { target, id, by, reason } = order;
+  const record = target.kind === "session" ? await hosting.hub.find(principal, target.name) : undefined;
+  if (target.kind !== "session" || !record || record.ended) throw nothingRuns(target);
+  return killsOf(hosting).nothingRan({
+    ...{ id, by, reason, tenant: record.tenant, at: new Date().toISOString() },
+    target: { kind: "session", name: record.id },
+    ...{ gone: [], left: [], sight: "marks", sessions: [record.id], inside: [] },
+  });
+}
+
+function nothingRuns(target: KillOrder["target"]): Refusal {
+  const what = target.kind === "all" ? "agent" : `${target.kind} ${target.name}`;
+  return new Refusal("not_found", `nothing runs of the ${what}`);
+}

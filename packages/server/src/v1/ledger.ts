@@ -1,0 +1,216 @@
+import { join } from "node:path";
+import { ledgerOperations } from "@reins/api";
+import type { EntryRange, PlacedEntry } from "@reins/ledger";
+import type { z } from "zod";
+import { lastEventIn } from "../gateway/request.ts";
+import { Refusal } from "../problems.ts";
+import { expectOperatorsTenant } from "../routes/authorize.ts";
+import type { Dialect, GovernedCall } from "../routes/router.ts";
+import { Bell } from "../streams/bell.ts";
+import { type EventStream, eventText, positionText } from "../streams/event-stream.ts";
+
+const {
+  listEntries,
+  streamEntries,
+  getEntry,
+  proveEntry,
+  getCheckpoint,
+  proveConsistency,
+  listLedgerKeys,
+  exportLedger,
+} = ledgerOperations;
+
+/** The record, and what proves it to those who trust nobody. */
+export const ledgerDialect: Dialect = {
+  name: "ledger",
+  mount(place) {
+    place.governed(listEntries, async (call) => {
+      const { query } = call;
+      const view = await LedgerView.of(call);
+      const { entries, seen, more } = await view.read({ ...query, order: query.order ?? "newest" });
+      return { entries, ...(more && { next: seen }) };
+    });
+    place.stream(streamEntries, tellEntries);
+    place.governed(getEntry, (call) => entryOf(call, call.params.cid));
+    place.governed(proveEntry, async (call) => {
+      const { cid } = call.params;
+      await entryOf(call, cid);
+      const { proveEntry: prove } = await import("@reins/ledger");
+      return prove(call.harness.ledger, cid);
+    });
+    place.governed(getCheckpoint, async ({ harness: { ledger } }) => {
+      const { readCheckpoint } = await import("@reins/ledger");
+      const { size, note } = await ledger.checkpoint();
+      const root = Buffer.from(readCheckpoint(note).root).toString("base64");
+      return { origin: ledger.origin, log_key: ledger.logKey, size, root, note };
+    });
+    place.governed(proveConsistency, async ({ query: { from }, harness: { ledger } }) => {
+      const { size: to, note: later } = await ledger.checkpoint();
+      if (from > to)
+        throw new Refusal("conflict", `this ledger has ${to} entries: it was cut off, or it is another one`);
+      const hashes = from === 0 || from === to ? [] : await ledger.consistency(from, to);
+      const proof = hashes.map((hash) => Buffer.from(hash).toString("base64"));
+      return { log_key: ledger.logKey, from, to, later, hashes: proof };
+    });
+    place.governed(listLedgerKeys, async ({ harness: { ledger } }) => {
+      const { announcedKeys } = await import("@reins/ledger");
+      const keys = (await announcedKeys(ledger)).map(
+        ({ added, added_at, retired, retired_at: _, ...key }) => ({
+          ...key,
+          ...{ announced: added, announced_at: added_at, retired },
+        }),
+      );
+      return { origin: ledger.origin, log_key: ledger.logKey, keys };
+    });
+    place.text(exportLedger, exported);
+  },
+};
+
+async function entryOf(call: GovernedCall, cid: string): Promise<object> {
+  const found = await (await LedgerView.of(call)).get(cid);
+  if (!found) throw new Refusal("not_found", `there is no entry ${cid}`);
+  return found;
+}
+
+/** The whole ledger; with its private content only where that is asked for. */
+async function* exported(call: GovernedCall<typeof exportLedger>): AsyncGenerator<string> {
+  expectOperatorsTenant(call.principal, "the ledger holds what all tenants did");
+  const { harness, query } = call;
+  const { ArtifactStore, exportLines } = await import("@reins/ledger");
+  const artifacts = new ArtifactStore(join(harness.home, "artifacts"));
+  yield* exportLines(harness.ledger, query.private === "true" ? { artifacts } : {});
+}
+
+const STREAM_PAGE = 200;
+
+/** Tells somebody of the entries they may see, from now on or after the last one they saw. */
+async function tellEntries(
+  call: GovernedCall<(typeof ledgerOperations)["streamEntries"]>,
+  open: () => EventStream,
+): Promise<void> {
+  const { request, harness, query } = call;
+  const { ledger } = harness;
+  const newest = (await ledger.size()) - 1;
+  let position = Math.min(lastEventIn(request) ?? newest, newest);
+  const stream = open();
+  const bell = new Bell();
+  const unsubscribe = ledger.subscribe(() => bell.ring());
+  stream.onBeat(() => bell.ring());
+  stream.closed.addEventListener("abort", () => bell.ring(), { once: true });
+  try {
+    await stream.send(positionText(Math.max(0, position)));
+    while (!stream.closed.aborted && (await call.asOfNow())) {
+      // There may be tenants that were not there before.
+      const view = await LedgerView.of(call);
+      const { entries, seen, more } = await view.read({
+        ...query,
+        order: "oldest",
+        after: position,
+        limit: STREAM_PAGE,
+      });
+      for (const placed of entries) if (!(await stream.send(eventText("entry", placed.seq, placed)))) return;
+      position = seen ?? position;
+      if (!more) await bell.wait();
+    }
+  } finally {
+    unsubscribe();
+  }
+}
+
+type Filter = Partial<z.output<(typeof ledgerOperations)["listEntries"]["query"]>>;
+
+/** Some entries, and after which the next ones come, if there may be any. */
+interface Viewed {
+  readonly entries: readonly PlacedEntry[];
+  /** Up to here everything was looked at. */
+  readonly seen: number | undefined;
+  readonly more: boolean;
+}
+
+const DEFAULT_TENANT = "default";
+const PAGE = 500;
+/** How many entries that somebody may not see are passed over for one page. */
+const MOST_PASSED = 20_000;
+
+/**
+ * The ledger as somebody may see it. The operator sees all; others the entries of their tenant's sessions, and those of
+ * the default tenant also what belongs to no session, because they look after the harness itself.
+ */
+class LedgerView {
+  readonly #ledger: GovernedCall["harness"]["ledger"];
+  readonly #tenant: string;
+  readonly #seesAll: boolean;
+  /** How the chains of other tenants begin. */
+  readonly #foreign: readonly string[];
+
+  private constructor({ harness, principal, supervisor }: GovernedCall, tenants: readonly string[]) {
+    this.#ledger = harness.ledger;
+    this.#tenant = principal.tenant;
+    this.#seesAll = principal.id === supervisor.LOCAL;
+    this.#foreign = tenants.filter((tenant) => tenant !== principal.tenant).map((tenant) => `${tenant}/`);
+  }
+
+  /** What whoever asks may see. */
+  static async of(call: GovernedCall): Promise<LedgerView> {
+    const tenants = await call.harness.identity.listTenants();
+    return new LedgerView(
+      call,
+      tenants.map(({ id }) => id),
+    );
+  }
+
+  /** One entry, if it is there to be seen. */
+  async get(cid: string): Promise<PlacedEntry | undefined> {
+    const found = await this.#ledger.get(cid);
+    return found && this.#shows(found) ? found : undefined;
+  }
+
+  /** Entries that fit, as many as asked for or as can be found in reasonable time. */
+  async read(filter: Filter): Promise<Viewed> {
+    const { limit = 100, after, ...rest } = filter;
+    const entries: PlacedEntry[] = [];
+    let seen = after;
+    for (let passed = 0; passed < MOST_PASSED; ) {
+      // One more, to know whether there are more.
+      const size = this.#seesAll ? Math.min(PAGE, limit + 1 - entries.length) : PAGE;
+      const page = await this.#ledger.read({ ...this.#range(rest), after: seen, limit: size });
+      for (const placed of page) {
+        const isShown = this.#shows(placed);
+        if (isShown && entries.length === limit) return { entries, seen, more: true };
+        seen = placed.seq;
+        if (isShown) entries.push(placed);
+        else passed += 1;
+      }
+      if (page.length < size) return { entries, seen, more: false };
+    }
+    return { entries, seen, more: true };
+  }
+
+  #range({ session, quality, agent: actor, tag, since, until, order }: Filter): EntryRange {
+    const own = this.#seesAll || this.#tenant === DEFAULT_TENANT ? undefined : `${this.#tenant}/`;
+    const entity_id = session === undefined ? undefined : `${own ?? ""}${session}`;
+    // Times are kept in one form, by which they also sort.
+    const [from, to] = [since, until].map((moment) => moment && new Date(moment).toISOString());
+    return { entity_id, entity_prefix: own, quality, actor, tag, since: from, until: to, order };
+  }
+
+  /** A chain's name says whose it is; where an agent chose its own name to look like a tenant's, its subject decides. */
+  #shows({ entry: { entity_id, payload } }: PlacedEntry): boolean {
+    if (this.#seesAll) return true;
+    const subject = tenantIn(payload);
+    if (subject !== undefined) return subject === this.#tenant;
+    if (this.#tenant !== DEFAULT_TENANT) return entity_id.startsWith(`${this.#tenant}/`);
+    return !this.#foreign.some((prefix) => entity_id.startsWith(prefix));
+  }
+}
+
+/** The tenant of whoever an entry is about, where it says so. */
+function tenantIn(payload: unknown): string | undefined {
+  const subject = memberOf(payload, "subject");
+  const tenant = memberOf(subject, "tenant");
+  return typeof tenant === "string" ? tenant : undefined;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}

@@ -1,0 +1,145 @@
+import { homedir } from "node:os";
+import { resolve } from "node:path";
+import { studyOperations } from "@reins/api";
+import type { PolicyStudy, Subject } from "@reins/supervisor";
+import { Refusal } from "../problems.ts";
+import type { Dialect, GovernedCall } from "../routes/router.ts";
+
+const { validatePolicy, testPolicy, explainPolicy, backtestPolicy, coverPolicy } = studyOperations;
+const NATIVE = "native";
+const SOME_SESSION = "supposed";
+
+type Checked = Awaited<ReturnType<PolicyStudy["check"]>>;
+type Outcome = Checked["tests"][number];
+type Fault = Checked["faults"][number];
+
+/** How many drafts one principal, and everybody together, may have studied at a time; each has a thread of its own. */
+const AT_ONCE = 2;
+const AT_ONCE_IN_ALL = 6;
+
+/** A constitution before it is used, and after it was. */
+export const studyDialect: Dialect = {
+  name: "study",
+  mount(place) {
+    const running = new Map<string, number>();
+    const oneOfFew = async <Answer>({ principal }: GovernedCall, study: () => Promise<Answer>) => {
+      const own = running.get(principal.id) ?? 0;
+      const all = [...running.values()].reduce((sum, count) => sum + count, 0);
+      if (own >= AT_ONCE || all >= AT_ONCE_IN_ALL)
+        throw new Refusal("too_many_requests", "other drafts are being studied; try again when that is done");
+      running.set(principal.id, own + 1);
+      try {
+        return await study();
+      } finally {
+        const left = (running.get(principal.id) ?? 1) - 1;
+        if (left > 0) running.set(principal.id, left);
+        else running.delete(principal.id);
+      }
+    };
+    place.governed(validatePolicy, async (call) => {
+      const { made, faults, remarks, tests } = await oneOfFew(call, () => studyOf(call).check(call.body));
+      return {
+        fine: made !== undefined && faults.length === 0,
+        constitution_hash: made?.hashes.constitution_hash ?? null,
+        rules_hash: made?.hashes.rules_hash ?? null,
+        rules: made?.rules ?? 0,
+        limits: made?.limits ?? 0,
+        faults: faults.map(shownFault),
+        remarks: remarks.map(shownFault),
+        tests: tests.map(shownOutcome),
+        no_looser: made?.noLooser ?? null,
+      };
+    });
+    place.governed(testPolicy, async (call) => {
+      const { made, faults, tests } = await oneOfFew(call, () => studyOf(call).check(call.body));
+      if (!made) throw new Refusal("conflict", `the draft cannot be read: ${faults[0]?.message}`);
+      const outcomes = tests.map(shownOutcome);
+      const passed = outcomes.filter((outcome) => outcome.passed).length;
+      return { passed, failed: outcomes.length - passed, tests: outcomes };
+    });
+    place.governed(explainPolicy, explained);
+    place.governed(backtestPolicy, (call) => {
+      const { body } = call;
+      return oneOfFew(call, () => studyOf(call).backtest(body, past(body), body.examples));
+    });
+    place.governed(coverPolicy, (call) =>
+      oneOfFew(call, () => studyOf(call).coverage(call.body, past(call.body))),
+    );
+  },
+};
+
+function studyOf({ harness, supervisor, principal, body }: GovernedCall): PolicyStudy {
+  const asked = typeof body === "object" && body !== null && "tenant" in body ? body.tenant : undefined;
+  const tenant = supervisor.tenantFor(principal, typeof asked === "string" ? asked : undefined);
+  return new supervisor.PolicyStudy(harness, tenant);
+}
+
+/** Times are kept in one form, by which they also sort. */
+function past({ since, limit }: { since?: string | undefined; limit?: number | undefined }) {
+  return { since: since === undefined ? undefined : new Date(since).toISOString(), limit };
+}
+
+async function explained(call: GovernedCall<typeof explainPolicy>): Promise<object> {
+  const { body, principal, supervisor, harness } = call;
+  const study = studyOf(call);
+  const isAdmin = supervisor.isAdmin(principal);
+  if (!isAdmin && (body.rules !== undefined || body.prose !== undefined))
+    throw new Refusal("forbidden", 'to try a draft takes the role "admin"');
+  if (body.entry !== undefined)
+    return study.explainEntry(body.entry, ({ user }) => isAdmin || user === principal.user, body);
+  if (!isAdmin) throw new Refusal("forbidden", 'to suppose an action takes the role "admin"');
+  const event = body.event ?? {};
+  const cwd = resolve(homedir(), body.cwd ?? ".");
+  const roots = (body.roots ?? [cwd]).map((root) => resolve(cwd, root));
+  const subject = subjectOf(call);
+  const payload = event.payload ?? { tool_name: event.tool ?? "", arguments: event.arguments ?? {} };
+  const explanation = await study.explainEvent(
+    {
+      event: {
+        event_type: event.event_type ?? "pre_action",
+        session_id: subject.session,
+        agent_id: subject.agent,
+        depth: subject.depth,
+        payload,
+      },
+      subject,
+      requestContext: { workspace: { cwd, roots, tools: body.tools } },
+    },
+    body,
+  );
+  return Object(harness.redact(explanation));
+}
+
+/** Whoever is supposed to act: what is not said is as whoever asks, or as is usual. */
+function subjectOf({ body, principal, harness, supervisor }: GovernedCall<typeof explainPolicy>): Subject {
+  const given = body.subject ?? {};
+  const agent = given.agent ?? NATIVE;
+  return {
+    user: given.user ?? principal.user,
+    tenant: supervisor.tenantFor(principal, body.tenant),
+    roles: given.roles ?? principal.roles,
+    scopes: given.scopes ?? principal.scopes,
+    agent,
+    trust: given.trust ?? harness.policies.roster.trustOf(agent),
+    session: given.session ?? SOME_SESSION,
+    started: given.started ?? "interactive",
+    chain: given.chain ?? [],
+    depth: given.depth ?? 0,
+    mode: given.mode ?? "default",
+    enforcement: given.enforcement ?? "asked",
+  };
+}
+
+function shownFault({ message, place }: Fault) {
+  return { message, line: place?.line ?? null, column: place?.column ?? null };
+}
+
+function shownOutcome({ test, got, fault }: Outcome) {
+  return {
+    name: test.name,
+    passed: fault === undefined,
+    expected: { verdict: test.expect, rule: test.rule ?? null },
+    got: { verdict: got.verdict, rule: got.rule ?? null },
+    fault: fault ?? null,
+  };
+}

@@ -1,0 +1,173 @@
+import { type Connection, connectionOperations, type Session, sessionOperations } from "@reins/api";
+import type { Hosting, SessionRecord } from "@reins/host";
+import type { Harness } from "@reins/supervisor";
+import type { ServingDoor } from "../connections/serving.ts";
+import type { ConnectionRecord } from "../connections/tables.ts";
+import { Refusal } from "../problems.ts";
+import { pageOf } from "../routes/read-call.ts";
+import type { Dialect, GovernedCall } from "../routes/router.ts";
+import { Bell } from "../streams/bell.ts";
+import { type EventStream, eventText } from "../streams/event-stream.ts";
+
+const { listSessions, streamSessions, getSession } = sessionOperations;
+const { listConnections, closeConnection } = connectionOperations;
+
+/** The sessions and connections of a server, to look at. What happens in a session is said in ACP. */
+export function sessionsDialect(door: ServingDoor): Dialect {
+  return {
+    name: "sessions",
+    mount(place) {
+      place.governed(listSessions, async ({ query, principal, harness }) => {
+        const { hosting } = await door.open(harness);
+        const { items, next } = await pageOf(query.limit, (limit) =>
+          hosting.hub.list(principal, { ...query, limit }),
+        );
+        return { sessions: await shownSessions(hosting, harness, items), next };
+      });
+      place.stream(streamSessions, async (call, open) => {
+        const { hosting } = await door.open(call.harness);
+        await tellSessions(call, hosting, open);
+      });
+      place.governed(getSession, async ({ params: { id }, principal, harness }) => {
+        const { hosting } = await door.open(harness);
+        const record = await hosting.hub.find(principal, id);
+        const [session] = record ? await shownSessions(hosting, harness, [record]) : [];
+        if (!session) throw new Refusal("not_found", `there is no session ${id}`);
+        return session;
+      });
+      place.governed(listConnections, async ({ query, principal, harness }) => {
+        const { connections } = await door.open(harness);
+        const { items, next } = await pageOf(query.limit, async (limit) => {
+          const found = await connections.list(principal, { ...query, limit });
+          return found.map((one) => shownConnection(one, connections.expiryOf(one.record)));
+        });
+        return { connections: items, next };
+      });
+      place.governed(closeConnection, async ({ params: { id }, principal, harness }) => {
+        const { connections } = await door.open(harness);
+        await connections.remove(id, principal);
+        return undefined;
+      });
+    },
+  };
+}
+
+/** How long changes are gathered: a turn that begins and ends at once is told as one. */
+const GATHER_MS = 200;
+/** Whoever is so many sessions behind is sent away, to read the list anew. */
+const MOST_BEHIND = 10_000;
+
+/** Tells somebody of the sessions they may see, from now on, whenever one is new or not as it was. */
+async function tellSessions(
+  { principal: { tenant }, harness, asOfNow }: GovernedCall,
+  hosting: Hosting,
+  open: () => EventStream,
+): Promise<void> {
+  const { hub } = hosting;
+  const changed = new Set<string>();
+  const stream = open();
+  const bell = new Bell();
+  const unwatch = hub.watch((record) => {
+    if (record.tenant !== tenant) return;
+    changed.add(record.id);
+    if (changed.size > MOST_BEHIND) stream.end();
+    bell.ring();
+  });
+  stream.onBeat(() => bell.ring());
+  stream.closed.addEventListener("abort", () => bell.ring(), { once: true });
+  try {
+    // A token that was revoked, or a harness that is gone, ends it.
+    while (!stream.closed.aborted) {
+      const principal = await asOfNow();
+      if (!principal) return;
+      const ids = [...changed];
+      changed.clear();
+      const found = await Promise.all(ids.map((session) => hub.find(principal, session)));
+      const records = found.filter((record) => record !== undefined);
+      for (const session of await shownSessions(hosting, harness, records))
+        if (!(await stream.send(eventText("session", session.id, session)))) return;
+      await bell.wait();
+      await gathered(hub.clock, stream.closed);
+    }
+  } finally {
+    unwatch();
+  }
+}
+
+/** Settles after a while, or when nobody reads any more. */
+function gathered(clock: Hosting["hub"]["clock"], closed: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const wake = () => resolve();
+  const callOff = clock.after(GATHER_MS, wake);
+  closed.addEventListener("abort", wake, { once: true });
+  return promise.finally(() => {
+    callOff();
+    closed.removeEventListener("abort", wake);
+  });
+}
+
+const MOST_PENDING = 500;
+
+/** Sessions of one tenant as they are shown. What clients sent to begin them stays here. */
+async function shownSessions(
+  hosting: Hosting,
+  harness: Harness,
+  records: readonly SessionRecord[],
+): Promise<Session[]> {
+  const { hub } = hosting;
+  const [first] = records;
+  if (!first) return [];
+  const { tenant } = first;
+  const [counts, pending] = await Promise.all([
+    hub.countsOf(
+      tenant,
+      records.map(({ id }) => id),
+    ),
+    harness.approvals.list({ tenant, state: "pending", limit: MOST_PENDING }),
+  ]);
+  return records.map((record) => {
+    const { sealed_servers: _, daemon: __, turn_after: ___, asked_after: ____, ...shown } = record;
+    const { tenant: _____, ended, ...kept } = shown;
+    const { agent } = hub.live(record.id) ?? {};
+    const cost = agent?.governor.session(record.id)?.cost ?? 0;
+    return {
+      ...kept,
+      ...(ended && { ended: { ...ended } }),
+      additional_directories: [...record.additional_directories],
+      settings: hub.settingsOf(record.id),
+      event_count: counts.get(record.id) ?? 0,
+      agent_runs: agent !== undefined,
+      trust: harness.policies.roster.trustOf(record.acts_as ?? record.agent),
+      ...enforcementOf(hosting, record.agent),
+      ...(cost > 0 && { cost_usd: cost }),
+      pending_approvals: pending.filter(({ session }) => session === record.id).length,
+    };
+  });
+}
+
+/** How far an agent is held to a verdict; nothing for one that the catalogue has no more. */
+function enforcementOf({ catalogue, host }: Hosting, agent: string): Pick<Partial<Session>, "enforcement"> {
+  const entry = catalogue.entries.find(({ id }) => id === agent);
+  if (!entry) return {};
+  if (entry.builtIn) return { enforcement: "performed" };
+  return { enforcement: host.networkFor(agent) === undefined ? entry.enforcement.level : "confined" };
+}
+
+/** A connection as it is shown. */
+function shownConnection(
+  { record, streams }: { readonly record: ConnectionRecord; readonly streams: number },
+  expires: Date,
+): Connection {
+  const { id, dialect, principal, agent, sessions, created_at, last_seen } = record;
+  return {
+    id,
+    dialect,
+    principal,
+    ...(agent !== undefined && { agent }),
+    sessions: Object.keys(sessions),
+    streams,
+    created_at,
+    last_seen,
+    expires_at: expires.toISOString(),
+  };
+}

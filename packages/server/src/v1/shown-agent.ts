@@ -1,0 +1,226 @@
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  type Agent,
+  type AgentInstall,
+  type AgentProcess,
+  type AgentVerification,
+  KeptStderr,
+} from "@reins/api";
+import type { AgentEntry, Catalogue, Hosting, Installed, Installer, ProbeCache, Stamps } from "@reins/host";
+import { z } from "zod";
+import type { GovernedCall } from "../routes/router.ts";
+
+/** The agents of a home: which there are, what of them is installed, and what is known of them. */
+export interface AgentShelf {
+  readonly catalogue: Catalogue;
+  readonly installer: Installer;
+  readonly stamps: Stamps;
+  readonly probes: ProbeCache;
+  /** Agents that the operator has added to the catalogue. */
+  readonly added: readonly unknown[];
+  /** Whether the operating system is to confine an agent. */
+  isConfined(agent: string): boolean;
+}
+
+/** What is known beside an agent's entry and install. */
+export interface AgentSurroundings {
+  readonly shelf: AgentShelf;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly userHome: string;
+  /** Whether whoever asks may know which credentials there are. */
+  readonly seesCredentials: boolean;
+  /** How many of an agent run that whoever asks may see. */
+  readonly running: number;
+  readonly installing: boolean;
+}
+
+/** An agent as it is shown. */
+export async function shownAgent(
+  entry: AgentEntry,
+  installed: Installed | undefined,
+  around: AgentSurroundings,
+): Promise<Omit<Agent, "capabilities">> {
+  const { shelf, environment, userHome, seesCredentials, running, installing } = around;
+  const credentials = seesCredentials
+    ? await foundCredentials(entry, environment, userHome)
+    : { found: [], missing: [] };
+  return {
+    agent: entry.id,
+    name: entry.name,
+    support: entry.support,
+    built_in: entry.builtIn,
+    registry: entry.registry ?? null,
+    added: shelf.added.some((one) => Added.safeParse(one).data?.id === entry.id),
+    platforms: entry.install?.platforms ?? [],
+    megabytes: entry.install?.megabytes ?? null,
+    install: installOf(entry, installed),
+    installing,
+    verification: await verificationOf(shelf, entry, installed),
+    enforcement: enforcementOf(shelf, entry),
+    hostile: entry.hostile ?? null,
+    credentials: { found: [...credentials.found], missing: [...credentials.missing] },
+    running,
+  };
+}
+
+const Added = z.looseObject({ id: z.string() });
+
+/** What an installed agent answered when it was probed. */
+export async function probedAgent(
+  shelf: AgentShelf,
+  entry: AgentEntry,
+  installed: Installed | undefined,
+): Promise<object> {
+  const probed = installed && (await shelf.probes.find(entry, installed.version));
+  const { modes, models, configOptions } = Session.parse(probed?.session ?? {});
+  return {
+    ...(probed && { capabilities: probed.initialized }),
+    ...(modes !== undefined && { modes }),
+    ...(models !== undefined && { models }),
+    ...(configOptions !== undefined && { config_options: configOptions }),
+    ...(probed?.refused && { refused: probed.refused }),
+  };
+}
+
+/** What only the view of a single agent has, apart from what runs. */
+export async function agentDetails(
+  shelf: AgentShelf,
+  entry: AgentEntry,
+  installed: Installed | undefined,
+): Promise<object> {
+  const standing = installed && (await shelf.stamps.standing(runningAs(shelf, entry, installed)));
+  return {
+    versions: entry.install ? [...(await shelf.installer.versions(entry.id))] : [],
+    packages: installed?.provenance?.packages.map(plainPackage) ?? [],
+    ...(await probedAgent(shelf, entry, installed)),
+    quirks: entry.quirks ?? null,
+    probes: standing && standing.state !== "unverified" ? standing.stamp.probes : [],
+  };
+}
+
+const Session = z.looseObject({
+  modes: z.unknown().optional(),
+  models: z.unknown().optional(),
+  configOptions: z.unknown().optional(),
+});
+
+/** An install as it is shown. */
+export function installOf(entry: AgentEntry, installed: Installed | undefined): AgentInstall | null {
+  if (entry.builtIn) return { source: "built_in", version: "built in", outdated: false };
+  if (!installed) return null;
+  const { version, outdated, provenance } = installed;
+  if (!provenance) return { source: "local", version, outdated };
+  const { source, agentProcess, native, packages, lock, platform, verified, installedAt } = provenance;
+  return {
+    ...{ source, version, outdated, lock, platform, said: verified, installed_at: installedAt },
+    agent_process: plainPackage(agentProcess),
+    ...(native && { native: plainPackage(native) }),
+    packages: packages.length,
+  };
+}
+
+function plainPackage({
+  name,
+  version,
+  integrity,
+}: {
+  name: string;
+  version: string;
+  integrity?: string | undefined;
+}) {
+  return { name, version, ...(integrity !== undefined && { integrity }) };
+}
+
+/** How an agent's verification stands. */
+export async function verificationOf(
+  shelf: AgentShelf,
+  entry: AgentEntry,
+  installed: Installed | undefined,
+): Promise<AgentVerification> {
+  if (entry.builtIn) return { state: "not_needed" };
+  if (!installed) return { state: "unverified" };
+  const standing = await shelf.stamps.standing(runningAs(shelf, entry, installed));
+  if (standing.state === "unverified") return { state: "unverified" };
+  const { level, live, unasked, held, faults, at } = standing.stamp;
+  return {
+    ...{ state: standing.state, level, live, unasked, held, faults, at },
+    ...(standing.state === "outdated" && { why: standing.why }),
+  };
+}
+
+function runningAs(shelf: AgentShelf, entry: AgentEntry, installed: Installed) {
+  return { entry, installed, confined: shelf.isConfined(entry.id) };
+}
+
+function enforcementOf(shelf: AgentShelf, { id, builtIn, enforcement }: AgentEntry): Agent["enforcement"] {
+  const { unasked } = enforcement;
+  if (builtIn) return { level: "performed", reason: "Reins itself carries out what its tools do", unasked };
+  if (shelf.isConfined(id))
+    return { level: "confined", reason: "the operating system keeps it to its folders and network", unasked };
+  if (enforcement.level === "observed")
+    return { level: "observed", reason: "it does not ask; what it does is seen afterwards", unasked };
+  const besides = unasked.length === 0 ? "" : `; without asking: ${unasked.join(", ")}`;
+  return { level: "asked", reason: `it asks, and is trusted to heed the answer${besides}`, unasked };
+}
+
+/** The agents that run and that whoever asks may see, the oldest first. */
+export async function shownProcesses(
+  { register, hub }: Hosting,
+  { principal, supervisor, harness }: GovernedCall,
+  agent?: string,
+): Promise<AgentProcess[]> {
+  const isAdmin = supervisor.isAdmin(principal);
+  const isOperator = principal.id === supervisor.LOCAL;
+  const seen = register.all.filter(
+    (live) =>
+      (agent === undefined || live.agent === agent) &&
+      (isOperator || live.tenant === principal.tenant) &&
+      (isAdmin || live.principal === principal.id),
+  );
+  const { memoryOf } = await import("@reins/host");
+  const uses = memoryOf(seen.map(({ roots }) => roots.map(({ pid }) => pid)));
+  const versions = new Map((await hub.running()).map(({ id, version }) => [id, version]));
+  return seen.map((live, index) => {
+    const { id, agent, pid, principal: holder, started_at, confined, sessions } = live;
+    const kept = isAdmin ? register.processOf(id)?.stderr() : undefined;
+    return {
+      ...{ id, agent, pid, principal: holder, started_at, confined, sessions: [...sessions] },
+      version: versions.get(id) ?? "starting",
+      memory_bytes: uses?.[index]?.bytes ?? null,
+      processes: uses?.[index]?.processes ?? null,
+      stderr: kept ? KeptStderr.parse(harness.redact(kept)) : null,
+    };
+  });
+}
+
+/** What of an agent's credentials is there, by name. */
+export interface FoundCredentials {
+  readonly found: readonly string[];
+  readonly missing: readonly string[];
+}
+
+/** Looks which variables and files there are that an agent could show who it is with; never into them. */
+export async function foundCredentials(
+  { credentials }: AgentEntry,
+  environment: Readonly<Record<string, string | undefined>>,
+  userHome: string,
+): Promise<FoundCredentials> {
+  const files = await Promise.all(
+    credentials.files.map(async ({ from }) => ({
+      name: `~/${from}`,
+      there: await isThere(join(userHome, from)),
+    })),
+  );
+  const variables = credentials.variables.map((name) => ({ name, there: Boolean(environment[name]) }));
+  const all = [...variables, ...files];
+  const named = (there: boolean) => all.filter((one) => one.there === there).map(({ name }) => name);
+  return { found: named(true), missing: named(false) };
+}
+
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

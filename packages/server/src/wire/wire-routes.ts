@@ -1,0 +1,182 @@
+import { type LoggedRequest, wireOperations } from "@reins/api";
+import type { AnsweredRequest } from "../gateway/application.ts";
+import { lastEventIn } from "../gateway/request.ts";
+import { expectOperatorsTenant } from "../routes/authorize.ts";
+import type { Dialect, GovernedCall } from "../routes/router.ts";
+import { Bell } from "../streams/bell.ts";
+import { type EventStream, eventText, positionText } from "../streams/event-stream.ts";
+import { splitSecrets, withoutText } from "./split-secrets.ts";
+import { type KeptEnvelope, Ring, type WireRing } from "./wire-ring.ts";
+
+const { listEnvelopes, streamEnvelopes, listRequests, streamRequests } = wireOperations;
+const DEFAULT_LIMIT = 200;
+
+type Filter = Partial<
+  Readonly<Record<"session" | "protocol" | "edge" | "direction" | "agent" | "method", string | undefined>>
+>;
+
+/** What goes over the wires: envelopes of both protocols, and requests to this API. */
+export function wireDialect(wire: WireRing, requests: RequestRing): Dialect {
+  return {
+    name: "wire",
+    mount(place) {
+      place.governed(listEnvelopes, async (call) => {
+        const { query } = call;
+        const { limit = DEFAULT_LIMIT, after, ...filter } = query;
+        const found = wire.list(fitting(call, filter, after), query.session);
+        const page = after === undefined ? found.slice(-limit) : found.slice(0, limit);
+        return {
+          envelopes: shown(call, wire, page),
+          dropped: wire.dropped,
+          next: page.at(-1)?.seq ?? after ?? wire.last,
+        };
+      });
+      place.stream(streamEnvelopes, (call, open) => {
+        const growing = {
+          get last() {
+            return wire.last;
+          },
+          after: (seq: number) => wire.list(fitting(call, call.query, seq), call.query.session),
+          listen: (ring: () => void) => wire.listen(ring),
+        };
+        const telling = {
+          event: "envelope",
+          shown: (some: readonly KeptEnvelope[]) => shown(call, wire, some),
+        };
+        return tellTail(call, open, growing, telling);
+      });
+      place.governed(listRequests, async ({ query: { limit = DEFAULT_LIMIT, after }, principal }) => {
+        expectOperatorsTenant(principal, "requests are of all tenants");
+        const found = requests.items.filter(({ seq }) => after === undefined || seq > after);
+        const page = after === undefined ? found.slice(-limit) : found.slice(0, limit);
+        return { requests: page, next: page.at(-1)?.seq ?? after ?? requests.last };
+      });
+      place.stream(streamRequests, async (call, open) => {
+        expectOperatorsTenant(call.principal, "requests are of all tenants");
+        const growing = {
+          get last() {
+            return requests.last;
+          },
+          after: (place: number) => requests.items.filter(({ seq }) => seq > place),
+          listen: (ring: () => void) => requests.listen(ring),
+        };
+        const telling = { event: "request", shown: (some: readonly LoggedRequest[]) => some };
+        await tellTail(call, open, growing, telling);
+      });
+    },
+  };
+}
+
+/** Which envelopes somebody asks for and may see: those of their tenant, the operator all. */
+function fitting({ principal, supervisor }: GovernedCall, filter: Filter, after = -1) {
+  const { session, protocol, edge, direction, agent, method } = filter;
+  const wanted = Object.entries({ session, protocol, edge, direction, agent, method });
+  const given = wanted.filter(([, value]) => value !== undefined);
+  const seesAll = principal.id === supervisor.LOCAL;
+  return (envelope: KeptEnvelope): boolean =>
+    envelope.seq > after &&
+    (seesAll || envelope.tenant === principal.tenant) &&
+    given.every(([name, value]) => Reflect.get(envelope, name) === value);
+}
+
+/** Envelopes without secrets, those that lie across several included. */
+function shown({ harness }: GovernedCall, wire: WireRing, some: readonly KeptEnvelope[]): object[] {
+  const sessions = new Set(some.map(({ session }) => session));
+  const split = [...sessions].map((session) => {
+    const all = wire.list((envelope) => envelope.session === session, session ?? "");
+    return splitSecrets(all, harness.redactor, wire.forgot(session));
+  });
+  return some.map(({ tenant: _, size: __, at, message, ...envelope }) => {
+    const isPart = split.some((hidden) => hidden.has(envelope.seq));
+    const kept = isPart ? withoutText(message) : message;
+    return { ...envelope, at: new Date(at).toISOString(), message: harness.redact(kept) };
+  });
+}
+
+const MOST = 1_000;
+
+/** The newest requests that were answered. */
+export class RequestRing {
+  readonly #ring = new Ring<LoggedRequest & { readonly seq: number }>(MOST);
+  readonly #listeners = new Set<(request: LoggedRequest) => void>();
+  readonly #now: () => Date;
+  #seq = 0;
+
+  constructor(now: () => Date) {
+    this.#now = now;
+  }
+
+  /** Takes a request in. */
+  readonly take = ({ method, route, path, status, ms, principal }: AnsweredRequest): void => {
+    this.#seq += 1;
+    const at = this.#now().toISOString();
+    const request = { seq: this.#seq, at, method, route, path, status, ms, principal };
+    this.#ring.push(request);
+    for (const listener of this.#listeners) listener(request);
+  };
+
+  /** The number of the newest. */
+  get last(): number {
+    return this.#seq;
+  }
+
+  /** Those that are kept, the oldest first. */
+  get items(): readonly LoggedRequest[] {
+    return this.#ring.items;
+  }
+
+  /** Tells of every request; the returned function ends that. */
+  listen(listener: (request: LoggedRequest) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+}
+
+/** Something that grows, and of which the newest are kept. */
+interface Growing<Item extends { readonly seq: number }> {
+  /** The number of the newest. */
+  readonly last: number;
+  /** Those after a place that somebody may see, the oldest first. */
+  after(seq: number): readonly Item[];
+  /** Rings when there are more; the returned function ends that. */
+  listen(ring: () => void): () => void;
+}
+
+/** So many that nobody else waits long for their turn. */
+const MOST_AT_ONCE = 100;
+
+/** How what is told is called, and how it is shown. */
+interface Telling<Item> {
+  readonly event: string;
+  readonly shown: (items: readonly Item[]) => readonly object[];
+}
+
+/** Tells somebody of what comes, from now on or after the last one they saw. Who is too slow misses what was forgotten meanwhile. */
+async function tellTail<Item extends { readonly seq: number }>(
+  { request, asOfNow }: GovernedCall,
+  open: () => EventStream,
+  growing: Growing<Item>,
+  { event, shown }: Telling<Item>,
+): Promise<void> {
+  let position = Math.min(lastEventIn(request) ?? growing.last, growing.last);
+  const stream = open();
+  const bell = new Bell();
+  const unlisten = growing.listen(() => bell.ring());
+  stream.onBeat(() => bell.ring());
+  stream.closed.addEventListener("abort", () => bell.ring(), { once: true });
+  try {
+    await stream.send(positionText(position));
+    while (!stream.closed.aborted && (await asOfNow())) {
+      // What comes while some are sent is looked at the next time.
+      const { last } = growing;
+      const items = growing.after(position).slice(0, MOST_AT_ONCE);
+      const told = shown(items);
+      for (const [index, { seq }] of items.entries())
+        if (!(await stream.send(eventText(event, seq, told[index])))) return;
+      position = items.length < MOST_AT_ONCE ? Math.max(position, last) : (items.at(-1)?.seq ?? last);
+      if (growing.last === position) await bell.wait();
+    }
+  } finally {
+    unlisten();
+  }
+}

@@ -1,52 +1,55 @@
 import type { JsonObject } from "./json-rpc.ts";
 
-/** A way to send and take messages, whole and in order. */
+/** Receives messages in order; the next one is delivered when the promise settles. */
+type MessageListener = (message: JsonObject) => void | Promise<void>;
+
+/** A connection that carries whole messages in order, in both directions. */
 export interface Channel {
-  /** Sends; settles when there is room for another, and rejects when the other side has gone. */
+  /** Resolves when there is room for another message; rejects when the channel has closed. */
   send(message: JsonObject): Promise<void>;
-  /** Who takes the messages; the next one comes when the promise settles. */
-  onMessage(listener: (message: JsonObject) => void | Promise<void>): void;
-  /** Settles when the other side has gone, with why. */
+  /** Sets the listener. Messages that arrived before are delivered to it first. */
+  onMessage(listener: MessageListener): void;
+  /** Resolves with the reason when the channel closes. */
   readonly closed: Promise<Error>;
 }
 
-/** Two channels that lead to each other, within this process, and what closes both. */
+/** Two connected channels within this process, and a function that closes both. */
 export function channelPair(): [Channel, Channel, (reason: Error) => void] {
-  const [left, right] = [new Mouth(), new Mouth()];
+  const [left, right] = [new ChannelEnd(), new ChannelEnd()];
   const close = (reason: Error) => {
     left.closed.resolve(reason);
     right.closed.resolve(reason);
   };
-  return [left.facing(right), right.facing(left), close];
+  return [left.connectedTo(right), right.connectedTo(left), close];
 }
 
-class Mouth {
+class ChannelEnd {
   readonly closed = Promise.withResolvers<Error>();
-  #listener: ((message: JsonObject) => void | Promise<void>) | undefined;
+  #listener: MessageListener | undefined;
   #waiting: JsonObject[] = [];
   #last: Promise<void> = Promise.resolve();
 
-  facing(other: Mouth): Channel {
+  connectedTo(other: ChannelEnd): Channel {
     return {
-      send: (message) => other.take(message),
+      send: (message) => other.#deliver(message),
       onMessage: (listener) => this.#listen(listener),
       closed: this.closed.promise,
     };
   }
 
-  take(message: JsonObject): Promise<void> {
+  #deliver(message: JsonObject): Promise<void> {
     const listener = this.#listener;
     if (!listener) {
       this.#waiting.push(message);
       return Promise.resolve();
     }
-    const taken = this.#last.then(() => listener(message));
-    this.#last = taken.catch(() => undefined);
+    const delivered = this.#last.then(() => listener(message));
+    this.#last = delivered.catch(() => undefined);
     return this.#last;
   }
 
-  #listen(listener: (message: JsonObject) => void | Promise<void>): void {
+  #listen(listener: MessageListener): void {
     this.#listener = listener;
-    for (const message of this.#waiting.splice(0)) void this.take(message);
+    for (const message of this.#waiting.splice(0)) void this.#deliver(message);
   }
 }

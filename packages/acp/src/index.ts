@@ -1,8 +1,8 @@
 export { type Channel, channelPair } from "./channel.ts";
-export { interruptedBy } from "./interrupted.ts";
 export {
   CODE,
   classify,
+  interruptedBy,
   isObject,
   type JsonObject,
   membersOf,
@@ -10,5 +10,6 @@ export {
   type RequestId,
   RpcError,
 } from "./json-rpc.ts";
-export { Peer, type PeerHandlers, type RequestCall } from "./peer.ts";
+export { CANCEL_REQUEST, Peer, type PeerHandlers, type RequestCall } from "./peer.ts";
+export { stdioChannel } from "./stdio-channel.ts";
 export { usageIn } from "./usage.ts";

@@ -1,6 +1,6 @@
-import { errorMessage } from "@reins/kit";
-/** A JSON object as received; unknown members stay. */
-export type JsonObject = Record<string, unknown>;
+import { errorMessage, type JsonObject } from "@reins/kit";
+
+export type { JsonObject };
 
 /** The id of a JSON-RPC request, returned unchanged in its response. */
 export type RequestId = string | number | null;
@@ -104,4 +104,10 @@ export class RpcError extends Error {
   toWire(): { code: number; message: string; data?: unknown } {
     return { code: this.code, message: this.message, ...(this.data !== undefined && { data: this.data }) };
   }
+}
+
+/** The error of a prompt whose turn was cut off, or cannot start, for a reason that is not its own. */
+export function interruptedBy(why: string): RpcError {
+  const message = `${why} before this was answered; what was under way may or may not have happened`;
+  return new RpcError(CODE.internal, message, { interrupted: true });
 }

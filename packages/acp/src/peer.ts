@@ -1,25 +1,25 @@
 import type { Channel } from "./channel.ts";
 import { CODE, classify, type JsonObject, membersOf, type RequestId, RpcError } from "./json-rpc.ts";
 
-/** How a request from the other side is made known. */
+/** What a handler knows about a request besides its method and parameters. */
 export interface RequestCall {
   readonly id: RequestId;
-  /** Aborts when the other side takes the request back, or has gone. */
+  /** Aborts when the other side cancels the request or the channel closes. */
   readonly signal: AbortSignal;
 }
 
-/** Who answers the other side. */
+/** Handles the messages of the other side. */
 export interface PeerHandlers {
-  /** Answers a request; what it throws goes back as an error. */
+  /** Returns the result of a request; what it throws is sent as an error. */
   request(method: string, params: unknown, call: RequestCall): Promise<unknown>;
-  /** Takes a notification. The next message comes when it is done. */
+  /** Handles a notification. The next message is delivered when it settles. */
   notification(method: string, params: unknown): void | Promise<void>;
-  /** Reports a message that could not be read or answered. */
+  /** Reports a message that is malformed, answers no request, or could not be sent. */
   fault?(reason: string): void;
 }
 
-/** How a request is made. */
-export interface RequestOptions {
+/** Options of a request. */
+interface RequestOptions {
   /** Aborting sends `$/cancel_request`; the request settles with the response that follows. */
   readonly signal?: AbortSignal | undefined;
   /** Receives the result before the next message is handled, which may refer to it. */
@@ -31,37 +31,38 @@ interface Pending {
   readonly reject: (error: RpcError) => void;
 }
 
-const CANCEL = "$/cancel_request";
+/** The notification that cancels a request. */
+export const CANCEL_REQUEST = "$/cancel_request";
 
 /**
  * One end of a JSON-RPC connection in both directions. When the channel closes, every pending request rejects with the
  * reason.
  */
 export class Peer {
-  /** Aborts when the other side has gone. */
+  /** Aborts when the channel closes. */
   readonly signal: AbortSignal;
   readonly #channel: Channel;
   readonly #handlers: PeerHandlers;
   readonly #pending = new Map<RequestId, Pending>();
-  readonly #answering = new Map<RequestId, AbortController>();
-  readonly #gone = new AbortController();
+  readonly #handling = new Map<RequestId, AbortController>();
+  readonly #closed = new AbortController();
   #next = 1;
 
   constructor(channel: Channel, handlers: PeerHandlers) {
     this.#channel = channel;
     this.#handlers = handlers;
-    this.signal = this.#gone.signal;
-    void channel.closed.then((reason) => this.#end(reason));
-    channel.onMessage((message) => this.#take(message));
+    this.signal = this.#closed.signal;
+    void channel.closed.then((reason) => this.close(reason));
+    channel.onMessage((message) => this.#receive(message));
   }
 
-  /** Asks, and waits for the answer. */
+  /** Sends a request and returns its result exactly as received; `readResult` reads it. */
   async request(
     method: string,
     params: unknown,
     { signal, answered }: RequestOptions = {},
   ): Promise<unknown> {
-    this.#gone.signal.throwIfAborted();
+    this.signal.throwIfAborted();
     const id = this.#next++;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const settle = (result: unknown) => {
@@ -69,7 +70,9 @@ export class Peer {
       resolve(result);
     };
     this.#pending.set(id, { resolve: settle, reject });
-    const cancel = () => void this.notify(CANCEL, { requestId: id }).catch(() => undefined);
+    const cancel = () => {
+      this.notify(CANCEL_REQUEST, { requestId: id }).catch((error: unknown) => this.#sendFailed(error));
+    };
     signal?.addEventListener("abort", cancel, { once: true });
     try {
       // A channel that closes before the request is written rejects it, too.
@@ -82,69 +85,75 @@ export class Peer {
     }
   }
 
-  /** Tells. */
   notify(method: string, params: unknown): Promise<void> {
     return this.#channel.send({ jsonrpc: "2.0", method, params });
   }
 
-  #take(message: JsonObject): void | Promise<void> {
-    const sorted = classify(message);
-    switch (sorted.kind) {
+  /** Rejects every pending request and aborts what is being handled. */
+  close(reason: Error): void {
+    const error = RpcError.of(reason);
+    this.#closed.abort(error);
+    for (const { reject } of this.#pending.values()) reject(error);
+    this.#pending.clear();
+  }
+
+  #receive(message: JsonObject): void | Promise<void> {
+    const classified = classify(message);
+    switch (classified.kind) {
       case "request":
-        // Not waited for: the other side may have to answer something before it can be answered.
-        void this.#answer(sorted.id, sorted.method, sorted.params);
+        // Not awaited: the next message may be a response that this request needs, or its cancellation.
+        void this.#handle(classified.id, classified.method, classified.params);
         return;
       case "notification":
-        if (sorted.method === CANCEL) return this.#cancel(sorted.params);
-        return this.#handlers.notification(sorted.method, sorted.params);
+        if (classified.method === CANCEL_REQUEST) return this.#cancel(classified.params);
+        return this.#handlers.notification(classified.method, classified.params);
       case "result":
-        return this.#settle(sorted.id, (pending) => pending.resolve(sorted.result));
+        return this.#settle(classified.id, (pending) => pending.resolve(classified.result));
       case "error":
-        return this.#settle(sorted.id, (pending) => pending.reject(RpcError.read(sorted.error)));
+        return this.#settle(classified.id, (pending) => pending.reject(RpcError.read(classified.error)));
       case "malformed":
-        this.#handlers.fault?.(sorted.reason);
-        return this.#reply(sorted.id, { error: new RpcError(CODE.invalidRequest, sorted.reason).toWire() });
+        this.#handlers.fault?.(classified.reason);
+        return this.#reply(classified.id, {
+          error: new RpcError(CODE.invalidRequest, classified.reason).toWire(),
+        });
     }
   }
 
-  async #answer(id: RequestId, method: string, params: unknown): Promise<void> {
+  async #handle(id: RequestId, method: string, params: unknown): Promise<void> {
     const controller = new AbortController();
-    this.#answering.set(id, controller);
-    const signal = AbortSignal.any([controller.signal, this.#gone.signal]);
+    this.#handling.set(id, controller);
+    const signal = AbortSignal.any([controller.signal, this.signal]);
     try {
       const result = await this.#handlers.request(method, params, { id, signal });
       await this.#reply(id, { result: result ?? null });
     } catch (error) {
       await this.#reply(id, { error: RpcError.of(error).toWire() });
     } finally {
-      if (this.#answering.get(id) === controller) this.#answering.delete(id);
+      // A client may have reused the id of a request that is still being handled.
+      if (this.#handling.get(id) === controller) this.#handling.delete(id);
     }
   }
 
-  async #reply(id: RequestId, answer: { result: unknown } | { error: unknown }): Promise<void> {
-    try {
-      await this.#channel.send({ jsonrpc: "2.0", id, ...answer });
-    } catch (error) {
-      this.#handlers.fault?.(`an answer could not be sent: ${RpcError.of(error).message}`);
-    }
+  async #reply(id: RequestId, response: { result: unknown } | { error: unknown }): Promise<void> {
+    await this.#channel
+      .send({ jsonrpc: "2.0", id, ...response })
+      .catch((error: unknown) => this.#sendFailed(error));
+  }
+
+  #sendFailed(error: unknown): void {
+    if (!this.signal.aborted)
+      this.#handlers.fault?.(`a message could not be sent: ${RpcError.of(error).message}`);
   }
 
   #cancel(params: unknown): void {
     const { requestId } = membersOf(params);
     if (typeof requestId !== "string" && typeof requestId !== "number") return;
-    this.#answering.get(requestId)?.abort(new RpcError(CODE.cancelled, "the request was taken back"));
+    this.#handling.get(requestId)?.abort(new RpcError(CODE.cancelled, "the request was cancelled"));
   }
 
   #settle(id: RequestId, settle: (pending: Pending) => void): void {
     const pending = this.#pending.get(id);
     if (pending) settle(pending);
-    else this.#handlers.fault?.(`an answer to nothing that was asked, with the id ${JSON.stringify(id)}`);
-  }
-
-  #end(reason: Error): void {
-    const error = RpcError.of(reason);
-    this.#gone.abort(error);
-    for (const { reject } of this.#pending.values()) reject(error);
-    this.#pending.clear();
+    else this.#handlers.fault?.(`a response to no request, with the id ${JSON.stringify(id)}`);
   }
 }

@@ -5,7 +5,6 @@ export type { DecisionEvents, DecisionEventType } from "./control/events.ts";
 export { FileSessionStore } from "./history/file-store.ts";
 export { modelConfigFrom, modelsFrom, type Prices } from "./models/models.ts";
 export { NativeAgent } from "./native-agent.ts";
-export type { AgentPort } from "./rpc-peer.ts";
 export { allTools } from "./tools/all-tools.ts";
 export type { HostServices, SubagentService, SubagentTask } from "./tools/host-services.ts";
 export { type CommandRun, type CommandRunner, commandEnvironment } from "./tools/run-command.ts";

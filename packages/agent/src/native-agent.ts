@@ -1,7 +1,6 @@
-import { CODE, type JsonObject, RpcError } from "@reins/acp";
+import { type Channel, CODE, type JsonObject, membersOf, Peer, RpcError } from "@reins/acp";
 import { type AgentDependencies, dependenciesFrom, type NativeAgentOptions } from "./agent-dependencies.ts";
 import { UnavailableModel } from "./models/models.ts";
-import { type AgentPort, RpcPeer } from "./rpc-peer.ts";
 import { configOptionsOf, isMode, isThoughtLevel, settingsOf } from "./sessions/config-options.ts";
 import {
   EarlierSession,
@@ -25,19 +24,19 @@ const PAGE = 50;
 
 /**
  * The native agent: an ACP agent on any configured model. It asks permission for every tool call and lets a supervisor
- * decide what only the agent can see; it runs behind a port and never by itself.
+ * decide what only the agent can see; it runs behind a channel and never by itself.
  */
 export class NativeAgent {
   readonly #dependencies: AgentDependencies;
-  readonly #rpc: RpcPeer;
+  readonly #rpc: Peer;
   readonly #sessions: Sessions;
   #capabilities: ClientCapabilities = { notices: false, compaction: false };
 
-  constructor(port: AgentPort, options: NativeAgentOptions = {}) {
+  constructor(channel: Channel, options: NativeAgentOptions = {}) {
     this.#dependencies = dependenciesFrom(options);
-    this.#rpc = new RpcPeer(port, {
-      request: (method, params, signal) => this.#handle(method, params, signal),
-      notification: (method, params) => this.#notified(method, params),
+    this.#rpc = new Peer(channel, {
+      request: (method, params, { signal }) => this.#handle(method, membersOf(params), signal),
+      notification: (method, params) => this.#notified(method, membersOf(params)),
       fault: this.#dependencies.onFault,
     });
     this.#sessions = new Sessions(this.#dependencies, this.#rpc, () => this.#capabilities);

@@ -1,8 +1,7 @@
-import { type JsonObject, membersOf } from "@reins/acp";
+import { type Channel, type JsonObject, membersOf } from "@reins/acp";
 import { onTestFinished } from "vitest";
 import type { NativeAgentOptions } from "../src/agent-dependencies.ts";
 import { NativeAgent } from "../src/native-agent.ts";
-import type { AgentPort } from "../src/rpc-peer.ts";
 
 /** The answer to a permission request: a kind of option, or a whole response. */
 export type Answer = (toolCall: JsonObject) => string | JsonObject | Promise<string | JsonObject>;
@@ -28,13 +27,14 @@ export class TestClient {
   #next = 1;
 
   constructor(options: NativeAgentOptions = {}) {
-    const port: AgentPort = {
+    const channel: Channel = {
       send: async (message) => this.#receive(message),
       onMessage: (listener) => {
         this.#listener = listener;
       },
+      closed: new Promise(() => undefined),
     };
-    this.agent = new NativeAgent(port, options);
+    this.agent = new NativeAgent(channel, options);
     onTestFinished(() => this.agent.close());
   }
 

@@ -1,4 +1,3 @@
-export { stdioChannel } from "./acp/stdio-channel.ts";
 export type { AgentEntry } from "./agents/agent-entry.ts";
 export { AgentError } from "./agents/agent-error.ts";
 export { isPassable } from "./agents/agent-launch.ts";

@@ -1,5 +1,5 @@
-import type { JsonObject } from "@reins/acp";
-import { type AgentPort, NativeAgent, type NativeAgentOptions } from "../../src/index.ts";
+import type { Channel, JsonObject } from "@reins/acp";
+import { NativeAgent, type NativeAgentOptions } from "../../src/index.ts";
 
 /** Milliseconds of a turn since its prompt. */
 export interface TurnTimes {
@@ -21,13 +21,14 @@ export class BenchClient {
   #next = 1;
 
   constructor(options: NativeAgentOptions = {}) {
-    const port: AgentPort = {
+    const channel: Channel = {
       send: async (message) => this.#take(message),
       onMessage: (listener) => {
         this.#listener = listener;
       },
+      closed: new Promise(() => undefined),
     };
-    this.#agent = new NativeAgent(port, options);
+    this.#agent = new NativeAgent(channel, options);
   }
 
   /** Creates a session. */

@@ -1,10 +1,9 @@
-import { CODE, isObject, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { CODE, isObject, type JsonObject, membersOf, type Peer, RpcError } from "@reins/acp";
 import { raceAbort } from "@reins/kit";
 import type { AgentDependencies } from "../agent-dependencies.ts";
 import type { UserPart } from "../history/entry.ts";
 import { ModelError } from "../models/model.ts";
 import { totalOf } from "../models/tokens.ts";
-import type { RpcPeer } from "../rpc-peer.ts";
 import { allTools } from "../tools/all-tools.ts";
 import { clientTools } from "../tools/host-tools.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -20,7 +19,7 @@ import { type ClientCapabilities, updateFor } from "./updates.ts";
 /** What the turns of all sessions share. */
 export interface TurnContext {
   readonly dependencies: AgentDependencies;
-  readonly rpc: RpcPeer;
+  readonly rpc: Peer;
   readonly queue: ModelQueue;
   readonly capabilities: () => ClientCapabilities;
 }
@@ -171,10 +170,10 @@ const OPTIONS = [
 
 /** Asks by `session/request_permission`. The host remembers "always"; this agent asks every time. */
 class AcpPermissionGate implements PermissionGate {
-  readonly #rpc: RpcPeer;
+  readonly #rpc: Peer;
   readonly #sessionId: string;
 
-  constructor(rpc: RpcPeer, sessionId: string) {
+  constructor(rpc: Peer, sessionId: string) {
     this.#rpc = rpc;
     this.#sessionId = sessionId;
   }
@@ -187,9 +186,9 @@ class AcpPermissionGate implements PermissionGate {
       ...(content.length > 0 && { content }),
     };
     const params = { sessionId: this.#sessionId, toolCall, options: OPTIONS };
-    const answer = await this.#rpc.request("session/request_permission", params, signal);
     signal.throwIfAborted();
-    return permissionIn(answer);
+    const request = this.#rpc.request("session/request_permission", params, { signal });
+    return permissionIn(await raceAbort(request, signal));
   }
 }
 

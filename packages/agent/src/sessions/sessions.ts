@@ -1,9 +1,8 @@
-import { CODE, type JsonObject, RpcError } from "@reins/acp";
+import { CODE, type JsonObject, type Peer, RpcError } from "@reins/acp";
 import type { AgentDependencies } from "../agent-dependencies.ts";
 import { compact, isHalfFull } from "../compaction/compact.ts";
 import type { UserPart } from "../history/entry.ts";
 import type { SessionHeader, StoredSession } from "../history/session-store.ts";
-import type { RpcPeer } from "../rpc-peer.ts";
 import { ModelQueue } from "../turn/ask-model.ts";
 import { Turn } from "../turn/turn.ts";
 import { promptSession, settingFor, type TurnContext } from "./prompt-session.ts";
@@ -22,7 +21,7 @@ export class Sessions {
   readonly #heartbeat: Heartbeat;
   readonly #idleWork: IdleWork;
 
-  constructor(dependencies: AgentDependencies, rpc: RpcPeer, capabilities: () => ClientCapabilities) {
+  constructor(dependencies: AgentDependencies, rpc: Peer, capabilities: () => ClientCapabilities) {
     const { control, clock, limits, onFault } = dependencies;
     this.#dependencies = dependencies;
     this.#context = { dependencies, rpc, queue: new ModelQueue(), capabilities };

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { stdioChannel } from "@reins/host";
+import { stdioChannel } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
 import type { Command } from "commander";
 import { CliError, EXIT, helpText } from "../../errors.ts";

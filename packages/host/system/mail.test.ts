@@ -216,6 +216,34 @@ describe("mail that is put into a turn", () => {
     expect(await mailbox.unreadFor("coder")).toHaveLength(1);
   });
 
+  test("is text for the agent, behind a mark that nobody can know before", async () => {
+    const { mailbox, ledger, coder } = await newMailbox();
+    expect((await mailbox.injectUnread(coder, ledger)).text).toBeUndefined();
+    const marks = [];
+    for (const body of ["one", "two"]) {
+      await mailbox.send({ ...LETTER, body });
+      const { text } = await mailbox.injectUnread(coder, ledger);
+      expect(text).toContain(`> ${body}`);
+      marks.push(/^([0-9a-f]{32}) message 1$/m.exec(text ?? "")?.[1]);
+    }
+    expect(marks).not.toContain(undefined);
+    expect(marks[0]).not.toBe(marks[1]);
+  });
+
+  test("is absent, with the reason, when the file is not what it should be", async () => {
+    const { mailbox, ledger, coder, path } = await newMailbox();
+    writeFileSync(path, "rubbish\n");
+    expect(await mailbox.injectUnread(coder, ledger)).toMatchObject({
+      text: undefined,
+      faults: ['a line that is no message: "rubbish"'],
+    });
+    await rm(path);
+    await mkdir(path);
+    expect((await mailbox.injectUnread(coder, ledger)).faults).toEqual([
+      expect.stringContaining("agent-mailbox.jsonl has to be a plain file"),
+    ]);
+  });
+
   test("is found among thousands of others", async () => {
     const { mailbox, ledger, coder, path, another } = await newMailbox();
     const lines = numbered(10_000).map((letter, number) =>

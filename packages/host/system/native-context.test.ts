@@ -1,5 +1,4 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { Mailbox } from "../src/mail/mailbox.ts";
 import { type Script, scene, scenes } from "../src/model/script.ts";
 import { ScriptedModel } from "../src/model/scripted-model.ts";
 import { call, refuse, reply, say } from "../src/model/step.ts";
@@ -45,9 +44,8 @@ describe("the constitution of the native agent", () => {
 
 describe("mail of the native agent", () => {
   test("waits for the next turn when the model fails, and is read when a turn has it", async () => {
-    const { client, id, model, harness } = await openScripted(() => refuse(400, "out of order"));
-    const { home, store } = harness;
-    const mailbox = new Mailbox({ home, tenant: "default", store });
+    const { client, id, model, messaging } = await openScripted(() => refuse(400, "out of order"));
+    const { mailbox } = messaging;
     await mailbox.send({ from: "ada", to: "native", subject: "", body: "the build is red" });
     await expect(client.prompt(id, "hello")).rejects.toThrow();
     expect(await mailbox.unreadFor("native")).toHaveLength(1);

@@ -1,6 +1,5 @@
 import { type JsonObject, membersOf } from "@reins/acp";
 import { expect, test } from "vitest";
-import { Mailbox } from "../src/mail/mailbox.ts";
 import type { TestClient } from "./fixtures/hub.ts";
 import { openPuppet } from "./fixtures/puppet.ts";
 
@@ -30,8 +29,7 @@ const said = (client: TestClient, kind: string) =>
 test("a session that is taken up tells what was, decides nothing again and shows nobody's words as the user's", async () => {
   const stage = await openPuppet({ rules: RULES });
   const { harness, hosting, connect, begin, play } = stage;
-  const mailbox = new Mailbox({ home: harness.home, tenant: "default", store: harness.store });
-  await mailbox.send({ from: "ada", to: "puppet", subject: "hi", body: "the build is red" });
+  await stage.messaging.mailbox.send({ from: "ada", to: "puppet", subject: "hi", body: "the build is red" });
   const id = await begin();
   await play(id, STEPS);
   const prompt = JSON.stringify(STEPS);

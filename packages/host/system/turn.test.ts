@@ -1,19 +1,16 @@
-import { appendFileSync, writeFileSync } from "node:fs";
-import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { writeFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite } from "@reins/store";
 import { Harness, harnessTables, type Subject, writeFirstFiles } from "@reins/supervisor";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { Board } from "../src/board/board.ts";
 import { GovernedSession } from "../src/governor/governed-session.ts";
-import { Mailbox } from "../src/mail/mailbox.ts";
-import { mailTables } from "../src/mail/tables.ts";
-import { subjectOf } from "../src/mail/testing/home.ts";
 import { manifestOf } from "../src/turn/manifest.ts";
 import { type TurnCircumstances, TurnContext } from "../src/turn/turn-context.ts";
 import { ConstitutionalPreparation } from "../src/turn/turn-preparation.ts";
+import { MemoryMessaging } from "./fixtures/messaging.ts";
 
 const ROSTER = [
   { session_id: "reed", kind: "role", state: "live", mandate: "mandates/reed.md" },
@@ -25,8 +22,7 @@ const ROSTER = [
 let home: string;
 let harness: Harness;
 let close: () => Promise<void>;
-let mailbox: Mailbox;
-let board: Board;
+let messaging: MemoryMessaging;
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), "reins-turn-"));
@@ -37,12 +33,11 @@ beforeAll(async () => {
     ROSTER.map((entry) => `${JSON.stringify(entry)}\n`).join(""),
   );
   await writeFirstFiles(home);
-  const tables = [ledgerTables, ...harnessTables, mailTables];
+  const tables = [ledgerTables, ...harnessTables];
   const store = await openSqlite({ path: join(home, "reins.db"), tables });
   const signers = new KeyRing(new KeyFolder(join(home, "keys")));
   const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/turn" });
   harness = await Harness.open({ home, userHome: home, store, ledger });
-  mailbox = new Mailbox({ home, tenant: "default", store });
   close = async () => {
     await harness.close();
     await ledger.close();
@@ -54,18 +49,29 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 beforeEach(() => {
-  writeFileSync(join(home, "board.md"), "");
-  writeFileSync(join(home, "agent-mailbox.jsonl"), "");
-  board = new Board({ home, tenant: "default" });
+  messaging = new MemoryMessaging();
 });
 
 /** Somebody as the harness sees them. */
 function known(agent: string): Subject {
-  return subjectOf(agent, { trust: harness.policies.roster.trustOf(agent) });
+  return {
+    user: "ada",
+    tenant: "default",
+    roles: [],
+    scopes: [],
+    agent,
+    trust: harness.policies.roster.trustOf(agent),
+    session: `session-of-${agent}`,
+    started: "interactive",
+    chain: [],
+    depth: 0,
+    mode: "default",
+    enforcement: "asked",
+  };
 }
 
 function newContext(): TurnContext {
-  return new TurnContext({ harness, mailbox, board, newBoundary: () => "BOUNDARY" });
+  return new TurnContext({ harness, messaging });
 }
 
 function textsOf(prompt: readonly unknown[]): string[] {
@@ -128,8 +134,8 @@ describe("manifest", () => {
 
 describe("a turn", () => {
   test("has mail at position 0, then the preamble, then the user's own blocks as they came", async () => {
-    await mailbox.send({ from: "ada", to: "reed", subject: "hi", body: "the build is red" });
-    await board.post("bob", "on it");
+    await messaging.mailbox.send({ from: "ada", to: "reed", subject: "hi", body: "the build is red" });
+    await messaging.board.post("bob", "on it");
     const { prompt, mail, faults } = await newContext().compose(PROMPT, {
       subject: known("reed"),
       tools: [{ name: "read_file" }],
@@ -137,8 +143,7 @@ describe("a turn", () => {
     expect(prompt).toHaveLength(4);
     const [first, second] = textsOf(prompt);
     expect(prompt[0]).toEqual({ type: "text", text: first, annotations: { audience: ["assistant"] } });
-    expect(first).toContain('BOUNDARY message 1\nfrom: "ada"');
-    expect(first).toContain("> the build is red");
+    expect(first).toBe("[mail from ada] the build is red");
     expect(second).toMatch(/^# Constitution\n/);
     for (const part of [
       "Keep the library in order.",
@@ -161,7 +166,7 @@ describe("a turn", () => {
     const second = await delivered(context, { subject });
     expect([first.prompt.length, second.prompt.length]).toEqual([3, 2]);
     expect(second.prompt).toEqual(PROMPT);
-    await board.post("bob", "news");
+    await messaging.board.post("bob", "news");
     const third = await delivered(context, { subject });
     expect(textsOf(third.prompt)[0]).toContain("> [bob] news");
     expect(await delivered(context, { subject })).toMatchObject({ prompt: PROMPT });
@@ -170,12 +175,12 @@ describe("a turn", () => {
   test("says the preamble and the mail again after a prompt that came to nothing", async () => {
     const context = newContext();
     const subject = known("coder");
-    await mailbox.send({ from: "ada", to: "coder", subject: "", body: "do not lose me" });
+    await messaging.mailbox.send({ from: "ada", to: "coder", subject: "", body: "do not lose me" });
     const failed = await context.compose(PROMPT, { subject });
     await failed.end({ delivered: false, contextTokens: 0 });
     const again = await delivered(context, { subject });
     expect(again.prompt).toHaveLength(4);
-    expect(textsOf(again.prompt)[0]).toContain("> do not lose me");
+    expect(textsOf(again.prompt)[0]).toContain("do not lose me");
     expect((await delivered(context, { subject })).prompt).toEqual(PROMPT);
   });
 
@@ -205,57 +210,47 @@ describe("a turn", () => {
     const context = newContext();
     const subject = known("coder");
     await delivered(context, { subject });
-    await mailbox.send({ from: "ada", to: "coder", subject: "", body: "one" });
+    await messaging.mailbox.send({ from: "ada", to: "coder", subject: "", body: "one" });
     const { prompt } = await delivered(context, { subject });
     expect(prompt).toHaveLength(3);
-    expect(textsOf(prompt)[0]).toContain("[mailbox: 1 unread]");
+    expect(textsOf(prompt)[0]).toContain("one");
     expect((await delivered(context, { subject })).prompt).toEqual(PROMPT);
   });
 
   test("leaves an agent's own command alone, and says everything with the next prompt", async () => {
     const context = newContext();
     const subject = known("coder");
-    await mailbox.send({ from: "ada", to: "coder", subject: "", body: "one" });
+    await messaging.mailbox.send({ from: "ada", to: "coder", subject: "", body: "one" });
     const command = [{ type: "text", text: "/compact now" }];
     const commands = ["compact"];
     expect(await context.compose(command, { subject, commands })).toMatchObject({
       prompt: command,
-      mail: { messages: [] },
+      mail: { text: undefined },
     });
     expect((await context.compose(PROMPT, { subject, commands })).prompt).toHaveLength(4);
     const path = [{ type: "text", text: "/etc/hosts says what?" }];
-    await board.post("bob", "changed");
+    await messaging.board.post("bob", "changed");
     expect((await context.compose(path, { subject, commands })).prompt).toHaveLength(2);
   });
 
-  test("goes on when a file of others is not what it should be, and says so", async () => {
-    appendFileSync(join(home, "agent-mailbox.jsonl"), `rubbish\n`);
-    await rm(join(home, "board.md"));
-    await mkdir(join(home, "board.md"));
+  test("goes on when mandate, board or mailbox cannot be read, and says each fault once", async () => {
+    messaging.faults.board.push("board.md is a folder");
+    messaging.faults.mailbox.push("a line that is no message", "board.md is a folder");
     const { prompt, faults } = await newContext().compose(PROMPT, { subject: known("stray") });
-    await rm(join(home, "board.md"), { recursive: true });
-    await symlink("board.md", join(home, "board.md"));
-    const again = await newContext().compose(PROMPT, { subject: known("stray") });
-    await rm(join(home, "board.md"));
-    expect(again.faults).toContainEqual(expect.stringContaining("board.md cannot be opened"));
     expect(prompt).toHaveLength(3);
     expect(faults).toEqual([
       expect.stringContaining("the mandate"),
-      expect.stringContaining("board.md has to be a plain file"),
-      'a line that is no message: "rubbish"',
+      "board.md is a folder",
+      "a line that is no message",
     ]);
   });
 
-  test("has a mark in its mail that nobody can know before", async () => {
-    const context = new TurnContext({ harness, mailbox, board });
-    const marks = [];
-    for (const body of ["one", "two"]) {
-      await mailbox.send({ from: "ada", to: "coder", subject: "", body });
-      const { prompt } = await context.compose(PROMPT, { subject: known("coder") });
-      marks.push(/^([0-9a-f]{32}) message 1$/m.exec(textsOf(prompt)[0] ?? "")?.[1]);
-    }
-    expect(marks).not.toContain(undefined);
-    expect(marks[0]).not.toBe(marks[1]);
+  test("has neither mail nor board where there is no messaging", async () => {
+    const { prompt, mail, faults } = await new TurnContext({ harness }).compose(PROMPT, {
+      subject: known("reed"),
+    });
+    expect(textsOf(prompt)[0]).toMatch(/^# Constitution\n/);
+    expect([prompt.length, mail.text, faults]).toEqual([3, undefined, []]);
   });
 });
 
@@ -285,13 +280,12 @@ describe("the governor's preparation of turns", () => {
     const faults: string[] = [];
     const preparation = new ConstitutionalPreparation({
       harness,
-      mailbox,
-      board,
+      messaging,
       toolsOf: ({ id }) => [{ name: `tool-of-${id}` }],
       onFault: (fault) => faults.push(fault),
     });
     const [one, two] = [newSession("one"), newSession("two")];
-    await mailbox.send({ from: "ada", to: "coder", subject: "", body: "for whoever comes first" });
+    await messaging.mailbox.send({ from: "ada", to: "coder", subject: "", body: "for whoever comes first" });
     const first = await preparation.compose(one, known("coder"), PROMPT);
     const second = await preparation.compose(two, known("coder"), PROMPT);
     expect(first.entries).toHaveLength(1);

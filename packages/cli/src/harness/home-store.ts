@@ -1,4 +1,4 @@
-import { hostTables } from "@reins/host/tables";
+import { hostTables, mailTables } from "@reins/host/tables";
 import { ledgerTables } from "@reins/ledger/tables";
 import { serverTables } from "@reins/server/tables";
 import {
@@ -16,6 +16,7 @@ export const homeTables: readonly Tables<Operations, Operations>[] = [
   ledgerTables,
   ...harnessTables,
   ...hostTables,
+  mailTables,
   ...serverTables,
 ];
 

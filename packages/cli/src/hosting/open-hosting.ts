@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { Hosting, type WireTap } from "@reins/host";
+import { Hosting, haakMessaging, type WireTap } from "@reins/host";
 import { OpenHarness, type OpenHarnessOptions } from "../harness/open-harness.ts";
 import type { Log } from "../log.ts";
 import { HomeAgents } from "./home-agents.ts";
@@ -46,6 +46,7 @@ export class OpenHosting {
         userHome: homedir(),
         networkFor: (agent) => agents.networkFor(agent),
         passFor: (agent) => agents.passFor(agent),
+        messaging: haakMessaging(opened.harness),
         workspace,
         tenants: agents.tenants,
         native: agents.native,

@@ -7,7 +7,8 @@ import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite } from "@reins/store";
 import { Harness, harnessTables, writeFirstFiles } from "@reins/supervisor";
 import { Hosting } from "../../src/hosting/hosting.ts";
-import { hostTables } from "../../src/hosting/tables.ts";
+import { hostTables, mailTables } from "../../src/hosting/tables.ts";
+import { haakMessaging } from "../../src/mail/messaging.ts";
 
 /** Somebody who prompts the native agent, and is told what it says. */
 export interface House {
@@ -24,13 +25,14 @@ export interface House {
 export async function governedHouse(): Promise<House> {
   const { base, home, workspace } = await place();
   await writeFirstFiles(home);
-  const tables = [ledgerTables, ...harnessTables, ...hostTables];
+  const tables = [ledgerTables, ...harnessTables, ...hostTables, mailTables];
   const store = await openSqlite({ path: join(home, "reins.db"), tables });
   const signers = new KeyRing(new KeyFolder(join(home, "keys")));
   const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/bench" });
   const harness = await Harness.open({ home, userHome: base, store, ledger });
   const hosting = await Hosting.open({
     harness,
+    messaging: haakMessaging(harness),
     environment: {},
     install: () => Promise.reject(new Error("nothing is installed")),
   });

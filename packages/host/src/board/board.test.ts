@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { scratchFolder } from "../mail/testing/scratch.ts";
@@ -85,5 +85,22 @@ describe("a board that others fill", () => {
     expect(long).toBe(`${"x".repeat(4_000)}…`);
     expect(last).toBe("last");
     expect(others).toEqual([]);
+  });
+
+  test("is an excerpt without lines, with the reason, when the file is not what it should be", async () => {
+    const { board, path } = await newBoard("hello\n");
+    expect(await board.excerpt()).toEqual({ lines: ["hello"], faults: [] });
+    rmSync(path);
+    mkdirSync(path);
+    expect(await board.excerpt()).toEqual({
+      lines: [],
+      faults: [expect.stringContaining("board.md has to be a plain file")],
+    });
+    rmSync(path, { recursive: true });
+    symlinkSync("board.md", path);
+    expect(await board.excerpt()).toEqual({
+      lines: [],
+      faults: [expect.stringContaining("board.md cannot be opened")],
+    });
   });
 });

@@ -3,6 +3,7 @@ import { type Clock, systemClock, visibleText } from "@reins/kit";
 import { policyFiles } from "@reins/supervisor";
 import { read, SharedFile, stampOf } from "../mail/shared-file.ts";
 import { SharedFileError } from "../mail/shared-file-error.ts";
+import type { BoardExcerpt } from "../turn/messaging.ts";
 
 /** What a board stands on. */
 export interface BoardOptions {
@@ -43,6 +44,16 @@ export class Board {
     const written = this.#seen?.stamp === stamp ? this.#seen.written : await this.#written();
     const wanted = Math.min(Math.max(0, Math.trunc(lines)), MAX_LINES);
     return written.slice(Math.max(0, written.length - wanted)).map(shortened);
+  }
+
+  /** The last lines, for a preamble. A file that cannot be read does not end the turn. */
+  async excerpt(): Promise<BoardExcerpt> {
+    try {
+      return { lines: await this.read(), faults: [] };
+    } catch (error) {
+      if (!(error instanceof SharedFileError)) throw error;
+      return { lines: [], faults: [error.message] };
+    }
   }
 
   /** The last lines, as they are now. */

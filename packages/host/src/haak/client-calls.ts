@@ -1,7 +1,7 @@
 import type { Clock } from "@reins/kit";
+import type { ClientToolOutcome } from "../turn/turn-offers.ts";
 import type { HaakEvent } from "./event.ts";
 import type { ToolResult } from "./prompt.ts";
-import type { ClientToolOutcome } from "./turn-offers.ts";
 
 /** A call that the client is to carry out. */
 interface Wanted {

@@ -9,13 +9,13 @@ import type { Connection } from "../hub/connection.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { TurnQueue } from "../hub/turn-queue.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
+import type { ClientTool, TurnOffers } from "../turn/turn-offers.ts";
 import { ClientCalls } from "./client-calls.ts";
 import type { Emit, HaakEvent } from "./event.ts";
 import { HaakError } from "./haak-error.ts";
 import { LedgerTail } from "./ledger-tail.ts";
 import { resultBlock, type Said } from "./prompt.ts";
 import type { Sequence } from "./sequence.ts";
-import type { ClientTool, TurnOffers } from "./turn-offers.ts";
 import { TurnStream } from "./turn-stream.ts";
 import { UpdateEvents } from "./update-events.ts";
 

@@ -7,6 +7,7 @@ import type { Hub } from "../hub/hub.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
 import type { SessionRecord, SessionState } from "../sessions/session-record.ts";
 import { sessionTables } from "../sessions/tables.ts";
+import type { TurnOffers } from "../turn/turn-offers.ts";
 import { backendOf } from "./backend.ts";
 import { derivedKey, standingKey } from "./derived-key.ts";
 import type { Emit, NumberedEvent } from "./event.ts";
@@ -17,7 +18,6 @@ import { PendingSessions } from "./pending-sessions.ts";
 import { saidIn } from "./prompt.ts";
 import type { InitParams, RunParams } from "./requests.ts";
 import { beginSession, chooseModel, keptModel, type SessionWish, trustOf } from "./session-begin.ts";
-import type { TurnOffers } from "./turn-offers.ts";
 
 /** What HAAK's sessions stand on. */
 export interface HaakOptions {

@@ -12,7 +12,6 @@ import type { TurnPreparation } from "../governor/context.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
-import type { TurnOffers } from "../haak/turn-offers.ts";
 import type { ProcessRoot } from "../kill/live-process.ts";
 import type { ProcessRegister } from "../kill/process-register.ts";
 import type { McpGateway } from "../mcp/gateway.ts";
@@ -25,6 +24,8 @@ import { PrivateHome } from "../process/home/private-home.ts";
 import type { Owner } from "../process/owner.ts";
 import { type Confinement, type Network, networkReach } from "../sandbox/confinement.ts";
 import type { Sandbox } from "../sandbox/detect.ts";
+import type { Messaging } from "../turn/messaging.ts";
+import type { TurnOffers } from "../turn/turn-offers.ts";
 import { sessionNamedIn, tappedChannel, type WireTap } from "../wire/tap.ts";
 import { type Patience, patientChannel } from "./patient-channel.ts";
 import { processChannel } from "./process-channel.ts";
@@ -47,6 +48,8 @@ export interface AgentHostOptions {
   readonly admit?: ((entry: AgentEntry, installed: InstalledAgent) => Promise<void>) | undefined;
   /** The tools of turns, where clients have a say in them. */
   readonly offers?: TurnOffers | undefined;
+  /** The mail and the boards of the native agent's tools. */
+  readonly messaging?: Messaging | undefined;
   /** Sees every message to and from agents. */
   readonly tap?: WireTap | undefined;
   /** Where agents that run are entered, for those who look at them and those who end them. */
@@ -187,13 +190,14 @@ export class AgentHost {
   }
 
   async #startBuiltIn(entry: AgentEntry, start: StartOptions): Promise<HostedAgent> {
-    const { harness, environment, offers, subagents } = this.#options;
+    const { harness, environment, offers, subagents, messaging } = this.#options;
     const { startNative } = await import("../native/start-native.ts");
     const { principal, confine } = start;
     const home = confine && (await this.#commandHome(entry, start));
     const entered = this.#enter(entry, start);
     const native = startNative({
       ...{ harness, entry, principal, environment, offers, subagents },
+      messaging: messaging?.forTenant(principal.tenant),
       commands: await this.#commands(confine, home, entered.root),
       confined: home && confine && { home: home.home, network: networkReach(confine.network) },
       settings: this.#options.native,

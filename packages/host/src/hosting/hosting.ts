@@ -3,16 +3,13 @@ import { SYSTEM } from "@reins/ledger";
 import type { Harness } from "@reins/supervisor";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { Catalogue } from "../agents/catalogue.ts";
-import { Board } from "../board/board.ts";
 import type { TurnPreparation } from "../governor/context.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
-import { TurnOffers } from "../haak/turn-offers.ts";
 import { Hub } from "../hub/hub.ts";
 import { Kills } from "../kill/kills.ts";
 import { ProcessRegister } from "../kill/process-register.ts";
 import { EventLog } from "../log/event-log.ts";
 import type { Hole } from "../log/runs.ts";
-import { giveCutOffMailBack, Mailbox } from "../mail/mailbox.ts";
 import { McpGateway } from "../mcp/gateway.ts";
 import { Daemons } from "../native/daemons.ts";
 import type { NativeSettings } from "../native/start-native.ts";
@@ -20,7 +17,9 @@ import { Subagents } from "../native/subagents.ts";
 import { Owner } from "../process/owner.ts";
 import type { Network } from "../sandbox/confinement.ts";
 import { renewSessionSeals } from "../sessions/renew-seals.ts";
+import type { Messaging } from "../turn/messaging.ts";
 import { ToolOfferPreparation } from "../turn/tool-offer.ts";
+import { TurnOffers } from "../turn/turn-offers.ts";
 import { ConstitutionalPreparation } from "../turn/turn-preparation.ts";
 import type { WireTap } from "../wire/tap.ts";
 import { AgentHost, type AgentHostOptions, type InstalledAgent } from "./agent-host.ts";
@@ -57,6 +56,8 @@ export interface HostingOptions {
   readonly workspace?: string | undefined;
   /** The folders that the operator gave to tenants, absolute; a tenant without any has one made for it. */
   readonly tenants?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** Mail and boards of the agents; they have none if absent. */
+  readonly messaging?: Messaging | undefined;
   /** Sees every message between clients, Reins and agents. */
   readonly tap?: WireTap | undefined;
   /** Whether agents can be ended from outside, by a socket in the home, while this process is busy. */
@@ -97,6 +98,7 @@ export class Hosting {
   /** Opens hosting in the home of a harness. What earlier runs left running is ended first. */
   static async open(options: HostingOptions): Promise<Hosting> {
     const { harness, install, environment, userHome = homedir(), onError = () => undefined } = options;
+    const { messaging } = options;
     const late = Promise.withResolvers<Hub>();
     const register = new ProcessRegister();
     // Its thread is started while the rest is opened.
@@ -109,7 +111,7 @@ export class Hosting {
     try {
       const owner = new Owner(harness.home);
       const swept = owner.sweepStrays();
-      await harness.store.commit([giveCutOffMailBack]);
+      await messaging?.recover();
       swept.catch(() => undefined);
       const catalogue = Catalogue.load(options.agents);
       const { redact } = harness;
@@ -129,6 +131,7 @@ export class Hosting {
         passFor: options.passFor,
         modelFor: options.modelFor,
         offers,
+        messaging,
         register,
         tap: options.tap,
         native: options.native,
@@ -137,7 +140,7 @@ export class Hosting {
           ...{ harness, catalogue, hub: late.promise, onError },
           isInstalled: options.isInstalled ?? (async () => true),
         }),
-        preparationFor: preparations({ harness, offers, redact, onError }),
+        preparationFor: preparations({ harness, offers, messaging, onError }),
         onFault: (agent, reason) => onError(new Error(`${agent}: ${reason}`)),
       });
       await renewSessionSeals({ store: harness.store, vault: harness.vault, onError });
@@ -179,17 +182,16 @@ export class Hosting {
 function preparations({
   harness,
   offers,
-  redact,
+  messaging,
   onError,
 }: {
   readonly harness: Harness;
   readonly offers: TurnOffers;
-  readonly redact: (value: unknown) => unknown;
+  readonly messaging: Messaging | undefined;
   readonly onError: (error: unknown) => void;
 }): (tenant: string) => TurnPreparation {
   const known = new Map<string, TurnPreparation>();
   return (tenant) => {
-    const { home, store } = harness;
     const preparation =
       known.get(tenant) ??
       new ToolOfferPreparation({
@@ -199,8 +201,7 @@ function preparations({
         next: (toolsOf) =>
           new ConstitutionalPreparation({
             harness,
-            mailbox: new Mailbox({ home, tenant, store, redact }),
-            board: new Board({ home, tenant }),
+            messaging: messaging?.forTenant(tenant),
             toolsOf,
             onFault: (reason) => onError(new Error(reason)),
           }),

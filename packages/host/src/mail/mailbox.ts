@@ -1,9 +1,14 @@
+import { randomBytes } from "node:crypto";
 import type { Ledger } from "@reins/ledger";
 import { type Change, change, type Store, StoreError } from "@reins/store";
 import { redact, type Subject } from "@reins/supervisor";
+import { NO_MAIL, type TurnMail } from "../turn/messaging.ts";
 import { fitting, type InjectedMessage, injectDraft } from "./injection.ts";
+import type { Mail } from "./mail-file.ts";
+import { mailMessage } from "./mail-message.ts";
 import type { Message } from "./message.ts";
 import { Outbox, type OutboxOptions } from "./outbox.ts";
+import { SharedFileError } from "./shared-file-error.ts";
 import { mailTables } from "./tables.ts";
 
 /** What a mailbox stands on. The store holds {@link mailTables}. */
@@ -11,36 +16,22 @@ export interface MailboxOptions extends OutboxOptions {
   readonly store: Pick<Store, "query" | "commit">;
   /** Takes secrets out of what is recorded. */
   readonly redact?: (value: unknown) => unknown;
+  /** Makes a text that nobody can know beforehand. */
+  readonly newBoundary?: (() => string) | undefined;
 }
 
 /** What was put into a turn. */
-export interface Injection {
+export interface Injection extends TurnMail {
   readonly messages: readonly InjectedMessage[];
-  /** The content ids of the entries, one for each message. */
-  readonly entries: readonly string[];
   /** How many messages did not fit and wait for the next turn. */
   readonly waiting: number;
-  /** What is wrong with lines of the file, so that somebody can put it right. */
-  readonly faults: readonly string[];
-  /**
-   * Ends the turn. What the agent got is read; what it did not get is unread again and goes into its next turn. Until
-   * then no other turn takes it.
-   */
-  settle(outcome: { readonly delivered: boolean }): Promise<void>;
 }
 
 /** Each attempt that fails means that another process was first. */
 const ATTEMPTS = 8;
 const QUERY_SIZE = 1_000;
 
-/** A turn without mail. */
-export const NO_MAIL: Injection = {
-  messages: [],
-  entries: [],
-  waiting: 0,
-  faults: [],
-  settle: () => Promise.resolve(),
-};
+const NOTHING: Injection = { ...NO_MAIL, messages: [], waiting: 0 };
 
 /** Makes mail unread again that was in a turn when Reins stopped. For the start, before any turn. */
 export const giveCutOffMailBack: Change<undefined> = change(mailTables, "giveAllBack", {});
@@ -53,6 +44,7 @@ export class Mailbox extends Outbox {
   readonly #store: Pick<Store, "query" | "commit">;
   readonly #tenant: string;
   readonly #redact: (value: unknown) => unknown;
+  readonly #newBoundary: () => string;
   /** What agents are known to have read, so that the store is asked once. */
   readonly #read = new Map<string, Set<string>>();
   /** What is being chosen for a turn by this object right now. */
@@ -63,6 +55,7 @@ export class Mailbox extends Outbox {
     this.#store = options.store;
     this.#tenant = options.tenant;
     this.#redact = options.redact ?? redact;
+    this.#newBoundary = options.newBoundary ?? (() => randomBytes(16).toString("hex"));
   }
 
   /** Every message there is, whoever it is for. */
@@ -102,15 +95,15 @@ export class Mailbox extends Outbox {
 
   async #inject(subject: Subject, ledger: Pick<Ledger, "record">): Promise<Injection> {
     const { agent } = subject;
-    const { messages: all, faults } = await this.file.read();
-    if (all.length === 0) return { ...NO_MAIL, faults };
+    const { messages: all, faults } = await this.#readable();
+    if (all.length === 0) return { ...NOTHING, faults };
     const unread = await this.#unreadAmong(all, agent);
     const inTurns = await this.#among("takenAmong", agent, unread);
     // From here until they are taken nothing is waited for, so that no other turn chooses the same.
     const [choosing, read] = [setOf(this.#choosing, agent), setOf(this.#read, agent)];
     const free = unread.filter(({ id }) => !inTurns.has(id) && !choosing.has(id) && !read.has(id));
     const messages = fitting(free, this.limits);
-    if (messages.length === 0) return { ...NO_MAIL, faults };
+    if (messages.length === 0) return { ...NOTHING, faults };
     const ids = messages.map(({ id }) => id);
     for (const id of ids) choosing.add(id);
     try {
@@ -121,9 +114,20 @@ export class Mailbox extends Outbox {
       );
       const waiting = free.length - messages.length;
       const settle = (outcome: { readonly delivered: boolean }) => this.#settle(agent, ids, outcome);
-      return { messages, entries: entries.map(({ cid }) => cid), waiting, faults, settle };
+      const text = mailMessage(messages, { boundary: this.#newBoundary(), waiting });
+      return { text, messages, entries: entries.map(({ cid }) => cid), waiting, faults, settle };
     } finally {
       for (const id of ids) choosing.delete(id);
+    }
+  }
+
+  /** A file that cannot be read does not end the turn. */
+  async #readable(): Promise<Mail> {
+    try {
+      return await this.file.read();
+    } catch (error) {
+      if (!(error instanceof SharedFileError)) throw error;
+      return { messages: [], faults: [error.message] };
     }
   }
 

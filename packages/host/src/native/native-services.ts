@@ -1,15 +1,12 @@
 import type { HostServices, SubagentService } from "@reins/agent";
-import type { Harness, Subject } from "@reins/supervisor";
-import { Board } from "../board/board.ts";
-import type { TurnOffers } from "../haak/turn-offers.ts";
-import { Mailbox } from "../mail/mailbox.ts";
+import type { Subject } from "@reins/supervisor";
+import type { TenantMessaging } from "../turn/messaging.ts";
+import type { TurnOffers } from "../turn/turn-offers.ts";
 
 /** What the services of a host stand on. */
 export interface NativeServicesOptions {
-  readonly harness: Pick<Harness, "home" | "store">;
-  readonly tenant: string;
-  /** Takes secrets out of what is recorded. */
-  readonly redact: (value: unknown) => unknown;
+  /** The mail and the board of the agent's tenant; it has no tools for them if absent. */
+  readonly messaging?: TenantMessaging | undefined;
   /** For whom a session acts, as the harness knows it; `undefined` for one that is not open. */
   readonly subjectOf: (sessionId: string) => Pick<Subject, "agent" | "session"> | undefined;
   /** The tools of turns, where clients have a say in them. */
@@ -24,10 +21,7 @@ export interface NativeServicesOptions {
 
 /** Mail, board and subagents, each session in the name of the agent that it acts as, and the tools of its client. */
 export function nativeServices(options: NativeServicesOptions): HostServices {
-  const { harness, tenant, redact, subjectOf, offers, native, spawn, mayRead } = options;
-  const { home, store } = harness;
-  const mailbox = new Mailbox({ home, tenant, store, redact });
-  const board = new Board({ home, tenant });
+  const { messaging, subjectOf, offers, native, spawn, mayRead } = options;
   const subjectIn = (sessionId: string) => {
     const subject = subjectOf(sessionId);
     if (subject) return subject;
@@ -38,19 +32,7 @@ export function nativeServices(options: NativeServicesOptions): HostServices {
     nameOf: (id) => subjectIn(id).session,
     ...(mayRead && { mayRead }),
     ...(spawn && { subagents: { run: spawn } }),
-    mail: {
-      send: async (id, message) => {
-        await mailbox.send({ from: agentIn(id), ...message });
-      },
-      unread: async (id) => {
-        const unread = await mailbox.unreadFor(agentIn(id));
-        return unread.map(({ from, subject, body, timestamp }) => ({ from, subject, body, timestamp }));
-      },
-    },
-    board: {
-      read: (_, lines) => board.read(lines),
-      post: (id, content) => board.post(agentIn(id), content),
-    },
+    ...(messaging && messagingTools(messaging, agentIn)),
     ...(offers && {
       clientTools: {
         offered: (id) =>
@@ -61,5 +43,24 @@ export function nativeServices(options: NativeServicesOptions): HostServices {
         call: (id, name, input, signal) => offers.call(subjectIn(id).session, name, input, signal),
       },
     }),
+  };
+}
+
+function messagingTools(
+  { mailbox, board }: TenantMessaging,
+  agentIn: (sessionId: string) => string,
+): Pick<HostServices, "mail" | "board"> {
+  return {
+    mail: {
+      send: (id, message) => mailbox.send({ from: agentIn(id), ...message }),
+      unread: async (id) => {
+        const unread = await mailbox.unreadFor(agentIn(id));
+        return unread.map(({ from, subject, body, timestamp }) => ({ from, subject, body, timestamp }));
+      },
+    },
+    board: {
+      read: (_, lines) => board.read(lines),
+      post: (id, content) => board.post(agentIn(id), content),
+    },
   };
 }

@@ -16,8 +16,9 @@ import type { Harness, NetworkReach, Principal } from "@reins/supervisor";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { agentOf, subjectIn } from "../governor/context.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";
-import type { TurnOffers } from "../haak/turn-offers.ts";
 import { userMemory } from "../memory/user-memory.ts";
+import type { TenantMessaging } from "../turn/messaging.ts";
+import type { TurnOffers } from "../turn/turn-offers.ts";
 import { GovernedControl } from "./governed-control.ts";
 import { nativeServices } from "./native-services.ts";
 import { proseOf, readable } from "./outlook.ts";
@@ -38,6 +39,8 @@ export interface NativeOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The tools of turns, where clients have a say in them. */
   readonly offers?: TurnOffers | undefined;
+  /** The mail and the board of the tenant. */
+  readonly messaging?: TenantMessaging | undefined;
   /** What the operator wants of it otherwise than by default. */
   readonly settings?: NativeSettings | undefined;
   /** Runs commands; those of this process when absent. */
@@ -60,6 +63,7 @@ export function startNative(options: NativeOptions): {
   stop(reason: string): Promise<void>;
 } {
   const { harness, entry, principal, environment, offers, subagents, commands, confined, settings } = options;
+  const { messaging } = options;
   const { home } = harness;
   const { tenant, user } = principal;
   const { governor: rest } = options;
@@ -89,12 +93,11 @@ export function startNative(options: NativeOptions): {
     const session = governor.sessionOf(id);
     return session && subjectIn({ harness, principal, entry }, session, "performed");
   };
-  const { redact } = harness;
   const spawn = subagents && spawner(subagents, governor, { principal, entry });
   const mayRead = (id: string, path: string) =>
     readable({ harness, principal, entry }, governor.sessionOf(id))(path);
   const services = nativeServices({
-    ...{ harness, tenant, redact, subjectOf, offers, spawn, mayRead },
+    ...{ messaging, subjectOf, offers, spawn, mayRead },
     native: entry.id,
   });
   const memory = userMemory(harness, principal);

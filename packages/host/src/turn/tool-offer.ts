@@ -3,8 +3,8 @@ import type { Draft } from "@reins/ledger";
 import { type Harness, type Subject, sessionKey } from "@reins/supervisor";
 import type { PreparedTurn, TurnPreparation } from "../governor/context.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
-import type { TurnOffers } from "../haak/turn-offers.ts";
 import type { OfferedTool } from "./preamble.ts";
+import type { TurnOffers } from "./turn-offers.ts";
 
 /** The policy's verdict on offering one tool to a model. */
 export interface ToolGate {

@@ -1,20 +1,14 @@
-import { randomBytes } from "node:crypto";
 import { type JsonObject, membersOf } from "@reins/acp";
 import type { Harness, Subject } from "@reins/supervisor";
-import type { Board } from "../board/board.ts";
-import { type Injection, type Mailbox, NO_MAIL } from "../mail/mailbox.ts";
-import { SharedFileError } from "../mail/shared-file-error.ts";
-import { mailMessage } from "./mail-message.ts";
 import { manifestOf } from "./manifest.ts";
+import { NO_MAIL, type TenantMessaging, type TurnMail } from "./messaging.ts";
 import { type OfferedTool, type PreambleParts, preambleFor } from "./preamble.ts";
 
 /** What turns are put together from. */
 export interface TurnContextOptions {
   readonly harness: Pick<Harness, "home" | "policies" | "ledger">;
-  readonly mailbox: Mailbox;
-  readonly board: Board;
-  /** Makes a text that nobody can know beforehand. */
-  readonly newBoundary?: () => string;
+  /** Mail and board; turns have neither if absent. */
+  readonly messaging?: TenantMessaging | undefined;
 }
 
 /** Whose turn it is. */
@@ -35,7 +29,7 @@ export interface ComposedTurn {
   /** The preamble, for an agent that takes it into its system prompt. */
   readonly instructions: string | undefined;
   /** The mail that was put into it. */
-  readonly mail: Injection;
+  readonly mail: TurnMail;
   /** What could not be read, for somebody to put right. */
   readonly faults: readonly string[];
   /** Ends the turn: mail that the agent got is read, and a preamble that it got need not be said again. */
@@ -60,7 +54,6 @@ const COMPACTED = 0.5;
  */
 export class TurnContext {
   readonly #options: TurnContextOptions;
-  readonly #newBoundary: () => string;
   #said: string | undefined;
   #contextTokens = 0;
   /** The last preamble, and what it was made from. */
@@ -68,7 +61,6 @@ export class TurnContext {
 
   constructor(options: TurnContextOptions) {
     this.#options = options;
-    this.#newBoundary = options.newBoundary ?? (() => randomBytes(16).toString("hex"));
   }
 
   /** Puts a turn together. The mail in it is recorded, and read once the turn has delivered it. */
@@ -87,7 +79,7 @@ export class TurnContext {
     // Mail comes last, because from then on it is taken.
     const mail = await this.#mail(circumstances.subject, faults);
     const before = [
-      ...(mail.messages.length > 0 ? [text(this.#mailText(mail))] : []),
+      ...(mail.text === undefined ? [] : [text(mail.text)]),
       ...(circumstances.inSystemPrompt || preamble === this.#said ? [] : [text(preamble)]),
     ];
     const end = async ({ delivered, contextTokens }: TurnOutcome) => {
@@ -106,24 +98,21 @@ export class TurnContext {
   }
 
   async #preamble({ subject, tools }: TurnCircumstances, faults: string[]): Promise<string> {
-    const { harness, board } = this.#options;
+    const { harness, messaging } = this.#options;
     const { fault, ...manifest } = await manifestOf(subject, harness);
     if (fault !== undefined) faults.push(fault);
-    const lines = await orFault(() => board.read(), [], faults);
-    const parts = { ...manifest, board: lines, ...(tools && { tools }) };
+    const excerpt = await messaging?.board.excerpt();
+    if (excerpt) addFaults(faults, excerpt.faults);
+    const parts = { ...manifest, board: excerpt?.lines ?? [], ...(tools && { tools }) };
     if (!this.#made || !isSame(this.#made.parts, parts)) this.#made = { parts, text: preambleFor(parts) };
     return this.#made.text;
   }
 
-  async #mail(subject: Subject, faults: string[]): Promise<Injection> {
-    const { harness, mailbox } = this.#options;
-    const mail = await orFault(() => mailbox.injectUnread(subject, harness.ledger), NO_MAIL, faults);
-    faults.push(...mail.faults);
+  async #mail(subject: Subject, faults: string[]): Promise<TurnMail> {
+    const { harness, messaging } = this.#options;
+    const mail = (await messaging?.mailbox.injectUnread(subject, harness.ledger)) ?? NO_MAIL;
+    addFaults(faults, mail.faults);
     return mail;
-  }
-
-  #mailText({ messages, waiting }: Injection): string {
-    return mailMessage(messages, { boundary: this.#newBoundary(), waiting });
   }
 }
 
@@ -141,19 +130,8 @@ function isSame(before: PreambleParts, now: PreambleParts): boolean {
   );
 }
 
-/** A file that cannot be read does not end the turn; somebody is told. A ledger or a store that fails does. */
-async function orFault<Value>(
-  readFile: () => Promise<Value>,
-  otherwise: Value,
-  faults: string[],
-): Promise<Value> {
-  try {
-    return await readFile();
-  } catch (error) {
-    if (!(error instanceof SharedFileError)) throw error;
-    if (!faults.includes(error.message)) faults.push(error.message);
-    return otherwise;
-  }
+function addFaults(faults: string[], more: readonly string[]): void {
+  for (const fault of more) if (!faults.includes(fault)) faults.push(fault);
 }
 
 /** A block that is none of the person's words. */

@@ -1,5 +1,5 @@
 import { quoteLines, visibleJson } from "@reins/kit";
-import type { InjectedMessage } from "../mail/injection.ts";
+import type { InjectedMessage } from "./injection.ts";
 
 /** How mail is told to an agent. */
 export interface MailMessageOptions {

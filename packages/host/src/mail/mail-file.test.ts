@@ -74,6 +74,14 @@ describe("the file of a mailbox", () => {
     expect(readFileSync(path)).toEqual(before);
   });
 
+  test("is read whole across chunks, whatever the length of its lines", async () => {
+    const lengths = [1, 65_400, 65_536, 131_072, 200_000, 300_000, 5, 70_000];
+    const { file } = await mailFile(lengths.map((length) => line("x".repeat(length))).join(""));
+    const { messages, faults } = await file.read();
+    expect(messages.map(({ body }) => body.length)).toEqual(lengths.filter((length) => length < 262_144));
+    expect(faults).toEqual(["a line that is too long"]);
+  });
+
   test("reports a few faults only", async () => {
     const { file } = await mailFile("rubbish\n".repeat(1_000));
     expect((await file.read()).faults).toHaveLength(20);

@@ -1,6 +1,6 @@
+import { isUtf8 } from "node:buffer";
 import type { FileHandle } from "node:fs/promises";
 import { visibleJson } from "@reins/kit";
-import { Lines } from "../mcp/wire/lines.ts";
 import type { MailLimits } from "./limits.ts";
 import { type Message, readMessage } from "./message.ts";
 import { SharedFile, stampOf } from "./shared-file.ts";
@@ -15,6 +15,7 @@ export interface Mail {
 }
 
 const CHUNK_BYTES = 64 << 10;
+const NEWLINE = 0x0a;
 const MAX_FAULTS = 20;
 const EXCERPT_LENGTH = 80;
 const NO_MAIL: Mail = { messages: [], faults: [] };
@@ -62,18 +63,25 @@ export class MailFile {
   }
 
   async #readAll(file: FileHandle): Promise<Mail> {
-    const reading = new MailReading();
-    const lines = new Lines(reading, this.#limits.maxLineBytes);
+    const { maxLineBytes, maxFileBytes } = this.#limits;
+    const reading = new MailReading(maxLineBytes);
     const chunk = Buffer.alloc(CHUNK_BYTES);
+    let rest = Buffer.alloc(0);
     for (let position = 0; ; ) {
       const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES, position);
       if (bytesRead === 0) break;
       position += bytesRead;
-      if (position > this.#limits.maxFileBytes) throw this.#tooLarge();
-      lines.push(chunk.subarray(0, bytesRead));
+      if (position > maxFileBytes) throw this.#tooLarge();
+      const bytes = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
+      let start = 0;
+      for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+        reading.take(bytes.subarray(start, end));
+        start = end + 1;
+      }
+      // More of a line that is too long is not needed.
+      rest = bytes.subarray(start, start + maxLineBytes + 1);
     }
-    reading.atEnd = true;
-    lines.end();
+    reading.takeLast(rest);
     return reading;
   }
 
@@ -90,20 +98,33 @@ export class MailFile {
 class MailReading implements Mail {
   readonly messages: Message[] = [];
   readonly faults: string[] = [];
-  /** Whether what comes now has no newline: somebody may be writing it. */
-  atEnd = false;
+  readonly #maxBytes: number;
   readonly #times = new Map<string, number>();
 
-  line(text: string): void {
-    const message = readMessage(text);
-    if (message) this.messages.push(this.#named(message));
-    else if (!this.atEnd)
-      this.#fault(`a line that is no message: ${visibleJson(text.slice(0, EXCERPT_LENGTH))}`);
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
-  refused(fault: "too_large" | "invalid_utf8"): void {
-    if (!this.atEnd)
-      this.#fault(fault === "too_large" ? "a line that is too long" : "a line that is not UTF-8");
+  take(line: Buffer): void {
+    const fault = this.#read(line);
+    if (fault !== undefined && this.faults.length < MAX_FAULTS) this.faults.push(fault);
+  }
+
+  /** Takes what has no newline: another program may be writing it, so that it is no fault. */
+  takeLast(line: Buffer): void {
+    this.#read(line);
+  }
+
+  /** Reads a line; returns what is wrong with it. */
+  #read(line: Buffer): string | undefined {
+    if (line.length > this.#maxBytes) return "a line that is too long";
+    if (!isUtf8(line)) return "a line that is not UTF-8";
+    const text = line.toString().trim();
+    if (text === "") return undefined;
+    const message = readMessage(text);
+    if (!message) return `a line that is no message: ${visibleJson(text.slice(0, EXCERPT_LENGTH))}`;
+    this.messages.push(this.#named(message));
+    return undefined;
   }
 
   /** Who says the same thing twice has sent two messages. */
@@ -111,9 +132,5 @@ class MailReading implements Mail {
     const times = (this.#times.get(message.id) ?? 0) + 1;
     this.#times.set(message.id, times);
     return times === 1 ? message : { ...message, id: `${message.id}-${times}` };
-  }
-
-  #fault(text: string): void {
-    if (this.faults.length < MAX_FAULTS) this.faults.push(text);
   }
 }

@@ -2,7 +2,7 @@ import { type BigIntStats, constants, statSync } from "node:fs";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { hasCode } from "../process/home/open-folder.ts";
+import { errorCode } from "@reins/kit";
 import { SharedFileError } from "./shared-file-error.ts";
 
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_RDONLY, O_RDWR } = constants;
@@ -75,7 +75,7 @@ export class SharedFile {
     try {
       return await openPlain(this.path, O_RDONLY);
     } catch (error) {
-      if (error instanceof SharedFileError && hasCode(error.cause, "ENOENT")) return undefined;
+      if (error instanceof SharedFileError && errorCode(error.cause) === "ENOENT") return undefined;
       throw error;
     }
   }
@@ -138,7 +138,8 @@ export function stampOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): stri
 async function openPlain(path: string, flags: number): Promise<FileHandle> {
   // Without waiting, because a pipe that nobody writes to would be waited for.
   const file = await open(path, flags | O_NONBLOCK, 0o600).catch((error: unknown) => {
-    throw hasCode(error, "EISDIR", "ENXIO") ? notPlain(path, error) : notOpened(path, error);
+    const isOther = ["EISDIR", "ENXIO"].includes(errorCode(error) ?? "");
+    throw isOther ? notPlain(path, error) : notOpened(path, error);
   });
   if ((await file.stat()).isFile()) return file;
   await file.close();

@@ -20,6 +20,7 @@ export default defineConfig({
           include: ["packages/*/system/**/*.test.ts", "examples/**/*.test.ts"],
           // Real sockets, processes and databases: one file at a time, with time to spare on a busy machine.
           fileParallelism: false,
+          globalSetup: "scripts/test/program.ts",
           testTimeout: 120_000,
           expect: { poll: { timeout: 60_000 } },
           hookTimeout: 120_000,

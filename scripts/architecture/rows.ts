@@ -41,6 +41,7 @@ export const SHARED_WITH_TESTS: ReadonlySet<string> = new Set([
   "scripts/bench/bench.ts",
   "scripts/root.ts",
   "scripts/test/haak-home.ts",
+  "scripts/test/program.ts",
   "scripts/test/registry.ts",
   "scripts/test/requirement.ts",
   "scripts/torture/random.ts",

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { reinsProgram } from "../../../scripts/test/program.ts";
 import { ask } from "./fixtures/ask.ts";
 import { type Reached, RpcClient } from "./fixtures/rpc-client.ts";
 
-const MAIN = fileURLToPath(new URL("../../cli/src/main.ts", import.meta.url));
 const STUB = fileURLToPath(new URL("./fixtures/stub-agent.mjs", import.meta.url));
 
 type Signal = "SIGTERM" | "SIGKILL";
@@ -43,7 +43,7 @@ interface Running extends Reached {
 async function up(base: string): Promise<Running> {
   const child: ChildProcess = spawn(
     process.execPath,
-    [MAIN, "up", "--port", "0", "--workspace", join(base, "work"), "--home", join(base, "home")],
+    [reinsProgram, "up", "--port", "0", "--workspace", join(base, "work"), "--home", join(base, "home")],
     {
       env: { PATH: process.env.PATH, HOME: base, NODE_COMPILE_CACHE: join(tmpdir(), "reins-test-compile") },
       stdio: ["ignore", "pipe", "inherit"],

@@ -4,17 +4,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { afterAll, afterEach } from "vitest";
+import { reinsProgram } from "../../../../scripts/test/program.ts";
 
-const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const running = new Set<Reins>();
 
 /** A folder of this test file's own; short, because the path of a socket must be. */
 export const folder = mkdtempSync(join(tmpdir(), "reins-"));
 
 /** The command line that starts `reins` with the Node of this process. */
-export const reinsCommand: readonly string[] = [process.execPath, MAIN];
+export const reinsCommand: readonly string[] = [process.execPath, reinsProgram];
 
 afterEach(async () => {
   for (const reins of running) await reins.kill();
@@ -40,7 +39,7 @@ export class Reins {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
 
   constructor(args: readonly string[], environment: NodeJS.ProcessEnv = {}, program?: string) {
-    const [command, own] = program === undefined ? [process.execPath, [MAIN]] : [program, []];
+    const [command, own] = program === undefined ? [process.execPath, [reinsProgram]] : [program, []];
     this.#child = spawn(command, [...own, ...args], {
       cwd: folder,
       env: {

@@ -5,21 +5,21 @@ import type { Harness } from "@reins/supervisor";
 import { tappedHandlers } from "./ahp.ts";
 import type { AnsweredRequest } from "./gateway/application.ts";
 import { Measures } from "./metrics/measures.ts";
-import { metricsDialect } from "./metrics/metrics-routes.ts";
-import type { Dialect } from "./routes/router.ts";
-import { AgentsDialect } from "./v1/agents.ts";
-import { killDialect } from "./v1/kill.ts";
-import type { AgentShelf } from "./v1/shown-agent.ts";
+import { metricsRoutes } from "./metrics/metrics-routes.ts";
+import type { Routes } from "./routes/router.ts";
+import { AgentsRoutes } from "./v1/agents.ts";
+import { killRoutes } from "./v1/kill.ts";
+import type { AgentRegistry } from "./v1/shown-agent.ts";
 import { type Stalls, Watchdog } from "./watchdog/watchdog.ts";
 import { WireRing } from "./wire/wire-ring.ts";
-import { RequestRing, wireDialect } from "./wire/wire-routes.ts";
+import { RequestRing, wireRoutes } from "./wire/wire-routes.ts";
 
 /** What is needed to operate a Reins that runs. */
-export interface OperatorDeskOptions {
+export interface AdminApiOptions {
   /** Waits until agents can be run; rejects with a reason that a person understands. */
   readonly hosting: () => Promise<Hosting>;
   /** The agents of the home. */
-  readonly agents: () => Promise<AgentShelf>;
+  readonly agents: () => Promise<AgentRegistry>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The user's home, from which agents' credentials come. */
   readonly userHome: string;
@@ -30,26 +30,26 @@ export interface OperatorDeskOptions {
 }
 
 /** What somebody who operates a Reins sees of it while it runs: its agents, its wires, its figures, and the way to end things. */
-export class OperatorDesk {
+export class AdminApi {
   /** The paths at which all of it is found. */
-  readonly dialects: readonly Dialect[];
+  readonly routes: readonly Routes[];
   readonly #measures: Measures;
   readonly #wire: WireRing;
   readonly #requests: RequestRing;
   readonly #watchdog: Watchdog;
 
-  constructor(options: OperatorDeskOptions) {
+  constructor(options: AdminApiOptions) {
     const { hosting, version, clock = systemClock } = options;
     const now = () => clock.now();
     this.#measures = new Measures(clock);
     this.#wire = new WireRing(() => now().getTime());
     this.#requests = new RequestRing(now);
     this.#watchdog = new Watchdog({ file: options.stallFile });
-    this.dialects = [
-      new AgentsDialect(options),
-      killDialect(hosting),
-      metricsDialect({ measures: this.#measures, watchdog: this.#watchdog, hosting, version }),
-      wireDialect(this.#wire, this.#requests),
+    this.routes = [
+      new AgentsRoutes(options),
+      killRoutes(hosting),
+      metricsRoutes({ measures: this.#measures, watchdog: this.#watchdog, hosting, version }),
+      wireRoutes(this.#wire, this.#requests),
     ];
   }
 

@@ -8,13 +8,13 @@ import {
 } from "@reins/ahp";
 import { codeOfStatus, PROBLEM_TYPE, problem } from "@reins/api";
 import { LOCAL } from "./access/access.ts";
-import type { Dialect, Place } from "./routes/router.ts";
+import type { Router, Routes } from "./routes/router.ts";
 import type { Passed } from "./wire/wire-ring.ts";
 
 const PATH = "/ahp";
 
 /** AHP over HTTP and WebSocket. Its peers are the principals whose tokens they showed. */
-export class AhpDialect implements Dialect {
+export class AhpRoutes implements Routes {
   readonly name = "ahp";
   readonly #mount: HttpMount;
 
@@ -27,9 +27,9 @@ export class AhpDialect implements Dialect {
     });
   }
 
-  mount(place: Place): void {
-    place.raw(PATH, (request, response, { id }) => this.#mount.handle(request, response, { principal: id }));
-    place.upgrade(PATH, (request, socket, head, { id }) =>
+  mount(router: Router): void {
+    router.raw(PATH, (request, response, { id }) => this.#mount.handle(request, response, { principal: id }));
+    router.upgrade(PATH, (request, socket, head, { id }) =>
       this.#mount.upgrade(request, socket, head, { principal: id }),
     );
   }

@@ -1,8 +1,8 @@
 export { Access, type AccessOptions, LOCAL } from "./access/access.ts";
 export type { Caller } from "./access/authenticator.ts";
 export { AccessError } from "./access/secrets.ts";
-export { type AgentDialectsOptions, type AgentLimits, agentDialects } from "./acp/agent-routes.ts";
-export { OperatorDesk, type OperatorDeskOptions } from "./admin.ts";
+export { type AgentLimits, type AgentRoutesOptions, agentRoutes } from "./acp/agent-routes.ts";
+export { AdminApi, type AdminApiOptions } from "./admin.ts";
 export { serverTables } from "./connections/tables.ts";
 export {
   Gateway,
@@ -12,19 +12,19 @@ export {
   type ListenOptions,
 } from "./gateway/gateway.ts";
 export type { Tls } from "./gateway/tls-server.ts";
-export { HaakDialect, type HaakDialectOptions } from "./haak/haak-routes.ts";
-export { hostDialects } from "./haak/host-routes.ts";
+export { HaakRoutes, type HaakRoutesOptions } from "./haak/haak-routes.ts";
+export { hostRoutes } from "./haak/host-routes.ts";
 export type { GatewayLimits, Log } from "./limits.ts";
-export { Refusal, type RefusalOptions } from "./problems.ts";
+export { HttpProblem, type HttpProblemOptions } from "./problems.ts";
 export type {
   Answer,
-  Dialect,
-  GovernedCall,
-  Place,
-  PlainCall,
+  AuthorizedCall,
+  OperationCall,
   RawHandler,
+  Router,
+  Routes,
   UpgradeHandler,
   UpgradeOptions,
 } from "./routes/router.ts";
 export { EventStream, eventText, positionText, type StreamLimits } from "./streams/event-stream.ts";
-export { type AgentShelf, foundCredentials } from "./v1/shown-agent.ts";
+export { type AgentRegistry, foundCredentials } from "./v1/shown-agent.ts";

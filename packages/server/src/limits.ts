@@ -1,6 +1,6 @@
 /** How much the gateway takes, and how long it waits. */
 export interface GatewayLimits {
-  /** The largest body of a request, in bytes; dialects with framing of their own have bounds of their own. */
+  /** The largest body of a request, in bytes; routes with framing of their own have bounds of their own. */
   readonly maxBodyBytes: number;
   /** The largest message of ACP, in bytes. */
   readonly maxMessageBytes: number;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { frameworkRefusal, Refusal, refusalOf } from "./problems.ts";
+import { frameworkProblem, HttpProblem, httpProblem } from "./problems.ts";
 
 const fault = (statusCode: number, code: string) =>
   Object.assign(new Error("at /home/somebody/file.ts"), { statusCode, code });
@@ -13,14 +13,14 @@ describe("what whoever asked is told", () => {
     [418, "TEAPOT", "invalid"],
     [503, "FST_ERR_HANDLER_TIMEOUT", "unavailable"],
   ])("of %i %s is a problem in our words", (status, code, told) => {
-    const refusal = frameworkRefusal(fault(status, code));
+    const refusal = frameworkProblem(fault(status, code));
     expect(refusal?.problem).toMatchObject({ code: told, type: `urn:reins:problem:${told}` });
     expect(JSON.stringify(refusal?.problem)).not.toContain("/home");
   });
 
   test("of a refusal is the refusal", () => {
-    const refusal = new Refusal("conflict", "somebody else was first");
-    expect(frameworkRefusal(refusal)).toBe(refusal);
+    const refusal = new HttpProblem("conflict", "somebody else was first");
+    expect(frameworkProblem(refusal)).toBe(refusal);
   });
 
   test.each([
@@ -28,7 +28,7 @@ describe("what whoever asked is told", () => {
     ["an error that calls itself a server's", fault(502, "EUPSTREAM")],
     ["what is no error", "text"],
   ])("of %s is nothing but that it happened", (_, error) => {
-    expect(frameworkRefusal(error)).toBeUndefined();
-    expect(refusalOf("internal").problem).toMatchObject({ status: 500, code: "internal" });
+    expect(frameworkProblem(error)).toBeUndefined();
+    expect(httpProblem("internal").problem).toMatchObject({ status: 500, code: "internal" });
   });
 });

@@ -5,18 +5,18 @@ import { codeOfStatus, PROBLEM_TYPE, type Problem, type ProblemCode, problem } f
 import { errorMessage } from "@reins/kit";
 
 /** What goes along with a refusal. */
-export interface RefusalOptions extends ErrorOptions {
+export interface HttpProblemOptions extends ErrorOptions {
   readonly errors?: Problem["errors"];
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Why a request is not answered as asked; whoever asked is told exactly this. */
-export class Refusal extends Error {
+export class HttpProblem extends Error {
   override readonly name = "Refusal";
   readonly problem: Problem;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(told: Problem | ProblemCode, detail = "", options: RefusalOptions = {}) {
+  constructor(told: Problem | ProblemCode, detail = "", options: HttpProblemOptions = {}) {
     const found = typeof told === "string" ? problem(told, detail, options.errors) : told;
     super(found.detail, options);
     this.problem = found;
@@ -38,33 +38,33 @@ const DETAILS: Readonly<Partial<Record<ProblemCode, string>>> = {
 };
 
 /** The refusal that an error of the framework stands for; `undefined` if it is none of those, and so a fault of ours. */
-export function frameworkRefusal(error: unknown): Refusal | undefined {
-  if (error instanceof Refusal) return error;
+export function frameworkProblem(error: unknown): HttpProblem | undefined {
+  if (error instanceof HttpProblem) return error;
   if (!(error instanceof Error)) return undefined;
   const status = "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : 500;
   const code = "code" in error ? String(error.code) : "";
   if (status === 500 || (status > 500 && !code.startsWith("FST_ERR_"))) return undefined;
-  return refusalOf(codeOfStatus(status), error);
+  return httpProblem(codeOfStatus(status), error);
 }
 
 /** A refusal of a kind, in words that fit any request. */
-export function refusalOf(code: ProblemCode, cause?: unknown): Refusal {
-  return new Refusal(code, DETAILS[code] ?? "the request was refused", { cause });
+export function httpProblem(code: ProblemCode, cause?: unknown): HttpProblem {
+  return new HttpProblem(code, DETAILS[code] ?? "the request was refused", { cause });
 }
 
 /** What whoever wanted an agent is told when it cannot be had. */
-export function agentRefusal(error: unknown): Refusal {
-  if (error instanceof Refusal) return error;
+export function agentProblem(error: unknown): HttpProblem {
+  if (error instanceof HttpProblem) return error;
   const detail = errorMessage(error);
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "unknown_agent" || code === "unsupported_agent")
-    return new Refusal("invalid", detail, { cause: error });
-  if (code === "agent_not_installed") return new Refusal("not_found", detail, { cause: error });
-  return new Refusal("bad_gateway", detail, { cause: error });
+    return new HttpProblem("invalid", detail, { cause: error });
+  if (code === "agent_not_installed") return new HttpProblem("not_found", detail, { cause: error });
+  return new HttpProblem("bad_gateway", detail, { cause: error });
 }
 
 /** What browsers are told about every answer. None may be kept: they are for whoever asked. */
-export const PROTECTION: Readonly<Record<string, string>> = {
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy":
     "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
   "x-content-type-options": "nosniff",
@@ -73,16 +73,16 @@ export const PROTECTION: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
 };
 
-const HEADERS = Object.entries(PROTECTION);
+const HEADERS = Object.entries(SECURITY_HEADERS);
 
 /** Sets them on an answer, whoever writes it. */
-export function protect(response: ServerResponse): void {
+export function setSecurityHeaders(response: ServerResponse): void {
   for (const [name, value] of HEADERS) response.setHeader(name, value);
 }
 
 /** Tells a refusal over a connection that no answer owns, and hangs up. */
-export function hangUpWith(socket: Duplex, { problem, headers }: Refusal): void {
+export function closeWithProblem(socket: Duplex, { problem, headers }: HttpProblem): void {
   if (!socket.writable) return;
   const body = JSON.stringify(problem);
-  hangUp(socket, problem.status, { type: PROBLEM_TYPE, body }, { ...PROTECTION, ...headers });
+  hangUp(socket, problem.status, { type: PROBLEM_TYPE, body }, { ...SECURITY_HEADERS, ...headers });
 }

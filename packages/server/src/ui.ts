@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { extname, join, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { pathOf } from "./gateway/request.ts";
-import { Refusal } from "./problems.ts";
-import type { Dialect } from "./routes/router.ts";
+import { HttpProblem } from "./problems.ts";
+import type { Routes } from "./routes/router.ts";
 
 const BASE = "/ui/";
 const INDEX = "index.html";
@@ -14,12 +14,13 @@ const FOR_GOOD = "public, max-age=31536000, immutable";
  * The inspector, as files of a folder. It is for anyone: the page holds nothing, and what it shows it asks for like
  * everybody else. A path that names no file is a place in the page.
  */
-export function uiDialect(folder: string): Dialect {
+export function uiRoutes(folder: string): Routes {
   return {
     name: "ui",
-    mount(place) {
-      for (const path of ["/", "/ui"]) place.open(path, async (_, response) => redirect(response, BASE));
-      place.open(`${BASE}*`, (request, response) => serve(folder, request, response));
+    mount(router) {
+      for (const path of ["/", "/ui"])
+        router.publicFile(path, async (_, response) => redirect(response, BASE));
+      router.publicFile(`${BASE}*`, (request, response) => serve(folder, request, response));
     },
   };
 }
@@ -36,7 +37,7 @@ async function serve(folder: string, request: IncomingMessage, response: ServerR
 /** The page itself, for places in it; what looks like a file and is none is not there. */
 async function pageFor(folder: string, path: string, accepts: string): Promise<UiFile | undefined> {
   if (extname(path) !== "" && path !== INDEX)
-    throw new Refusal("not_found", "there is no such file of the page");
+    throw new HttpProblem("not_found", "there is no such file of the page");
   return findUiFile(folder, INDEX, accepts);
 }
 
@@ -69,7 +70,8 @@ function filePath(request: IncomingMessage): string {
   const path = decoded(pathOf(request).slice(BASE.length));
   const parts = path.split("/");
   const leadsOut = parts.some((part) => part === ".." || part.startsWith("."));
-  if (leadsOut || /[\\\0]/.test(path)) throw new Refusal("not_found", "there is no such file of the page");
+  if (leadsOut || /[\\\0]/.test(path))
+    throw new HttpProblem("not_found", "there is no such file of the page");
   return path === "" ? INDEX : path;
 }
 
@@ -77,7 +79,7 @@ function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch (error) {
-    throw new Refusal("invalid", "the path is not encoded as it should be", { cause: error });
+    throw new HttpProblem("invalid", "the path is not encoded as it should be", { cause: error });
   }
 }
 

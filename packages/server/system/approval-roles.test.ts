@@ -121,7 +121,7 @@ describe("a quorum", () => {
 describe("a grant", () => {
   test("is seen and revoked by whom it concerns", async () => {
     const served = await Served.open(harness());
-    const [asker, stranger, approver] = [
+    const [asker, outsider, approver] = [
       await served.person(),
       await served.person(),
       await served.person({ roles: ["approver"] }),
@@ -134,12 +134,12 @@ describe("a grant", () => {
       const { body: page } = await served.ask("GET", `/v1/grants?user=${user}`, { as });
       return Object(page).grants.length;
     };
-    expect(await Promise.all([asker, stranger, approver].map(({ secret }) => listed(secret)))).toEqual([
+    expect(await Promise.all([asker, outsider, approver].map(({ secret }) => listed(secret)))).toEqual([
       1, 0, 1,
     ]);
     const [grant] = await served.harness.approvals.grants.list({ tenant: "default", user });
     const revoke = (as: string) => served.ask("DELETE", `/v1/grants/${grant?.id}`, { as });
-    expect((await revoke(stranger.secret)).status).toBe(403);
+    expect((await revoke(outsider.secret)).status).toBe(403);
     expect((await revoke(approver.secret)).status).toBe(200);
   });
 });

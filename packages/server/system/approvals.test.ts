@@ -79,8 +79,8 @@ describe("an agent's question", () => {
 
   test("is unknown in another tenant", async () => {
     const served = await Served.open(harness());
-    const stranger = await served.person({ tenant: "acme", roles: ["admin"] });
-    const as = stranger.secret;
+    const outsider = await served.person({ tenant: "acme", roles: ["admin"] });
+    const as = outsider.secret;
     const id = await served.question("private");
     expect((await served.ask("GET", `/v1/approvals/${id}`, { as })).status).toBe(404);
     const body = { decision: "deny" };
@@ -143,8 +143,8 @@ describe("what people allow for always", () => {
       by: ["user:default/operator"],
       expires_at: expect.any(String),
     });
-    const stranger = await served.person({ tenant: "acme", roles: ["admin"] });
-    const foreign = await served.ask("DELETE", `/v1/grants/${grant.id}`, { as: stranger.secret });
+    const outsider = await served.person({ tenant: "acme", roles: ["admin"] });
+    const foreign = await served.ask("DELETE", `/v1/grants/${grant.id}`, { as: outsider.secret });
     expect(foreign.status).toBe(404);
     const agent = await served.person({ kind: "agent" });
     expect((await served.ask("DELETE", `/v1/grants/${grant.id}`, { as: agent.secret })).status).toBe(403);

@@ -5,7 +5,7 @@ import { Catalogue, Installer, ProbeCache, Stamps } from "@reins/host";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { z } from "zod";
-import { hostDialects, OperatorDesk } from "../src/index.ts";
+import { AdminApi, hostRoutes } from "../src/index.ts";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import type { Resolve } from "./fixtures/arbitraries.ts";
 import type { Served } from "./fixtures/home.ts";
@@ -27,22 +27,22 @@ function serve(more: object = {}, onEnd: (end: () => Promise<void>) => void = on
   const [folder, environment] = [join(base, "agents"), {}];
   const catalogue = Catalogue.load();
   const installer = new Installer({ folder, catalogue, environment });
-  const shelf = {
+  const registry = {
     catalogue,
     installer,
     stamps: new Stamps(folder),
     probes: new ProbeCache(folder),
     added: [],
   };
-  const desk = new OperatorDesk({
+  const admin = new AdminApi({
     hosting: async () => hosting,
-    agents: async () => ({ ...shelf, isConfined: () => false }),
+    agents: async () => ({ ...registry, isConfined: () => false }),
     ...{ environment, userHome: base, version: "1.2.3" },
   });
-  desk.attend(harness, hosting);
+  admin.attend(harness, hosting);
   return serveAgents(home(), {
-    more: [...hostDialects, ...desk.dialects],
-    onAnswered: desk.answered,
+    more: [...hostRoutes, ...admin.routes],
+    onAnswered: admin.answered,
     onEnd,
     limits: { ...limits, ...more },
     agents: { limits },

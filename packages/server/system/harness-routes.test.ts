@@ -188,9 +188,9 @@ describe("runs", () => {
       ["r1", "r2"],
       [200, 200],
     ]);
-    const stranger = await served.person({ tenant: "acme" });
-    expect((await served.ask("GET", "/v1/runs/r1", { as: stranger.secret })).status).toBe(404);
-    expect((await served.ask("GET", "/v1/runs", { as: stranger.secret })).body).toEqual({ runs: [] });
+    const outsider = await served.person({ tenant: "acme" });
+    expect((await served.ask("GET", "/v1/runs/r1", { as: outsider.secret })).status).toBe(404);
+    expect((await served.ask("GET", "/v1/runs", { as: outsider.secret })).body).toEqual({ runs: [] });
   });
 
   test("have every transition kept and streamed, also the refused ones, for those who may see the run", async () => {
@@ -239,8 +239,8 @@ describe("runs", () => {
     const second = RunEventPage.parse(await page(`?limit=3&after=${first.next}`));
     expect([...first.events, ...second.events].map(statusOf)).toEqual(expected);
     expect(second.next).toBeUndefined();
-    for (const stranger of [await served.person(), await served.person({ tenant: "acme" })])
-      expect(await page("", stranger.secret)).toBe(404);
+    for (const outsider of [await served.person(), await served.person({ tenant: "acme" })])
+      expect(await page("", outsider.secret)).toBe(404);
     await runs.prune(new Date(Date.now() + 60_000));
     expect(await page("")).toBe(404);
     expect((await served.ask("GET", "/v1/runs/mine")).status).toBe(404);

@@ -12,7 +12,7 @@ import {
 } from "@reins/api";
 import { Catalogue, Installer, ProbeCache, Stamps, type WireTap } from "@reins/host";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { OperatorDesk } from "../src/index.ts";
+import { AdminApi } from "../src/index.ts";
 import { stubEntry } from "./fixtures/agent-home.ts";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import { begin } from "./fixtures/ask.ts";
@@ -20,7 +20,7 @@ import { Events } from "./fixtures/events.ts";
 import type { Served } from "./fixtures/home.ts";
 import { RpcClient } from "./fixtures/rpc-client.ts";
 
-/** Of the desk that was opened last. */
+/** Of the admin that was opened last. */
 let tap: WireTap = () => undefined;
 const home = agentsForAll({ hosting: { killSocket: true, tap: (passing) => tap(passing) } });
 let folder: string;
@@ -36,15 +36,21 @@ function operated(): Promise<Served> {
   const catalogue = Catalogue.load(added);
   const environment = { PATH: process.env.PATH, STUB_KEY: "hush-hush" };
   const installer = new Installer({ folder, catalogue, environment });
-  const shelf = { catalogue, installer, stamps: new Stamps(folder), probes: new ProbeCache(folder), added };
-  const agents = async () => ({ ...shelf, isConfined: () => false });
-  const desk = new OperatorDesk({
+  const registry = {
+    catalogue,
+    installer,
+    stamps: new Stamps(folder),
+    probes: new ProbeCache(folder),
+    added,
+  };
+  const agents = async () => ({ ...registry, isConfined: () => false });
+  const admin = new AdminApi({
     hosting: async () => hosting,
     ...{ agents, environment, userHome: base, version: "1.2.3" },
   });
-  tap = desk.tap;
-  desk.attend(home().harness, hosting);
-  return serveAgents(home(), { more: desk.dialects, onAnswered: desk.answered });
+  tap = admin.tap;
+  admin.attend(home().harness, hosting);
+  return serveAgents(home(), { more: admin.routes, onAnswered: admin.answered });
 }
 
 async function processes(served: Served, as?: string) {
@@ -108,8 +114,8 @@ describe("agents", () => {
     expect((await served.ask("GET", "/v1/agents/none")).status).toBe(404);
     for (const path of ["models", "modes"])
       expect((await served.ask("GET", `/v1/agents/stub/${path}`)).status).toBe(410);
-    const stranger = await served.person();
-    expect(await processes(served, stranger.secret)).toEqual([]);
+    const outsider = await served.person();
+    expect(await processes(served, outsider.secret)).toEqual([]);
   });
 
   test("are installed while somebody watches, by who looks after this Reins", async () => {

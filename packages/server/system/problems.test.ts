@@ -152,9 +152,9 @@ describe("a fault of ours", () => {
       status: 503,
       body: { code: "unavailable", detail: "another Reins runs on this home" },
     });
-    const stranger = await served.ask("GET", "/v1/approvals", { as: `reins_${"x".repeat(43)}` });
-    expect(stranger.status).toBe(503);
-    expect(stranger.text).not.toContain("another Reins");
+    const outsider = await served.ask("GET", "/v1/approvals", { as: `reins_${"x".repeat(43)}` });
+    expect(outsider.status).toBe(503);
+    expect(outsider.text).not.toContain("another Reins");
     expect((await ask(served.address, "GET", "/v1/health")).body).toMatchObject({ status: "failed" });
   });
 

@@ -90,12 +90,12 @@ describe("a question of an agent", () => {
     const never = "reins-00000000-0000-4000-8000-000000000000";
     for (const unknown of [99, "reins-1", null, never])
       expect((await one.answer({ id: unknown }, "allow_once")).status).toBe(404);
-    const stranger = await RpcClient.open(served, {
+    const outsider = await RpcClient.open(served, {
       as: (await served.person({ tenant: "globex", roles: ["admin"] })).secret,
     });
     const [foreign, absent] = [
-      await stranger.answer(question, "allow_once"),
-      await stranger.answer({ id: never }, "allow_once"),
+      await outsider.answer(question, "allow_once"),
+      await outsider.answer({ id: never }, "allow_once"),
     ];
     expect([foreign.status, foreign.body]).toEqual([absent.status, absent.body]);
     expect(foreign.status).toBe(404);
@@ -216,10 +216,10 @@ describe("a question of an agent", () => {
 
 test("a client of another tenant sees nothing of a session, and can do nothing with it", async () => {
   const { served, one, id, streams } = await two();
-  const stranger = await RpcClient.open(served, {
+  const outsider = await RpcClient.open(served, {
     as: (await served.person({ tenant: "acme", roles: ["admin"] })).secret,
   });
-  const stream = await stranger.stream();
+  const stream = await outsider.stream();
   const turn = one.prompt(id, "say secret", "run npm test");
   await expect.poll(() => streams[0].asked.length).toBe(1);
   for (const [method, params] of [
@@ -233,21 +233,21 @@ test("a client of another tenant sees nothing of a session, and can do nothing w
     ["_sandboxagent/session/set_metadata", { metadata: { title: "mine" } }],
     ["_sandboxagent/session/list_models", {}],
   ] as const)
-    expect(await stranger.request(method, { sessionId: id, ...params })).toMatchObject({
+    expect(await outsider.request(method, { sessionId: id, ...params })).toMatchObject({
       status: 200,
       body: { error: { code: -32002 } },
     });
-  expect(await stranger.result("_sandboxagent/session/terminate", { sessionId: id })).toMatchObject({
+  expect(await outsider.result("_sandboxagent/session/terminate", { sessionId: id })).toMatchObject({
     terminated: false,
     alreadyEnded: false,
   });
-  expect(await stranger.result("session/list")).toEqual({ sessions: [], nextCursor: null });
-  expect(await stranger.result("_sandboxagent/session/list")).toEqual({ sessions: [] });
-  const as = stranger.as;
+  expect(await outsider.result("session/list")).toEqual({ sessions: [], nextCursor: null });
+  expect(await outsider.result("_sandboxagent/session/list")).toEqual({ sessions: [] });
+  const as = outsider.as;
   expect((await served.ask("GET", `/v1/sessions/${id}`, { as })).status).toBe(404);
   expect((await served.ask("GET", "/v1/sessions", { as })).body).toEqual({ sessions: [] });
   expect(Object((await served.ask("GET", "/v1/connections", { as })).body).connections).toMatchObject([
-    { id: stranger.connection },
+    { id: outsider.connection },
   ]);
   const closing = await served.ask("DELETE", `/v1/connections/${one.connection}`, { as });
   expect(closing.status).toBe(404);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { channelPair, isObject, membersOf, Peer } from "@reins/acp";
 import { AgentRunner, serveChannel } from "@reins/host";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { HaakDialect } from "../src/index.ts";
+import { HaakRoutes } from "../src/index.ts";
 import { AcpClient } from "./fixtures/acp-client.ts";
 import { type AgentHome, openAgentHome } from "./fixtures/agent-home.ts";
 import { serveAgents } from "./fixtures/agents.ts";
@@ -147,10 +147,10 @@ async function person(served: Served, who: Parameters<Served["person"]>[0] = {})
   return secret;
 }
 
-/** Serves all dialects. */
+/** Serves all routes. */
 async function serve(): Promise<Served> {
   const { harness } = home;
-  const haak = new HaakDialect({ harness: async () => harness, runner: async () => runner, log: silent });
+  const haak = new HaakRoutes({ harness: async () => harness, runner: async () => runner, log: silent });
   return serveAgents(home, { more: [haak] });
 }
 

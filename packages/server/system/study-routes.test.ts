@@ -106,8 +106,8 @@ describe("why", () => {
       recorded: { verdict: "ask" },
       note: null,
     });
-    const stranger = await served.person();
-    expect(await study(served, "explain", { entry }, stranger.secret)).toMatchObject({ status: 404 });
+    const outsider = await served.person();
+    expect(await study(served, "explain", { entry }, outsider.secret)).toMatchObject({ status: 404 });
   });
 
   test("one would be given, by the rules in force or by a draft", async () => {

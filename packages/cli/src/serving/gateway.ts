@@ -4,10 +4,10 @@ import {
   Access,
   AccessError,
   type AccessOptions,
-  agentDialects,
+  agentRoutes,
   Gateway,
   type GatewayOptions,
-  hostDialects,
+  hostRoutes,
 } from "@reins/server";
 import type { Harness } from "@reins/supervisor";
 import { CliError, EXIT } from "../errors.ts";
@@ -77,7 +77,7 @@ export function operatorGateway(
 ): Promise<Gateway> {
   const opened = async () => harness;
   const agents = hosting
-    ? agentDialects({ harness: opened, hosting: async () => hosting, log, defaultAgent: "native" })
+    ? agentRoutes({ harness: opened, hosting: async () => hosting, log, defaultAgent: "native" })
     : [];
   return Gateway.create({
     harness: opened,
@@ -85,6 +85,6 @@ export function operatorGateway(
     access,
     version: version(),
     log,
-    dialects: [...hostDialects, ...agents],
+    routes: [...hostRoutes, ...agents],
   });
 }

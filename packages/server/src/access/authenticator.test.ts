@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { Failures } from "./authenticator.ts";
+import { FailedAttempts } from "./authenticator.ts";
 
 function failuresAt(start: number) {
   const time = { now: start };
   const clock = { now: () => new Date(time.now), after: () => () => {} };
-  return { failures: new Failures(clock, { failures: 3, failureMs: 1_000 }), time };
+  return { failures: new FailedAttempts(clock, { failures: 3, failureMs: 1_000 }), time };
 }
 
 describe("wrong credentials", () => {

@@ -3,10 +3,10 @@ import { isIPv6 } from "node:net";
 import { type Credential, credentialInHeaders, originFault, upgradeCredential } from "@reins/ahp";
 import type { Clock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
-import type { Doorway } from "../gateway/listener.ts";
+import type { ListenerContext } from "../gateway/listener.ts";
 import { pathOf } from "../gateway/request.ts";
 import type { Log } from "../limits.ts";
-import { Refusal } from "../problems.ts";
+import { HttpProblem } from "../problems.ts";
 import { type Access, LOCAL } from "./access.ts";
 import { cookieFault, cookieIn } from "./cookie.ts";
 
@@ -15,66 +15,66 @@ export interface Caller {
   readonly id: string;
 }
 
-/** What a gatekeeper stands on. */
-export interface GatekeeperOptions {
+/** What a authenticator stands on. */
+export interface RequestAuthenticatorOptions {
   readonly access: Access;
   readonly harness: () => Promise<Harness>;
   readonly clock: Clock;
-  readonly limits: FailureLimits;
+  readonly limits: FailedAttemptLimits;
   readonly log: Log;
 }
 
 /** How somebody comes. */
-export interface AdmitOptions {
+export interface AuthenticateOptions {
   /** Whether the connection is to turn into another. */
   readonly upgrades?: boolean;
   /** Who somebody at an address is who shows nothing; without it they are turned away. */
-  readonly stranger?: ((address: string | undefined) => Promise<Caller | undefined>) | undefined;
+  readonly anonymous?: ((address: string | undefined) => Promise<Caller | undefined>) | undefined;
 }
 
-/** Finds out who sends a request, and turns away who may not. Refuses with a {@link Refusal}. */
-export class Gatekeeper {
-  readonly #options: GatekeeperOptions;
-  readonly #failures: Failures;
+/** Finds out who sends a request, and turns away who may not. Refuses with a {@link HttpProblem}. */
+export class RequestAuthenticator {
+  readonly #options: RequestAuthenticatorOptions;
+  readonly #failures: FailedAttempts;
 
-  constructor(options: GatekeeperOptions) {
+  constructor(options: RequestAuthenticatorOptions) {
     this.#options = options;
-    this.#failures = new Failures(options.clock, options.limits);
+    this.#failures = new FailedAttempts(options.clock, options.limits);
   }
 
   /** Refuses what is addressed to somebody else, or comes from a page that is not ours. */
-  checkOrigin(request: IncomingMessage, { rules }: Doorway): void {
+  checkOrigin(request: IncomingMessage, { rules }: ListenerContext): void {
     if (!rules) return;
     const unclear = hostFault(request);
-    if (unclear) throw new Refusal("invalid", unclear);
+    if (unclear) throw new HttpProblem("invalid", unclear);
     const fault = originFault(request, rules);
-    if (fault) throw new Refusal("forbidden", fault);
+    if (fault) throw new HttpProblem("forbidden", fault);
   }
 
   /** Whoever sends a request, or wants to turn its connection into another. At once, where nobody has to be asked. */
-  admit(
+  authenticate(
     request: IncomingMessage,
-    doorway: Doorway,
-    { upgrades = false, stranger }: AdmitOptions = {},
+    context: ListenerContext,
+    { upgrades = false, anonymous }: AuthenticateOptions = {},
   ): Caller | Promise<Caller> {
-    if (doorway.operator) return OPERATOR;
+    if (context.operator) return OPERATOR;
     const credential = upgrades ? upgradeCredential(request, true) : credentialInHeaders(request);
     if (credential) return this.#ofToken(credential, request);
     const login = cookieIn(request, this.#options.access.cookie);
     if (login !== undefined) return this.#ofLogin(login, request, upgrades);
-    return this.#ofStranger(request, stranger);
+    return this.#ofAnonymous(request, anonymous);
   }
 
   /** The refusal for a wrong credential: the same for all, and another for who shows too many. */
-  refusalOfGuess(request: IncomingMessage, detail: string): Refusal {
+  failedAttempt(request: IncomingMessage, detail: string): HttpProblem {
     const address = request.socket.remoteAddress ?? "unknown";
     const wait = this.#failures.note(address);
     if (wait !== undefined) {
       const headers = { "retry-after": String(wait) };
-      return new Refusal("too_many_requests", `too many wrong credentials; wait ${wait} s`, { headers });
+      return new HttpProblem("too_many_requests", `too many wrong credentials; wait ${wait} s`, { headers });
     }
     this.#options.log.info({ address, path: pathOf(request) }, "refused: a wrong credential");
-    return new Refusal("unauthenticated", detail, ASK);
+    return new HttpProblem("unauthenticated", detail, ASK);
   }
 
   #ofToken({ value }: Credential, request: IncomingMessage): Caller | Promise<Caller> {
@@ -85,7 +85,7 @@ export class Gatekeeper {
   async #ofIdentity(secret: string, request: IncomingMessage): Promise<Caller> {
     const id = await this.#principalOf(secret);
     if (id !== undefined) return { id };
-    throw this.refusalOfGuess(request, "the token is not known, was revoked or has expired");
+    throw this.failedAttempt(request, "the token is not known, was revoked or has expired");
   }
 
   async #principalOf(secret: string): Promise<string | undefined> {
@@ -94,22 +94,24 @@ export class Gatekeeper {
       return (await identity.authenticate(secret))?.id;
     } catch (error) {
       // Who has not shown who they are is not told why.
-      throw new Refusal("unavailable", "tokens cannot be checked now; the log says why", { cause: error });
+      throw new HttpProblem("unavailable", "tokens cannot be checked now; the log says why", {
+        cause: error,
+      });
     }
   }
 
   #ofLogin(login: string, request: IncomingMessage, upgrades: boolean): Caller {
     const id = this.#options.access.ofLogin(login);
-    if (id === undefined) throw new Refusal("unauthenticated", "the login has ended; log in again", ASK);
+    if (id === undefined) throw new HttpProblem("unauthenticated", "the login has ended; log in again", ASK);
     const fault = cookieFault(request, upgrades);
-    if (fault) throw new Refusal("forbidden", fault);
+    if (fault) throw new HttpProblem("forbidden", fault);
     return { id };
   }
 
-  async #ofStranger(request: IncomingMessage, stranger: AdmitOptions["stranger"]): Promise<Caller> {
-    const known = await stranger?.(addressOf(request));
+  async #ofAnonymous(request: IncomingMessage, anonymous: AuthenticateOptions["anonymous"]): Promise<Caller> {
+    const known = await anonymous?.(addressOf(request));
     if (known) return known;
-    throw new Refusal("unauthenticated", "a bearer token, an x-api-key or a login is needed", ASK);
+    throw new HttpProblem("unauthenticated", "a bearer token, an x-api-key or a login is needed", ASK);
   }
 }
 
@@ -144,7 +146,7 @@ const ASK = { headers: { "www-authenticate": "Bearer" } };
 const MOST_ADDRESSES = 10_000;
 
 /** How many wrong credentials an address may show at once, and how long until it may show one more. */
-export interface FailureLimits {
+export interface FailedAttemptLimits {
   readonly failures: number;
   readonly failureMs: number;
 }
@@ -153,13 +155,13 @@ export interface FailureLimits {
  * Counts wrong credentials by address. It never keeps a right one out, so nobody is locked out by a neighbour: secrets
  * have 256 bits, and guessing is stopped by that.
  */
-export class Failures {
+export class FailedAttempts {
   readonly #clock: Clock;
-  readonly #limits: FailureLimits;
+  readonly #limits: FailedAttemptLimits;
   /** When each address will have none left, in milliseconds. */
   readonly #clearAt = new Map<string, number>();
 
-  constructor(clock: Clock, limits: FailureLimits) {
+  constructor(clock: Clock, limits: FailedAttemptLimits) {
     this.#clock = clock;
     this.#limits = limits;
   }

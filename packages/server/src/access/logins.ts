@@ -46,7 +46,7 @@ export class Logins {
     const expires = this.#now() + LIFETIME_MS;
     const others = [...this.#logins.values()].filter((login) => login.expires > this.#now());
     const all = [...others, { hash: hashOf(id), principal, expires }];
-    const ended = all.length > MOST ? mostCrowding(all) : undefined;
+    const ended = all.length > MOST ? evictionCandidate(all) : undefined;
     await this.#keep(all.filter((login) => login !== ended));
     return { id, expires: new Date(expires) };
   }
@@ -114,7 +114,8 @@ export class LoginCodes {
     const code = newSecret(this.#randomBytes);
     const hash = hashOf(code);
     this.#codes.set(hash, { hash, principal, expires: this.#clock.now().getTime() + CODE_LIFETIME_MS });
-    const forgotten = this.#codes.size > MOST_CODES ? mostCrowding([...this.#codes.values()]) : undefined;
+    const forgotten =
+      this.#codes.size > MOST_CODES ? evictionCandidate([...this.#codes.values()]) : undefined;
     if (forgotten) this.#codes.delete(forgotten.hash);
     return code;
   }
@@ -132,7 +133,7 @@ export class LoginCodes {
  * Which of some things that principals hold goes first when there are too many: the oldest of whoever holds most, so that
  * nobody loses theirs because others want more. Of the first in the list is taken that they are the oldest.
  */
-function mostCrowding<Held extends { readonly principal: string }>(
+function evictionCandidate<Held extends { readonly principal: string }>(
   all: readonly Held[],
 ): Held | undefined {
   const byPrincipal = [...Map.groupBy(all, ({ principal }) => principal).values()];

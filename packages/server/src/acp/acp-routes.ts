@@ -2,21 +2,21 @@ import { classify, type JsonObject, membersOf, type RequestId } from "@reins/acp
 import { ACP_CONNECTION, ACP_SESSION, acpOperations } from "@reins/api";
 import type { Clock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
-import { type AgentPatience, deadlineOf } from "../connections/deadline.ts";
-import { framed, tellMessages } from "../connections/message-stream.ts";
+import { type AgentTimeouts, deadlineFor } from "../connections/deadline.ts";
+import { framed, streamMessages } from "../connections/message-stream.ts";
 import type { Serving, ServingDoor } from "../connections/serving.ts";
-import { expectHeader, headerIn } from "../gateway/request.ts";
+import { headerOf, requireHeader } from "../gateway/request.ts";
 import type { GatewayLimits, Log } from "../limits.ts";
-import { agentRefusal, Refusal } from "../problems.ts";
-import { governing } from "../routes/authorize.ts";
-import type { Dialect, HeldAnswer, HeldCall, Place } from "../routes/router.ts";
+import { agentProblem, HttpProblem } from "../problems.ts";
+import { authorize } from "../routes/authorize.ts";
+import type { LongPollCall, RawResponse, Router, Routes } from "../routes/router.ts";
 import type { WebSockets } from "./acp-web-socket.ts";
 
 const PATH = "/acp";
 const frame = framed((text, order) => `${order === undefined ? "" : `id: ${order}\n`}data: ${text}\n\n`);
 
 /** ACP as its own draft has it: over HTTP with a stream for each session, and over WebSocket. */
-export class AcpDialect implements Dialect {
+export class AcpRoutes implements Routes {
   readonly name = "acp";
   readonly #door: ServingDoor;
   readonly #settings: AcpSettings;
@@ -27,28 +27,28 @@ export class AcpDialect implements Dialect {
     this.#settings = settings;
   }
 
-  mount(place: Place): void {
-    place.held(acpOperations.postAcp, async (call) => {
+  mount(router: Router): void {
+    router.longPoll(acpOperations.postAcp, async (call) => {
       return takeMessage(call, await this.#door.open(call.harness), this.#settings);
     });
-    place.stream(acpOperations.streamAcp, async (call, open) => {
+    router.stream(acpOperations.streamAcp, async (call, open) => {
       if (!call.request.headers.accept?.toLowerCase().includes("text/event-stream"))
-        throw new Refusal("not_acceptable", "messages come as text/event-stream, or over a WebSocket");
-      const id = expectHeader(call.request, ACP_CONNECTION);
-      const session = headerIn(call.request, ACP_SESSION) ?? null;
+        throw new HttpProblem("not_acceptable", "messages come as text/event-stream, or over a WebSocket");
+      const id = requireHeader(call.request, ACP_CONNECTION);
+      const session = headerOf(call.request, ACP_SESSION) ?? null;
       const { connections } = await this.#door.open(call.harness);
       const kept = await connections.find("acp", id, call.principal);
-      await tellMessages(call, open, { kept, session, continues: true, frame });
+      await streamMessages(call, open, { kept, session, continues: true, frame });
     });
-    place.held(acpOperations.closeAcp, async (call) => {
-      const id = expectHeader(call.request, ACP_CONNECTION);
+    router.longPoll(acpOperations.closeAcp, async (call) => {
+      const id = requireHeader(call.request, ACP_CONNECTION);
       const { connections } = await this.#door.open(call.harness);
       if (await connections.close("acp", id, call.principal)) return { status: 202 };
-      throw new Refusal("not_found", "the connection is not known, was ended or has expired");
+      throw new HttpProblem("not_found", "the connection is not known, was ended or has expired");
     });
-    place.upgrade(PATH, async (request, socket, head, caller) => {
+    router.upgrade(PATH, async (request, socket, head, caller) => {
       const { harness } = this.#settings;
-      const { principal, harness: opened } = await governing(harness, caller.id);
+      const { principal, harness: opened } = await authorize(harness, caller.id);
       const serving = await this.#door.open(opened);
       this.#webSockets ??= this.#load();
       const webSockets = await this.#webSockets;
@@ -70,16 +70,16 @@ export class AcpDialect implements Dialect {
 export interface AcpSettings {
   readonly harness: () => Promise<Harness>;
   readonly clock: Clock;
-  readonly patience: AgentPatience;
+  readonly patience: AgentTimeouts;
   /** The agent of a connection that names none. */
   readonly defaultAgent?: string | undefined;
   readonly limits: GatewayLimits;
   readonly log: Log;
 }
 
-type AcpCall = HeldCall<typeof acpOperations.postAcp>;
+type AcpCall = LongPollCall<typeof acpOperations.postAcp>;
 
-const ACCEPTED: HeldAnswer = { status: 202 };
+const ACCEPTED: RawResponse = { status: 202 };
 
 /** The methods that belong to a session. */
 const OF_SESSIONS: ReadonlySet<string> = new Set(
@@ -93,20 +93,16 @@ const OF_SESSIONS: ReadonlySet<string> = new Set(
 const TAKES_UP: ReadonlySet<string> = new Set(["session/load", "session/resume", "session/fork"]);
 
 /** Takes one message of a client. The first initializes; all others are taken, and answered on a stream. */
-async function takeMessage(
-  call: AcpCall,
-  serving: Serving,
-  settings: AcpSettings,
-): Promise<HeldAnswer> {
+async function takeMessage(call: AcpCall, serving: Serving, settings: AcpSettings): Promise<RawResponse> {
   const sorted = classify(call.body);
-  const id = headerIn(call.request, ACP_CONNECTION);
-  if (sorted.kind === "malformed") throw new Refusal("invalid", sorted.reason);
+  const id = headerOf(call.request, ACP_CONNECTION);
+  if (sorted.kind === "malformed") throw new HttpProblem("invalid", sorted.reason);
   if (sorted.kind === "request" && sorted.method === "initialize") {
-    if (id !== undefined) throw new Refusal("invalid", "this connection is initialized already");
+    if (id !== undefined) throw new HttpProblem("invalid", "this connection is initialized already");
     return initialize(call, serving, settings, { id: sorted.id, params: membersOf(sorted.params) });
   }
   if (id === undefined)
-    throw new Refusal("invalid", `the first message is initialize; any other needs ${ACP_CONNECTION}`);
+    throw new HttpProblem("invalid", `the first message is initialize; any other needs ${ACP_CONNECTION}`);
   const kept = await serving.connections.find("acp", id, call.principal);
   switch (sorted.kind) {
     case "request": {
@@ -139,27 +135,27 @@ async function initialize(
   { connections, hosting, host }: Serving,
   { clock, patience, defaultAgent }: AcpSettings,
   { id, params }: { readonly id: RequestId; readonly params: JsonObject },
-): Promise<HeldAnswer> {
-  if (id === null) throw new Refusal("invalid", "initialize is a request and has an id");
+): Promise<RawResponse> {
+  if (id === null) throw new HttpProblem("invalid", "initialize is a request and has an id");
   const agent = host.agentIn(params) ?? call.query.agent ?? defaultAgent;
   if (agent === undefined)
-    throw new Refusal("invalid", "name an agent: in params._meta.reins.agent, or as ?agent=");
+    throw new HttpProblem("invalid", "name an agent: in params._meta.reins.agent, or as ?agent=");
   const kept = await connections.open("acp", call.principal, agent);
   const method = "initialize";
-  const deadline = deadlineOf({ method, session: undefined }, { hub: hosting.hub, clock, patience });
+  const deadline = deadlineFor({ method, session: undefined }, { hub: hosting.hub, clock, patience });
   try {
     hosting.catalogue.entry(agent);
     const { signal } = new AbortController();
     const result = await Promise.race([kept.connection.request(method, params, signal), deadline.passed]);
-    if (result === "late") throw new Refusal("gateway_timeout", "the agent has not answered");
+    if (result === "late") throw new HttpProblem("gateway_timeout", "the agent has not answered");
     await kept.settled();
     call.header(ACP_CONNECTION, kept.connection.id);
     return { status: 200, text: JSON.stringify({ jsonrpc: "2.0", id, result }) };
   } catch (error) {
     await connections.close("acp", kept.connection.id, call.principal);
-    throw agentRefusal(error);
+    throw agentProblem(error);
   } finally {
-    deadline.callOff();
+    deadline.cancel();
   }
 }
 
@@ -168,12 +164,12 @@ async function initialize(
  * Python client sends none with some messages.
  */
 function sessionOf({ request }: AcpCall, method: string, { sessionId }: JsonObject): string | undefined {
-  const named = headerIn(request, ACP_SESSION);
+  const named = headerOf(request, ACP_SESSION);
   const told = typeof sessionId === "string" ? sessionId : undefined;
   if (named === undefined && sessionId === undefined && OF_SESSIONS.has(method))
-    throw new Refusal("invalid", `${method} needs a sessionId`);
+    throw new HttpProblem("invalid", `${method} needs a sessionId`);
   if (named !== undefined && sessionId !== undefined && named !== sessionId)
-    throw new Refusal("invalid", `the header ${ACP_SESSION} names another session than the message`);
+    throw new HttpProblem("invalid", `the header ${ACP_SESSION} names another session than the message`);
   return named ?? told;
 }
 
@@ -181,7 +177,10 @@ function sessionOf({ request }: AcpCall, method: string, { sessionId }: JsonObje
 function expectSessionOf({ request }: AcpCall, { hosting, host }: Serving, id: RequestId): void {
   const key = host.questionIn(id);
   const asking = key === undefined ? undefined : hosting.hub.asking(key);
-  const named = headerIn(request, ACP_SESSION);
+  const named = headerOf(request, ACP_SESSION);
   if (asking && named !== undefined && named !== asking.session)
-    throw new Refusal("invalid", `the header ${ACP_SESSION} names another session than the one that asked`);
+    throw new HttpProblem(
+      "invalid",
+      `the header ${ACP_SESSION} names another session than the one that asked`,
+    );
 }

@@ -5,11 +5,11 @@ import { ACP_CONNECTION } from "@reins/api";
 import type { Connection, Outlet } from "@reins/host";
 import type { Harness, Principal } from "@reins/supervisor";
 import type { WebSocket } from "ws";
-import { deadlineOf } from "../connections/deadline.ts";
+import { deadlineFor } from "../connections/deadline.ts";
 import { framed } from "../connections/message-stream.ts";
 import type { Serving } from "../connections/serving.ts";
 import { CLOSE, TextSocket, type TextSocketOptions } from "../streams/text-socket.ts";
-import { SocketDoor, type Upgrade } from "../streams/web-socket-acceptor.ts";
+import { type Upgrade, WebSocketAcceptor } from "../streams/web-socket-acceptor.ts";
 import type { AcpSettings } from "./acp-routes.ts";
 
 /** What a client of a WebSocket is served with. */
@@ -79,7 +79,7 @@ class WebSocketClient {
     const connection = await hosting.hub.connect({ id, principal, agent: named, outlet: this.#outlet });
     this.#connection = connection;
     const { hub } = hosting;
-    const deadline = deadlineOf({ method: sorted.method, session: undefined }, { ...settings, hub });
+    const deadline = deadlineFor({ method: sorted.method, session: undefined }, { ...settings, hub });
     const conversation = new host.Conversation(connection, new AbortController().signal);
     try {
       const answer = await Promise.race([
@@ -89,7 +89,7 @@ class WebSocketClient {
       await this.#send(answer, undefined);
       if ("error" in answer) this.#socket.close(CLOSE.internal, "initialize failed");
     } finally {
-      deadline.callOff();
+      deadline.cancel();
     }
     const send = async (answer: JsonObject) => this.#send(answer, undefined);
     this.#spoken = (next) => host.takeMessage({ connection, conversation, answer: send }, next);
@@ -151,11 +151,11 @@ const ID_BYTES = 24;
 /** Clients that speak ACP over WebSocket. */
 export class WebSockets {
   readonly #settings: AcpSettings;
-  readonly #door: SocketDoor;
+  readonly #door: WebSocketAcceptor;
 
   constructor(settings: AcpSettings) {
     this.#settings = settings;
-    this.#door = new SocketDoor(settings.limits);
+    this.#door = new WebSocketAcceptor(settings.limits);
   }
 
   /** Takes an upgrade of somebody who is known. */

@@ -2,36 +2,36 @@ import { classify, type JsonObject, membersOf, type RequestId } from "@reins/acp
 import { RPC_CONNECTION, rpcOperations } from "@reins/api";
 import type { Answered } from "@reins/host";
 import type { Clock } from "@reins/kit";
-import { type AgentPatience, deadlineOf, whenLate } from "../connections/deadline.ts";
-import type { KeptConnection } from "../connections/kept-connection.ts";
-import { framed, tellMessages } from "../connections/message-stream.ts";
+import { type AgentTimeouts, deadlineFor, onTimeout } from "../connections/deadline.ts";
+import type { DurableConnection } from "../connections/durable-connection.ts";
+import { framed, streamMessages } from "../connections/message-stream.ts";
 import type { Serving, ServingDoor } from "../connections/serving.ts";
-import { expectAccepted, expectHeader, headerIn, prefersLater } from "../gateway/request.ts";
-import { agentRefusal, Refusal } from "../problems.ts";
-import type { Dialect, HeldAnswer, HeldCall } from "../routes/router.ts";
+import { headerOf, prefersAsync, requireAccepted, requireHeader } from "../gateway/request.ts";
+import { agentProblem, HttpProblem } from "../problems.ts";
+import type { LongPollCall, RawResponse, Routes } from "../routes/router.ts";
 
 const frame = framed(
   (text, order) => `${order === undefined ? "" : `id: ${order}\n`}event: message\ndata: ${text}\n\n`,
 );
 
 /** ACP over HTTP: messages come by POST and are answered there, everything else goes out on one stream. */
-export function rpcDialect(door: ServingDoor, settings: RpcSettings): Dialect {
+export function rpcRoutes(door: ServingDoor, settings: RpcSettings): Routes {
   return {
     name: "rpc",
-    mount(place) {
-      place.held(rpcOperations.postRpc, async (call) => {
-        expectAccepted(call.request, "application/json");
+    mount(router) {
+      router.longPoll(rpcOperations.postRpc, async (call) => {
+        requireAccepted(call.request, "application/json");
         return takeMessage(call, await door.open(call.harness), settings);
       });
-      place.stream(rpcOperations.streamRpc, async (call, open) => {
-        expectAccepted(call.request, "text/event-stream");
-        const id = expectHeader(call.request, RPC_CONNECTION);
+      router.stream(rpcOperations.streamRpc, async (call, open) => {
+        requireAccepted(call.request, "text/event-stream");
+        const id = requireHeader(call.request, RPC_CONNECTION);
         const { connections } = await door.open(call.harness);
         const kept = await connections.find("rpc", id, call.principal);
-        await tellMessages(call, open, { kept, session: undefined, continues: false, frame });
+        await streamMessages(call, open, { kept, session: undefined, continues: false, frame });
       });
-      place.governed(rpcOperations.closeRpc, async (call) => {
-        const id = expectHeader(call.request, RPC_CONNECTION);
+      router.handle(rpcOperations.closeRpc, async (call) => {
+        const id = requireHeader(call.request, RPC_CONNECTION);
         const { connections } = await door.open(call.harness);
         await connections.close("rpc", id, call.principal);
         return undefined;
@@ -43,10 +43,10 @@ export function rpcDialect(door: ServingDoor, settings: RpcSettings): Dialect {
 /** How `/v1/rpc` waits for agents. */
 export interface RpcSettings {
   readonly clock: Clock;
-  readonly patience: AgentPatience;
+  readonly patience: AgentTimeouts;
 }
 
-type RpcCall = HeldCall<typeof rpcOperations.postRpc>;
+type RpcCall = LongPollCall<typeof rpcOperations.postRpc>;
 
 interface RpcRequest {
   readonly id: RequestId;
@@ -55,22 +55,18 @@ interface RpcRequest {
 }
 
 const META = "sandboxagent.dev";
-const ACCEPTED: HeldAnswer = { status: 202 };
+const ACCEPTED: RawResponse = { status: 202 };
 
 /** Takes one message of a client: the first initializes, and the others name the connection that it got. */
-async function takeMessage(
-  call: RpcCall,
-  serving: Serving,
-  settings: RpcSettings,
-): Promise<HeldAnswer> {
+async function takeMessage(call: RpcCall, serving: Serving, settings: RpcSettings): Promise<RawResponse> {
   const sorted = classify(call.body);
-  if (sorted.kind === "malformed") throw new Refusal("invalid", sorted.reason);
+  if (sorted.kind === "malformed") throw new HttpProblem("invalid", sorted.reason);
   if (sorted.kind === "request" && NAMES_AGENT.has(sorted.method))
     expectAgent(serving, membersOf(sorted.params), sorted.method);
-  const id = headerIn(call.request, RPC_CONNECTION);
+  const id = headerOf(call.request, RPC_CONNECTION);
   if (id === undefined) {
     if (sorted.kind !== "request" || sorted.method !== "initialize")
-      throw new Refusal("invalid", `the first message is initialize; any other needs ${RPC_CONNECTION}`);
+      throw new HttpProblem("invalid", `the first message is initialize; any other needs ${RPC_CONNECTION}`);
     return initialize(call, serving, settings, { ...sorted, params: membersOf(sorted.params) });
   }
   const kept = await serving.connections.find("rpc", id, call.principal);
@@ -94,11 +90,11 @@ function expectAgent({ hosting }: Serving, { _meta }: JsonObject, method: string
   const { agent } = membersOf(membersOf(_meta)[META]);
   if (agent === undefined && method === "session/new") return;
   if (typeof agent !== "string")
-    throw new Refusal("invalid", `${method} names its agent in params._meta["${META}"].agent`);
+    throw new HttpProblem("invalid", `${method} names its agent in params._meta["${META}"].agent`);
   try {
     hosting.catalogue.entry(agent);
   } catch (error) {
-    throw agentRefusal(error);
+    throw agentProblem(error);
   }
 }
 
@@ -108,10 +104,10 @@ async function initialize(
   { connections, hosting }: Serving,
   { clock, patience }: RpcSettings,
   { id, method, params }: RpcRequest,
-): Promise<HeldAnswer> {
+): Promise<RawResponse> {
   const kept = await connections.open("rpc", call.principal);
   const { hub } = hosting;
-  const deadline = deadlineOf({ method, session: undefined }, { hub, clock, patience });
+  const deadline = deadlineFor({ method, session: undefined }, { hub, clock, patience });
   try {
     const { signal } = new AbortController();
     const initialized = kept.connection.request(method, params, signal);
@@ -122,9 +118,9 @@ async function initialize(
     return { status: 200, text: JSON.stringify({ jsonrpc: "2.0", id, result }) };
   } catch (error) {
     await connections.close("rpc", kept.connection.id, call.principal);
-    throw agentRefusal(error);
+    throw agentProblem(error);
   } finally {
-    deadline.callOff();
+    deadline.cancel();
   }
 }
 
@@ -133,11 +129,11 @@ async function answer(
   call: RpcCall,
   { hosting }: Serving,
   { clock, patience }: RpcSettings,
-  kept: KeptConnection,
+  kept: DurableConnection,
   { id, method, params }: RpcRequest,
-): Promise<HeldAnswer> {
+): Promise<RawResponse> {
   const answering = kept.ask(id, method, params);
-  if (prefersLater(call.request)) {
+  if (prefersAsync(call.request)) {
     await kept.later(id, method, answering);
     call.header("preference-applied", "respond-async");
     return ACCEPTED;
@@ -147,8 +143,8 @@ async function answer(
   answering.then(resolve, reject);
   const parts = { hub: hosting.hub, clock, patience };
   const awaited = { method, session, asked: () => kept.askedFor(id) };
-  const callOffDeadline = whenLate(awaited, parts, () => resolve("late"));
-  const callOffGone = call.whenGone(() => resolve("gone"));
+  const cancelDeadline = onTimeout(awaited, parts, () => resolve("late"));
+  const cancelGone = call.onDisconnect(() => resolve("gone"));
   try {
     const first = await promise;
     if (typeof first === "object") return { status: 200, text: JSON.stringify(first) };
@@ -156,29 +152,32 @@ async function answer(
     if (first === "late") throw tooLate(method);
     return ACCEPTED;
   } finally {
-    callOffDeadline();
-    callOffGone();
+    cancelDeadline();
+    cancelGone();
   }
 }
 
-function tooLate(method: string): Refusal {
+function tooLate(method: string): HttpProblem {
   const detail = `the agent has not answered ${method}; if it does, the answer comes on the stream`;
-  return new Refusal("gateway_timeout", detail);
+  return new HttpProblem("gateway_timeout", detail);
 }
 
 /** What whoever answered a question is told. */
-function settled(answered: Answered): HeldAnswer {
+function settled(answered: Answered): RawResponse {
   switch (answered) {
     case "first":
     case "left":
       return ACCEPTED;
     case "not_offered":
-      throw new Refusal("invalid", "the option was not offered; the question still waits for one that was");
+      throw new HttpProblem(
+        "invalid",
+        "the option was not offered; the question still waits for one that was",
+      );
     case "late":
-      throw new Refusal("conflict", "the question is settled already");
+      throw new HttpProblem("conflict", "the question is settled already");
     case "foreign":
-      throw new Refusal("forbidden", "the question was put to others; follow its session to answer");
+      throw new HttpProblem("forbidden", "the question was put to others; follow its session to answer");
     case "unknown":
-      throw new Refusal("not_found", "nothing was asked under this id");
+      throw new HttpProblem("not_found", "nothing was asked under this id");
   }
 }

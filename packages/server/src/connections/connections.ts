@@ -3,10 +3,10 @@ import type { Hosting } from "@reins/host";
 import type { Clock } from "@reins/kit";
 import { change, type Store } from "@reins/store";
 import { isAdmin, type Principal } from "@reins/supervisor";
-import { Refusal } from "../problems.ts";
+import { HttpProblem } from "../problems.ts";
+import { DurableConnection } from "./durable-connection.ts";
 import type { HostCode } from "./host-code.ts";
-import { KeptConnection } from "./kept-connection.ts";
-import { type AcpDialectName, type ConnectionRecord, connectionTables } from "./tables.ts";
+import { type AcpEndpoint, type ConnectionRecord, connectionTables } from "./tables.ts";
 
 /** How many connections there may be, and how long they are kept. */
 export interface ConnectionLimits {
@@ -37,10 +37,10 @@ const SWEEP_MS = 60_000;
 export class Connections {
   readonly #options: ConnectionsOptions;
   /** Those in memory, and those that are being taken up from disk. */
-  readonly #live = new Map<string, KeptConnection | Promise<KeptConnection>>();
+  readonly #live = new Map<string, DurableConnection | Promise<DurableConnection>>();
   /** Those that are being ended: nobody finds them any more. */
   readonly #ending = new Set<string>();
-  #callOffSweep: () => void = () => undefined;
+  #cancelSweep: () => void = () => undefined;
   #isReleased = false;
 
   constructor(options: ConnectionsOptions) {
@@ -49,12 +49,12 @@ export class Connections {
   }
 
   /** Makes one for a principal. */
-  async open(dialect: AcpDialectName, principal: Principal, agent?: string): Promise<KeptConnection> {
+  async open(dialect: AcpEndpoint, principal: Principal, agent?: string): Promise<DurableConnection> {
     const { hosting, store, clock, limits } = this.#options;
     const { tenant, id: holder } = principal;
     const held = await store.query(connectionTables, "count", { tenant, principal: holder });
     if (held >= limits.perPrincipal)
-      throw new Refusal("unavailable", `${held} connections are open already; end some of them`);
+      throw new HttpProblem("unavailable", `${held} connections are open already; end some of them`);
     const { epoch, order } = await hosting.hub.log.end(tenant);
     const now = clock.now().toISOString();
     const record: ConnectionRecord = {
@@ -75,23 +75,23 @@ export class Connections {
   }
 
   /** One that somebody names; it has to be theirs. */
-  async find(dialect: AcpDialectName, id: string, principal: Principal): Promise<KeptConnection> {
+  async find(dialect: AcpEndpoint, id: string, principal: Principal): Promise<DurableConnection> {
     const live = this.#live.get(id);
-    const record = live instanceof KeptConnection ? this.#unexpired(live) : await this.#recordOf(id);
+    const record = live instanceof DurableConnection ? this.#unexpired(live) : await this.#recordOf(id);
     if (record?.tenant !== principal.tenant || record.dialect !== dialect) throw unknown();
     if (record.principal !== principal.id)
-      throw new Refusal("forbidden", "the connection is somebody else's; make one of your own");
-    const kept = live instanceof KeptConnection ? live : await this.#take(record, principal);
+      throw new HttpProblem("forbidden", "the connection is somebody else's; make one of your own");
+    const kept = live instanceof DurableConnection ? live : await this.#take(record, principal);
     kept.seen(principal);
     return kept;
   }
 
   /** Ends one; says whether there was one. */
-  async close(dialect: AcpDialectName, id: string, principal: Principal): Promise<boolean> {
+  async close(dialect: AcpEndpoint, id: string, principal: Principal): Promise<boolean> {
     const record = await this.#recordOf(id);
     if (record?.tenant !== principal.tenant || record.dialect !== dialect) return false;
     if (record.principal !== principal.id)
-      throw new Refusal("forbidden", "the connection is somebody else's");
+      throw new HttpProblem("forbidden", "the connection is somebody else's");
     await this.#end(id);
     return true;
   }
@@ -101,7 +101,7 @@ export class Connections {
     const record = await this.#recordOf(id);
     const isOwn = record?.principal === principal.id || isAdmin(principal);
     if (record?.tenant !== principal.tenant || !isOwn)
-      throw new Refusal("not_found", `there is no connection ${id}`);
+      throw new HttpProblem("not_found", `there is no connection ${id}`);
     await this.#end(id);
   }
 
@@ -143,7 +143,7 @@ export class Connections {
   /** Lets go of all of them; they are kept. */
   async release(): Promise<void> {
     this.#isReleased = true;
-    this.#callOffSweep();
+    this.#cancelSweep();
     const live = [...this.#live.values()];
     this.#live.clear();
     for (const opening of live) (await opened(opening))?.close();
@@ -158,18 +158,21 @@ export class Connections {
   }
 
   /** The record of a connection that somebody reads, or that has not expired. */
-  #unexpired({ record, streams }: Pick<KeptConnection, "record" | "streams">): ConnectionRecord | undefined {
+  #unexpired({
+    record,
+    streams,
+  }: Pick<DurableConnection, "record" | "streams">): ConnectionRecord | undefined {
     return streams > 0 || this.expiryOf(record) > this.#options.clock.now() ? record : undefined;
   }
 
   /** One that is in memory, or is taken up from disk; by one at a time. */
-  async #take(record: ConnectionRecord, principal: Principal): Promise<KeptConnection> {
+  async #take(record: ConnectionRecord, principal: Principal): Promise<DurableConnection> {
     const { id } = record;
     const known = this.#live.get(id);
     if (known) return await known;
     const { hosting, host, store, clock, onError } = this.#options;
     const parts = { hub: hosting.hub, host, store, clock, onError };
-    const opening = KeptConnection.open(parts, record, principal);
+    const opening = DurableConnection.open(parts, record, principal);
     this.#live.set(id, opening);
     opening.then(
       (kept) => {
@@ -194,7 +197,7 @@ export class Connections {
 
   #sweepLater(): void {
     if (this.#isReleased) return;
-    this.#callOffSweep = this.#options.clock.after(SWEEP_MS, () => {
+    this.#cancelSweep = this.#options.clock.after(SWEEP_MS, () => {
       this.sweep()
         .catch(this.#options.onError)
         .finally(() => this.#sweepLater());
@@ -204,11 +207,14 @@ export class Connections {
 
 /** One once it is taken up; nothing, if it could not be. */
 function opened(
-  opening: KeptConnection | Promise<KeptConnection> | undefined,
-): Promise<KeptConnection | undefined> {
+  opening: DurableConnection | Promise<DurableConnection> | undefined,
+): Promise<DurableConnection | undefined> {
   return Promise.resolve(opening).catch(() => undefined);
 }
 
-function unknown(): Refusal {
-  return new Refusal("not_found", "the connection is not known, was ended or has expired; initialize again");
+function unknown(): HttpProblem {
+  return new HttpProblem(
+    "not_found",
+    "the connection is not known, was ended or has expired; initialize again",
+  );
 }

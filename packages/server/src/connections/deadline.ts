@@ -2,7 +2,7 @@ import type { Hub } from "@reins/host";
 import type { Clock } from "@reins/kit";
 
 /** How long agents may take. */
-export interface AgentPatience {
+export interface AgentTimeouts {
   /** For anything but a prompt. */
   readonly requestMs: number;
   /** For a prompt: how long its session may say nothing while it waits for no person. */
@@ -12,7 +12,7 @@ export interface AgentPatience {
 /** A wait that is over when an agent has taken too long. */
 export interface Deadline {
   readonly passed: Promise<"late">;
-  callOff(): void;
+  cancel(): void;
 }
 
 /** What a deadline is for. */
@@ -26,26 +26,26 @@ interface Awaited {
 interface DeadlineParts {
   readonly hub: Hub;
   readonly clock: Clock;
-  readonly patience: AgentPatience;
+  readonly patience: AgentTimeouts;
 }
 
 /** The deadline of a request: none runs while a person is asked. A prompt may last for days, as long as something happens. */
-export function deadlineOf(request: Awaited, parts: DeadlineParts): Deadline {
+export function deadlineFor(request: Awaited, parts: DeadlineParts): Deadline {
   const { promise: passed, resolve } = Promise.withResolvers<"late">();
-  return { passed, callOff: whenLate(request, parts, () => resolve("late")) };
+  return { passed, cancel: onTimeout(request, parts, () => resolve("late")) };
 }
 
 /** Does something when the deadline of a request has passed; gives back how to call that off. */
-export function whenLate(
+export function onTimeout(
   { method, session, asked }: Awaited,
   { hub, clock, patience }: DeadlineParts,
   run: () => void,
 ): () => void {
-  let callOff: () => void = () => undefined;
+  let cancel: () => void = () => undefined;
   const waitsForPerson = () =>
     session !== undefined && (hub.live(session)?.clients.questions.length ?? 0) > 0;
   const countDown = (times: number) => {
-    callOff = clock.after(patience.requestMs, () => {
+    cancel = clock.after(patience.requestMs, () => {
       const now = asked?.() ?? { times, isOpen: false };
       if (now.isOpen || now.times > times || waitsForPerson()) countDown(now.times);
       else run();
@@ -53,10 +53,10 @@ export function whenLate(
   };
   if (method !== "session/prompt" || session === undefined) {
     countDown(0);
-    return () => callOff();
+    return () => cancel();
   }
   const watch = (heard: number) => {
-    callOff = clock.after(patience.silenceMs, () => {
+    cancel = clock.after(patience.silenceMs, () => {
       const live = hub.live(session);
       const now = live?.lastOrder ?? heard;
       if (now === heard && !waitsForPerson()) run();
@@ -64,5 +64,5 @@ export function whenLate(
     });
   };
   watch(hub.live(session)?.lastOrder ?? 0);
-  return () => callOff();
+  return () => cancel();
 }

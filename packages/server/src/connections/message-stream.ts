@@ -1,14 +1,14 @@
 import type { JsonObject } from "@reins/acp";
 import type { Outlet } from "@reins/host";
-import { lastEventIn } from "../gateway/request.ts";
-import { Refusal } from "../problems.ts";
-import type { GovernedCall } from "../routes/router.ts";
+import { lastEventId } from "../gateway/request.ts";
+import { HttpProblem } from "../problems.ts";
+import type { AuthorizedCall } from "../routes/router.ts";
 import type { EventStream } from "../streams/event-stream.ts";
-import type { KeptConnection, Part } from "./kept-connection.ts";
+import type { DurableConnection, Part } from "./durable-connection.ts";
 
 /** What of a connection is told on a stream, and how. */
 export interface Telling {
-  readonly kept: KeptConnection;
+  readonly kept: DurableConnection;
   readonly session: Part;
   /** Whether a reader that names no last event goes on where the stream before ended. */
   readonly continues: boolean;
@@ -16,19 +16,19 @@ export interface Telling {
 }
 
 /** Tells the messages of a connection to one reader, until it has gone. */
-export async function tellMessages(
-  call: GovernedCall,
+export async function streamMessages(
+  call: AuthorizedCall,
   open: () => EventStream,
   { kept, session, continues, frame }: Telling,
 ): Promise<void> {
-  const seen = lastEventIn(call.request);
+  const seen = lastEventId(call.request);
   let stream: EventStream | undefined;
   let isOver = false;
   const release = kept.claim(session, () => {
     isOver = true;
     stream?.end();
   });
-  if (!release) throw new Refusal("conflict", "somebody reads this stream already; end that first");
+  if (!release) throw new HttpProblem("conflict", "somebody reads this stream already; end that first");
   try {
     const beginning = await kept.beginning(seen, { session, continues });
     const opened = open();
@@ -51,8 +51,8 @@ export async function tellMessages(
 }
 
 /** Notes that the reader is there; one whose token was revoked is told nothing more. */
-async function attend(call: GovernedCall, kept: KeptConnection, stream: EventStream): Promise<void> {
-  const now = await call.asOfNow().catch(() => undefined);
+async function attend(call: AuthorizedCall, kept: DurableConnection, stream: EventStream): Promise<void> {
+  const now = await call.currentPrincipal().catch(() => undefined);
   if (now) kept.seen(now);
   else stream.end();
 }

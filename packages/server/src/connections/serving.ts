@@ -2,7 +2,7 @@ import type { Hosting } from "@reins/host";
 import { type Clock, errorMessage } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { Log } from "../limits.ts";
-import { Refusal } from "../problems.ts";
+import { HttpProblem } from "../problems.ts";
 import type { ConnectionLimits, Connections } from "./connections.ts";
 import type { HostCode } from "./host-code.ts";
 
@@ -22,7 +22,7 @@ export interface Serving {
   readonly connections: Connections;
 }
 
-/** Where dialects find what serves agents. None of its code is loaded before somebody wants an agent. */
+/** Where routes find what serves agents. None of its code is loaded before somebody wants an agent. */
 export class ServingDoor {
   readonly #options: ServingOptions;
   #serving: Promise<Serving> | undefined;
@@ -39,7 +39,7 @@ export class ServingDoor {
       hosting = await this.#options.hosting();
     } catch (error) {
       const detail = errorMessage(error);
-      throw new Refusal("unavailable", detail, { cause: error });
+      throw new HttpProblem("unavailable", detail, { cause: error });
     }
     // What was opened anew, after the disk was full for instance, is another one. Whoever comes next finds it in its place.
     if (!this.#serving || this.#hosting !== hosting) {

@@ -1,12 +1,12 @@
 import type { Operations, Tables } from "@reins/store";
 
 /** Which way of speaking ACP a connection was made by. */
-export type AcpDialectName = "rpc" | "acp";
+export type AcpEndpoint = "rpc" | "acp";
 
 /** A connection as it is kept: it outlives its streams, and the server. */
 export interface ConnectionRecord {
   readonly id: string;
-  readonly dialect: AcpDialectName;
+  readonly dialect: AcpEndpoint;
   readonly tenant: string;
   /** The id of the principal that it is bound to. */
   readonly principal: string;

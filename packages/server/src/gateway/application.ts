@@ -1,19 +1,19 @@
 import type { OriginRules } from "@reins/ahp";
 import { PROBLEM_TYPE } from "@reins/api";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import type { Caller, Gatekeeper } from "../access/authenticator.ts";
+import type { Caller, RequestAuthenticator } from "../access/authenticator.ts";
 import type { GatewayLimits, Log } from "../limits.ts";
-import { frameworkRefusal, protect, Refusal, refusalOf } from "../problems.ts";
-import { type ArrivingBodies, JSON_TYPES } from "./bodies.ts";
-import { doorwayOf } from "./listener.ts";
+import { frameworkProblem, HttpProblem, httpProblem, setSecurityHeaders } from "../problems.ts";
+import { type IncomingBodies, JSON_TYPES } from "./bodies.ts";
+import { listenerContextOf } from "./listener.ts";
 import { pathOf } from "./request.ts";
 
 /** What an application needs. */
 export interface ApplicationOptions {
-  readonly gatekeeper: Gatekeeper;
+  readonly authenticator: RequestAuthenticator;
   readonly allowed: AllowedMethods;
   readonly limits: GatewayLimits;
-  readonly bodies: ArrivingBodies;
+  readonly bodies: IncomingBodies;
   readonly log: Log;
   /** Told of every request that was answered. */
   readonly onAnswered?: ((answered: AnsweredRequest) => void) | undefined;
@@ -51,7 +51,7 @@ export function newApplication(options: ApplicationOptions): FastifyInstance {
     routerOptions: { maxParamLength: MAX_PARAMETER },
     // The API's own schemas check; to load a second validator and a serializer would take longer than all the rest.
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
-    frameworkErrors: (error, _request, reply) => tellProblem(error, reply, log),
+    frameworkErrors: (error, _request, reply) => sendProblem(error, reply, log),
   });
   application.decorateRequest("caller", null);
   application.removeAllContentTypeParsers();
@@ -65,7 +65,7 @@ export function newApplication(options: ApplicationOptions): FastifyInstance {
     options.onAnswered?.(answered);
     done();
   });
-  application.setErrorHandler((error, _request, reply) => tellProblem(error, reply, log));
+  application.setErrorHandler((error, _request, reply) => sendProblem(error, reply, log));
   return application;
 }
 
@@ -91,40 +91,40 @@ function answeredRequest(request: FastifyRequest, reply: FastifyReply): Answered
 function enter(
   request: FastifyRequest,
   reply: FastifyReply,
-  { gatekeeper, allowed }: ApplicationOptions,
+  { authenticator, allowed }: ApplicationOptions,
   done: (error?: Error) => void,
 ): void {
   const { raw } = request;
-  const doorway = doorwayOf(raw);
+  const context = listenerContextOf(raw);
   const { operation, open = false, wholeHead = false } = request.routeOptions.config;
-  if (!wholeHead) protect(reply.raw);
-  gatekeeper.checkOrigin(raw, doorway);
-  if (doorway.rules && shareWith(request, reply, doorway.rules, allowed)) {
+  if (!wholeHead) setSecurityHeaders(reply.raw);
+  authenticator.checkOrigin(raw, context);
+  if (context.rules && applyCors(request, reply, context.rules, allowed)) {
     reply.code(204).send();
     return;
   }
-  const admitted = (caller: Caller | null) => {
+  const authenticated = (caller: Caller | null) => {
     request.caller = caller;
-    if (caller) doorway.unknown?.isKnown(raw.socket);
+    if (caller) context.unknown?.isKnown(raw.socket);
     done(request.is404 ? absent(allowed.of(pathOf(raw))) : undefined);
   };
-  const caller = open || operation?.audience === "anyone" ? null : gatekeeper.admit(raw, doorway);
-  if (caller instanceof Promise) caller.then(admitted, done);
-  else admitted(caller);
+  const caller = open || operation?.audience === "anyone" ? null : authenticator.authenticate(raw, context);
+  if (caller instanceof Promise) caller.then(authenticated, done);
+  else authenticated(caller);
 }
 
-function absent(methods: readonly string[]): Refusal {
-  if (methods.length === 0) return new Refusal("not_found", "there is nothing here");
+function absent(methods: readonly string[]): HttpProblem {
+  if (methods.length === 0) return new HttpProblem("not_found", "there is nothing here");
   const allow = methods.join(", ");
-  return new Refusal("method_not_allowed", `this takes ${allow}`, { headers: { allow } });
+  return new HttpProblem("method_not_allowed", `this takes ${allow}`, { headers: { allow } });
 }
 
 /** Answers with what went wrong. What is our own fault is for the log; whoever asked learns only that. */
-function tellProblem(error: unknown, reply: FastifyReply, log: Log): FastifyReply {
-  const told = frameworkRefusal(error);
+function sendProblem(error: unknown, reply: FastifyReply, log: Log): FastifyReply {
+  const told = frameworkProblem(error);
   if (!told) log.error({ err: error, path: pathOf(reply.request.raw) }, "a request failed");
-  const refusal = told ?? refusalOf("internal");
-  protect(reply.raw);
+  const refusal = told ?? httpProblem("internal");
+  setSecurityHeaders(reply.raw);
   // The framework hangs up on bodies that it does not read; over HTTP/2 that ends nothing but the answer.
   if (reply.request.raw.httpVersionMajor > 1) reply.removeHeader("connection");
   return reply
@@ -168,7 +168,7 @@ const LIFETIME_S = "600";
  * Lets the pages that an operator named read answers. They never come with a cookie, so they need a token. Says whether
  * the request only asked for permission and is answered with that.
  */
-function shareWith(
+function applyCors(
   request: FastifyRequest,
   reply: FastifyReply,
   { allowedOrigins = [] }: OriginRules,

@@ -4,7 +4,7 @@ import { JsonError, parseJson, readBody } from "@reins/ahp";
 import type { Clock } from "@reins/kit";
 import type { Caller } from "../access/authenticator.ts";
 import type { GatewayLimits } from "../limits.ts";
-import { Refusal, refusalOf } from "../problems.ts";
+import { HttpProblem, httpProblem } from "../problems.ts";
 
 /** A request whose body is wanted. */
 export interface BodyRequest {
@@ -28,7 +28,7 @@ const BUSY = { headers: { "retry-after": "1" } };
  * The bodies that are arriving: of callers who showed nothing small ones, few at once and soon whole; of each principal so
  * many bytes together that others have room.
  */
-export class ArrivingBodies {
+export class IncomingBodies {
   readonly #limits: BodyLimits;
   readonly #clock: Clock;
   /** How many of unknown callers are arriving, by address. */
@@ -52,7 +52,7 @@ export class ArrivingBodies {
     const bytes = Math.min(Number.isFinite(told) ? told : maxBytes, maxBytes);
     const before = this.#bytes.get(principal) ?? 0;
     if (before > 0 && before + bytes > this.#limits.arrivingBytesPerPrincipal)
-      throw new Refusal("unavailable", "too much of yours is arriving at once; wait for answers", BUSY);
+      throw new HttpProblem("unavailable", "too much of yours is arriving at once; wait for answers", BUSY);
     this.#bytes.set(principal, before + bytes);
     try {
       return await readJson(raw, maxBytes, this.#clock);
@@ -68,15 +68,15 @@ export class ArrivingBodies {
     const address = raw.socket.remoteAddress ?? "unknown";
     const before = this.#anonymous.get(address) ?? 0;
     if (before >= anonymousBodiesPerAddress || this.#anonymousCount >= anonymousBodies)
-      throw new Refusal("too_many_requests", "too many requests without a credential are arriving", BUSY);
+      throw new HttpProblem("too_many_requests", "too many requests without a credential are arriving", BUSY);
     this.#anonymous.set(address, before + 1);
     this.#anonymousCount += 1;
     const { promise: late, reject } = Promise.withResolvers<never>();
-    const callOff = this.#clock.after(anonymousBodyMs, () => reject(refusalOf("timeout")));
+    const cancel = this.#clock.after(anonymousBodyMs, () => reject(httpProblem("timeout")));
     try {
       return await Promise.race([readJson(raw, Math.min(maxBytes, anonymousBodyBytes), this.#clock), late]);
     } finally {
-      callOff();
+      cancel();
       this.#anonymousCount -= 1;
       const left = (this.#anonymous.get(address) ?? 1) - 1;
       if (left > 0) this.#anonymous.set(address, left);
@@ -91,9 +91,9 @@ export const JSON_TYPES = /^application\/([\w.-]+\+)?json(;|$)/i;
 /** The value in a body of JSON; `undefined` when it is empty. */
 async function readJson(request: IncomingMessage, maxBytes: number, clock: Clock): Promise<unknown> {
   const body = await readBody(request, maxBytes, clock);
-  if ("fault" in body) throw new Refusal("too_large", `a body has at most ${maxBytes} bytes`);
+  if ("fault" in body) throw new HttpProblem("too_large", `a body has at most ${maxBytes} bytes`);
   if (body.bytes.length === 0) return undefined;
-  if (!isUtf8(body.bytes)) throw new Refusal("invalid", "the body is not UTF-8");
+  if (!isUtf8(body.bytes)) throw new HttpProblem("invalid", "the body is not UTF-8");
   return valueIn(body.bytes.toString());
 }
 
@@ -104,7 +104,7 @@ function valueIn(text: string): unknown {
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     const why = error.fault === "syntax" ? "" : `: ${error.message}`;
-    throw new Refusal("invalid", `the body is not JSON that is accepted here${why}`, { cause: error });
+    throw new HttpProblem("invalid", `the body is not JSON that is accepted here${why}`, { cause: error });
   }
-  throw new Refusal("invalid", "the body names a member twice");
+  throw new HttpProblem("invalid", "the body names a member twice");
 }

@@ -5,20 +5,26 @@ import { type Clock, systemClock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { FastifyInstance } from "fastify";
 import type { Access } from "../access/access.ts";
-import { Gatekeeper } from "../access/authenticator.ts";
-import { AhpDialect } from "../ahp.ts";
+import { RequestAuthenticator } from "../access/authenticator.ts";
+import { AhpRoutes } from "../ahp.ts";
 import { type GatewayLimits, type Log, settleLimits } from "../limits.ts";
-import { Mounting } from "../routes/mount.ts";
-import type { Dialect } from "../routes/router.ts";
+import { OperationRouter } from "../routes/operation-router.ts";
+import type { Routes } from "../routes/router.ts";
 import type { EventStream } from "../streams/event-stream.ts";
-import { uiDialect } from "../ui.ts";
-import { descriptionDialect, healthDialect, loginDialect, removedDialect } from "../v1/access.ts";
-import { harnessDialects } from "../v1/harness-dialects.ts";
-import { selfDialect, type WorkspaceFor } from "../v1/identity.ts";
+import { uiRoutes } from "../ui.ts";
+import { descriptionRoutes, healthRoutes, loginRoutes, removedRoutes } from "../v1/access.ts";
+import { harnessRoutes } from "../v1/harness-dialects.ts";
+import { selfRoutes, type WorkspaceFor } from "../v1/identity.ts";
 import type { Stalls } from "../watchdog/watchdog.ts";
 import { AllowedMethods, type AnsweredRequest, newApplication } from "./application.ts";
-import { ArrivingBodies, JSON_TYPES } from "./bodies.ts";
-import { type Doorway, fromInside, Listener, newHttpServer, UnknownConnections } from "./listener.ts";
+import { IncomingBodies, JSON_TYPES } from "./bodies.ts";
+import {
+  inProcess,
+  Listener,
+  type ListenerContext,
+  newHttpServer,
+  UnauthenticatedConnections,
+} from "./listener.ts";
 import type { Tls } from "./tls-server.ts";
 import { Upgrades } from "./upgrades.ts";
 
@@ -31,7 +37,7 @@ export interface GatewayOptions {
   readonly version: string;
   readonly log: Log;
   /** More ways of speaking with Reins, beside those that every gateway has. */
-  readonly dialects?: readonly Dialect[];
+  readonly routes?: readonly Routes[];
   /** Told of every request that was answered. */
   readonly onAnswered?: ((answered: AnsweredRequest) => void) | undefined;
   /** The folder of the inspector, which is served at `/ui/`; where it was not built, a page says how. */
@@ -72,7 +78,7 @@ export interface InjectedAnswer {
 /** One port, every dialect: who asks is found out here, and what goes wrong is told as a problem. */
 export class Gateway {
   readonly #application: FastifyInstance;
-  readonly #dialects: readonly Dialect[];
+  readonly #routes: readonly Routes[];
   readonly #upgrades: Upgrades;
   /** Where it listens on the network. */
   readonly #addresses: string[];
@@ -82,7 +88,7 @@ export class Gateway {
 
   private constructor(parts: Parts) {
     this.#application = parts.application;
-    this.#dialects = parts.dialects;
+    this.#routes = parts.routes;
     this.#upgrades = parts.upgrades;
     this.#addresses = parts.addresses;
     this.#limits = parts.limits;
@@ -93,40 +99,40 @@ export class Gateway {
   static async create(options: GatewayOptions): Promise<Gateway> {
     const { harness, access, version, log, clock = systemClock } = options;
     const limits = settleLimits(options.limits);
-    const gatekeeper = new Gatekeeper({ access, harness, clock, limits, log });
+    const authenticator = new RequestAuthenticator({ access, harness, clock, limits, log });
     const allowed = new AllowedMethods();
     const operations: Operation[] = [];
     const addresses: string[] = [];
-    const upgrades = new Upgrades({ gatekeeper, clock, log, answerTimeoutMs: limits.answerTimeoutMs });
-    const dialects: readonly Dialect[] = [
-      healthDialect({ harness, version, stalls: options.stalls }),
-      loginDialect(access, gatekeeper, () => addresses),
-      ...harnessDialects,
-      selfDialect(options.workspaceFor),
-      descriptionDialect(operations, version),
-      removedDialect,
-      new AhpDialect(options.ahp),
-      ...(options.ui === undefined ? [] : [uiDialect(options.ui)]),
-      ...(options.dialects ?? []),
+    const upgrades = new Upgrades({ authenticator, clock, log, answerTimeoutMs: limits.answerTimeoutMs });
+    const routes: readonly Routes[] = [
+      healthRoutes({ harness, version, stalls: options.stalls }),
+      loginRoutes(access, authenticator, () => addresses),
+      ...harnessRoutes,
+      selfRoutes(options.workspaceFor),
+      descriptionRoutes(operations, version),
+      removedRoutes,
+      new AhpRoutes(options.ahp),
+      ...(options.ui === undefined ? [] : [uiRoutes(options.ui)]),
+      ...(options.routes ?? []),
     ];
-    const bodies = new ArrivingBodies(limits, clock);
+    const bodies = new IncomingBodies(limits, clock);
     const application = newApplication({
-      gatekeeper,
+      authenticator,
       allowed,
       limits,
       bodies,
       log,
       onAnswered: options.onAnswered,
     });
-    for (const dialect of dialects) {
+    for (const dialect of routes) {
       application.register(async (router) => {
         dialect.mount(
-          new Mounting(router, { harness, clock, limits, bodies, log, allowed, upgrades, operations }),
+          new OperationRouter(router, { harness, clock, limits, bodies, log, allowed, upgrades, operations }),
         );
       });
     }
     await application.ready();
-    return new Gateway({ application, dialects, upgrades, addresses, limits, clock });
+    return new Gateway({ application, routes, upgrades, addresses, limits, clock });
   }
 
   /** Listens on a port. Everybody there shows who they are. */
@@ -136,15 +142,15 @@ export class Gateway {
       allowedHosts: [...allowedHosts, name.toLowerCase()],
       allowedOrigins: allowedOrigins.map((origin) => origin.toLowerCase()),
     };
-    const doorway = {
+    const context = {
       operator: false,
       rules,
       secure: tls !== undefined,
-      unknown: new UnknownConnections(this.#limits),
+      unknown: new UnauthenticatedConnections(this.#limits),
       streaming: true,
       streams: new Set<EventStream>(),
     };
-    const listener = this.#newListener(doorway, await this.#newServer(tls));
+    const listener = this.#newListener(context, await this.#newServer(tls));
     await listening(listener.server, `${host}:${port}`, () => listener.server.listen(port, host));
     const address = `${tls ? "https" : "http"}://${name}:${listener.port}`;
     this.#addresses.push(address);
@@ -153,8 +159,8 @@ export class Gateway {
 
   /** Listens on a socket that only this user can open. Whoever comes by it is the operator. */
   async listenSocket(path: string): Promise<Served> {
-    const doorway = { operator: true, secure: true, streaming: true, streams: new Set<EventStream>() };
-    const listener = this.#newListener(doorway, newHttpServer(this.#limits));
+    const context = { operator: true, secure: true, streaming: true, streams: new Set<EventStream>() };
+    const listener = this.#newListener(context, newHttpServer(this.#limits));
     await listenOnSocket(listener.server, path);
     return this.#serve(listener, path);
   }
@@ -165,7 +171,7 @@ export class Gateway {
     const type = body === undefined ? {} : { "content-type": "application/json" };
     const request = { method, url: path, headers: { ...type, ...headers }, ...content };
     // Awaited in there, because it does not begin before.
-    const answer = await fromInside(async () => await this.#application.inject(request));
+    const answer = await inProcess(async () => await this.#application.inject(request));
     const { statusCode: status, payload } = answer;
     const isJson = JSON_TYPES.test(String(answer.headers["content-type"]));
     return { status, headers: answer.headers, body: isJson ? JSON.parse(payload) : payload || undefined };
@@ -185,14 +191,14 @@ export class Gateway {
     return newTlsServer(tls, this.#limits, this.#clock);
   }
 
-  #newListener(doorway: Doorway, server: Server): Listener {
+  #newListener(context: ListenerContext, server: Server): Listener {
     const listener: Listener = new Listener({
-      doorway,
+      context,
       server,
       limits: this.#limits,
       clock: this.#clock,
       request: (request, response) => this.#application.routing(request, response),
-      upgrade: (request, socket, head) => this.#upgrades.take(request, socket, head, doorway),
+      upgrade: (request, socket, head) => this.#upgrades.take(request, socket, head, context),
       closing: () => this.#closing(listener),
     });
     return listener;
@@ -210,13 +216,13 @@ export class Gateway {
   }
 
   async #closeDialects(): Promise<void> {
-    await Promise.all(this.#dialects.map((dialect) => dialect.close?.()));
+    await Promise.all(this.#routes.map((dialect) => dialect.close?.()));
   }
 }
 
 interface Parts {
   readonly application: FastifyInstance;
-  readonly dialects: readonly Dialect[];
+  readonly routes: readonly Routes[];
   readonly upgrades: Upgrades;
   readonly addresses: string[];
   readonly limits: GatewayLimits;

@@ -5,11 +5,11 @@ import type { Duplex } from "node:stream";
 import type { OriginRules, Served } from "@reins/ahp";
 import type { Clock } from "@reins/kit";
 import type { GatewayLimits } from "../limits.ts";
-import { hangUpWith, Refusal, refusalOf } from "../problems.ts";
+import { closeWithProblem, HttpProblem, httpProblem } from "../problems.ts";
 import type { EventStream } from "../streams/event-stream.ts";
 
 /** A way in, and what is known of everybody who comes by it. */
-export interface Doorway {
+export interface ListenerContext {
   /** Whether it is the operator: on the socket that only its user can open, and in this process. */
   readonly operator: boolean;
   /** Which names the server goes by here, and for which pages; absent where no browser comes. */
@@ -19,7 +19,7 @@ export interface Doorway {
   /** Whether an answer may go on and on. */
   readonly streaming: boolean;
   /** The connections here on which nobody has shown a credential; absent where nobody has to. */
-  readonly unknown?: UnknownConnections | undefined;
+  readonly unknown?: UnauthenticatedConnections | undefined;
   /** The streams that are open here. */
   readonly streams: Set<EventStream>;
 }
@@ -28,34 +28,34 @@ const CAME_BY: unique symbol = Symbol("doorway");
 
 declare module "node:http" {
   interface IncomingMessage {
-    [CAME_BY]?: Doorway;
+    [CAME_BY]?: ListenerContext;
   }
 }
 
 /** The way in from this process itself. */
-const inside: Doorway = { operator: true, secure: true, streaming: false, streams: new Set() };
-const insiders = new AsyncLocalStorage<Doorway>();
+const inside: ListenerContext = { operator: true, secure: true, streaming: false, streams: new Set() };
+const inProcessContext = new AsyncLocalStorage<ListenerContext>();
 
-/** Notes by which doorway a request came. */
-function comesBy(request: IncomingMessage, doorway: Doorway): void {
-  request[CAME_BY] = doorway;
+/** Notes by which context a request came. */
+function setListenerContext(request: IncomingMessage, context: ListenerContext): void {
+  request[CAME_BY] = context;
 }
 
 /** Has the requests that `run` makes come from this process itself. */
-export function fromInside<Result>(run: () => Promise<Result>): Promise<Result> {
-  return insiders.run(inside, run);
+export function inProcess<Result>(run: () => Promise<Result>): Promise<Result> {
+  return inProcessContext.run(inside, run);
 }
 
-/** The doorway by which a request came. Outside of this process nobody can set it. */
-export function doorwayOf(request: IncomingMessage): Doorway {
-  const doorway = request[CAME_BY] ?? insiders.getStore();
-  if (doorway) return doorway;
+/** The context by which a request came. Outside of this process nobody can set it. */
+export function listenerContextOf(request: IncomingMessage): ListenerContext {
+  const context = request[CAME_BY] ?? inProcessContext.getStore();
+  if (context) return context;
   throw new Error("a request came by no doorway");
 }
 
 /** What a listener does with what arrives. */
 export interface ListenerOptions {
-  readonly doorway: Doorway;
+  readonly context: ListenerContext;
   /** What it listens with; it does not listen yet. */
   readonly server: Server;
   readonly limits: GatewayLimits;
@@ -65,13 +65,13 @@ export interface ListenerOptions {
     request: IncomingMessage,
     socket: Duplex,
     head: Buffer,
-    doorway: Doorway,
+    context: ListenerContext,
   ) => Promise<void>;
   /** Told when it takes nothing new; ends what only others can. */
   readonly closing: () => Promise<void>;
 }
 
-/** One server, on a port or a socket, whose requests come by one doorway. */
+/** One server, on a port or a socket, whose requests come by one context. */
 export class Listener {
   readonly server: Server;
   readonly #options: ListenerOptions;
@@ -80,12 +80,12 @@ export class Listener {
   #closing: Promise<void> | undefined;
 
   constructor(options: ListenerOptions) {
-    const { limits, doorway, server } = options;
+    const { limits, context, server } = options;
     this.#options = options;
     this.server = server;
     this.server.maxConnections = limits.maxConnections;
     this.server.on("connection", (socket: Socket) => {
-      if (doorway.unknown?.take(socket) === false) {
+      if (context.unknown?.take(socket) === false) {
         socket.destroy();
         return;
       }
@@ -96,13 +96,14 @@ export class Listener {
     this.server.on("request", take);
     this.server.on("checkExpectation", take);
     this.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      void options.upgrade(request, socket, head, doorway);
+      void options.upgrade(request, socket, head, context);
     });
     this.server.on("connect", ({ httpVersionMajor }: IncomingMessage, socket: Duplex) => {
-      if (httpVersionMajor === 1) hangUpWith(socket, new Refusal("method_not_allowed", "this is no proxy"));
+      if (httpVersionMajor === 1)
+        closeWithProblem(socket, new HttpProblem("method_not_allowed", "this is no proxy"));
     });
     this.server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
-      hangUpWith(socket, refusalOf(FAULTS[error.code ?? ""] ?? "invalid", error));
+      closeWithProblem(socket, httpProblem(FAULTS[error.code ?? ""] ?? "invalid", error));
     });
     this.server.once("close", () => this.#closed.resolve());
   }
@@ -127,7 +128,7 @@ export class Listener {
   #take(request: IncomingMessage, response: ServerResponse): void {
     if (this.#closing && request.httpVersionMajor === 1) response.setHeader("connection", "close");
     response.on("close", this.#answered);
-    comesBy(request, this.#options.doorway);
+    setListenerContext(request, this.#options.context);
     this.#options.request(request, response);
   }
 
@@ -137,17 +138,17 @@ export class Listener {
   };
 
   async #close(): Promise<void> {
-    const { clock, limits, doorway, closing } = this.#options;
+    const { clock, limits, context, closing } = this.#options;
     if (!this.server.listening) return;
     this.server.close();
-    for (const stream of [...doorway.streams]) stream.end();
-    const callOff = clock.after(limits.drainMs, () => {
+    for (const stream of [...context.streams]) stream.end();
+    const cancel = clock.after(limits.drainMs, () => {
       for (const socket of this.#sockets) socket.destroy();
     });
     await closing();
     closeIdleConnections(this.server);
     await this.#closed.promise;
-    callOff();
+    cancel();
   }
 }
 
@@ -163,7 +164,7 @@ type ConnectionLimits = Pick<GatewayLimits, "unknownConnections" | "unknownConne
 type End = Pick<Socket, "remoteAddress" | "remotePort">;
 
 /** The connections on which nobody has shown a credential yet: few of one address, and not all that there may be. */
-export class UnknownConnections {
+export class UnauthenticatedConnections {
   readonly #limits: ConnectionLimits;
   /** Their addresses, each by its end. */
   readonly #open = new Map<string, string>();
@@ -215,7 +216,7 @@ export function httpSettings({ headersTimeoutMs, requestTimeoutMs }: GatewayLimi
     headersTimeout: headersTimeoutMs,
     requestTimeout: requestTimeoutMs,
     connectionsCheckingInterval: CHECK_MS,
-    // The gatekeeper asks for it, and says so in the form that all problems have.
+    // The authenticator asks for it, and says so in the form that all problems have.
     requireHostHeader: false,
     // Who offers anything else, such as HTTP/2 in the clear, is answered as if it had not.
     shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === "websocket",

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { Refusal } from "../problems.ts";
+import { HttpProblem } from "../problems.ts";
 
 /** The path of a request. What comes after it may hold secrets. */
 export function pathOf({ url = "/" }: Pick<IncomingMessage, "url">): string {
@@ -10,21 +10,21 @@ export function pathOf({ url = "/" }: Pick<IncomingMessage, "url">): string {
 type Headed = Pick<IncomingMessage, "headers">;
 
 /** The only value of a header; nothing when it is not there. */
-export function headerIn({ headers }: Headed, name: string): string | undefined {
+export function headerOf({ headers }: Headed, name: string): string | undefined {
   const value = headers[name.toLowerCase()];
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 /** The value of a header that has to be there. */
-export function expectHeader(request: Headed, name: string): string {
-  const value = headerIn(request, name);
+export function requireHeader(request: Headed, name: string): string {
+  const value = headerOf(request, name);
   if (value !== undefined) return value;
-  throw new Refusal("invalid", `the header ${name} is needed`);
+  throw new HttpProblem("invalid", `the header ${name} is needed`);
 }
 
 /** Whether whoever asks would rather have the answer on the stream. */
-export function prefersLater(request: Headed): boolean {
-  const preferences = headerIn(request, "prefer")?.toLowerCase().split(",") ?? [];
+export function prefersAsync(request: Headed): boolean {
+  const preferences = headerOf(request, "prefer")?.toLowerCase().split(",") ?? [];
   return preferences.some((preference) => preference.split(";")[0]?.trim() === "respond-async");
 }
 
@@ -41,14 +41,14 @@ export function accepts({ headers }: Pick<IncomingMessage, "headers">, type: str
 }
 
 /** Refuses who does not take answers of a type. */
-export function expectAccepted(request: Pick<IncomingMessage, "headers">, type: string): void {
-  if (!accepts(request, type)) throw new Refusal("not_acceptable", `answers come as ${type}`);
+export function requireAccepted(request: Pick<IncomingMessage, "headers">, type: string): void {
+  if (!accepts(request, type)) throw new HttpProblem("not_acceptable", `answers come as ${type}`);
 }
 
 /** The id of the last event that a reader saw, if it says so. */
-export function lastEventIn({ headers }: Pick<IncomingMessage, "headers">): number | undefined {
+export function lastEventId({ headers }: Pick<IncomingMessage, "headers">): number | undefined {
   const given = headers["last-event-id"];
   if (given === undefined || given === "") return undefined;
   if (typeof given === "string" && /^\d{1,15}$/.test(given)) return Number(given);
-  throw new Refusal("invalid", "Last-Event-ID is the number of an event that was seen");
+  throw new HttpProblem("invalid", "Last-Event-ID is the number of an event that was seen");
 }

@@ -8,7 +8,7 @@ import type { Server } from "node:net";
 import { PROBLEM_TYPE } from "@reins/api";
 import type { Clock } from "@reins/kit";
 import type { GatewayLimits } from "../limits.ts";
-import { PROTECTION, Refusal, refusalOf } from "../problems.ts";
+import { HttpProblem, httpProblem, SECURITY_HEADERS } from "../problems.ts";
 import { httpSettings } from "./listener.ts";
 
 /** Certificate and key in PEM. */
@@ -38,7 +38,7 @@ export function newTlsServer(tls: Tls, limits: GatewayLimits, clock: Clock): Ser
   server.on("session", (session) => endIdle(session, limits.requestTimeoutMs));
   server.on("connect", (_, response) => {
     if (response instanceof Http2ServerResponse)
-      answerWith(response, new Refusal("method_not_allowed", "this is no proxy"));
+      answerWith(response, new HttpProblem("method_not_allowed", "this is no proxy"));
   });
   for (const event of ["request", "checkExpectation"])
     server.on(event, (request: unknown) => {
@@ -70,12 +70,12 @@ function adapt(request: Http2ServerRequest, milliseconds: number, clock: Clock):
   // Whoever reads the body is told of the error; nobody else has to be.
   request.on("error", () => undefined);
   if (stream.endAfterHeaders) return;
-  const callOff = clock.after(milliseconds, () => request.destroy(refusalOf("timeout")));
-  request.once("end", callOff);
-  stream.once("close", callOff);
+  const cancel = clock.after(milliseconds, () => request.destroy(httpProblem("timeout")));
+  request.once("end", cancel);
+  stream.once("close", cancel);
 }
 
-function answerWith(response: Http2ServerResponse, { problem, headers }: Refusal): void {
-  response.writeHead(problem.status, { ...PROTECTION, ...headers, "content-type": PROBLEM_TYPE });
+function answerWith(response: Http2ServerResponse, { problem, headers }: HttpProblem): void {
+  response.writeHead(problem.status, { ...SECURITY_HEADERS, ...headers, "content-type": PROBLEM_TYPE });
   response.end(JSON.stringify(problem));
 }

@@ -1,16 +1,16 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock } from "@reins/kit";
-import type { Caller, Gatekeeper } from "../access/authenticator.ts";
+import type { Caller, RequestAuthenticator } from "../access/authenticator.ts";
 import type { Log } from "../limits.ts";
-import { frameworkRefusal, hangUpWith, Refusal, refusalOf } from "../problems.ts";
+import { closeWithProblem, frameworkProblem, HttpProblem, httpProblem } from "../problems.ts";
 import type { UpgradeHandler, UpgradeOptions } from "../routes/router.ts";
-import type { Doorway } from "./listener.ts";
+import type { ListenerContext } from "./listener.ts";
 import { pathOf } from "./request.ts";
 
 /** What upgrades need. */
 export interface UpgradesOptions {
-  readonly gatekeeper: Gatekeeper;
+  readonly authenticator: RequestAuthenticator;
   readonly clock: Clock;
   readonly log: Log;
   /** How long it may take to find out who asks. */
@@ -32,35 +32,41 @@ export class Upgrades {
   }
 
   /** Hands a connection over, or hangs up with the reason. Never rejects. */
-  async take(request: IncomingMessage, socket: Duplex, head: Buffer, doorway: Doorway): Promise<void> {
+  async take(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    context: ListenerContext,
+  ): Promise<void> {
     socket.on("error", () => socket.destroy());
     try {
       const handler = this.#handlers.get(pathOf(request));
-      const caller = await this.#admit(request, socket, doorway, handler?.stranger);
-      if (!handler) throw new Refusal("not_found", "there is nothing here that a connection could turn into");
+      const caller = await this.#authenticate(request, socket, context, handler?.anonymous);
+      if (!handler)
+        throw new HttpProblem("not_found", "there is nothing here that a connection could turn into");
       if (socket.writable) await handler.take(request, socket, head, caller);
     } catch (error) {
-      const refusal = frameworkRefusal(error);
+      const refusal = frameworkProblem(error);
       if (!refusal) this.#options.log.error({ err: error, path: pathOf(request) }, "an upgrade failed");
-      hangUpWith(socket, refusal ?? refusalOf("internal"));
+      closeWithProblem(socket, refusal ?? httpProblem("internal"));
     }
   }
 
-  async #admit(
+  async #authenticate(
     request: IncomingMessage,
     socket: Duplex,
-    doorway: Doorway,
-    stranger: UpgradeOptions["stranger"],
+    context: ListenerContext,
+    anonymous: UpgradeOptions["anonymous"],
   ): Promise<Caller> {
-    const { gatekeeper, clock, answerTimeoutMs } = this.#options;
-    gatekeeper.checkOrigin(request, doorway);
-    const callOff = clock.after(answerTimeoutMs, () => hangUpWith(socket, refusalOf("unavailable")));
+    const { authenticator, clock, answerTimeoutMs } = this.#options;
+    authenticator.checkOrigin(request, context);
+    const cancel = clock.after(answerTimeoutMs, () => closeWithProblem(socket, httpProblem("unavailable")));
     try {
-      const caller = await gatekeeper.admit(request, doorway, { upgrades: true, stranger });
-      doorway.unknown?.isKnown(request.socket);
+      const caller = await authenticator.authenticate(request, context, { upgrades: true, anonymous });
+      context.unknown?.isKnown(request.socket);
       return caller;
     } finally {
-      callOff();
+      cancel();
     }
   }
 }

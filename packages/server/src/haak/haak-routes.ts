@@ -4,19 +4,19 @@ import { type Clock, errorMessage, systemClock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { Caller } from "../access/authenticator.ts";
 import { type GatewayLimits, type Log, settleLimits } from "../limits.ts";
-import { Refusal } from "../problems.ts";
-import { governing } from "../routes/authorize.ts";
-import type { Dialect, Place, UpgradeHandler } from "../routes/router.ts";
-import { SocketDoor } from "../streams/web-socket-acceptor.ts";
+import { HttpProblem } from "../problems.ts";
+import { authorize } from "../routes/authorize.ts";
+import type { Router, Routes, UpgradeHandler } from "../routes/router.ts";
+import { WebSocketAcceptor } from "../streams/web-socket-acceptor.ts";
 import { HaakClient } from "./haak-client.ts";
 
 /** How `/ws` is served. */
-export interface HaakDialectOptions {
+export interface HaakRoutesOptions {
   readonly harness: () => Promise<Harness>;
   /** Waits until sessions can be run; rejects with a reason that a person understands. */
   readonly runner: () => Promise<AgentRunner>;
   /**
-   * `token`: whoever connects shows who they are. `none`: on this machine nobody has to, and who does not is a stranger,
+   * `token`: whoever connects shows who they are. `none`: on this machine nobody has to, and who does not is a anonymous,
    * whatever they call themselves.
    */
   readonly auth?: "token" | "none" | undefined;
@@ -29,24 +29,24 @@ export interface HaakDialectOptions {
 const PATHS = ["/ws", "/"] as const;
 
 /** HAAK's gateway: requests like JSON-RPC and streams of events, over WebSocket. */
-export class HaakDialect implements Dialect {
+export class HaakRoutes implements Routes {
   readonly name = "haak";
-  readonly #options: HaakDialectOptions;
+  readonly #options: HaakRoutesOptions;
   readonly #limits: GatewayLimits;
-  readonly #acceptor: SocketDoor;
+  readonly #acceptor: WebSocketAcceptor;
 
-  constructor(options: HaakDialectOptions) {
+  constructor(options: HaakRoutesOptions) {
     this.#options = options;
     this.#limits = settleLimits(options.limits);
-    this.#acceptor = new SocketDoor(this.#limits);
+    this.#acceptor = new WebSocketAcceptor(this.#limits);
   }
 
-  mount(place: Place): void {
+  mount(router: Router): void {
     const take: UpgradeHandler = async (request, socket, head, { id }) => {
       const { clock = systemClock, log, runner: open } = this.#options;
-      const { harness, principal } = await governing(this.#options.harness, id);
+      const { harness, principal } = await authorize(this.#options.harness, id);
       const runner = await open().catch((error: unknown) => {
-        throw new Refusal("unavailable", errorMessage(error), {
+        throw new HttpProblem("unavailable", errorMessage(error), {
           cause: error,
         });
       });
@@ -55,8 +55,8 @@ export class HaakDialect implements Dialect {
       const options = { clock, log, host, runner, identity, principal, line: socket, limits: this.#limits };
       this.#acceptor.take({ request, socket, head }, (webSocket) => new HaakClient(webSocket, options));
     };
-    const stranger = this.#options.auth === "none" ? { stranger: strangerIn(this.#options) } : {};
-    for (const path of PATHS) place.upgrade(path, take, stranger);
+    const anonymous = this.#options.auth === "none" ? { anonymous: anonymousCaller(this.#options) } : {};
+    for (const path of PATHS) router.upgrade(path, take, anonymous);
   }
 
   close(): Promise<void> {
@@ -65,7 +65,7 @@ export class HaakDialect implements Dialect {
 }
 
 /** Who somebody on this machine is who shows nothing. */
-function strangerIn({ harness }: HaakDialectOptions) {
+function anonymousCaller({ harness }: HaakRoutesOptions) {
   let known: Promise<Caller> | undefined;
   const find = async () => {
     const { anonymousPrincipal } = await import("@reins/host");

@@ -2,17 +2,17 @@ import { isAbsolute } from "node:path";
 import { boardOperations, haakOperations, mailboxOperations, memoryOperations } from "@reins/api";
 import type { Board, HaakViews, Mailbox, Message, SessionRecord } from "@reins/host";
 import type { Harness, Principal } from "@reins/supervisor";
-import { Refusal } from "../problems.ts";
-import type { Answer, Dialect } from "../routes/router.ts";
+import { HttpProblem } from "../problems.ts";
+import type { Answer, Routes } from "../routes/router.ts";
 
 /** The board, on which everybody leaves word. */
-const boardDialect: Dialect = {
+const boardRoutes: Routes = {
   name: "board",
-  mount(place) {
-    place.governed(boardOperations.showBoard, ({ harness, principal, query }) =>
+  mount(router) {
+    router.handle(boardOperations.showBoard, ({ harness, principal, query }) =>
       shared(async () => ({ lines: await (await boardOf(harness, principal)).read(query.lines) })),
     );
-    place.governed(boardOperations.postBoard, ({ harness, principal, supervisor, body }) =>
+    router.handle(boardOperations.postBoard, ({ harness, principal, supervisor, body }) =>
       shared(async () => {
         await (await boardOf(harness, principal)).post(supervisor.actorOf(principal), body.content);
         return undefined;
@@ -30,10 +30,10 @@ const LIMIT = 100;
 const mailboxes = new WeakMap<Harness, Map<string, Mailbox>>();
 
 /** The mail of agents, for the people who look after them. */
-const mailboxDialect: Dialect = {
+const mailboxRoutes: Routes = {
   name: "mailbox",
-  mount(place) {
-    place.governed(mailboxOperations.listMail, ({ harness, principal, query: { agent, limit = LIMIT } }) =>
+  mount(router) {
+    router.handle(mailboxOperations.listMail, ({ harness, principal, query: { agent, limit = LIMIT } }) =>
       shared(async () => {
         const mailbox = await mailboxOf(harness, principal);
         const all = await mailbox.list();
@@ -42,14 +42,14 @@ const mailboxDialect: Dialect = {
         return { messages, faults: await mailbox.faults() };
       }),
     );
-    place.governed(mailboxOperations.sendMail, ({ harness, principal, supervisor, body }) =>
+    router.handle(mailboxOperations.sendMail, ({ harness, principal, supervisor, body }) =>
       shared(async () => {
         const mailbox = await mailboxOf(harness, principal);
         await mailbox.send({ from: supervisor.actorOf(principal), ...body });
         return undefined;
       }),
     );
-    place.governed(mailboxOperations.listUnreadMail, (call) =>
+    router.handle(mailboxOperations.listUnreadMail, (call) =>
       shared(async () => {
         const { harness, principal, params, query } = call;
         const mailbox = await mailboxOf(harness, principal);
@@ -58,7 +58,7 @@ const mailboxDialect: Dialect = {
         return { messages, faults: await mailbox.faults() };
       }),
     );
-    place.governed(mailboxOperations.markMailRead, ({ harness, principal, params, body }) =>
+    router.handle(mailboxOperations.markMailRead, ({ harness, principal, params, body }) =>
       shared(async () => {
         const mailbox = await mailboxOf(harness, principal);
         await harness.store.commit([mailbox.markRead(params.agent, body.messages)]);
@@ -87,22 +87,22 @@ function told({ id, from, to, subject, body, timestamp }: Message): object {
 }
 
 /** What the sessions of a user know, for the user. */
-const memoryDialect: Dialect = {
+const memoryRoutes: Routes = {
   name: "memory",
-  mount(place) {
-    place.governed(memoryOperations.listMemory, async ({ harness, principal, query: asked }) => {
+  mount(router) {
+    router.handle(memoryOperations.listMemory, async ({ harness, principal, query: asked }) => {
       const { userMemory } = await import("@reins/host");
       const memory = userMemory(harness, principal);
       const { query, workspace, limit = LIMIT } = asked;
       if (query === undefined) return { facts: await memory.list(limit) };
       return { facts: await memory.recall({ query, limit, ...(workspace !== undefined && { workspace }) }) };
     });
-    place.governed(memoryOperations.addMemory, async ({ harness, principal, supervisor, body }) => {
+    router.handle(memoryOperations.addMemory, async ({ harness, principal, supervisor, body }) => {
       const { userMemory } = await import("@reins/host");
       const { content, confidence, workspace } = body;
       if (workspace !== undefined && workspace !== "" && !isAbsolute(workspace))
-        throw new Refusal("invalid", "the workspace of a fact is an absolute path");
-      if (content.trim() === "") throw new Refusal("invalid", "a fact needs words");
+        throw new HttpProblem("invalid", "the workspace of a fact is an absolute path");
+      if (content.trim() === "") throw new HttpProblem("invalid", "a fact needs words");
       return userMemory(harness, principal).remember({
         content,
         source: supervisor.actorOf(principal),
@@ -110,10 +110,10 @@ const memoryDialect: Dialect = {
         ...(workspace !== undefined && { workspace }),
       });
     });
-    place.governed(memoryOperations.forgetMemory, async ({ harness, principal, params: { fact } }) => {
+    router.handle(memoryOperations.forgetMemory, async ({ harness, principal, params: { fact } }) => {
       const { userMemory } = await import("@reins/host");
       if (await userMemory(harness, principal).forget(fact)) return undefined;
-      throw new Refusal("not_found", `there is no fact ${fact}`);
+      throw new HttpProblem("not_found", `there is no fact ${fact}`);
     });
   },
 };
@@ -121,26 +121,26 @@ const memoryDialect: Dialect = {
 const views = new WeakMap<Harness, HaakViews>();
 
 /** HAAK's four tables, as views of what is kept. */
-const haakTablesDialect: Dialect = {
+const haakTableRoutes: Routes = {
   name: "haak tables",
-  mount(place) {
-    place.governed(haakOperations.listHaakSessions, async ({ harness, principal, query }) => {
+  mount(router) {
+    router.handle(haakOperations.listHaakSessions, async ({ harness, principal, query }) => {
       const { limit = LIMIT, ...range } = query;
       return { sessions: await (await viewsOf(harness)).sessions(principal, { ...range, limit }) };
     });
-    place.governed(haakOperations.getHaakSession, async ({ harness, principal, params }) => {
+    router.handle(haakOperations.getHaakSession, async ({ harness, principal, params }) => {
       const { found, of } = await find(harness, principal, params.session);
       return of.row(found);
     });
-    place.governed(haakOperations.listHaakTurns, async ({ harness, principal, params, query }) => {
+    router.handle(haakOperations.listHaakTurns, async ({ harness, principal, params, query }) => {
       const { found, of } = await find(harness, principal, params.session);
       return { turns: await of.turns(found, { limit: LIMIT, ...given(query) }) };
     });
-    place.governed(haakOperations.listHaakHistory, async ({ harness, principal, params, query }) => {
+    router.handle(haakOperations.listHaakHistory, async ({ harness, principal, params, query }) => {
       const { found, of } = await find(harness, principal, params.session);
       return { history: await of.history(found, { limit: LIMIT, ...given(query) }) };
     });
-    place.governed(haakOperations.listHaakLedger, async ({ harness, principal, params, query }) => {
+    router.handle(haakOperations.listHaakLedger, async ({ harness, principal, params, query }) => {
       const { found, of } = await find(harness, principal, params.session);
       const placed = await of.ledger(found, { limit: LIMIT, ...given(query) });
       return { ledger: placed.map(({ seq, entry }) => ({ seq, ...entry })) };
@@ -149,12 +149,7 @@ const haakTablesDialect: Dialect = {
 };
 
 /** What is asked about what agents share and leave behind, whether or not any runs. The store holds the host's tables. */
-export const hostDialects: readonly Dialect[] = [
-  boardDialect,
-  mailboxDialect,
-  memoryDialect,
-  haakTablesDialect,
-];
+export const hostRoutes: readonly Routes[] = [boardRoutes, mailboxRoutes, memoryRoutes, haakTableRoutes];
 
 async function viewsOf(harness: Harness): Promise<HaakViews> {
   const { HaakViews: Made } = await import("@reins/host");
@@ -171,7 +166,7 @@ async function find(
   const of = await viewsOf(harness);
   const found = await of.find(principal, session);
   if (found) return { found, of };
-  throw new Refusal("not_found", `there is no session ${session}`);
+  throw new HttpProblem("not_found", `there is no session ${session}`);
 }
 
 function given(range: { after?: number | undefined; limit?: number | undefined }) {
@@ -193,6 +188,6 @@ async function shared(run: () => Promise<Answer>): Promise<Answer> {
   } catch (error) {
     const { SharedFileError } = await import("@reins/host");
     if (!(error instanceof SharedFileError)) throw error;
-    throw new Refusal(PROBLEMS[error.code] ?? "unavailable", error.message, { cause: error });
+    throw new HttpProblem(PROBLEMS[error.code] ?? "unavailable", error.message, { cause: error });
   }
 }

@@ -35,7 +35,7 @@ export class Measures {
   #loop = { p50: 0, p99: 0, max: 0 };
   #logEvents: () => number = () => 0;
   #pending = 0;
-  #callOff: () => void = () => undefined;
+  #cancel: () => void = () => undefined;
 
   constructor(clock: Clock) {
     const now = () => clock.now().getTime();
@@ -55,7 +55,7 @@ export class Measures {
 
   /** Stops to. */
   stop(): void {
-    this.#callOff();
+    this.#cancel();
     this.#delay.disable();
   }
 
@@ -106,7 +106,7 @@ export class Measures {
   }
 
   #stepLater(): void {
-    this.#callOff = this.#clock.after(STEP_MS, () => {
+    this.#cancel = this.#clock.after(STEP_MS, () => {
       this.#step();
       this.#stepLater();
     });

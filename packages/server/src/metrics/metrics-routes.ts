@@ -1,8 +1,8 @@
 import { metricsOperations } from "@reins/api";
 import type { Hosting } from "@reins/host";
 import type { Harness, Report } from "@reins/supervisor";
-import { expectOperatorsTenant, openedHosting } from "../routes/authorize.ts";
-import type { Dialect, GovernedCall } from "../routes/router.ts";
+import { requireDefaultTenant, requireHosting } from "../routes/authorize.ts";
+import type { AuthorizedCall, Routes } from "../routes/router.ts";
 import type { Stalls, Watchdog } from "../watchdog/watchdog.ts";
 import type { Measures } from "./measures.ts";
 import { prometheusText } from "./prometheus.ts";
@@ -16,22 +16,22 @@ export interface MetricsOptions {
 }
 
 /** How this Reins does, for people and for machines. */
-export function metricsDialect({ measures, watchdog, hosting, version }: MetricsOptions): Dialect {
-  const look = async ({ harness, principal }: GovernedCall): Promise<Standing> => {
-    expectOperatorsTenant(principal, "this is about all tenants");
-    const opened = await openedHosting(hosting);
-    const standing = await standingOf(harness, opened, new Date());
+export function metricsRoutes({ measures, watchdog, hosting, version }: MetricsOptions): Routes {
+  const look = async ({ harness, principal }: AuthorizedCall): Promise<ServerState> => {
+    requireDefaultTenant(principal, "this is about all tenants");
+    const opened = await requireHosting(hosting);
+    const standing = await serverState(harness, opened, new Date());
     measures.pending = standing.pending;
     return standing;
   };
   return {
     name: "metrics",
-    mount(place) {
-      place.governed(metricsOperations.getOverview, async (call) => ({
+    mount(router) {
+      router.handle(metricsOperations.getOverview, async (call) => ({
         ...overviewOf(measures, await look(call), new Date(), version),
         stalls: shownStalls(watchdog.stalls),
       }));
-      place.text(metricsOperations.getMetrics, async function* (call) {
+      router.text(metricsOperations.getMetrics, async function* (call) {
         yield prometheusText(measures, await look(call), version, watchdog.stalls);
       });
     },
@@ -47,7 +47,7 @@ function shownStalls({ count, totalMs, last }: Stalls): object {
 }
 
 /** What is found out when somebody asks. */
-export interface Standing {
+export interface ServerState {
   readonly pending: number;
   readonly oldestWaitMs: number | null;
   readonly live: number;
@@ -65,7 +65,7 @@ const MOST_REPORTS = 300;
 const RECENT_MS = 5 * 60_000;
 
 /** Looks how a Reins stands now. */
-async function standingOf(harness: Harness, hosting: Hosting, now: Date): Promise<Standing> {
+async function serverState(harness: Harness, hosting: Hosting, now: Date): Promise<ServerState> {
   const tenants = await harness.identity.listTenants();
   const lists = tenants.map(({ id: tenant }) =>
     harness.approvals.list({ tenant, state: "pending", limit: MOST_PENDING }),
@@ -92,7 +92,7 @@ async function standingOf(harness: Harness, hosting: Hosting, now: Date): Promis
 }
 
 /** How a Reins does, in one look. */
-function overviewOf(measures: Measures, standing: Standing, now: Date, version: string): object {
+function overviewOf(measures: Measures, standing: ServerState, now: Date, version: string): object {
   const { history } = measures;
   const { rss, heapUsed, external } = standing.memory;
   return {

@@ -1,12 +1,12 @@
 import type { Stalls } from "../watchdog/watchdog.ts";
 import type { Labels, Timings } from "./instruments.ts";
 import type { Measures } from "./measures.ts";
-import type { Standing } from "./metrics-routes.ts";
+import type { ServerState } from "./metrics-routes.ts";
 
 /** How a Reins does, in the text format of Prometheus. docs/operations.md tells what each name means. */
 export function prometheusText(
   measures: Measures,
-  standing: Standing,
+  standing: ServerState,
   version: string,
   stalls: Pick<Stalls, "count" | "totalMs">,
 ): string {

@@ -2,13 +2,13 @@ import type { Audience } from "@reins/api";
 import type { Hosting } from "@reins/host";
 import { errorMessage } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
-import { Refusal } from "../problems.ts";
+import { HttpProblem } from "../problems.ts";
 
 /** The code of the supervisor. */
 export type SupervisorCode = typeof import("@reins/supervisor");
 
 /** The harness with its code, and whoever asks it. */
-export interface Governing {
+export interface Authorized {
   readonly harness: Harness;
   readonly supervisor: SupervisorCode;
   readonly principal: Principal;
@@ -17,12 +17,12 @@ export interface Governing {
 let supervisorCode: SupervisorCode | undefined;
 
 /** Waits for the harness, and finds whoever asks in it. */
-export async function governing(open: () => Promise<Harness>, id: string): Promise<Governing> {
+export async function authorize(open: () => Promise<Harness>, id: string): Promise<Authorized> {
   let harness: Harness;
   try {
     harness = await open();
   } catch (error) {
-    throw new Refusal("unavailable", textOf(error), { cause: error });
+    throw new HttpProblem("unavailable", textOf(error), { cause: error });
   }
   // To ask for what is loaded takes a while, too.
   supervisorCode ??= await import("@reins/supervisor");
@@ -31,41 +31,41 @@ export async function governing(open: () => Promise<Harness>, id: string): Promi
   try {
     principal = await harness.identity.current({ id });
   } catch (error) {
-    throw translation(supervisor, error);
+    throw toHttpProblem(supervisor, error);
   }
   if (principal) return { harness, supervisor, principal };
-  throw new Refusal("unauthenticated", "the token was revoked or has expired");
+  throw new HttpProblem("unauthenticated", "the token was revoked or has expired");
 }
 
 /** Does something, and turns what the supervisor refuses into what whoever asked is told. */
-export async function translated<Result>(
+export async function mapErrors<Result>(
   supervisor: SupervisorCode,
   run: () => Promise<Result>,
 ): Promise<Result> {
   try {
     return await run();
   } catch (error) {
-    throw translation(supervisor, error);
+    throw toHttpProblem(supervisor, error);
   }
 }
 
 /** What whoever asked is told about an error. */
-export function translation({ problemOf }: SupervisorCode, error: unknown): Refusal {
-  if (error instanceof Refusal) return error;
+export function toHttpProblem({ problemOf }: SupervisorCode, error: unknown): HttpProblem {
+  if (error instanceof HttpProblem) return error;
   const { errors, ...found } = problemOf(error);
-  return new Refusal({ ...found, ...(errors && { errors: [...errors] }) }, "", { cause: error });
+  return new HttpProblem({ ...found, ...(errors && { errors: [...errors] }) }, "", { cause: error });
 }
 
 /** Refuses whoever does not belong to an audience. */
-export function expectAudience(audience: Audience, governed: Governing): void {
+export function requireAudience(audience: Audience, governed: Authorized): void {
   const why = whyNot(audience, governed);
-  if (why !== undefined) throw new Refusal("forbidden", why);
+  if (why !== undefined) throw new HttpProblem("forbidden", why);
 }
 
 /** Whoever asked, as they are now; nothing when they could not ask again. */
-export async function asOfNow(
+export async function currentPrincipal(
   audience: Audience,
-  { harness, supervisor, principal }: Governing,
+  { harness, supervisor, principal }: Authorized,
 ): Promise<Principal | undefined> {
   const now = await harness.identity.current(principal);
   if (now?.tenant !== principal.tenant) return undefined;
@@ -74,7 +74,7 @@ export async function asOfNow(
 
 function whyNot(
   audience: Audience,
-  { principal, supervisor }: Pick<Governing, "principal" | "supervisor">,
+  { principal, supervisor }: Pick<Authorized, "principal" | "supervisor">,
 ): string | undefined {
   if (principal.kind === "agent" && (audience === "person" || audience === "admin"))
     return "an agent may not ask for this; a person has to";
@@ -88,20 +88,20 @@ function textOf(error: unknown): string {
 }
 
 /** Waits until agents can be run; refuses with the reason where they cannot. */
-export async function openedHosting(open: () => Promise<Hosting>): Promise<Hosting> {
+export async function requireHosting(open: () => Promise<Hosting>): Promise<Hosting> {
   try {
     return await open();
   } catch (error) {
-    throw new Refusal("unavailable", errorMessage(error), {
+    throw new HttpProblem("unavailable", errorMessage(error), {
       cause: error,
     });
   }
 }
 
 /** Refuses whoever does not belong to the tenant that looks after the harness itself. */
-export function expectOperatorsTenant({ user, tenant }: Principal, why: string): void {
+export function requireDefaultTenant({ user, tenant }: Principal, why: string): void {
   if (tenant === "default") return;
-  throw new Refusal(
+  throw new HttpProblem(
     "forbidden",
     `${user} may not do that: ${why}, so it takes an admin of the default tenant`,
   );

@@ -1,7 +1,7 @@
 import { NoMembers, Nothing, type Operation, RpcMessage } from "@reins/api";
 import { memberFaults } from "@reins/supervisor";
 import type { z } from "zod";
-import { Refusal } from "../problems.ts";
+import { HttpProblem } from "../problems.ts";
 
 /** What came with a request, unchecked. */
 export interface Given {
@@ -28,7 +28,7 @@ export function readCall(operation: Operation, given: Given) {
 }
 
 function read(part: string, schema: z.ZodType, given: unknown): unknown {
-  if (surelyFits(schema, given)) return given;
+  if (fitsQuickly(schema, given)) return given;
   const checked = schema.safeParse(given);
   if (checked.success) return checked.data;
   const errors = memberFaults(checked.error).map(({ path, message }) => ({
@@ -36,7 +36,7 @@ function read(part: string, schema: z.ZodType, given: unknown): unknown {
     message,
   }));
   const detail = errors.map(({ path, message }) => `${path} ${message}`).join("; ");
-  throw new Refusal("invalid", detail, { errors });
+  throw new HttpProblem("invalid", detail, { errors });
 }
 
 /** What a message has at most; a longer one is for the schema to judge. */
@@ -52,7 +52,7 @@ const CHECKS: ReadonlyMap<z.ZodType, (value: object) => boolean> = new Map([
  * Whether a value certainly is what a schema would make of it. Of anything else the schema knows more: this is for what
  * comes so often that to ask the schema would cost more than the answer.
  */
-export function surelyFits(schema: z.ZodType, value: unknown): boolean {
+export function fitsQuickly(schema: z.ZodType, value: unknown): boolean {
   const check = CHECKS.get(schema);
   return check !== undefined && typeof value === "object" && value !== null && check(value);
 }

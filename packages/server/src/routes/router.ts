@@ -4,59 +4,104 @@ import type { Operation } from "@reins/api";
 import type { Harness, Principal } from "@reins/supervisor";
 import type { z } from "zod";
 import type { Caller } from "../access/authenticator.ts";
-import type { Doorway } from "../gateway/listener.ts";
+import type { ListenerContext } from "../gateway/listener.ts";
 import type { EventStream } from "../streams/event-stream.ts";
 import type { SupervisorCode } from "./authorize.ts";
 
-/** One way of speaking with Reins: a set of paths, and what is said at them. */
-export interface Dialect {
+/** A group of routes: one protocol, or one resource of the API. */
+export interface Routes {
   readonly name: string;
-  /** Takes its paths. Happens once, before anybody is served. */
-  mount(place: Place): void;
-  /** Ends its connections, letting what is under way finish. */
+  /** Registers the routes; called once, before the gateway listens. */
+  mount(router: Router): void;
+  /** Closes the connections of these routes after running work has finished. */
   close?(): Promise<void>;
 }
 
-/** Where a dialect takes its paths. Whoever comes to them has been asked who they are, unless that is for anyone. */
-export interface Place {
-  /** Answers an operation without the harness. */
-  plain<Op extends Operation>(operation: Op, answer: (call: PlainCall<Op>) => Promise<Answer>): void;
-  /** Answers an operation with the harness, once it is open, for the audience that the operation names. */
-  governed<Op extends Operation>(operation: Op, answer: (call: GovernedCall<Op>) => Promise<Answer>): void;
-  /** Answers an operation that may take as long as it takes and have a large body. */
-  held<Op extends Operation>(operation: Op, answer: (call: HeldCall<Op>) => Promise<HeldAnswer>): void;
-  /** Answers an operation with a stream, which begins when `tell` opens it and ends when `tell` settles. */
+/** Registers handlers. Requests are authenticated before a handler runs, except on public routes. */
+export interface Router {
+  /** Handles an operation that needs no open harness. */
+  withoutHarness<Op extends Operation>(
+    operation: Op,
+    handler: (call: OperationCall<Op>) => Promise<Answer>,
+  ): void;
+  /** Handles an operation for its audience once the harness is open. */
+  handle<Op extends Operation>(operation: Op, handler: (call: AuthorizedCall<Op>) => Promise<Answer>): void;
+  /** Handles an operation without a response timeout and with a large body. */
+  longPoll<Op extends Operation>(
+    operation: Op,
+    handler: (call: LongPollCall<Op>) => Promise<RawResponse>,
+  ): void;
+  /** Responds with server-sent events: the stream starts when `write` calls `open` and ends when `write` settles. */
   stream<Op extends Operation>(
     operation: Op,
-    tell: (call: GovernedCall<Op>, open: () => EventStream) => Promise<void>,
+    write: (call: AuthorizedCall<Op>, open: () => EventStream) => Promise<void>,
   ): void;
-  /** Hands requests over as they came, body and all, with any method. */
-  raw(path: string, handle: RawHandler): void;
-  /** Hands over requests to read something that is for anyone. What it throws before it answers is told as a problem. */
-  open(path: string, handle: OpenHandler): void;
-  /** Answers an operation with text that is written as it comes. What it throws before the first of it is told as a problem. */
-  text<Op extends Operation>(operation: Op, write: (call: GovernedCall<Op>) => AsyncIterable<string>): void;
-  /** Refuses whatever comes to a path, with one method or any. */
-  refuse(path: string, method: string | undefined, refusal: () => Error): void;
-  /** Takes connections that turn into another protocol. */
-  upgrade(path: string, take: UpgradeHandler, options?: UpgradeOptions): void;
+  /** Responds with text in pieces. An error before the first piece becomes a problem. */
+  text<Op extends Operation>(operation: Op, write: (call: AuthorizedCall<Op>) => AsyncIterable<string>): void;
+  /** Passes requests of any method on with their unread body. */
+  raw(path: string, handler: RawHandler): void;
+  /** Serves a file without authentication. An error before the headers are sent becomes a problem. */
+  publicFile(path: string, handler: PublicHandler): void;
+  /** Rejects every request for a path, of one method or of any. */
+  reject(path: string, method: string | undefined, problem: () => Error): void;
+  /** Accepts upgrades of connections to another protocol. */
+  upgrade(path: string, handler: UpgradeHandler, options?: UpgradeOptions): void;
 }
 
-/** For whom connections are taken. */
+/** The body of a response, in the form of the operation's schema. */
+export type Answer = object | undefined;
+
+/** A parsed and validated request for an operation. */
+export interface OperationCall<Op extends Operation = Operation> {
+  readonly params: z.output<Op["params"]>;
+  readonly query: z.output<Op["query"]>;
+  readonly body: z.output<Op["body"]>;
+  readonly request: IncomingMessage;
+  readonly context: ListenerContext;
+  /** Sets a header of the response. */
+  header(name: string, value: string): void;
+  /** Responds with the operation's alternative status. */
+  otherwise(): void;
+}
+
+/** A call of a principal that belongs to the operation's audience, with the open harness. */
+export interface AuthorizedCall<Op extends Operation = Operation> extends OperationCall<Op> {
+  readonly caller: Caller;
+  /** The principal as it was when the request arrived. */
+  readonly principal: Principal;
+  /** The principal as it is now; undefined once it may no longer call the operation. */
+  currentPrincipal(): Promise<Principal | undefined>;
+  readonly harness: Harness;
+  /** The module of the supervisor, loaded with the harness. */
+  readonly supervisor: SupervisorCode;
+}
+
+/** A call whose response has no timeout. */
+export interface LongPollCall<Op extends Operation = Operation> extends AuthorizedCall<Op> {
+  /** Runs a callback when the client disconnects before the response; returns the function that removes it. */
+  onDisconnect(run: () => void): () => void;
+}
+
+/** A response whose status the handler chooses. */
+export interface RawResponse {
+  readonly status: 200 | 202 | 204;
+  /** The body as JSON text. */
+  readonly text?: string | undefined;
+}
+
 export interface UpgradeOptions {
-  /** Who somebody at an address is who shows nothing of who they are; without it they are turned away. */
-  readonly stranger?: ((address: string | undefined) => Promise<Caller | undefined>) | undefined;
+  /** Finds the caller behind a request without a credential; without it such a request is rejected. */
+  readonly anonymous?: ((address: string | undefined) => Promise<Caller | undefined>) | undefined;
 }
 
-/** Answers a request as it came. Never rejects. */
+/** Responds to an unparsed request. Never rejects. */
 export type RawHandler = (
   request: IncomingMessage,
   response: ServerResponse,
   caller: Caller,
 ) => Promise<void>;
 
-/** Answers a request to read something. */
-type OpenHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+type PublicHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /** Takes over a connection. Never rejects. */
 export type UpgradeHandler = (
@@ -65,44 +110,3 @@ export type UpgradeHandler = (
   head: Buffer,
   caller: Caller,
 ) => Promise<void>;
-
-/** What comes back: the body, in the form that the operation names, or nothing. */
-export type Answer = object | undefined;
-
-/** A request for an operation, read and checked. */
-export interface PlainCall<Op extends Operation = Operation> {
-  readonly params: z.output<Op["params"]>;
-  readonly query: z.output<Op["query"]>;
-  readonly body: z.output<Op["body"]>;
-  readonly request: IncomingMessage;
-  readonly doorway: Doorway;
-  /** Sets a header of the answer. */
-  header(name: string, value: string): void;
-  /** Has the answer come with the other status that the operation names. */
-  otherwise(): void;
-}
-
-/** What comes back where the operation alone does not say with what status. */
-export interface HeldAnswer {
-  readonly status: 200 | 202 | 204;
-  /** The body as text of JSON, if there is one. */
-  readonly text?: string | undefined;
-}
-
-/** One for which the harness is open, from somebody who may. */
-export interface GovernedCall<Op extends Operation = Operation> extends PlainCall<Op> {
-  readonly caller: Caller;
-  /** Whoever asks, as they were when they did. */
-  readonly principal: Principal;
-  /** Whoever asks, as they are now; nothing when they may not ask for this any more. */
-  asOfNow(): Promise<Principal | undefined>;
-  readonly harness: Harness;
-  /** The code behind the harness. It is not loaded before the harness is there. */
-  readonly supervisor: SupervisorCode;
-}
-
-/** One whose answer may take as long as it takes. */
-export interface HeldCall<Op extends Operation = Operation> extends GovernedCall<Op> {
-  /** Has something done when whoever asked hangs up before the answer is there; gives back how to call that off. */
-  whenGone(run: () => void): () => void;
-}

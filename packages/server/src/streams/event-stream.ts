@@ -39,7 +39,7 @@ export class EventStream {
   /** What goes out together with the rest of this turn of the event loop. */
   #gathered = "";
   #beatListener: () => void = () => {};
-  #callOffBeat: () => void = () => {};
+  #cancelBeat: () => void = () => {};
 
   constructor(response: ServerResponse, clock: Clock, limits: StreamLimits) {
     this.#response = response;
@@ -91,8 +91,8 @@ export class EventStream {
     this.#flush();
     this.#over();
     this.#response.end();
-    const callOff = this.#clock.after(this.#limits.stallMs, () => this.#response.destroy());
-    this.#response.once("close", callOff);
+    const cancel = this.#clock.after(this.#limits.stallMs, () => this.#response.destroy());
+    this.#response.once("close", cancel);
   }
 
   /** Settles when the reader has taken what waits for it, or the stream is over. */
@@ -125,7 +125,7 @@ export class EventStream {
    */
   #beat(before?: number): void {
     const { keepAliveMs, stallMs } = this.#limits;
-    this.#callOffBeat = this.#clock.after(Math.min(keepAliveMs, stallMs), () => {
+    this.#cancelBeat = this.#clock.after(Math.min(keepAliveMs, stallMs), () => {
       const waits = this.#response.writableLength > 0;
       const waited = this.#clock.now().getTime() - this.#taken;
       if (waits && waited >= stallMs && before === this.#taken) {
@@ -139,7 +139,7 @@ export class EventStream {
   }
 
   #over(): void {
-    this.#callOffBeat();
+    this.#cancelBeat();
     this.#end.abort();
     this.#resume();
   }

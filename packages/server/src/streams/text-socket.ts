@@ -52,7 +52,7 @@ export class TextSocket {
   #answered = true;
   #isClosing = false;
   #isOver = false;
-  #callOffBeat: () => void = () => undefined;
+  #cancelBeat: () => void = () => undefined;
 
   constructor(socket: WebSocket, options: TextSocketOptions, handlers: TextSocketHandlers) {
     this.#socket = socket;
@@ -107,8 +107,8 @@ export class TextSocket {
   /** Ends it even if the other side does not. */
   #endSoon(): void {
     this.#isClosing = true;
-    const callOff = this.#options.clock.after(CLOSING_MS, () => this.#socket.terminate());
-    this.#socket.once("close", callOff);
+    const cancel = this.#options.clock.after(CLOSING_MS, () => this.#socket.terminate());
+    this.#socket.once("close", cancel);
   }
 
   #queue(data: RawData, isBinary: boolean): void {
@@ -156,7 +156,7 @@ export class TextSocket {
    */
   #beat(before?: number): void {
     const { clock, limits } = this.#options;
-    this.#callOffBeat = clock.after(Math.min(limits.keepAliveMs, limits.stallMs), () => {
+    this.#cancelBeat = clock.after(Math.min(limits.keepAliveMs, limits.stallMs), () => {
       const waits = this.#socket.bufferedAmount > 0;
       const waited = this.#now() - this.#taken;
       const isStuck = waits && waited >= limits.stallMs && before === this.#taken;
@@ -175,7 +175,7 @@ export class TextSocket {
 
   #end(): void {
     this.#isOver = true;
-    this.#callOffBeat();
+    this.#cancelBeat();
     this.#room?.resolve();
     this.#handlers.closed?.();
   }

@@ -2,10 +2,10 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { GatewayLimits } from "../limits.ts";
-import { hangUpWith, Refusal } from "../problems.ts";
+import { closeWithProblem, HttpProblem } from "../problems.ts";
 
 /** One who came in over a WebSocket. */
-export interface SocketGuest {
+export interface WebSocketPeer {
   /** Ends it; what was sent still arrives. */
   leave(reason: string): Promise<void>;
 }
@@ -18,11 +18,11 @@ export interface Upgrade {
 }
 
 /** Where WebSockets come in: so many at once, each bounded, and all of them ended together. */
-export class SocketDoor {
+export class WebSocketAcceptor {
   readonly #limits: Pick<GatewayLimits, "maxMessageBytes" | "maxStreams">;
   readonly #acceptor: WebSocketServer;
   readonly #headers = new WeakMap<IncomingMessage, string>();
-  readonly #open = new Set<SocketGuest>();
+  readonly #open = new Set<WebSocketPeer>();
 
   constructor(limits: Pick<GatewayLimits, "maxMessageBytes" | "maxStreams">) {
     this.#limits = limits;
@@ -41,10 +41,10 @@ export class SocketDoor {
   }
 
   /** Lets somebody in, who is told `header` with the upgrade. */
-  take(upgrade: Upgrade, welcome: (webSocket: WebSocket) => SocketGuest, header?: string): void {
+  take(upgrade: Upgrade, welcome: (webSocket: WebSocket) => WebSocketPeer, header?: string): void {
     const { request, socket, head } = upgrade;
     if (this.#open.size >= this.#limits.maxStreams) {
-      hangUpWith(socket, new Refusal("unavailable", "too many WebSockets are open"));
+      closeWithProblem(socket, new HttpProblem("unavailable", "too many WebSockets are open"));
       return;
     }
     if (header !== undefined) this.#headers.set(request, header);

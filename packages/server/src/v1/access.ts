@@ -4,10 +4,10 @@ import { accessOperations, type Operation, openApi } from "@reins/api";
 import { errorMessage } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { Access } from "../access/access.ts";
-import type { Gatekeeper } from "../access/authenticator.ts";
+import type { RequestAuthenticator } from "../access/authenticator.ts";
 import { cookieIn, setCookie } from "../access/cookie.ts";
-import { Refusal } from "../problems.ts";
-import type { Dialect } from "../routes/router.ts";
+import { HttpProblem } from "../problems.ts";
+import type { Routes } from "../routes/router.ts";
 import type { Stalls } from "../watchdog/watchdog.ts";
 
 /** What health is told from. */
@@ -28,7 +28,7 @@ const STARTING: Condition = { status: "starting" };
 const MAX_REASON = 300;
 
 /** Tells whether this Reins answers. Anyone may ask, so that nothing of its files is told. */
-export function healthDialect({ harness, version, stalls }: HealthOptions): Dialect {
+export function healthRoutes({ harness, version, stalls }: HealthOptions): Routes {
   let failed: Condition | undefined;
   /** Does not wait: a harness that is not open at once is being opened; one that failed has failed until it is open. */
   const look = (): Promise<Condition> => {
@@ -46,8 +46,8 @@ export function healthDialect({ harness, version, stalls }: HealthOptions): Dial
   };
   return {
     name: "health",
-    mount(place) {
-      place.plain(accessOperations.getHealth, async ({ otherwise }) => {
+    mount(router) {
+      router.withoutHarness(accessOperations.getHealth, async ({ otherwise }) => {
         const condition = await look();
         if (condition.status !== "ok") otherwise();
         return { ...condition, version, ...stallsOf(stalls?.()) };
@@ -69,30 +69,30 @@ function reasonOf(error: unknown): string {
 }
 
 /** Lets browsers in with a code, and out again. */
-export function loginDialect(
+export function loginRoutes(
   access: Access,
-  gatekeeper: Gatekeeper,
+  authenticator: RequestAuthenticator,
   addresses: () => readonly string[],
-): Dialect {
+): Routes {
   return {
     name: "login",
-    mount(place) {
-      place.plain(accessOperations.login, async ({ body, request, doorway, header }) => {
+    mount(router) {
+      router.withoutHarness(accessOperations.login, async ({ body, request, context, header }) => {
         const login = await access.login(body.code);
-        if (!login) throw gatekeeper.refusalOfGuess(request, "the code was used, is over or never was");
+        if (!login) throw authenticator.failedAttempt(request, "the code was used, is over or never was");
         const { id, expires } = login;
-        header("set-cookie", setCookie(access.cookie, id, { expires, secure: doorway.secure }));
+        header("set-cookie", setCookie(access.cookie, id, { expires, secure: context.secure }));
         return { expires_at: expires.toISOString() };
       });
-      place.governed(accessOperations.createLoginCode, async ({ principal }) => {
+      router.handle(accessOperations.createLoginCode, async ({ principal }) => {
         const code = access.newCode(principal.id);
         return { code, addresses: addresses().map((address) => `${address}/ui/#${code}`) };
       });
-      place.plain(accessOperations.logout, async ({ request, doorway, header }) => {
+      router.withoutHarness(accessOperations.logout, async ({ request, context, header }) => {
         const id = cookieIn(request, access.cookie);
         if (id === undefined) return undefined;
         await access.logout(id);
-        header("set-cookie", setCookie(access.cookie, "", { expires: new Date(0), secure: doorway.secure }));
+        header("set-cookie", setCookie(access.cookie, "", { expires: new Date(0), secure: context.secure }));
         return undefined;
       });
     },
@@ -100,12 +100,12 @@ export function loginDialect(
 }
 
 /** Describes everything that can be asked for, from the schemas that check it. */
-export function descriptionDialect(operations: readonly Operation[], version: string): Dialect {
+export function descriptionRoutes(operations: readonly Operation[], version: string): Routes {
   let described: object | undefined;
   return {
     name: "description",
-    mount(place) {
-      place.plain(accessOperations.getApiDescription, async () => {
+    mount(router) {
+      router.withoutHarness(accessOperations.getApiDescription, async () => {
         described ??= openApi(operations, { title: "Reins", version });
         return described;
       });
@@ -129,12 +129,12 @@ const REMOVED: readonly (readonly [method: "GET" | "POST", path: string])[] = [
 ];
 
 /** Tells whoever comes with an earlier API that it is gone, or with one that is to come that it is not there yet. */
-export const removedDialect: Dialect = {
+export const removedRoutes: Routes = {
   name: "removed",
-  mount(place) {
-    const gone = () => new Refusal("gone", "v1 API removed; use /v1");
-    for (const [method, path] of REMOVED) place.refuse(path, method, gone);
-    const later = () => new Refusal("not_implemented", "OpenCode's API is not served yet");
-    for (const path of ["/opencode", "/opencode/*"]) place.refuse(path, undefined, later);
+  mount(router) {
+    const gone = () => new HttpProblem("gone", "v1 API removed; use /v1");
+    for (const [method, path] of REMOVED) router.reject(path, method, gone);
+    const later = () => new HttpProblem("not_implemented", "OpenCode's API is not served yet");
+    for (const path of ["/opencode", "/opencode/*"]) router.reject(path, undefined, later);
   },
 };

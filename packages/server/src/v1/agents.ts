@@ -1,12 +1,12 @@
 import { type AgentInstallProgress, type AgentVerifyProgress, agentsOperations } from "@reins/api";
 import type { AgentEntry, Hosting, Installed } from "@reins/host";
 import { errorMessage } from "@reins/kit";
-import { Refusal } from "../problems.ts";
-import { expectOperatorsTenant, openedHosting } from "../routes/authorize.ts";
-import type { Dialect, GovernedCall } from "../routes/router.ts";
+import { HttpProblem } from "../problems.ts";
+import { requireDefaultTenant, requireHosting } from "../routes/authorize.ts";
+import type { AuthorizedCall, Routes } from "../routes/router.ts";
 import { type EventStream, eventText } from "../streams/event-stream.ts";
 import {
-  type AgentShelf,
+  type AgentRegistry,
   agentDetails,
   installOf,
   probedAgent,
@@ -19,35 +19,35 @@ const { listAgents, getAgent, installAgent, verifyAgent, listAgentProcesses, res
   agentsOperations;
 
 /** What the agents' part of the API stands on. */
-export interface AgentsDialectOptions {
+export interface AgentsRoutesOptions {
   readonly hosting: () => Promise<Hosting>;
-  readonly agents: () => Promise<AgentShelf>;
+  readonly agents: () => Promise<AgentRegistry>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The user's home, from which credentials come. */
   readonly userHome: string;
 }
 
 /** The agents of this machine: which there are, what is known of them, and what runs. */
-export class AgentsDialect implements Dialect {
+export class AgentsRoutes implements Routes {
   readonly name = "agents";
-  readonly #options: AgentsDialectOptions;
+  readonly #options: AgentsRoutesOptions;
   readonly #installs = new Errands<AgentInstallProgress | Failed>();
   readonly #verifications = new Errands<AgentVerifyProgress | Failed>();
   readonly #closing = new AbortController();
 
-  constructor(options: AgentsDialectOptions) {
+  constructor(options: AgentsRoutesOptions) {
     this.#options = options;
   }
 
-  readonly mount: Dialect["mount"] = (place) => {
-    place.governed(listAgents, (call) => this.#list(call));
-    place.governed(getAgent, (call) => this.#get(call));
-    place.stream(installAgent, (call, open) => this.#install(call, open));
-    place.stream(verifyAgent, (call, open) => this.#verify(call, open));
-    place.governed(listAgentProcesses, async (call) => ({
+  readonly mount: Routes["mount"] = (router) => {
+    router.handle(listAgents, (call) => this.#list(call));
+    router.handle(getAgent, (call) => this.#get(call));
+    router.stream(installAgent, (call, open) => this.#install(call, open));
+    router.stream(verifyAgent, (call, open) => this.#verify(call, open));
+    router.handle(listAgentProcesses, async (call) => ({
       processes: await shownProcesses(await this.#hosting(), call),
     }));
-    place.governed(restartAgentProcess, (call) => this.#restart(call));
+    router.handle(restartAgentProcess, (call) => this.#restart(call));
   };
 
   /** Calls off what is under way. */
@@ -56,55 +56,60 @@ export class AgentsDialect implements Dialect {
   }
 
   #hosting(): Promise<Hosting> {
-    return openedHosting(this.#options.hosting);
+    return requireHosting(this.#options.hosting);
   }
 
-  async #list(call: GovernedCall): Promise<object> {
-    const shelf = await this.#options.agents();
+  async #list(call: AuthorizedCall): Promise<object> {
+    const registry = await this.#options.agents();
     const hosting = await this.#hosting();
-    const [processes, found] = await Promise.all([shownProcesses(hosting, call), shelf.installer.list()]);
+    const [processes, found] = await Promise.all([shownProcesses(hosting, call), registry.installer.list()]);
     const agents = found.map(async ({ entry, installed }) => {
       const running = processes.filter(({ agent }) => agent === entry.id).length;
       const [shown, known, probed] = await Promise.all([
-        shownAgent(entry, installed, this.#around(call, shelf, entry.id, running)),
+        shownAgent(entry, installed, this.#around(call, registry, entry.id, running)),
         toldBy(hosting, call, entry),
-        probedAgent(shelf, entry, installed),
+        probedAgent(registry, entry, installed),
       ]);
       return { ...shown, ...known, ...probed };
     });
     return { agents: await Promise.all(agents) };
   }
 
-  async #get(call: GovernedCall<typeof getAgent>): Promise<object> {
-    const shelf = await this.#options.agents();
-    const entry = entryIn(shelf, call.params.agent);
+  async #get(call: AuthorizedCall<typeof getAgent>): Promise<object> {
+    const registry = await this.#options.agents();
+    const entry = entryIn(registry, call.params.agent);
     const hosting = await this.#hosting();
     const processes = await shownProcesses(hosting, call, entry.id);
-    const installed = await shelf.installer.installed(entry.id);
+    const installed = await registry.installer.installed(entry.id);
     const [shown, details, known] = await Promise.all([
-      shownAgent(entry, installed, this.#around(call, shelf, entry.id, processes.length)),
-      agentDetails(shelf, entry, installed),
+      shownAgent(entry, installed, this.#around(call, registry, entry.id, processes.length)),
+      agentDetails(registry, entry, installed),
       toldBy(hosting, call, entry),
     ]);
     return { ...shown, ...known, ...details, processes };
   }
 
-  #around({ principal, supervisor }: GovernedCall, shelf: AgentShelf, agent: string, running: number) {
+  #around(
+    { principal, supervisor }: AuthorizedCall,
+    registry: AgentRegistry,
+    agent: string,
+    running: number,
+  ) {
     const { environment, userHome } = this.#options;
     const seesCredentials = supervisor.isAdmin(principal);
     const installing = this.#installs.has(agent);
-    return { shelf, environment, userHome, seesCredentials, running, installing };
+    return { registry, environment, userHome, seesCredentials, running, installing };
   }
 
-  async #install(call: GovernedCall<typeof installAgent>, open: () => EventStream): Promise<void> {
+  async #install(call: AuthorizedCall<typeof installAgent>, open: () => EventStream): Promise<void> {
     const { params, body = {}, principal } = call;
-    expectOperatorsTenant(principal, "installs are shared by all tenants");
-    const shelf = await this.#options.agents();
-    const entry = entryIn(shelf, params.agent);
+    requireDefaultTenant(principal, "installs are shared by all tenants");
+    const registry = await this.#options.agents();
+    const entry = entryIn(registry, params.agent);
     const { reinstall, agent_version: agentVersion, agent_process_version: agentProcessVersion } = body;
-    expectInstallable(shelf, entry, { agentVersion, agentProcessVersion });
+    expectInstallable(registry, entry, { agentVersion, agentProcessVersion });
     await this.#told(this.#installs, entry.id, open, async (tell) => {
-      const installed = await shelf.installer.install(entry.id, {
+      const installed = await registry.installer.install(entry.id, {
         ...{ reinstall, agentVersion, agentProcessVersion, signal: this.#closing.signal },
         onProgress: (progress) => {
           if (progress.phase !== "installed") tell(progress);
@@ -115,38 +120,38 @@ export class AgentsDialect implements Dialect {
     });
   }
 
-  async #verify(call: GovernedCall<typeof verifyAgent>, open: () => EventStream): Promise<void> {
+  async #verify(call: AuthorizedCall<typeof verifyAgent>, open: () => EventStream): Promise<void> {
     const { params, principal } = call;
-    expectOperatorsTenant(principal, "stamps are shared by all tenants");
-    const shelf = await this.#options.agents();
-    const entry = entryIn(shelf, params.agent);
-    const installed = await shelf.installer.installed(entry.id);
+    requireDefaultTenant(principal, "stamps are shared by all tenants");
+    const registry = await this.#options.agents();
+    const entry = entryIn(registry, params.agent);
+    const installed = await registry.installer.installed(entry.id);
     if (entry.builtIn || !entry.endpoint)
-      throw new Refusal(
+      throw new HttpProblem(
         "conflict",
         `${entry.name} needs no verification, or cannot be given a scripted model`,
       );
-    if (!installed) throw new Refusal("conflict", `${entry.name} is not installed; install it first`);
+    if (!installed) throw new HttpProblem("conflict", `${entry.name} is not installed; install it first`);
     await this.#told(this.#verifications, entry.id, open, (tell) =>
-      this.#prove(shelf, entry, installed, tell),
+      this.#prove(registry, entry, installed, tell),
     );
   }
 
   async #prove(
-    shelf: AgentShelf,
+    registry: AgentRegistry,
     entry: AgentEntry,
     installed: Installed,
     tell: (news: AgentVerifyProgress) => void,
   ): Promise<void> {
     const { verifyAgent: prove } = await import("@reins/host");
-    const confined = shelf.isConfined(entry.id);
+    const confined = registry.isConfined(entry.id);
     const { environment } = this.#options;
     const onProgress = ({ setting, name, answer, done, total }: VerifyNews) =>
       tell({ phase: "probing", setting, probe: name, answer, done, total });
     const { signal } = this.#closing;
     const report = await prove({ entry, installed, confined, environment, onProgress, signal });
-    await shelf.stamps.keep(report, { entry, installed, confined }, new Date());
-    tell({ phase: "verified", verification: await verificationOf(shelf, entry, installed) });
+    await registry.stamps.keep(report, { entry, installed, confined }, new Date());
+    tell({ phase: "verified", verification: await verificationOf(registry, entry, installed) });
   }
 
   /** Tells somebody of an errand until it ends. What goes wrong in it is the last thing that is told. */
@@ -171,13 +176,13 @@ export class AgentsDialect implements Dialect {
     params,
     principal,
     supervisor,
-  }: GovernedCall<typeof restartAgentProcess>): Promise<undefined> {
+  }: AuthorizedCall<typeof restartAgentProcess>): Promise<undefined> {
     const { register, hub } = await this.#hosting();
     const live = register.all.find(({ id, agent }) => id === params.process && agent === params.agent);
     const isOwn = live && (principal.id === supervisor.LOCAL || live.tenant === principal.tenant);
     const hosted = (await hub.running()).find(({ id }) => id === params.process);
     if (!isOwn || !hosted)
-      throw new Refusal("not_found", `no process ${params.process} of ${params.agent} runs`);
+      throw new HttpProblem("not_found", `no process ${params.process} of ${params.agent} runs`);
     await hub.restart(hosted, `${supervisor.actorOf(principal)} restarted it`);
     return undefined;
   }
@@ -200,26 +205,26 @@ function failed(error: unknown): Failed {
 
 /** Refuses an install that cannot begin, while a status can still say so. */
 function expectInstallable(
-  { installer }: AgentShelf,
+  { installer }: AgentRegistry,
   { id }: AgentEntry,
-  versions: Parameters<AgentShelf["installer"]["check"]>[1],
+  versions: Parameters<AgentRegistry["installer"]["check"]>[1],
 ): void {
   try {
     installer.check(id, versions);
   } catch (error) {
     const { code, message } = failed(error);
-    throw new Refusal(code === "invalid_version" ? "invalid" : "conflict", message, { cause: error });
+    throw new HttpProblem(code === "invalid_version" ? "invalid" : "conflict", message, { cause: error });
   }
 }
 
-function entryIn({ catalogue }: AgentShelf, id: string): AgentEntry {
+function entryIn({ catalogue }: AgentRegistry, id: string): AgentEntry {
   const entry = catalogue.entries.find((one) => one.id === id);
   if (entry) return entry;
-  throw new Refusal("not_found", `there is no agent "${id}"`);
+  throw new HttpProblem("not_found", `there is no agent "${id}"`);
 }
 
 /** What an agent that runs has told of itself, where nobody has asked it apart. */
-async function toldBy({ hub }: Hosting, { principal }: GovernedCall, { id }: AgentEntry) {
+async function toldBy({ hub }: Hosting, { principal }: AuthorizedCall, { id }: AgentEntry) {
   const running = (await hub.running()).find(({ entry }) => entry.id === id);
   const { modes, models, configOptions } = await hub.settingsOfAgent(principal, id);
   return {

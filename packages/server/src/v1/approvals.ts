@@ -1,20 +1,20 @@
 import { approvalOperations } from "@reins/api";
 import type { Answerer, Approvals, Harness } from "@reins/supervisor";
-import { lastEventIn } from "../gateway/request.ts";
-import { Refusal } from "../problems.ts";
+import { lastEventId } from "../gateway/request.ts";
+import { HttpProblem } from "../problems.ts";
 import type { SupervisorCode } from "../routes/authorize.ts";
 import { pageOf } from "../routes/read-call.ts";
-import type { Dialect, GovernedCall } from "../routes/router.ts";
+import type { AuthorizedCall, Routes } from "../routes/router.ts";
 import { Bell } from "../streams/bell.ts";
 import { type EventStream, eventText, positionText } from "../streams/event-stream.ts";
 
 const { listApprovals, getApproval, answerApproval, streamApprovals } = approvalOperations;
 
 /** Questions to people: which there are, what they are about to those they concern, and the answers. */
-export const approvalsDialect: Dialect = {
+export const approvalRoutes: Routes = {
   name: "approvals",
-  mount(place) {
-    place.governed(listApprovals, async ({ query, principal, harness, supervisor }) => {
+  mount(router) {
+    router.handle(listApprovals, async ({ query, principal, harness, supervisor }) => {
       const { tenant } = principal;
       const answerer = supervisor.answererOf(principal);
       const { items, next } = await pageOf(query.limit, (limit) =>
@@ -22,25 +22,25 @@ export const approvalsDialect: Dialect = {
       );
       return { approvals: items.map((approval) => supervisor.shownTo(answerer, approval)), next };
     });
-    place.governed(getApproval, async ({ params: { id }, principal, harness, supervisor }) => {
+    router.handle(getApproval, async ({ params: { id }, principal, harness, supervisor }) => {
       const approval = await harness.approvals.get(id, principal.tenant);
-      if (!approval) throw new Refusal("not_found", `there is no approval ${id}`);
+      if (!approval) throw new HttpProblem("not_found", `there is no approval ${id}`);
       const shown = supervisor.shownTo(supervisor.answererOf(principal), approval);
       if ("withheld" in shown) return shown;
       return { ...shown, description: supervisor.describeApproval(shown) };
     });
-    place.governed(answerApproval, ({ params, body, principal, harness, supervisor }) =>
+    router.handle(answerApproval, ({ params, body, principal, harness, supervisor }) =>
       harness.approvals.answer(params.id, { ...body, ...supervisor.answererOf(principal) }),
     );
-    place.stream(streamApprovals, tellApprovals);
+    router.stream(streamApprovals, streamApprovalChanges);
   },
 };
 
 /** What people have allowed for always, as far as it concerns the one who looks. */
-export const grantsDialect: Dialect = {
+export const grantRoutes: Routes = {
   name: "grants",
-  mount(place) {
-    place.governed(approvalOperations.listGrants, async ({ query, principal, harness, supervisor }) => {
+  mount(router) {
+    router.handle(approvalOperations.listGrants, async ({ query, principal, harness, supervisor }) => {
       const { tenant } = principal;
       const answerer = supervisor.answererOf(principal);
       const { items, next } = await pageOf(query.limit, (limit) =>
@@ -48,7 +48,7 @@ export const grantsDialect: Dialect = {
       );
       return { grants: items.filter((grant) => supervisor.isConcerned(answerer, grant)), next };
     });
-    place.governed(approvalOperations.revokeGrant, ({ params, principal, harness, supervisor }) =>
+    router.handle(approvalOperations.revokeGrant, ({ params, principal, harness, supervisor }) =>
       harness.approvals.grants.revoke(params.id, supervisor.answererOf(principal)),
     );
   },
@@ -58,12 +58,12 @@ export const grantsDialect: Dialect = {
  * Tells somebody of every change of their tenant's approvals, as far as it concerns them: from now on, or after the last
  * one they saw.
  */
-async function tellApprovals(call: GovernedCall, open: () => EventStream): Promise<void> {
+async function streamApprovalChanges(call: AuthorizedCall, open: () => EventStream): Promise<void> {
   const { request, harness, supervisor, principal } = call;
   const { tenant } = principal;
   const tail = ApprovalTail.of(harness, supervisor);
   const newest = await harness.store.query(supervisor.approvalTables, "lastChange", null);
-  let position = Math.min(lastEventIn(request) ?? newest, newest);
+  let position = Math.min(lastEventId(request) ?? newest, newest);
   const stream = open();
   const bell = new Bell();
   const unlisten = tail.listen(tenant, () => bell.ring());
@@ -72,7 +72,11 @@ async function tellApprovals(call: GovernedCall, open: () => EventStream): Promi
   try {
     await stream.send(positionText(position));
     // A token that was revoked, or a harness that is gone, ends it.
-    for (let now = await call.asOfNow(); now && !stream.closed.aborted; now = await call.asOfNow()) {
+    for (
+      let now = await call.currentPrincipal();
+      now && !stream.closed.aborted;
+      now = await call.currentPrincipal()
+    ) {
       const following = await tail.after(position, supervisor.answererOf(now));
       for (const text of following.texts) if (!(await stream.send(text))) return;
       position = following.position;

@@ -1,19 +1,19 @@
-import type { Dialect } from "../routes/router.ts";
-import { approvalsDialect, grantsDialect } from "./approvals.ts";
-import { identityDialect } from "./identity.ts";
-import { ledgerDialect } from "./ledger.ts";
-import { policyDialect, rosterDialect } from "./policy.ts";
-import { studyDialect } from "./policy-study.ts";
-import { runsDialect } from "./runs.ts";
+import type { Routes } from "../routes/router.ts";
+import { approvalRoutes, grantRoutes } from "./approvals.ts";
+import { identityRoutes } from "./identity.ts";
+import { ledgerRoutes } from "./ledger.ts";
+import { policyRoutes, rosterRoutes } from "./policy.ts";
+import { studyRoutes } from "./policy-study.ts";
+import { runRoutes } from "./runs.ts";
 
 /** What is asked of the harness itself, under `/v1`. */
-export const harnessDialects: readonly Dialect[] = [
-  approvalsDialect,
-  grantsDialect,
-  identityDialect,
-  ledgerDialect,
-  policyDialect,
-  studyDialect,
-  rosterDialect,
-  runsDialect,
+export const harnessRoutes: readonly Routes[] = [
+  approvalRoutes,
+  grantRoutes,
+  identityRoutes,
+  ledgerRoutes,
+  policyRoutes,
+  studyRoutes,
+  rosterRoutes,
+  runRoutes,
 ];

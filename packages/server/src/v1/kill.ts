@@ -1,19 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { type KillRequest, killOperations } from "@reins/api";
 import type { Hosting, Killed, KillOrder } from "@reins/host";
-import { Refusal } from "../problems.ts";
-import { openedHosting } from "../routes/authorize.ts";
-import type { Dialect, GovernedCall } from "../routes/router.ts";
+import { HttpProblem } from "../problems.ts";
+import { requireHosting } from "../routes/authorize.ts";
+import type { AuthorizedCall, Routes } from "../routes/router.ts";
 
-type Call = GovernedCall<(typeof killOperations)["kill"]>;
+type Call = AuthorizedCall<(typeof killOperations)["kill"]>;
 
 /** Ends what agents run, at once. */
-export function killDialect(hosting: () => Promise<Hosting>): Dialect {
+export function killRoutes(hosting: () => Promise<Hosting>): Routes {
   return {
     name: "kill",
-    mount(place) {
-      place.governed(killOperations.kill, async (call) => {
-        const opened = await openedHosting(hosting);
+    mount(router) {
+      router.handle(killOperations.kill, async (call) => {
+        const opened = await requireHosting(hosting);
         const order = orderIn(call);
         const killed = (await killsOf(opened).kill(order)) ?? (await endedSession(opened, order, call));
         const { KillReport } = await import("@reins/host");
@@ -43,7 +43,7 @@ function targetOf({ session, agent, process }: KillRequest): KillOrder["target"]
 
 function killsOf({ kills }: Hosting): NonNullable<Hosting["kills"]> {
   if (kills) return kills;
-  throw new Refusal("unavailable", "this Reins runs no agents that could be ended");
+  throw new HttpProblem("unavailable", "this Reins runs no agents that could be ended");
 }
 
 /** Ends a session that has no agent now; nothing else can be ended that does not run. */
@@ -58,7 +58,7 @@ async function endedSession(hosting: Hosting, order: KillOrder, { principal }: C
   });
 }
 
-function nothingRuns(target: KillOrder["target"]): Refusal {
+function nothingRuns(target: KillOrder["target"]): HttpProblem {
   const what = target.kind === "all" ? "agent" : `${target.kind} ${target.name}`;
-  return new Refusal("not_found", `nothing runs of the ${what}`);
+  return new HttpProblem("not_found", `nothing runs of the ${what}`);
 }

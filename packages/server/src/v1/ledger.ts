@@ -2,10 +2,10 @@ import { join } from "node:path";
 import { ledgerOperations } from "@reins/api";
 import type { EntryRange, PlacedEntry } from "@reins/ledger";
 import type { z } from "zod";
-import { lastEventIn } from "../gateway/request.ts";
-import { Refusal } from "../problems.ts";
-import { expectOperatorsTenant } from "../routes/authorize.ts";
-import type { Dialect, GovernedCall } from "../routes/router.ts";
+import { lastEventId } from "../gateway/request.ts";
+import { HttpProblem } from "../problems.ts";
+import { requireDefaultTenant } from "../routes/authorize.ts";
+import type { AuthorizedCall, Routes } from "../routes/router.ts";
 import { Bell } from "../streams/bell.ts";
 import { type EventStream, eventText, positionText } from "../streams/event-stream.ts";
 
@@ -21,38 +21,41 @@ const {
 } = ledgerOperations;
 
 /** The record, and what proves it to those who trust nobody. */
-export const ledgerDialect: Dialect = {
+export const ledgerRoutes: Routes = {
   name: "ledger",
-  mount(place) {
-    place.governed(listEntries, async (call) => {
+  mount(router) {
+    router.handle(listEntries, async (call) => {
       const { query } = call;
       const view = await LedgerView.of(call);
       const { entries, seen, more } = await view.read({ ...query, order: query.order ?? "newest" });
       return { entries, ...(more && { next: seen }) };
     });
-    place.stream(streamEntries, tellEntries);
-    place.governed(getEntry, (call) => entryOf(call, call.params.cid));
-    place.governed(proveEntry, async (call) => {
+    router.stream(streamEntries, streamLedgerEntries);
+    router.handle(getEntry, (call) => entryOf(call, call.params.cid));
+    router.handle(proveEntry, async (call) => {
       const { cid } = call.params;
       await entryOf(call, cid);
       const { proveEntry: prove } = await import("@reins/ledger");
       return prove(call.harness.ledger, cid);
     });
-    place.governed(getCheckpoint, async ({ harness: { ledger } }) => {
+    router.handle(getCheckpoint, async ({ harness: { ledger } }) => {
       const { readCheckpoint } = await import("@reins/ledger");
       const { size, note } = await ledger.checkpoint();
       const root = Buffer.from(readCheckpoint(note).root).toString("base64");
       return { origin: ledger.origin, log_key: ledger.logKey, size, root, note };
     });
-    place.governed(proveConsistency, async ({ query: { from }, harness: { ledger } }) => {
+    router.handle(proveConsistency, async ({ query: { from }, harness: { ledger } }) => {
       const { size: to, note: later } = await ledger.checkpoint();
       if (from > to)
-        throw new Refusal("conflict", `this ledger has ${to} entries: it was cut off, or it is another one`);
+        throw new HttpProblem(
+          "conflict",
+          `this ledger has ${to} entries: it was cut off, or it is another one`,
+        );
       const hashes = from === 0 || from === to ? [] : await ledger.consistency(from, to);
       const proof = hashes.map((hash) => Buffer.from(hash).toString("base64"));
       return { log_key: ledger.logKey, from, to, later, hashes: proof };
     });
-    place.governed(listLedgerKeys, async ({ harness: { ledger } }) => {
+    router.handle(listLedgerKeys, async ({ harness: { ledger } }) => {
       const { announcedKeys } = await import("@reins/ledger");
       const keys = (await announcedKeys(ledger)).map(
         ({ added, added_at, retired, retired_at: _, ...key }) => ({
@@ -62,19 +65,19 @@ export const ledgerDialect: Dialect = {
       );
       return { origin: ledger.origin, log_key: ledger.logKey, keys };
     });
-    place.text(exportLedger, exported);
+    router.text(exportLedger, exported);
   },
 };
 
-async function entryOf(call: GovernedCall, cid: string): Promise<object> {
+async function entryOf(call: AuthorizedCall, cid: string): Promise<object> {
   const found = await (await LedgerView.of(call)).get(cid);
-  if (!found) throw new Refusal("not_found", `there is no entry ${cid}`);
+  if (!found) throw new HttpProblem("not_found", `there is no entry ${cid}`);
   return found;
 }
 
 /** The whole ledger; with its private content only where that is asked for. */
-async function* exported(call: GovernedCall<typeof exportLedger>): AsyncGenerator<string> {
-  expectOperatorsTenant(call.principal, "the ledger holds what all tenants did");
+async function* exported(call: AuthorizedCall<typeof exportLedger>): AsyncGenerator<string> {
+  requireDefaultTenant(call.principal, "the ledger holds what all tenants did");
   const { harness, query } = call;
   const { ArtifactStore, exportLines } = await import("@reins/ledger");
   const artifacts = new ArtifactStore(join(harness.home, "artifacts"));
@@ -84,14 +87,14 @@ async function* exported(call: GovernedCall<typeof exportLedger>): AsyncGenerato
 const STREAM_PAGE = 200;
 
 /** Tells somebody of the entries they may see, from now on or after the last one they saw. */
-async function tellEntries(
-  call: GovernedCall<(typeof ledgerOperations)["streamEntries"]>,
+async function streamLedgerEntries(
+  call: AuthorizedCall<(typeof ledgerOperations)["streamEntries"]>,
   open: () => EventStream,
 ): Promise<void> {
   const { request, harness, query } = call;
   const { ledger } = harness;
   const newest = (await ledger.size()) - 1;
-  let position = Math.min(lastEventIn(request) ?? newest, newest);
+  let position = Math.min(lastEventId(request) ?? newest, newest);
   const stream = open();
   const bell = new Bell();
   const unsubscribe = ledger.subscribe(() => bell.ring());
@@ -99,7 +102,7 @@ async function tellEntries(
   stream.closed.addEventListener("abort", () => bell.ring(), { once: true });
   try {
     await stream.send(positionText(Math.max(0, position)));
-    while (!stream.closed.aborted && (await call.asOfNow())) {
+    while (!stream.closed.aborted && (await call.currentPrincipal())) {
       // There may be tenants that were not there before.
       const view = await LedgerView.of(call);
       const { entries, seen, more } = await view.read({
@@ -137,13 +140,13 @@ const MOST_PASSED = 20_000;
  * the default tenant also what belongs to no session, because they look after the harness itself.
  */
 class LedgerView {
-  readonly #ledger: GovernedCall["harness"]["ledger"];
+  readonly #ledger: AuthorizedCall["harness"]["ledger"];
   readonly #tenant: string;
   readonly #seesAll: boolean;
   /** How the chains of other tenants begin. */
   readonly #foreign: readonly string[];
 
-  private constructor({ harness, principal, supervisor }: GovernedCall, tenants: readonly string[]) {
+  private constructor({ harness, principal, supervisor }: AuthorizedCall, tenants: readonly string[]) {
     this.#ledger = harness.ledger;
     this.#tenant = principal.tenant;
     this.#seesAll = principal.id === supervisor.LOCAL;
@@ -151,7 +154,7 @@ class LedgerView {
   }
 
   /** What whoever asks may see. */
-  static async of(call: GovernedCall): Promise<LedgerView> {
+  static async of(call: AuthorizedCall): Promise<LedgerView> {
     const tenants = await call.harness.identity.listTenants();
     return new LedgerView(
       call,

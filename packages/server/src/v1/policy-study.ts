@@ -2,8 +2,8 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { studyOperations } from "@reins/api";
 import type { PolicyStudy, Subject } from "@reins/supervisor";
-import { Refusal } from "../problems.ts";
-import type { Dialect, GovernedCall } from "../routes/router.ts";
+import { HttpProblem } from "../problems.ts";
+import type { AuthorizedCall, Routes } from "../routes/router.ts";
 
 const { validatePolicy, testPolicy, explainPolicy, backtestPolicy, coverPolicy } = studyOperations;
 const NATIVE = "native";
@@ -18,15 +18,18 @@ const AT_ONCE = 2;
 const AT_ONCE_IN_ALL = 6;
 
 /** A constitution before it is used, and after it was. */
-export const studyDialect: Dialect = {
+export const studyRoutes: Routes = {
   name: "study",
-  mount(place) {
+  mount(router) {
     const running = new Map<string, number>();
-    const oneOfFew = async <Answer>({ principal }: GovernedCall, study: () => Promise<Answer>) => {
+    const oneOfFew = async <Answer>({ principal }: AuthorizedCall, study: () => Promise<Answer>) => {
       const own = running.get(principal.id) ?? 0;
       const all = [...running.values()].reduce((sum, count) => sum + count, 0);
       if (own >= AT_ONCE || all >= AT_ONCE_IN_ALL)
-        throw new Refusal("too_many_requests", "other drafts are being studied; try again when that is done");
+        throw new HttpProblem(
+          "too_many_requests",
+          "other drafts are being studied; try again when that is done",
+        );
       running.set(principal.id, own + 1);
       try {
         return await study();
@@ -36,7 +39,7 @@ export const studyDialect: Dialect = {
         else running.delete(principal.id);
       }
     };
-    place.governed(validatePolicy, async (call) => {
+    router.handle(validatePolicy, async (call) => {
       const { made, faults, remarks, tests } = await oneOfFew(call, () => studyOf(call).check(call.body));
       return {
         fine: made !== undefined && faults.length === 0,
@@ -50,25 +53,25 @@ export const studyDialect: Dialect = {
         no_looser: made?.noLooser ?? null,
       };
     });
-    place.governed(testPolicy, async (call) => {
+    router.handle(testPolicy, async (call) => {
       const { made, faults, tests } = await oneOfFew(call, () => studyOf(call).check(call.body));
-      if (!made) throw new Refusal("conflict", `the draft cannot be read: ${faults[0]?.message}`);
+      if (!made) throw new HttpProblem("conflict", `the draft cannot be read: ${faults[0]?.message}`);
       const outcomes = tests.map(shownOutcome);
       const passed = outcomes.filter((outcome) => outcome.passed).length;
       return { passed, failed: outcomes.length - passed, tests: outcomes };
     });
-    place.governed(explainPolicy, explained);
-    place.governed(backtestPolicy, (call) => {
+    router.handle(explainPolicy, explained);
+    router.handle(backtestPolicy, (call) => {
       const { body } = call;
       return oneOfFew(call, () => studyOf(call).backtest(body, past(body), body.examples));
     });
-    place.governed(coverPolicy, (call) =>
+    router.handle(coverPolicy, (call) =>
       oneOfFew(call, () => studyOf(call).coverage(call.body, past(call.body))),
     );
   },
 };
 
-function studyOf({ harness, supervisor, principal, body }: GovernedCall): PolicyStudy {
+function studyOf({ harness, supervisor, principal, body }: AuthorizedCall): PolicyStudy {
   const asked = typeof body === "object" && body !== null && "tenant" in body ? body.tenant : undefined;
   const tenant = supervisor.tenantFor(principal, typeof asked === "string" ? asked : undefined);
   return new supervisor.PolicyStudy(harness, tenant);
@@ -79,15 +82,15 @@ function past({ since, limit }: { since?: string | undefined; limit?: number | u
   return { since: since === undefined ? undefined : new Date(since).toISOString(), limit };
 }
 
-async function explained(call: GovernedCall<typeof explainPolicy>): Promise<object> {
+async function explained(call: AuthorizedCall<typeof explainPolicy>): Promise<object> {
   const { body, principal, supervisor, harness } = call;
   const study = studyOf(call);
   const isAdmin = supervisor.isAdmin(principal);
   if (!isAdmin && (body.rules !== undefined || body.prose !== undefined))
-    throw new Refusal("forbidden", 'to try a draft takes the role "admin"');
+    throw new HttpProblem("forbidden", 'to try a draft takes the role "admin"');
   if (body.entry !== undefined)
     return study.explainEntry(body.entry, ({ user }) => isAdmin || user === principal.user, body);
-  if (!isAdmin) throw new Refusal("forbidden", 'to suppose an action takes the role "admin"');
+  if (!isAdmin) throw new HttpProblem("forbidden", 'to suppose an action takes the role "admin"');
   const event = body.event ?? {};
   const cwd = resolve(homedir(), body.cwd ?? ".");
   const roots = (body.roots ?? [cwd]).map((root) => resolve(cwd, root));
@@ -111,7 +114,7 @@ async function explained(call: GovernedCall<typeof explainPolicy>): Promise<obje
 }
 
 /** Whoever is supposed to act: what is not said is as whoever asks, or as is usual. */
-function subjectOf({ body, principal, harness, supervisor }: GovernedCall<typeof explainPolicy>): Subject {
+function subjectOf({ body, principal, harness, supervisor }: AuthorizedCall<typeof explainPolicy>): Subject {
   const given = body.subject ?? {};
   const agent = given.agent ?? NATIVE;
   return {

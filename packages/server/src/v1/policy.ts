@@ -2,20 +2,20 @@ import { readFile } from "node:fs/promises";
 import { dirname, sep } from "node:path";
 import { policyOperations, rosterOperations } from "@reins/api";
 import type { Harness, PolicyStatus, Roster } from "@reins/supervisor";
-import { Refusal } from "../problems.ts";
+import { HttpProblem } from "../problems.ts";
 import type { SupervisorCode } from "../routes/authorize.ts";
-import type { Dialect, GovernedCall } from "../routes/router.ts";
+import type { AuthorizedCall, Routes } from "../routes/router.ts";
 
 /** The constitution: what is in force, what waits, and what is wrong with the file. */
-export const policyDialect: Dialect = {
+export const policyRoutes: Routes = {
   name: "policy",
-  mount(place) {
-    place.governed(policyOperations.getPolicy, policyStatus);
-    place.governed(policyOperations.reloadPolicy, async (call) => {
+  mount(router) {
+    router.handle(policyOperations.getPolicy, policyStatus);
+    router.handle(policyOperations.reloadPolicy, async (call) => {
       await call.harness.policies.refresh();
       return policyStatus(call);
     });
-    place.governed(policyOperations.acceptPolicy, async (call) => {
+    router.handle(policyOperations.acceptPolicy, async (call) => {
       const { body, query, harness, principal, supervisor } = call;
       const tenant = supervisor.tenantFor(principal, query.tenant);
       expectSeen(body ?? {}, harness.policies.status(tenant)?.waiting?.hashes);
@@ -35,19 +35,19 @@ function expectSeen(seen: Hashes, waiting: Hashes | undefined): void {
   if (!waiting) return;
   const { rules_hash = waiting.rules_hash, constitution_hash = waiting.constitution_hash } = seen;
   if (rules_hash === waiting.rules_hash && constitution_hash === waiting.constitution_hash) return;
-  throw new Refusal("conflict", `something else waits by now, with rules_hash ${waiting.rules_hash}`);
+  throw new HttpProblem("conflict", `something else waits by now, with rules_hash ${waiting.rules_hash}`);
 }
 
 type Loaded = NonNullable<PolicyStatus["policy"]>;
 
-type Call = GovernedCall<(typeof policyOperations)["getPolicy" | "reloadPolicy" | "acceptPolicy"]>;
+type Call = AuthorizedCall<(typeof policyOperations)["getPolicy" | "reloadPolicy" | "acceptPolicy"]>;
 
 /** How the policy of a tenant stands. What looks like a secret in it is not shown, nor where its files lie. */
 async function policyStatus(call: Call): Promise<object> {
   const { principal, query, harness, supervisor } = call;
   const tenant = supervisor.tenantFor(principal, query.tenant);
   const status = harness.policies.status(tenant);
-  if (!status) throw new Refusal("not_found", `the tenant ${tenant} has no policy yet; reload it`);
+  if (!status) throw new HttpProblem("not_found", `the tenant ${tenant} has no policy yet; reload it`);
   const { folder, rules, prose } = await filesOf(call, tenant);
   const { policy, waiting, fault } = status;
   return {
@@ -92,20 +92,20 @@ type RosterFile = InstanceType<SupervisorCode["RosterFile"]>;
 const files = new WeakMap<Harness, RosterFile>();
 
 /** Who is known, and how well. */
-export const rosterDialect: Dialect = {
+export const rosterRoutes: Routes = {
   name: "roster",
-  mount(place) {
-    place.governed(rosterOperations.getRoster, async ({ harness }) => {
+  mount(router) {
+    router.handle(rosterOperations.getRoster, async ({ harness }) => {
       const { roster } = harness.policies;
       const { entries, faults } = roster;
       const counting = entries.filter((entry) => roster.find(entry.session_id) === entry);
       return { agents: counting.map(({ session_id }) => agentIn(roster, session_id)), faults };
     });
-    place.governed(rosterOperations.addAgent, async (call) => {
+    router.handle(rosterOperations.addAgent, async (call) => {
       const { session_id } = await fileOf(call).add(call.body, call.principal);
       return agentIn(call.harness.policies.roster, session_id);
     });
-    place.governed(rosterOperations.setAgent, async (call) => {
+    router.handle(rosterOperations.setAgent, async (call) => {
       const { session_id } = await fileOf(call).set(call.params.agent, call.body, call.principal);
       return agentIn(call.harness.policies.roster, session_id);
     });
@@ -117,7 +117,7 @@ function agentIn(roster: Roster, agent: string): object {
 }
 
 /** Changes of one file are made one after the other, so there is one of these for each harness. */
-function fileOf({ harness, supervisor }: GovernedCall): RosterFile {
+function fileOf({ harness, supervisor }: AuthorizedCall): RosterFile {
   const file = files.get(harness) ?? new supervisor.RosterFile(harness);
   files.set(harness, file);
   return file;

@@ -1,37 +1,37 @@
 import { runOperations } from "@reins/api";
 import type { RunEvent, RunState } from "@reins/supervisor";
-import { lastEventIn } from "../gateway/request.ts";
-import { Refusal } from "../problems.ts";
-import type { Dialect, GovernedCall } from "../routes/router.ts";
+import { lastEventId } from "../gateway/request.ts";
+import { HttpProblem } from "../problems.ts";
+import type { AuthorizedCall, Routes } from "../routes/router.ts";
 import { Bell } from "../streams/bell.ts";
 import { type EventStream, eventText, positionText } from "../streams/event-stream.ts";
 
 const PAGE = 100;
 
 /** Runs as they stand, and the events that led there. */
-export const runsDialect: Dialect = {
+export const runRoutes: Routes = {
   name: "runs",
-  mount(place) {
-    place.governed(runOperations.listRuns, async ({ query, principal, harness }) => {
+  mount(router) {
+    router.handle(runOperations.listRuns, async ({ query, principal, harness }) => {
       const states = await harness.runs.list(principal, query.session);
       return { runs: runsIn(states) };
     });
-    place.stream(runOperations.streamRuns, streamRuns);
-    place.governed(
+    router.stream(runOperations.streamRuns, streamRuns);
+    router.handle(
       runOperations.listRunEvents,
       async ({ params: { id }, query, principal, harness: { runs } }) => {
         const { limit = PAGE, after = 0 } = query;
         // One more, to know whether there are more.
         const { events } = await runs.events(principal, { run: id, after, limit: limit + 1 });
         if (events.length === 0 && (await runs.find(principal, id)).length === 0)
-          throw new Refusal("not_found", `there is no run ${id}`);
+          throw new HttpProblem("not_found", `there is no run ${id}`);
         const shown = events.slice(0, limit);
         return { events: shown.map(shownEvent), ...(events.length > limit && { next: shown.at(-1)?.seq }) };
       },
     );
-    place.governed(runOperations.getRun, async ({ params: { id }, principal, harness }) => {
+    router.handle(runOperations.getRun, async ({ params: { id }, principal, harness }) => {
       const [run] = runsIn(await harness.runs.find(principal, id));
-      if (!run) throw new Refusal("not_found", `there is no run ${id}`);
+      if (!run) throw new HttpProblem("not_found", `there is no run ${id}`);
       return run;
     });
   },
@@ -49,13 +49,13 @@ function runsIn(states: readonly RunState[]): object[] {
 
 /** Sends the events of runs that a principal may see, from now on or after the last one seen. */
 async function streamRuns(
-  call: GovernedCall<(typeof runOperations)["streamRuns"]>,
+  call: AuthorizedCall<(typeof runOperations)["streamRuns"]>,
   open: () => EventStream,
 ): Promise<void> {
   const { request, query, principal, harness } = call;
   const { runs } = harness;
   const newest = await runs.lastEvent();
-  let after = Math.min(lastEventIn(request) ?? newest, newest);
+  let after = Math.min(lastEventId(request) ?? newest, newest);
   const stream = open();
   const bell = new Bell();
   const unsubscribe = runs.subscribe(({ tenant }) => {
@@ -66,7 +66,11 @@ async function streamRuns(
   try {
     await stream.send(positionText(after));
     // A token that was revoked, or a harness that is gone, ends it.
-    for (let now = await call.asOfNow(); now && !stream.closed.aborted; now = await call.asOfNow()) {
+    for (
+      let now = await call.currentPrincipal();
+      now && !stream.closed.aborted;
+      now = await call.currentPrincipal()
+    ) {
       const { events, seen } = await runs.events(now, { ...query, after, limit: PAGE });
       for (const event of events)
         if (!(await stream.send(eventText("run", event.seq, shownEvent(event))))) return;

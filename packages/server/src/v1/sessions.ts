@@ -3,9 +3,9 @@ import type { Hosting, SessionRecord } from "@reins/host";
 import type { Harness } from "@reins/supervisor";
 import type { ServingDoor } from "../connections/serving.ts";
 import type { ConnectionRecord } from "../connections/tables.ts";
-import { Refusal } from "../problems.ts";
+import { HttpProblem } from "../problems.ts";
 import { pageOf } from "../routes/read-call.ts";
-import type { Dialect, GovernedCall } from "../routes/router.ts";
+import type { AuthorizedCall, Routes } from "../routes/router.ts";
 import { Bell } from "../streams/bell.ts";
 import { type EventStream, eventText } from "../streams/event-stream.ts";
 
@@ -13,29 +13,29 @@ const { listSessions, streamSessions, getSession } = sessionOperations;
 const { listConnections, closeConnection } = connectionOperations;
 
 /** The sessions and connections of a server, to look at. What happens in a session is said in ACP. */
-export function sessionsDialect(door: ServingDoor): Dialect {
+export function sessionRoutes(door: ServingDoor): Routes {
   return {
     name: "sessions",
-    mount(place) {
-      place.governed(listSessions, async ({ query, principal, harness }) => {
+    mount(router) {
+      router.handle(listSessions, async ({ query, principal, harness }) => {
         const { hosting } = await door.open(harness);
         const { items, next } = await pageOf(query.limit, (limit) =>
           hosting.hub.list(principal, { ...query, limit }),
         );
         return { sessions: await shownSessions(hosting, harness, items), next };
       });
-      place.stream(streamSessions, async (call, open) => {
+      router.stream(streamSessions, async (call, open) => {
         const { hosting } = await door.open(call.harness);
-        await tellSessions(call, hosting, open);
+        await streamSessionChanges(call, hosting, open);
       });
-      place.governed(getSession, async ({ params: { id }, principal, harness }) => {
+      router.handle(getSession, async ({ params: { id }, principal, harness }) => {
         const { hosting } = await door.open(harness);
         const record = await hosting.hub.find(principal, id);
         const [session] = record ? await shownSessions(hosting, harness, [record]) : [];
-        if (!session) throw new Refusal("not_found", `there is no session ${id}`);
+        if (!session) throw new HttpProblem("not_found", `there is no session ${id}`);
         return session;
       });
-      place.governed(listConnections, async ({ query, principal, harness }) => {
+      router.handle(listConnections, async ({ query, principal, harness }) => {
         const { connections } = await door.open(harness);
         const { items, next } = await pageOf(query.limit, async (limit) => {
           const found = await connections.list(principal, { ...query, limit });
@@ -43,7 +43,7 @@ export function sessionsDialect(door: ServingDoor): Dialect {
         });
         return { connections: items, next };
       });
-      place.governed(closeConnection, async ({ params: { id }, principal, harness }) => {
+      router.handle(closeConnection, async ({ params: { id }, principal, harness }) => {
         const { connections } = await door.open(harness);
         await connections.remove(id, principal);
         return undefined;
@@ -58,8 +58,8 @@ const GATHER_MS = 200;
 const MOST_BEHIND = 10_000;
 
 /** Tells somebody of the sessions they may see, from now on, whenever one is new or not as it was. */
-async function tellSessions(
-  { principal: { tenant }, harness, asOfNow }: GovernedCall,
+async function streamSessionChanges(
+  { principal: { tenant }, harness, currentPrincipal }: AuthorizedCall,
   hosting: Hosting,
   open: () => EventStream,
 ): Promise<void> {
@@ -78,7 +78,7 @@ async function tellSessions(
   try {
     // A token that was revoked, or a harness that is gone, ends it.
     while (!stream.closed.aborted) {
-      const principal = await asOfNow();
+      const principal = await currentPrincipal();
       if (!principal) return;
       const ids = [...changed];
       changed.clear();
@@ -98,10 +98,10 @@ async function tellSessions(
 function gathered(clock: Hosting["hub"]["clock"], closed: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const wake = () => resolve();
-  const callOff = clock.after(GATHER_MS, wake);
+  const cancel = clock.after(GATHER_MS, wake);
   closed.addEventListener("abort", wake, { once: true });
   return promise.finally(() => {
-    callOff();
+    cancel();
     closed.removeEventListener("abort", wake);
   });
 }

@@ -9,10 +9,10 @@ import {
 } from "@reins/api";
 import type { AgentEntry, Catalogue, Hosting, Installed, Installer, ProbeCache, Stamps } from "@reins/host";
 import { z } from "zod";
-import type { GovernedCall } from "../routes/router.ts";
+import type { AuthorizedCall } from "../routes/router.ts";
 
 /** The agents of a home: which there are, what of them is installed, and what is known of them. */
-export interface AgentShelf {
+export interface AgentRegistry {
   readonly catalogue: Catalogue;
   readonly installer: Installer;
   readonly stamps: Stamps;
@@ -25,7 +25,7 @@ export interface AgentShelf {
 
 /** What is known beside an agent's entry and install. */
 export interface AgentSurroundings {
-  readonly shelf: AgentShelf;
+  readonly registry: AgentRegistry;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly userHome: string;
   /** Whether whoever asks may know which credentials there are. */
@@ -41,7 +41,7 @@ export async function shownAgent(
   installed: Installed | undefined,
   around: AgentSurroundings,
 ): Promise<Omit<Agent, "capabilities">> {
-  const { shelf, environment, userHome, seesCredentials, running, installing } = around;
+  const { registry, environment, userHome, seesCredentials, running, installing } = around;
   const credentials = seesCredentials
     ? await foundCredentials(entry, environment, userHome)
     : { found: [], missing: [] };
@@ -51,13 +51,13 @@ export async function shownAgent(
     support: entry.support,
     built_in: entry.builtIn,
     registry: entry.registry ?? null,
-    added: shelf.added.some((one) => Added.safeParse(one).data?.id === entry.id),
+    added: registry.added.some((one) => Added.safeParse(one).data?.id === entry.id),
     platforms: entry.install?.platforms ?? [],
     megabytes: entry.install?.megabytes ?? null,
     install: installOf(entry, installed),
     installing,
-    verification: await verificationOf(shelf, entry, installed),
-    enforcement: enforcementOf(shelf, entry),
+    verification: await verificationOf(registry, entry, installed),
+    enforcement: enforcementOf(registry, entry),
     hostile: entry.hostile ?? null,
     credentials: { found: [...credentials.found], missing: [...credentials.missing] },
     running,
@@ -68,11 +68,11 @@ const Added = z.looseObject({ id: z.string() });
 
 /** What an installed agent answered when it was probed. */
 export async function probedAgent(
-  shelf: AgentShelf,
+  registry: AgentRegistry,
   entry: AgentEntry,
   installed: Installed | undefined,
 ): Promise<object> {
-  const probed = installed && (await shelf.probes.find(entry, installed.version));
+  const probed = installed && (await registry.probes.find(entry, installed.version));
   const { modes, models, configOptions } = Session.parse(probed?.session ?? {});
   return {
     ...(probed && { capabilities: probed.initialized }),
@@ -85,15 +85,15 @@ export async function probedAgent(
 
 /** What only the view of a single agent has, apart from what runs. */
 export async function agentDetails(
-  shelf: AgentShelf,
+  registry: AgentRegistry,
   entry: AgentEntry,
   installed: Installed | undefined,
 ): Promise<object> {
-  const standing = installed && (await shelf.stamps.standing(runningAs(shelf, entry, installed)));
+  const standing = installed && (await registry.stamps.standing(runningAs(registry, entry, installed)));
   return {
-    versions: entry.install ? [...(await shelf.installer.versions(entry.id))] : [],
+    versions: entry.install ? [...(await registry.installer.versions(entry.id))] : [],
     packages: installed?.provenance?.packages.map(plainPackage) ?? [],
-    ...(await probedAgent(shelf, entry, installed)),
+    ...(await probedAgent(registry, entry, installed)),
     quirks: entry.quirks ?? null,
     probes: standing && standing.state !== "unverified" ? standing.stamp.probes : [],
   };
@@ -134,13 +134,13 @@ function plainPackage({
 
 /** How an agent's verification stands. */
 export async function verificationOf(
-  shelf: AgentShelf,
+  registry: AgentRegistry,
   entry: AgentEntry,
   installed: Installed | undefined,
 ): Promise<AgentVerification> {
   if (entry.builtIn) return { state: "not_needed" };
   if (!installed) return { state: "unverified" };
-  const standing = await shelf.stamps.standing(runningAs(shelf, entry, installed));
+  const standing = await registry.stamps.standing(runningAs(registry, entry, installed));
   if (standing.state === "unverified") return { state: "unverified" };
   const { level, live, unasked, held, faults, at } = standing.stamp;
   return {
@@ -149,14 +149,17 @@ export async function verificationOf(
   };
 }
 
-function runningAs(shelf: AgentShelf, entry: AgentEntry, installed: Installed) {
-  return { entry, installed, confined: shelf.isConfined(entry.id) };
+function runningAs(registry: AgentRegistry, entry: AgentEntry, installed: Installed) {
+  return { entry, installed, confined: registry.isConfined(entry.id) };
 }
 
-function enforcementOf(shelf: AgentShelf, { id, builtIn, enforcement }: AgentEntry): Agent["enforcement"] {
+function enforcementOf(
+  registry: AgentRegistry,
+  { id, builtIn, enforcement }: AgentEntry,
+): Agent["enforcement"] {
   const { unasked } = enforcement;
   if (builtIn) return { level: "performed", reason: "Reins itself carries out what its tools do", unasked };
-  if (shelf.isConfined(id))
+  if (registry.isConfined(id))
     return { level: "confined", reason: "the operating system keeps it to its folders and network", unasked };
   if (enforcement.level === "observed")
     return { level: "observed", reason: "it does not ask; what it does is seen afterwards", unasked };
@@ -167,7 +170,7 @@ function enforcementOf(shelf: AgentShelf, { id, builtIn, enforcement }: AgentEnt
 /** The agents that run and that whoever asks may see, the oldest first. */
 export async function shownProcesses(
   { register, hub }: Hosting,
-  { principal, supervisor, harness }: GovernedCall,
+  { principal, supervisor, harness }: AuthorizedCall,
   agent?: string,
 ): Promise<AgentProcess[]> {
   const isAdmin = supervisor.isAdmin(principal);

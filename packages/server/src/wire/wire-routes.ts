@@ -1,8 +1,8 @@
 import { type LoggedRequest, wireOperations } from "@reins/api";
 import type { AnsweredRequest } from "../gateway/application.ts";
-import { lastEventIn } from "../gateway/request.ts";
-import { expectOperatorsTenant } from "../routes/authorize.ts";
-import type { Dialect, GovernedCall } from "../routes/router.ts";
+import { lastEventId } from "../gateway/request.ts";
+import { requireDefaultTenant } from "../routes/authorize.ts";
+import type { AuthorizedCall, Routes } from "../routes/router.ts";
 import { Bell } from "../streams/bell.ts";
 import { type EventStream, eventText, positionText } from "../streams/event-stream.ts";
 import { splitSecrets, withoutText } from "./split-secrets.ts";
@@ -16,11 +16,11 @@ type Filter = Partial<
 >;
 
 /** What goes over the wires: envelopes of both protocols, and requests to this API. */
-export function wireDialect(wire: WireRing, requests: RequestRing): Dialect {
+export function wireRoutes(wire: WireRing, requests: RequestRing): Routes {
   return {
     name: "wire",
-    mount(place) {
-      place.governed(listEnvelopes, async (call) => {
+    mount(router) {
+      router.handle(listEnvelopes, async (call) => {
         const { query } = call;
         const { limit = DEFAULT_LIMIT, after, ...filter } = query;
         const found = wire.list(fitting(call, filter, after), query.session);
@@ -31,7 +31,7 @@ export function wireDialect(wire: WireRing, requests: RequestRing): Dialect {
           next: page.at(-1)?.seq ?? after ?? wire.last,
         };
       });
-      place.stream(streamEnvelopes, (call, open) => {
+      router.stream(streamEnvelopes, (call, open) => {
         const growing = {
           get last() {
             return wire.last;
@@ -43,16 +43,16 @@ export function wireDialect(wire: WireRing, requests: RequestRing): Dialect {
           event: "envelope",
           shown: (some: readonly KeptEnvelope[]) => shown(call, wire, some),
         };
-        return tellTail(call, open, growing, telling);
+        return streamTail(call, open, growing, telling);
       });
-      place.governed(listRequests, async ({ query: { limit = DEFAULT_LIMIT, after }, principal }) => {
-        expectOperatorsTenant(principal, "requests are of all tenants");
+      router.handle(listRequests, async ({ query: { limit = DEFAULT_LIMIT, after }, principal }) => {
+        requireDefaultTenant(principal, "requests are of all tenants");
         const found = requests.items.filter(({ seq }) => after === undefined || seq > after);
         const page = after === undefined ? found.slice(-limit) : found.slice(0, limit);
         return { requests: page, next: page.at(-1)?.seq ?? after ?? requests.last };
       });
-      place.stream(streamRequests, async (call, open) => {
-        expectOperatorsTenant(call.principal, "requests are of all tenants");
+      router.stream(streamRequests, async (call, open) => {
+        requireDefaultTenant(call.principal, "requests are of all tenants");
         const growing = {
           get last() {
             return requests.last;
@@ -61,14 +61,14 @@ export function wireDialect(wire: WireRing, requests: RequestRing): Dialect {
           listen: (ring: () => void) => requests.listen(ring),
         };
         const telling = { event: "request", shown: (some: readonly LoggedRequest[]) => some };
-        await tellTail(call, open, growing, telling);
+        await streamTail(call, open, growing, telling);
       });
     },
   };
 }
 
 /** Which envelopes somebody asks for and may see: those of their tenant, the operator all. */
-function fitting({ principal, supervisor }: GovernedCall, filter: Filter, after = -1) {
+function fitting({ principal, supervisor }: AuthorizedCall, filter: Filter, after = -1) {
   const { session, protocol, edge, direction, agent, method } = filter;
   const wanted = Object.entries({ session, protocol, edge, direction, agent, method });
   const given = wanted.filter(([, value]) => value !== undefined);
@@ -80,7 +80,7 @@ function fitting({ principal, supervisor }: GovernedCall, filter: Filter, after 
 }
 
 /** Envelopes without secrets, those that lie across several included. */
-function shown({ harness }: GovernedCall, wire: WireRing, some: readonly KeptEnvelope[]): object[] {
+function shown({ harness }: AuthorizedCall, wire: WireRing, some: readonly KeptEnvelope[]): object[] {
   const sessions = new Set(some.map(({ session }) => session));
   const split = [...sessions].map((session) => {
     const all = wire.list((envelope) => envelope.session === session, session ?? "");
@@ -133,7 +133,7 @@ export class RequestRing {
 }
 
 /** Something that grows, and of which the newest are kept. */
-interface Growing<Item extends { readonly seq: number }> {
+interface Tail<Item extends { readonly seq: number }> {
   /** The number of the newest. */
   readonly last: number;
   /** Those after a place that somebody may see, the oldest first. */
@@ -152,13 +152,13 @@ interface Telling<Item> {
 }
 
 /** Tells somebody of what comes, from now on or after the last one they saw. Who is too slow misses what was forgotten meanwhile. */
-async function tellTail<Item extends { readonly seq: number }>(
-  { request, asOfNow }: GovernedCall,
+async function streamTail<Item extends { readonly seq: number }>(
+  { request, currentPrincipal }: AuthorizedCall,
   open: () => EventStream,
-  growing: Growing<Item>,
+  growing: Tail<Item>,
   { event, shown }: Telling<Item>,
 ): Promise<void> {
-  let position = Math.min(lastEventIn(request) ?? growing.last, growing.last);
+  let position = Math.min(lastEventId(request) ?? growing.last, growing.last);
   const stream = open();
   const bell = new Bell();
   const unlisten = growing.listen(() => bell.ring());
@@ -166,7 +166,7 @@ async function tellTail<Item extends { readonly seq: number }>(
   stream.closed.addEventListener("abort", () => bell.ring(), { once: true });
   try {
     await stream.send(positionText(position));
-    while (!stream.closed.aborted && (await asOfNow())) {
+    while (!stream.closed.aborted && (await currentPrincipal())) {
       // What comes while some are sent is looked at the next time.
       const { last } = growing;
       const items = growing.after(position).slice(0, MOST_AT_ONCE);

@@ -2,7 +2,7 @@ import type { Random } from "../../../../scripts/torture/random.ts";
 import { messagesIn, type ToldMessage } from "./event-reader.ts";
 
 /** Where a follower finds its server. */
-export interface Place {
+export interface Router {
   readonly address: string;
   readonly token: string;
 }
@@ -20,7 +20,7 @@ export class Follower {
   /** The answers that were refused for another reason than that they came late. */
   readonly refused: string[] = [];
   readonly #random: Random;
-  #place: Place | undefined;
+  #place: Router | undefined;
   #connection: string | undefined;
   #requests = 0;
   /** The questions that it has before it: neither was its answer taken, nor were they taken back. */
@@ -43,7 +43,7 @@ export class Follower {
   }
 
   /** Says hello for the first time. */
-  async introduce(place: Place): Promise<void> {
+  async introduce(place: Router): Promise<void> {
     this.#place = place;
     const _meta = { "sandboxagent.dev": { agent: "stub" } };
     const response = await this.#post(this.message("initialize", { protocolVersion: 1, _meta }));
@@ -53,7 +53,7 @@ export class Follower {
   }
 
   /** Comes back, and takes in what it missed and what comes; the returned promise settles when the server has gone. */
-  async follow(place: Place): Promise<{ readonly gone: Promise<void> }> {
+  async follow(place: Router): Promise<{ readonly gone: Promise<void> }> {
     this.#place = place;
     const last = this.seen.at(-1)?.order;
     const headers = {

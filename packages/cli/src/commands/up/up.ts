@@ -1,14 +1,7 @@
 import { homedir } from "node:os";
 import { type AhpEvent, AhpServer, EventType } from "@reins/ahp";
 import { errorMessage } from "@reins/kit";
-import {
-  type Access,
-  agentDialects,
-  Gateway,
-  HaakDialect,
-  hostDialects,
-  type OperatorDesk,
-} from "@reins/server";
+import { type Access, type AdminApi, agentRoutes, Gateway, HaakRoutes, hostRoutes } from "@reins/server";
 import type { Command } from "commander";
 import { readConfiguration } from "../../configuration/configuration.ts";
 import { requirePolicyFiles } from "../../configuration/policy-files.ts";
@@ -21,9 +14,9 @@ import { homeFolder, openHome, operatorSocketIn, socketIn } from "../../home.ts"
 import { inspectorFolder, version } from "../../installation.ts";
 import { type Log, logLevel, openLog } from "../../log.ts";
 import { isLoopback, refuseOpenServer } from "../../serving/address.ts";
+import { adminApi } from "../../serving/admin-api.ts";
 import { openAccess, serveGateway, serveOperator } from "../../serving/gateway.ts";
 import { type ListeningServer, serveUntilStopped, startAll } from "../../serving/listen.ts";
-import { operatorDesk } from "../../serving/operator-desk.ts";
 import { serveSocket } from "../../serving/socket.ts";
 import { announceStart } from "../../serving/start-message.ts";
 import { surviveFullDisk, watchForStop } from "../../serving/stop.ts";
@@ -133,16 +126,16 @@ async function serve(flags: UpFlags, ready: ReadyHome): Promise<void> {
   const { settings, log, tls, store } = ready;
   const workspace = await sessionWorkspace(settings.home, settings.workspaces, process.cwd());
   const stop = watchForStop();
-  const desk = operatorDesk(settings.home, () => opener.hosting());
-  const opener: HarnessOpener = createOpener(settings, { workspace, flags, desk, log, store });
+  const admin = adminApi(settings.home, () => opener.hosting());
+  const opener: HarnessOpener = createOpener(settings, { workspace, flags, admin, log, store });
   const access = await openAccess({ home: settings.home, tokens: settings.tokens });
-  const opened = await open(settings, { tls, opener, desk, access, log });
+  const opened = await open(settings, { tls, opener, admin, access, log });
   const ownToken = settings.tokens.length === 0;
   const mayOpen = flags.open ?? true;
   await announceStart({ opened, access, home: settings.home, workspace, ownToken, mayOpen, log });
   warn(settings, tls !== undefined, log);
   opener.start();
-  desk.start();
+  admin.start();
   await serveUntilStopped(opened, stop, log, opener);
 }
 
@@ -155,15 +148,15 @@ interface ReadyHome {
 
 /** Opens the harness while the server listens already. */
 function createOpener({ home, runner }: UpSettings, parts: OpenerParts): HarnessOpener {
-  const { workspace, flags, desk, log, store } = parts;
+  const { workspace, flags, admin, log, store } = parts;
   const openStore = () => store.open();
   const open = async (report: (error: unknown) => void) => {
     store.begin();
     const { OpenRunner } = await import("../../hosting/open-runner.ts");
     const parts = { home, log, report, flags, openStore, workspace, settings: runner };
     const losses = { acceptLoss: flags.acceptLoss, losses: () => store.losses };
-    const opened = await OpenRunner.open({ ...parts, ...losses, tap: desk.tap });
-    desk.attend(opened.harness, opened.hosting);
+    const opened = await OpenRunner.open({ ...parts, ...losses, tap: admin.tap });
+    admin.attend(opened.harness, opened.hosting);
     return opened;
   };
   return new HarnessOpener({ open, log, now: () => performance.now() });
@@ -172,7 +165,7 @@ function createOpener({ home, runner }: UpSettings, parts: OpenerParts): Harness
 interface OpenerParts {
   readonly workspace: string;
   readonly flags: UpFlags;
-  readonly desk: OperatorDesk;
+  readonly admin: AdminApi;
   readonly log: Log;
   readonly store: HomeStore;
 }
@@ -180,19 +173,19 @@ interface OpenerParts {
 interface ServedParts {
   readonly tls: TlsPair | undefined;
   readonly opener: HarnessOpener;
-  readonly desk: OperatorDesk;
+  readonly admin: AdminApi;
   readonly access: Access;
   readonly log: Log;
 }
 
 /** Opens the sockets first: they show whether a Reins runs on this home, whatever its port. */
 async function open(settings: UpSettings, parts: ServedParts): Promise<ListeningServer[]> {
-  const { tls, opener, desk, access, log } = parts;
+  const { tls, opener, admin, access, log } = parts;
   const { host, port, home, allowHosts, workspaces, auth, native } = settings;
   const workspace = { cwd: workspaces[0] ?? homedir(), roots: workspaces };
   const observers = { observe: decisionLogger(log), onRefused: rejectionLogger(log) };
   const handlers = ahpHandlers({ harness: opener.harness, workspace, native, ...observers });
-  const server = new AhpServer(desk.tapped(handlers), {
+  const server = new AhpServer(admin.tapped(handlers), {
     info: { name: "reins", version: version(), capabilities: [...CAPABILITIES] },
     onDropped: (reason, text) => log.debug({ reason, length: text.length }, "dropped a message"),
   });
@@ -204,13 +197,13 @@ async function open(settings: UpSettings, parts: ServedParts): Promise<Listening
     log,
     ui: inspectorFolder(),
     workspaceFor: async (principal) => (await opener.hosting()).host.folders.defaultFor(principal),
-    onAnswered: desk.answered,
-    stalls: desk.stalls,
-    dialects: [
-      ...agentDialects({ harness: opener.harness, hosting: opener.hosting, log, defaultAgent: "native" }),
-      new HaakDialect({ harness: opener.harness, runner: opener.runner, auth, log }),
-      ...hostDialects,
-      ...desk.dialects,
+    onAnswered: admin.answered,
+    stalls: admin.stalls,
+    routes: [
+      ...agentRoutes({ harness: opener.harness, hosting: opener.hosting, log, defaultAgent: "native" }),
+      new HaakRoutes({ harness: opener.harness, runner: opener.runner, auth, log }),
+      ...hostRoutes,
+      ...admin.routes,
     ],
   });
   return startAll([

@@ -1,12 +1,12 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Hosting } from "@reins/host";
-import { type AgentShelf, OperatorDesk } from "@reins/server";
+import { AdminApi, type AgentRegistry } from "@reins/server";
 import { version } from "../installation.ts";
 
 /** The admin API of a home. Loads what it needs on the first request. */
-export function operatorDesk(home: string, hosting: () => Promise<Hosting>): OperatorDesk {
-  let registry: Promise<AgentShelf> | undefined;
+export function adminApi(home: string, hosting: () => Promise<Hosting>): AdminApi {
+  let registry: Promise<AgentRegistry> | undefined;
   const agents = () => {
     registry ??= openRegistry(home);
     registry.catch(() => {
@@ -16,14 +16,14 @@ export function operatorDesk(home: string, hosting: () => Promise<Hosting>): Ope
   };
   const environment = process.env;
   const stallFile = join(home, "stalls.log");
-  return new OperatorDesk({
+  return new AdminApi({
     ...{ hosting, agents, environment, stallFile },
     userHome: homedir(),
     version: version(),
   });
 }
 
-async function openRegistry(home: string): Promise<AgentShelf> {
+async function openRegistry(home: string): Promise<AgentRegistry> {
   const { HomeAgents } = await import("../hosting/home-agents.ts");
   return HomeAgents.open(home);
 }

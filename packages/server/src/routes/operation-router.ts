@@ -7,15 +7,15 @@ import type { Harness } from "@reins/supervisor";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from "fastify";
 import type { Caller } from "../access/authenticator.ts";
 import type { AllowedMethods } from "../gateway/application.ts";
-import { type ArrivingBodies, JSON_TYPES } from "../gateway/bodies.ts";
-import { type Doorway, doorwayOf } from "../gateway/listener.ts";
+import { type IncomingBodies, JSON_TYPES } from "../gateway/bodies.ts";
+import { type ListenerContext, listenerContextOf } from "../gateway/listener.ts";
 import type { Upgrades } from "../gateway/upgrades.ts";
 import type { GatewayLimits, Log } from "../limits.ts";
-import { PROTECTION, Refusal } from "../problems.ts";
+import { HttpProblem, SECURITY_HEADERS } from "../problems.ts";
 import { EventStream, isOver } from "../streams/event-stream.ts";
-import { asOfNow, expectAudience, governing, translated, translation } from "./authorize.ts";
+import { authorize, currentPrincipal, mapErrors, requireAudience, toHttpProblem } from "./authorize.ts";
 import { readCall } from "./read-call.ts";
-import type { Answer, HeldAnswer, HeldCall, Place, PlainCall } from "./router.ts";
+import type { Answer, LongPollCall, OperationCall, RawResponse, Router } from "./router.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -28,11 +28,11 @@ declare module "fastify" {
 }
 
 /** What mounting needs of the gateway. */
-export interface MountingOptions {
+export interface OperationRouterOptions {
   readonly harness: () => Promise<Harness>;
   readonly clock: Clock;
   readonly limits: GatewayLimits;
-  readonly bodies: ArrivingBodies;
+  readonly bodies: IncomingBodies;
   readonly log: Log;
   readonly allowed: AllowedMethods;
   readonly upgrades: Upgrades;
@@ -48,29 +48,29 @@ interface RouteOptions {
 }
 
 /** Takes the paths of one dialect on a router of its own. */
-export class Mounting implements Place {
+export class OperationRouter implements Router {
   readonly #router: FastifyInstance;
-  readonly #options: MountingOptions;
+  readonly #options: OperationRouterOptions;
 
-  constructor(router: FastifyInstance, options: MountingOptions) {
+  constructor(router: FastifyInstance, options: OperationRouterOptions) {
     this.#router = router;
     this.#options = options;
   }
 
-  readonly plain: Place["plain"] = (operation, answer) => {
+  readonly withoutHarness: Router["withoutHarness"] = (operation, answer) => {
     this.#route(operation, async (request, reply) => {
-      return send(operation, reply, await answer(plainCall(operation, request, reply)));
+      return send(operation, reply, await answer(operationCall(operation, request, reply)));
     });
   };
 
-  readonly governed: Place["governed"] = (operation, answer) => {
+  readonly handle: Router["handle"] = (operation, answer) => {
     this.#route(operation, async (request, reply) => {
       const call = await this.#governedCall(operation, request, reply);
-      return send(operation, reply, await translated(call.supervisor, () => answer(call)));
+      return send(operation, reply, await mapErrors(call.supervisor, () => answer(call)));
     });
   };
 
-  readonly held: Place["held"] = (operation, answer) => {
+  readonly longPoll: Router["longPoll"] = (operation, answer) => {
     const { limits, bodies } = this.#options;
     this.#router.register(async (router) => {
       router.removeAllContentTypeParsers();
@@ -79,28 +79,28 @@ export class Mounting implements Place {
       );
       const handler: RouteHandlerMethod = async (request, reply) => {
         const call = await this.#governedCall(operation, request, reply);
-        let answered: HeldAnswer;
+        let answered: RawResponse;
         try {
           answered = await answer(call);
         } catch (error) {
-          throw translation(call.supervisor, error);
+          throw toHttpProblem(call.supervisor, error);
         }
-        return sendHeld(reply, answered);
+        return sendRaw(reply, answered);
       };
       this.#route(operation, handler, { router, mayLast: true, wholeHead: true });
     });
   };
 
-  readonly stream: Place["stream"] = (operation, tell) => {
+  readonly stream: Router["stream"] = (operation, tell) => {
     this.#route(operation, async (request, reply) => {
       const call = await this.#governedCall(operation, request, reply);
       let opened: EventStream | undefined;
       const open = () => {
-        opened = this.#openStream(call.doorway, reply);
+        opened = this.#openStream(call.context, reply);
         return opened;
       };
       try {
-        await translated(call.supervisor, () => tell(call, open));
+        await mapErrors(call.supervisor, () => tell(call, open));
       } catch (error) {
         if (!opened) throw error;
         this.#options.log.warn({ err: error, operation: operation.id }, "a stream broke off");
@@ -111,7 +111,7 @@ export class Mounting implements Place {
     });
   };
 
-  readonly raw: Place["raw"] = (path, handle) => {
+  readonly raw: Router["raw"] = (path, handle) => {
     this.#untouched(path, undefined, async (request, reply) => {
       reply.hijack();
       await handle(request.raw, reply.raw, callerOf(request));
@@ -119,7 +119,7 @@ export class Mounting implements Place {
     });
   };
 
-  readonly open: Place["open"] = (path, handle) => {
+  readonly publicFile: Router["publicFile"] = (path, handle) => {
     this.#options.allowed.add(path, ["GET", "HEAD"]);
     const handler: RouteHandlerMethod = async (request, reply) => {
       const written = handle(request.raw, reply.raw);
@@ -137,11 +137,11 @@ export class Mounting implements Place {
     this.#router.route({ method: ["GET", "HEAD"], url: path, exposeHeadRoute: false, config, handler });
   };
 
-  readonly text: Place["text"] = (operation, write) => {
+  readonly text: Router["text"] = (operation, write) => {
     const handler: RouteHandlerMethod = async (request, reply) => {
       const call = await this.#governedCall(operation, request, reply);
       const pieces = write(call)[Symbol.asyncIterator]();
-      const first = await translated(call.supervisor, () => pieces.next());
+      const first = await mapErrors(call.supervisor, () => pieces.next());
       const rest = Readable.from(piecesFrom(first, pieces), { objectMode: false });
       return reply
         .code(operation.status)
@@ -151,13 +151,13 @@ export class Mounting implements Place {
     this.#route(operation, handler, { mayLast: true });
   };
 
-  readonly refuse: Place["refuse"] = (path, method, refusal) => {
+  readonly reject: Router["reject"] = (path, method, refusal) => {
     this.#untouched(path, method, async () => {
       throw refusal();
     });
   };
 
-  readonly upgrade: Place["upgrade"] = (path, take, options) => {
+  readonly upgrade: Router["upgrade"] = (path, take, options) => {
     this.#options.upgrades.add(path, take, options);
   };
 
@@ -194,24 +194,24 @@ export class Mounting implements Place {
     operation: Op,
     request: FastifyRequest,
     reply: FastifyReply,
-  ): Promise<HeldCall<Op>> {
+  ): Promise<LongPollCall<Op>> {
     const caller = callerOf(request);
-    const governed = await governing(this.#options.harness, caller.id);
-    expectAudience(operation.audience, governed);
+    const governed = await authorize(this.#options.harness, caller.id);
+    requireAudience(operation.audience, governed);
     return {
-      ...plainCall(operation, request, reply),
+      ...operationCall(operation, request, reply),
       ...governed,
       caller,
-      asOfNow: () => asOfNow(operation.audience, governed),
-      whenGone: (run) => onceGone(reply, run),
+      currentPrincipal: () => currentPrincipal(operation.audience, governed),
+      onDisconnect: (run) => onceGone(reply, run),
     };
   }
 
-  #openStream({ streams, streaming }: Doorway, reply: FastifyReply): EventStream {
+  #openStream({ streams, streaming }: ListenerContext, reply: FastifyReply): EventStream {
     const { clock, limits } = this.#options;
-    if (!streaming) throw new Refusal("not_acceptable", "streams are read over a connection");
+    if (!streaming) throw new HttpProblem("not_acceptable", "streams are read over a connection");
     if (streams.size >= limits.maxStreams)
-      throw new Refusal("unavailable", "too many streams are open", { headers: { "retry-after": "10" } });
+      throw new HttpProblem("unavailable", "too many streams are open", { headers: { "retry-after": "10" } });
     reply.hijack();
     const stream = new EventStream(reply.raw, clock, limits);
     if (stream.closed.aborted) return stream;
@@ -221,18 +221,18 @@ export class Mounting implements Place {
   }
 }
 
-function plainCall<Op extends Operation>(
+function operationCall<Op extends Operation>(
   operation: Op,
   request: FastifyRequest,
   reply: FastifyReply,
-): PlainCall<Op> {
+): OperationCall<Op> {
   const { params, query, body } = readCall(operation, request);
   return {
     params,
     query,
     body,
     request: request.raw,
-    doorway: doorwayOf(request.raw),
+    context: listenerContextOf(request.raw),
     header: (name, value) => void reply.header(name, value),
     otherwise: () => void reply.code(operation.also?.status ?? operation.status),
   };
@@ -262,7 +262,7 @@ function onceGone({ raw }: FastifyReply, run: () => void): () => void {
 
 function callerOf(request: FastifyRequest): Caller {
   if (request.caller) return request.caller;
-  throw new Refusal("unauthenticated", "nobody knows who asks");
+  throw new HttpProblem("unauthenticated", "nobody knows who asks");
 }
 
 function send({ status, also }: Operation, reply: FastifyReply, answer: Answer): FastifyReply {
@@ -275,8 +275,8 @@ const JSON_TEXT = "application/json; charset=utf-8";
  * Sends an answer, its whole head in one go: to set header after header and have the framework look at them again costs
  * more than the answer. What was set before counts more than protection.
  */
-function sendHeld(reply: FastifyReply, { status, text = "" }: HeldAnswer): FastifyReply {
-  const head: Record<string, OutgoingHttpHeader | undefined> = { ...PROTECTION, ...reply.getHeaders() };
+function sendRaw(reply: FastifyReply, { status, text = "" }: RawResponse): FastifyReply {
+  const head: Record<string, OutgoingHttpHeader | undefined> = { ...SECURITY_HEADERS, ...reply.getHeaders() };
   if (text !== "") head["content-type"] = JSON_TEXT;
   if (status !== 204) head["content-length"] = Buffer.byteLength(text);
   // The framework sees to the pace at which a long answer goes over HTTP/2.

@@ -7,7 +7,7 @@ import type { HostCode } from "./host-code.ts";
 import { type ConnectionRecord, connectionTables } from "./tables.ts";
 
 /** What a kept connection stands on. */
-export interface KeptConnectionParts {
+export interface DurableConnectionParts {
   readonly hub: Hub;
   readonly host: HostCode;
   readonly store: Pick<Store, "commit">;
@@ -34,9 +34,9 @@ const WHOLE = "";
  * A client that comes and goes: what it follows and where it began are on disk, so that it finds everything in its
  * place after a cut line or a restart.
  */
-export class KeptConnection {
+export class DurableConnection {
   readonly connection: Connection;
-  readonly #parts: KeptConnectionParts;
+  readonly #parts: DurableConnectionParts;
   readonly #conversation: InstanceType<HostCode["Conversation"]>;
   /** The streams that somebody reads, each by its session. */
   readonly #claimed = new Map<string, () => void>();
@@ -51,7 +51,7 @@ export class KeptConnection {
   #seen: number;
   #closed = false;
 
-  private constructor(parts: KeptConnectionParts, record: ConnectionRecord, connection: Connection) {
+  private constructor(parts: DurableConnectionParts, record: ConnectionRecord, connection: Connection) {
     this.#parts = parts;
     this.#record = record;
     this.connection = connection;
@@ -62,20 +62,20 @@ export class KeptConnection {
 
   /** Begins one, or takes one up as it was kept. */
   static async open(
-    parts: KeptConnectionParts,
+    parts: DurableConnectionParts,
     record: ConnectionRecord,
     principal: Principal,
-  ): Promise<KeptConnection> {
+  ): Promise<DurableConnection> {
     const { id, agent, hears_turns: hearsTurns, capabilities, epoch, start, sessions, quiet } = record;
     const from = { epoch, order: start };
-    let kept: KeptConnection | undefined;
+    let kept: DurableConnection | undefined;
     const onFollow = () => {
       if (kept) kept.#saveSessions();
     };
     const known = { id, principal, agent, hearsTurns, capabilities };
     const connection = await parts.hub.connect({ ...known, from, onFollow });
     for (const [session, after] of Object.entries(sessions)) connection.attach({ id: session }, after);
-    kept = new KeptConnection(parts, record, connection);
+    kept = new DurableConnection(parts, record, connection);
     for (const { id: request, session } of await unansweredAfter(parts.hub, connection, quiet))
       await connection.tell({ id: request, error: INTERRUPTED }, session);
     return kept;

@@ -8,10 +8,11 @@ export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["ledger", ["kit", "store"]],
   ["verify", []],
   ["policy", ["kit"]],
+  ["runner", ["kit"]],
   ["bridge", ["kit", "store"]],
   ["supervisor", ["kit", "ahp", "store", "ledger", "policy"]],
   ["agent", ["kit", "acp", "bridge"]],
-  ["host", ["kit", "acp", "store", "ledger", "supervisor", "bridge", "agent"]],
+  ["host", ["kit", "acp", "store", "ledger", "supervisor", "runner", "bridge", "agent"]],
   ["api", []],
   ["server", ["kit", "acp", "ahp", "api", "host", "supervisor", "ledger", "store"]],
   [
@@ -25,6 +26,7 @@ export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
       "ledger",
       "verify",
       "policy",
+      "runner",
       "bridge",
       "supervisor",
       "agent",
@@ -38,6 +40,13 @@ export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
 
 /** The only files outside its package that a package's tests, benchmarks and torture runs may import. */
 export const SHARED_WITH_TESTS: ReadonlySet<string> = new Set([
+  "packages/runner/test/agents.ts",
+  "packages/runner/test/bubblewrap.ts",
+  "packages/runner/test/with-sandbox.ts",
+  "packages/runner/torture/trees/expectations.ts",
+  "packages/runner/torture/trees/nasty-tree.ts",
+  "packages/runner/torture/trees/planted.ts",
+  "packages/runner/torture/trees/residents.ts",
   "scripts/bench/bench.ts",
   "scripts/root.ts",
   "scripts/test/haak-home.ts",

@@ -81,7 +81,7 @@ function packageOf(path: string): string | undefined {
 }
 
 function isTestCode(path: string): boolean {
-  return path.endsWith(".test.ts") || /^packages\/[^/]+\/(bench|system|torture)\//.test(path);
+  return path.endsWith(".test.ts") || /^packages\/[^/]+\/(bench|system|test|torture)\//.test(path);
 }
 
 function isBootstrap(path: string): boolean {

@@ -6,14 +6,13 @@ import { fileURLToPath } from "node:url";
 import { type JsonObject, membersOf, Peer } from "@reins/acp";
 import { MessageReader } from "@reins/kit";
 import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import { AgentProcess, Owner } from "@reins/runner";
 import { openSqlite } from "@reins/store";
 import { Harness, harnessTables, writeFirstFiles } from "@reins/supervisor";
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
 import { AgentEntry } from "../src/agents/agent-entry.ts";
 import { Governor } from "../src/governor/governor.ts";
 import { processChannel } from "../src/hosting/process-channel.ts";
-import { AgentProcess } from "../src/process/agent-process.ts";
-import { Owner } from "../src/process/owner.ts";
 import { sessionTables } from "../src/sessions/tables.ts";
 
 const COUNTED = new URL("./governor/counted-database.ts", import.meta.url).href;

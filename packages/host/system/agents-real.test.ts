@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { AgentProcess, Owner } from "@reins/runner";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
 import { launchOf } from "../src/agents/agent-launch.ts";
@@ -13,8 +14,6 @@ import { processChannel } from "../src/hosting/process-channel.ts";
 import { callMcpTool, type Intent, readFile as look, runCommand, writeFile } from "../src/model/intent.ts";
 import { scene, scenes } from "../src/model/script.ts";
 import { attempt, hold, refuse, reply, say } from "../src/model/step.ts";
-import { AgentProcess } from "../src/process/agent-process.ts";
-import { Owner } from "../src/process/owner.ts";
 import { stdioServer } from "./fixtures/mcp/home.ts";
 
 const AGENTS = ["claude", "codex", "opencode"];

@@ -2,12 +2,12 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { commandEnvironment } from "@reins/agent";
+import type { Confinement } from "@reins/runner";
+import { Owner } from "@reins/runner";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { describeConfined, sandbox } from "../../runner/test/with-sandbox.ts";
 import { OwnedCommands } from "../src/native/owned-commands.ts";
-import { Owner } from "../src/process/owner.ts";
-import type { Confinement } from "../src/sandbox/confinement.ts";
 import { textIn } from "./fixtures/home.ts";
-import { describeConfined, sandbox } from "./sandbox/with-sandbox.ts";
 
 const SIGNAL = new AbortController().signal;
 

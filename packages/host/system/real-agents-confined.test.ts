@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { membersOf } from "@reins/acp";
 import { expect, it } from "vitest";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
+import { describeConfined, sandbox } from "../../runner/test/with-sandbox.ts";
 import { lookAround, runCommand } from "../src/model/intent.ts";
 import { scene, scenes } from "../src/model/script.ts";
 import { attempt, reply, say } from "../src/model/step.ts";
 import { textIn } from "./fixtures/home.ts";
 import { openRealAgent, REAL_AGENTS } from "./fixtures/real-agents.ts";
-import { describeConfined, sandbox } from "./sandbox/with-sandbox.ts";
 
 describeConfined("a confined agent", () => {
   it.skipIf(!registryAnswers).each(REAL_AGENTS)(

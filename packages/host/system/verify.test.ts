@@ -15,12 +15,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { describeConfined, sandbox } from "../../runner/test/with-sandbox.ts";
 import { AgentEntry } from "../src/agents/agent-entry.ts";
 import { writeProvenance } from "../src/agents/install/provenance.ts";
 import { Stamps } from "../src/verify/stamp.ts";
 import { type VerifyReport, verifyAgent } from "../src/verify/verify-agent.ts";
 import toyEntry from "./fixtures/toy-agent.json" with { type: "json" };
-import { describeConfined, sandbox } from "./sandbox/with-sandbox.ts";
 
 const TOY = fileURLToPath(new URL("./fixtures/toy-agent.mjs", import.meta.url));
 

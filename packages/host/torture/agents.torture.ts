@@ -1,6 +1,6 @@
+import type { Sandbox } from "@reins/runner";
 import type { Torture, TortureContext } from "../../../scripts/torture/torture.ts";
-import type { Sandbox } from "../src/sandbox/detect.ts";
-import { obtainSandbox } from "../system/sandbox/bubblewrap.ts";
+import { obtainSandbox } from "../../runner/test/bubblewrap.ts";
 import { CASES } from "./agents/cases.ts";
 import { type ExpectedCells, expectedCells } from "./agents/expected.ts";
 import { MatrixAgent } from "./agents/matrix-agent.ts";

@@ -12,3 +12,9 @@ export function errorMessage(error: unknown): string {
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
+
+/** Whether an error is a system error with one of some codes. */
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  const code = errorCode(error);
+  return code !== undefined && codes.includes(code);
+}

@@ -1,7 +1,7 @@
 export { Repeater, raceAbort, settlesWithin } from "./async.ts";
 export { exponentialBackoff } from "./backoff.ts";
 export { type Clock, systemClock } from "./clock.ts";
-export { errorCode, errorMessage } from "./errors.ts";
+export { errorCode, errorMessage, hasCode } from "./errors.ts";
 export { createFile, replaceFile } from "./files.ts";
 export { HIDDEN, hasHidden, quoteLines, visibleJson, visibleText } from "./hidden.ts";
 export { duplicatesAtTop, type ParsedJson, parseExact, parseJson } from "./json/parse.ts";
@@ -9,6 +9,7 @@ export { exactNumber, Floats, isSpelledNumber, type SpelledNumber } from "./json
 export { isRecord } from "./json/record.ts";
 export { JsonError, type JsonFault, MAX_NESTING } from "./json/scan.ts";
 export { KeyedQueue, SharedLock } from "./locks.ts";
+export { LoopbackServer } from "./loopback-server.ts";
 export { LruCache } from "./lru-cache.ts";
 export type { MessageFault } from "./messages/fault.ts";
 export { HeldLine } from "./messages/held-line.ts";

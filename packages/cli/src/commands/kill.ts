@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import { type KillReport, type KillRequest, killOperations } from "@reins/api";
-import { askKill, type KillOrder, killLeftBehind, killSocketIn } from "@reins/host/kill";
+import { askKill, type KillOrder, killLeftBehind, killSocketIn } from "@reins/runner/kill";
 import type { Command } from "commander";
 import { ApiClient } from "../client/api-client.ts";
 import { CLIENT_CODES, type ClientFlags, clientFlags, resolveServer } from "../client/connect.ts";

@@ -6,10 +6,10 @@ import {
   type HostingOptions,
   type InstalledAgent,
   Installer,
-  type Network,
   ProbeCache,
   Stamps,
 } from "@reins/host";
+import type { Network } from "@reins/runner";
 import { type AgentsFile, agentsFileIn, readAgentsFile } from "../configuration/agents-file.ts";
 import {
   type Configuration,

@@ -2,9 +2,10 @@ import { mkdir, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { folderIdentity } from "@reins/runner";
 import { DEFAULT_TENANT, type Harness, isAdmin, isOperator, type Principal } from "@reins/supervisor";
 import { REFUSED, refusal } from "../control/verdict-wire.ts";
-import { folderIdentity, realPlace } from "../files/real-place.ts";
+import { realPlace } from "../files/real-place.ts";
 import { showsKernel } from "../files/text-file.ts";
 
 /** Which folders the sessions of a home may work in. */

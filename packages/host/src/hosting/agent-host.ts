@@ -3,6 +3,15 @@ import { dirname, join } from "node:path";
 import { type Channel, type JsonObject, membersOf } from "@reins/acp";
 import { systemClock } from "@reins/kit";
 import { blake3Hex } from "@reins/ledger";
+import type { Owner, ProcessRegister, ProcessRoot, Sandbox } from "@reins/runner";
+import {
+  AgentProcess,
+  type Confinement,
+  type Network,
+  networkReach,
+  PrivateHome,
+  type StopReport,
+} from "@reins/runner";
 import type { Harness, Principal } from "@reins/supervisor";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { type AgentLaunch, CATALOGUE_FILES, droppedVariables, launchOf } from "../agents/agent-launch.ts";
@@ -12,18 +21,11 @@ import type { TurnPreparation } from "../governor/context.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
-import type { ProcessRoot } from "../kill/live-process.ts";
-import type { ProcessRegister } from "../kill/process-register.ts";
 import type { McpGateway } from "../mcp/gateway.ts";
 import type { ModelEndpoint } from "../model/model-endpoint.ts";
 import { OwnedCommands, type OwnedCommandsOptions } from "../native/owned-commands.ts";
 import type { NativeSettings } from "../native/start-native.ts";
 import type { Subagents } from "../native/subagents.ts";
-import { AgentProcess, type StopReport } from "../process/agent-process.ts";
-import { PrivateHome } from "../process/home/private-home.ts";
-import type { Owner } from "../process/owner.ts";
-import { type Confinement, type Network, networkReach } from "../sandbox/confinement.ts";
-import type { Sandbox } from "../sandbox/detect.ts";
 import type { Messaging } from "../turn/messaging.ts";
 import type { TurnOffers } from "../turn/turn-offers.ts";
 import { sessionNamedIn, tappedChannel, type WireTap } from "../wire/tap.ts";

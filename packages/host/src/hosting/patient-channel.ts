@@ -1,6 +1,6 @@
 import { type Channel, CODE, classify, type JsonObject, RpcError } from "@reins/acp";
 import type { Clock } from "@reins/kit";
-import { Inactivity } from "../process/inactivity.ts";
+import { Inactivity } from "@reins/runner";
 
 /** How long an agent may be silent that owes an answer, in milliseconds. */
 export interface Patience {

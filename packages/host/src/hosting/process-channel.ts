@@ -1,8 +1,7 @@
 import { type Channel, CODE, type JsonObject, RpcError } from "@reins/acp";
 import { MessageError, settlesWithin } from "@reins/kit";
+import type { AgentProcess, Exit, KeptText } from "@reins/runner";
 import { Redactor } from "@reins/supervisor";
-import type { AgentProcess, Exit } from "../process/agent-process.ts";
-import type { KeptText } from "../process/kept-output.ts";
 
 /** How long a process whose input is closed is given to end. */
 const ENDING_MS = 1_000;

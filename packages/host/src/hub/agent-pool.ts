@@ -1,10 +1,10 @@
 import { CODE, RpcError } from "@reins/acp";
 import { type Clock, settlesWithin } from "@reins/kit";
+import { Restarts } from "@reins/runner";
 import type { Principal } from "@reins/supervisor";
 import type { Clients } from "../control/clients.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { AgentHost, HostedAgent, StartOptions } from "../hosting/agent-host.ts";
-import { Restarts } from "../process/restarts.ts";
 
 /** What a pool needs. */
 export interface AgentPoolOptions {

@@ -1,13 +1,9 @@
 import { realpathSync } from "node:fs";
 import { CODE, RpcError } from "@reins/acp";
+import type { KillOrder, KillReport, ProcessRegister } from "@reins/runner";
+import { homePrefix, type Killed, KillJournal, KillSwitch, killJournalIn } from "@reins/runner";
 import type { Harness } from "@reins/supervisor";
 import type { Hub } from "../hub/hub.ts";
-import { homePrefix } from "../process/mark.ts";
-import { KillJournal } from "./journal.ts";
-import { type Killed, KillSwitch } from "./kill-switch.ts";
-import type { KillOrder, KillReport } from "./order.ts";
-import { killJournalIn } from "./places.ts";
-import type { ProcessRegister } from "./process-register.ts";
 import { recordKill, recordLeftKills } from "./record-kill.ts";
 
 /** What ending agents stands on. */

@@ -1,8 +1,7 @@
 import type { Draft } from "@reins/ledger";
+import type { KillJournal, KillReport, UnrecordedKill } from "@reins/runner";
 import { type Harness, sessionKey } from "@reins/supervisor";
 import { sessionTables } from "../sessions/tables.ts";
-import type { KillJournal, UnrecordedKill } from "./journal.ts";
-import type { KillReport } from "./order.ts";
 
 /** How an entry says that it is about an order. */
 function tagOf(id: string): string {

@@ -1,5 +1,5 @@
+import { hasCode } from "@reins/kit";
 import { StoreError } from "@reins/store";
-import { hasCode } from "../process/home/open-folder.ts";
 
 const CODES = ["ENOSPC", "EDQUOT"] as const;
 

@@ -2,9 +2,9 @@ import { closeSync, constants, ftruncateSync, openSync, rmSync, writeSync } from
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
+import { hasCode } from "@reins/kit";
 import { MarkFile } from "@reins/store";
 import { z } from "zod";
-import { hasCode } from "../process/home/open-folder.ts";
 import type { Run } from "./tables.ts";
 
 const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants;

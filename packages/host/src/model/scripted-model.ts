@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { errorMessage } from "@reins/kit";
-import { LoopbackServer } from "../loopback/loopback-server.ts";
+import { errorMessage, LoopbackServer } from "@reins/kit";
 import { sendAnswer, sendJson } from "./answer.ts";
 import type { Conversation } from "./conversation.ts";
 import { anthropic } from "./dialect/anthropic.ts";

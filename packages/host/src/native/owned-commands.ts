@@ -1,15 +1,8 @@
 import { once } from "node:events";
 import type { CommandRun, CommandRunner, ProgramEnd } from "@reins/agent";
 import { settlesWithin } from "@reins/kit";
-import { Family } from "../process/family.ts";
-import { KeptOutput, type KeptText } from "../process/kept-output.ts";
-import type { Launch } from "../process/launch.ts";
-import type { Mark } from "../process/mark.ts";
-import type { Owner } from "../process/owner.ts";
-import { type Spawned, spawnMarked } from "../process/spawn.ts";
-import { confine } from "../sandbox/confine.ts";
-import type { Confinement } from "../sandbox/confinement.ts";
-import type { Sandbox } from "../sandbox/detect.ts";
+import type { Confinement, Launch, Mark, Owner, Sandbox } from "@reins/runner";
+import { confine, Family, KeptOutput, type KeptText, type Spawned, spawnMarked } from "@reins/runner";
 
 /** What running commands stands on. */
 export interface OwnedCommandsOptions {

@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { extname, resolve } from "node:path";
+import { hasCode } from "@reins/kit";
 import { FileError, readText } from "../files/text-file.ts";
-import { hasCode } from "../process/home/open-folder.ts";
 
 const MAX_LENGTH = 32 << 10;
 /** What a mandate is written in. Keys and databases have other names, so that no roster can make one of them known. */

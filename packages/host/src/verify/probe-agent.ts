@@ -1,15 +1,13 @@
 import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { AgentProcess, Owner, PrivateHome } from "@reins/runner";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { launchOf } from "../agents/agent-launch.ts";
 import { type Probed, probe } from "../agents/probe.ts";
 import type { InstalledAgent } from "../hosting/agent-host.ts";
 import { processChannel } from "../hosting/process-channel.ts";
 import { ScriptedModel } from "../model/scripted-model.ts";
-import { AgentProcess } from "../process/agent-process.ts";
-import { PrivateHome } from "../process/home/private-home.ts";
-import { Owner } from "../process/owner.ts";
 
 /** Whom to ask what it can do. */
 export interface ProbeAgentOptions {

@@ -1,4 +1,4 @@
-import { LoopbackServer } from "../loopback/loopback-server.ts";
+import { LoopbackServer } from "@reins/kit";
 
 const MAX_PAGES = 1_000;
 

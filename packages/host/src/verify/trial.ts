@@ -2,6 +2,8 @@ import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import type { Sandbox } from "@reins/runner";
+import { Owner } from "@reins/runner";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { AgentError } from "../agents/agent-error.ts";
 import { Catalogue } from "../agents/catalogue.ts";
@@ -9,8 +11,6 @@ import { type HostileFolders, HostileWorkspace } from "../agents/hostile-workspa
 import { AgentHost, type HostedAgent, type InstalledAgent } from "../hosting/agent-host.ts";
 import { McpGateway } from "../mcp/gateway.ts";
 import { ScriptedModel } from "../model/scripted-model.ts";
-import { Owner } from "../process/owner.ts";
-import type { Sandbox } from "../sandbox/detect.ts";
 import { TrialHome } from "./trial-home.ts";
 import { TrialSite } from "./trial-site.ts";
 

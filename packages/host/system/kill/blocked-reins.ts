@@ -4,13 +4,12 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import type { Launch } from "@reins/runner";
+import { AgentProcess, Owner } from "@reins/runner";
 import { openSqlite } from "@reins/store";
 import { Harness, harnessTables, writeFirstFiles } from "@reins/supervisor";
 import { Hosting } from "../../src/hosting/hosting.ts";
 import { hostTables } from "../../src/hosting/tables.ts";
-import { AgentProcess } from "../../src/process/agent-process.ts";
-import type { Launch } from "../../src/process/launch.ts";
-import { Owner } from "../../src/process/owner.ts";
 
 /** What it is to do. */
 export interface BlockedOrder {

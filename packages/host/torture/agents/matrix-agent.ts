@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type JsonObject, membersOf } from "@reins/acp";
 import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import type { Sandbox } from "@reins/runner";
+import { Owner } from "@reins/runner";
 import { openSqlite } from "@reins/store";
 import { Harness, harnessTables, writeFirstFiles } from "@reins/supervisor";
 import { Catalogue } from "../../src/agents/catalogue.ts";
@@ -15,8 +17,6 @@ import { EventLog } from "../../src/log/event-log.ts";
 import { McpGateway } from "../../src/mcp/gateway.ts";
 import { ScriptedModel } from "../../src/model/scripted-model.ts";
 import { reply, say } from "../../src/model/step.ts";
-import { Owner } from "../../src/process/owner.ts";
-import type { Sandbox } from "../../src/sandbox/detect.ts";
 
 /** What a person does with a question: choose an option of a kind, or leave it open. */
 type Choice = "allow_once" | "reject_once" | "silent";

@@ -1,4 +1,5 @@
-import { detectSandbox, findNpm } from "@reins/host";
+import { findNpm } from "@reins/host";
+import { detectSandbox } from "@reins/runner";
 import { foundCredentials } from "@reins/server";
 import { HomeAgents } from "../../hosting/home-agents.ts";
 import { listedAgent } from "../agents/list.ts";

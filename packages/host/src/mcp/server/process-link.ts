@@ -1,5 +1,5 @@
 import type { Clock } from "@reins/kit";
-import { KeptOutput } from "../../process/kept-output.ts";
+import { KeptOutput } from "@reins/runner";
 import { settledWithin } from "../deadline.ts";
 import type { McpLimits } from "../limits.ts";
 import type { StdioServer } from "../server-entry.ts";

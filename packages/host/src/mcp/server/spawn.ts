@@ -1,8 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { Clock } from "@reins/kit";
-import { Family } from "../../process/family.ts";
-import type { Owner } from "../../process/owner.ts";
-import { spawnMarked } from "../../process/spawn.ts";
+import type { Owner } from "@reins/runner";
+import { Family, spawnMarked } from "@reins/runner";
 import { settledWithin } from "../deadline.ts";
 
 /** How a process ended. */

@@ -1,7 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { errorMessage } from "@reins/kit";
-import { LoopbackServer } from "../../../loopback/loopback-server.ts";
+import { errorMessage, LoopbackServer } from "@reins/kit";
 import { McpError } from "../../mcp-error.ts";
 import type { HttpEntrance } from "./http-entrance.ts";
 import { headerOf, refuse } from "./reply.ts";

@@ -1,0 +1,102 @@
+import type { MarkPrefix } from "../process/mark.ts";
+import { sweep } from "../process/sweep.ts";
+import type { ProcessEntry, ProcessTable } from "../process/table.ts";
+import type { LiveProcess, ProcessRoot } from "./live-process.ts";
+import type { KillOrder, KillReport } from "./order.ts";
+
+/** What carrying out an order stands on. */
+export interface KillGround {
+  readonly table: ProcessTable;
+  /** How the marks begin of everything that may be ended. */
+  readonly prefix: MarkPrefix;
+  readonly now: () => Date;
+}
+
+/** How much of an id stands for all of it, if no other begins so. */
+const LEAST_OF_ID = 6;
+
+/** An order with the whole id of the session it names; as it was where that is not one and only one. */
+export function exactOrder(order: KillOrder, live: readonly LiveProcess[]): KillOrder {
+  const { target, tenant } = order;
+  if (target.kind !== "session" || target.name.length < LEAST_OF_ID) return order;
+  const own = live.filter((one) => tenant === null || one.tenant === tenant);
+  const ids = new Set(own.flatMap(({ sessions }) => sessions).filter((id) => id.startsWith(target.name)));
+  const [id] = ids;
+  if (id === undefined || ids.size > 1) return order;
+  return { ...order, target: { kind: "session", name: id } };
+}
+
+/** The agents that an order is about. */
+export function targetsOf(
+  { target, tenant }: KillOrder,
+  live: readonly LiveProcess[],
+): readonly LiveProcess[] {
+  const own = tenant === null ? live : live.filter((one) => one.tenant === tenant);
+  switch (target.kind) {
+    case "all":
+      return own;
+    case "agent":
+      return own.filter(({ agent }) => agent === target.name);
+    case "process":
+      return own.filter(({ id }) => id === target.name);
+    case "session":
+      return own.filter(({ sessions }) => sessions.includes(target.name));
+  }
+}
+
+/**
+ * Ends everything that came out of some agents, at once, and tells what the process table says afterwards. An operator
+ * who ends all ends whatever carries a mark of this Reins, known or not.
+ */
+export async function executeKill(
+  order: KillOrder,
+  targets: readonly LiveProcess[],
+  { table, prefix, now }: KillGround,
+): Promise<KillReport> {
+  const { target, by, reason, id } = order;
+  const whose = new Map<number, string | null>();
+  const everything = target.kind === "all" && order.tenant === null;
+  const belongs = (entry: ProcessEntry, known: ReadonlySet<number>) => {
+    if (entry.pid === process.pid) return false;
+    const agent = agentOf(entry, targets) ?? (known.has(entry.parent) ? whose.get(entry.parent) : undefined);
+    const isMeant = agent !== undefined || (everything && carries(entry, prefix));
+    if (isMeant && !whose.has(entry.pid)) whose.set(entry.pid, agent ?? null);
+    return isMeant;
+  };
+  const swept = await sweep(table, belongs);
+  const told = ({ pid, command }: { readonly pid: number; readonly command: string }) => ({
+    ...{ pid, command },
+    agent: whose.get(pid) ?? null,
+  });
+  return {
+    ...{ id, by, reason, at: now().toISOString() },
+    tenant: order.tenant ?? onlyTenantOf(targets),
+    target: { kind: target.kind, name: target.kind === "all" ? null : target.name },
+    gone: swept.gone.map(told),
+    left: swept.left.map(told),
+    sight: table.sight,
+    sessions: targets.flatMap(({ sessions }) => sessions),
+    inside: targets.flatMap(({ pid, sessions }) => (pid === null ? sessions : [])),
+  };
+}
+
+/** The tenant that some agents belong to; null when they are of several, or there are none. */
+function onlyTenantOf(targets: readonly LiveProcess[]): string | null {
+  const [tenant = null, ...others] = new Set(targets.map((one) => one.tenant));
+  return others.length === 0 ? tenant : null;
+}
+
+/** The agent that a process came out of, as far as it can be told by itself. */
+function agentOf(entry: ProcessEntry, targets: readonly LiveProcess[]): string | undefined {
+  const led = targets.find(({ roots }) => roots.some(({ pid }) => entry.pid === pid || entry.group === pid));
+  if (led) return led.agent;
+  const { text, brand } = entry.marks();
+  if (text === undefined && brand === undefined) return undefined;
+  const marked = ({ mark }: ProcessRoot) => text === mark.text || brand === mark.brand;
+  return targets.find(({ roots }) => roots.some(marked))?.agent;
+}
+
+function carries(entry: ProcessEntry, prefix: MarkPrefix): boolean {
+  const { text, brand } = entry.marks();
+  return text?.startsWith(prefix.text) === true || brand?.startsWith(prefix.brand) === true;
+}

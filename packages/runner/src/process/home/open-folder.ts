@@ -1,0 +1,127 @@
+import { randomBytes } from "node:crypto";
+import { constants, existsSync } from "node:fs";
+import { type FileHandle, mkdir, open, rename, rm, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { hasCode } from "@reins/kit";
+import { ProcessError } from "../process-error.ts";
+
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const THROUGH_DESCRIPTORS = existsSync("/proc/self/fd");
+/** No credential or setting is larger. */
+const MAX_FILE_BYTES = 4 << 20;
+
+/**
+ * A folder that is held open. What is in it is reached through the descriptor, so that nobody who swaps a folder for
+ * a link meanwhile leads us elsewhere. (Where the system has no `/proc`, by its path.)
+ */
+export class OpenFolder {
+  readonly #handle: FileHandle;
+  readonly #path: string;
+
+  private constructor(handle: FileHandle, path: string) {
+    this.#handle = handle;
+    this.#path = path;
+  }
+
+  /** Opens a folder, which must not be a link. */
+  static async open(path: string): Promise<OpenFolder> {
+    return new OpenFolder(await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path);
+  }
+
+  /** Opens a folder in this one. Whatever else is there by that name makes way for it. */
+  async folder(name: string): Promise<OpenFolder> {
+    const at = this.#at(name);
+    const openInner = async () =>
+      new OpenFolder(await open(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), join(this.#path, name));
+    try {
+      return await openInner();
+    } catch (error) {
+      if (!hasCode(error, "ENOENT", "ENOTDIR", "ELOOP")) throw error;
+      if (!hasCode(error, "ENOENT")) await unlink(at);
+      await mkdir(at, { mode: 0o700 });
+      return openInner();
+    }
+  }
+
+  /** Lets nobody but the user in. */
+  async makePrivate(): Promise<void> {
+    await this.#handle.chmod(0o700);
+  }
+
+  /** A file's content; nothing if there is no file, an error if it is anything but a plain file of ours. */
+  async read(name: string): Promise<Buffer | undefined> {
+    let file: FileHandle;
+    try {
+      // Who opens a pipe waits for the other end, unless told not to.
+      file = await open(this.#at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    } catch (error) {
+      if (hasCode(error, "ENOENT")) return undefined;
+      throw this.#unsafe(name, error);
+    }
+    try {
+      const stats = await file.stat();
+      const ours = stats.isFile() && stats.uid === process.getuid?.() && stats.size <= MAX_FILE_BYTES;
+      if (!ours) throw this.#unsafe(name);
+      const content = Buffer.alloc(stats.size);
+      const { bytesRead } = await file.read(content, 0, stats.size, 0);
+      return content.subarray(0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  }
+
+  /**
+   * Puts a file in the place of whatever has its name, at once and durably. `unless` is asked at the last moment; if
+   * it says so, nothing is replaced.
+   */
+  async replace(
+    name: string,
+    content: string | Buffer,
+    mode: number,
+    unless: () => Promise<boolean> = async () => false,
+  ): Promise<boolean> {
+    const temporary = this.#at(`.${name}.${randomBytes(6).toString("hex")}`);
+    const file = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+    try {
+      try {
+        await file.chmod(mode);
+        await file.writeFile(content);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      if (!(await unless())) {
+        await rename(temporary, this.#at(name));
+        return true;
+      }
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw hasCode(error, "EISDIR", "ENOTEMPTY") ? this.#unsafe(name, error) : error;
+    }
+    await rm(temporary, { force: true });
+    return false;
+  }
+
+  /** Takes away whatever has a name, with all that is in it. A link goes, and what it leads to stays. */
+  async remove(name: string): Promise<void> {
+    await rm(this.#at(name), { recursive: true, force: true });
+  }
+
+  /** Lets the folder go. */
+  async close(): Promise<void> {
+    await this.#handle.close();
+  }
+
+  #at(name: string): string {
+    return THROUGH_DESCRIPTORS ? `/proc/self/fd/${this.#handle.fd}/${name}` : join(this.#path, name);
+  }
+
+  #unsafe(name: string, cause?: unknown): ProcessError {
+    const path = join(this.#path, name);
+    return new ProcessError(
+      "unsafe_file",
+      `${path} has to be a plain file of yours, of at most ${MAX_FILE_BYTES >> 20} MiB, and not a link.`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,194 @@
+import { mkdir, realpath } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { hasCode } from "@reins/kit";
+import { z } from "zod";
+import { ProcessError } from "../process-error.ts";
+import {
+  type Collection,
+  type Credential,
+  type CredentialState,
+  collectionOf,
+  contentDigest,
+  projectionOf,
+} from "./credential.ts";
+import { OpenFolder } from "./open-folder.ts";
+
+/** A file that an agent is to find in its home. */
+interface HomeFile {
+  /** Relative to the home. */
+  readonly path: string;
+  readonly text: string;
+  /** 0600 by default. */
+  readonly mode?: number;
+}
+
+/** What a private home is made of. */
+export interface PrivateHomeOptions {
+  /** Where home and temporary folder are, and what was copied last is noted. One agent at a time uses it. */
+  readonly folder: string;
+  readonly credentials: readonly Credential[];
+  readonly files: readonly HomeFile[];
+  /** What is taken away first, relative to the home: whatever is left there would be heeded. */
+  readonly clears?: readonly string[];
+}
+
+/** What became of a credential that an agent may have renewed. */
+export interface Collected {
+  readonly credential: Credential;
+  readonly outcome: Collection;
+  /** Why it is unusable, if that was not for its content. */
+  readonly error?: unknown;
+}
+
+const NOTE = "projected.json";
+const noteSchema = z.record(z.string(), z.string());
+
+/** A HOME and a TMPDIR of an agent's own, side by side, with copies of its credentials and the settings it is to have. */
+export class PrivateHome {
+  /** The HOME. */
+  readonly home: string;
+  /** The TMPDIR. Not inside the home, nor the other way round: some agents refuse that. */
+  readonly temporary: string;
+  readonly #options: PrivateHomeOptions;
+
+  private constructor(options: PrivateHomeOptions) {
+    this.#options = options;
+    this.home = join(options.folder, "home");
+    this.temporary = join(options.folder, "tmp");
+  }
+
+  /** Makes a home, or makes an earlier one ready again. What the agent itself keeps in it stays. */
+  static async prepare(options: PrivateHomeOptions): Promise<PrivateHome> {
+    const home = new PrivateHome(options);
+    await mkdir(options.folder, { recursive: true, mode: 0o700 });
+    await home.#opened(async (folder) => {
+      for (const name of ["home", "tmp"]) await holding(folder.folder(name), (inner) => inner.makePrivate());
+      for (const path of options.clears ?? [])
+        await inHome(folder, path, (parent, name) => parent.remove(name));
+      const note = await readNote(folder);
+      for (const credential of options.credentials) await home.#project(folder, note, credential);
+      await folder.replace(NOTE, JSON.stringify(note), 0o600);
+      for (const { path, text, mode = 0o600 } of options.files)
+        await inHome(folder, path, (parent, name) => parent.replace(name, text, mode));
+    });
+    return home;
+  }
+
+  /** Takes credentials back that the agent renewed, unless the user changed them meanwhile. */
+  async collect(): Promise<Collected[]> {
+    return this.#opened(async (folder) => {
+      const note = await readNote(folder);
+      const collected: Collected[] = [];
+      for (const credential of this.#options.credentials) {
+        try {
+          const state = await stateOf(folder, note, credential);
+          const outcome = await takeBack(note, credential, state);
+          collected.push({ credential, outcome });
+        } catch (error) {
+          collected.push({ credential, outcome: "unusable", error });
+        }
+      }
+      await folder.replace(NOTE, JSON.stringify(note), 0o600);
+      return collected;
+    });
+  }
+
+  async #project(folder: OpenFolder, note: Note, credential: Credential): Promise<void> {
+    const state = await stateOf(folder, note, credential);
+    const { source } = state;
+    const projection = projectionOf(state);
+    if (projection === "collect") await takeBack(note, credential, state);
+    if (source === undefined || projection === "collect") return;
+    if (projection === "project")
+      await inHome(folder, credential.to, (parent, name) => parent.replace(name, source, 0o600));
+    note[credential.to] = contentDigest(source);
+  }
+
+  async #opened<Result>(work: (folder: OpenFolder) => Promise<Result>): Promise<Result> {
+    return holding(OpenFolder.open(this.#options.folder), async (folder) => {
+      await folder.makePrivate();
+      return work(folder);
+    });
+  }
+}
+
+/** For each copy, the digest of what was copied. */
+type Note = Record<string, string>;
+
+async function readNote(folder: OpenFolder): Promise<Note> {
+  const content = await folder.read(NOTE);
+  if (content === undefined) return {};
+  try {
+    return noteSchema.parse(JSON.parse(content.toString()));
+  } catch (cause) {
+    throw new ProcessError("unsafe_file", `${NOTE} beside a private home is damaged. Remove it.`, { cause });
+  }
+}
+
+async function stateOf(folder: OpenFolder, note: Note, credential: Credential): Promise<CredentialState> {
+  const { from, to } = credential;
+  return {
+    source: await sourceOf(from),
+    copy: await inHome(folder, to, (parent, name) => parent.read(name)),
+    projected: note[to],
+  };
+}
+
+async function sourceOf(path: string): Promise<Buffer | undefined> {
+  try {
+    return await holding(folderOf(path), (folder) => folder.read(basename(path)));
+  } catch (error) {
+    if (hasCode(error, "ENOENT", "ENOTDIR")) return undefined;
+    throw error;
+  }
+}
+
+/** The folder of a file of the user's, which may well have been linked to another place. */
+async function folderOf(path: string): Promise<OpenFolder> {
+  return OpenFolder.open(await realpath(dirname(path)));
+}
+
+async function takeBack(note: Note, { from, to }: Credential, state: CredentialState): Promise<Collection> {
+  const outcome = collectionOf(state);
+  const { copy, source } = state;
+  if (outcome !== "collected" || copy === undefined || source === undefined) return outcome;
+  const replaced = await holding(folderOf(from), (folder) =>
+    folder.replace(
+      basename(from),
+      copy,
+      0o600,
+      async () => !source.equals((await folder.read(basename(from))) ?? Buffer.alloc(0)),
+    ),
+  );
+  if (!replaced) return "conflict";
+  note[to] = contentDigest(copy);
+  return outcome;
+}
+
+/** Reaches a file of the home, folder by folder, so that no link on the way is followed. */
+async function inHome<Result>(
+  folder: OpenFolder,
+  path: string,
+  work: (parent: OpenFolder, name: string) => Promise<Result>,
+): Promise<Result> {
+  const parts = path.split("/");
+  if (parts.some((part) => part === "" || part === "." || part === ".." || part.includes("\0")))
+    throw new ProcessError("unsafe_file", `${path} does not name a file inside a private home.`);
+  const descend = async (parent: OpenFolder, [name = "", ...deeper]: readonly string[]): Promise<Result> =>
+    deeper.length === 0
+      ? work(parent, name)
+      : holding(parent.folder(name), (inner) => descend(inner, deeper));
+  return descend(folder, ["home", ...parts]);
+}
+
+async function holding<Result>(
+  opening: Promise<OpenFolder>,
+  work: (folder: OpenFolder) => Promise<Result>,
+): Promise<Result> {
+  const folder = await opening;
+  try {
+    return await work(folder);
+  } finally {
+    await folder.close();
+  }
+}

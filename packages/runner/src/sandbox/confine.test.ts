@@ -1,0 +1,96 @@
+import { spawnSync } from "node:child_process";
+import { mkdir, mkdtemp, realpath, rename, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { confine } from "./confine.ts";
+import { folderIdentity } from "./folder-identity.ts";
+
+/** A folder of a session below two others, and a folder of others. */
+async function lay() {
+  const base = await realpath(await mkdtemp(join(tmpdir(), "reins-confine-")));
+  onTestFinished(() => rm(base, { recursive: true, force: true }));
+  const own = join(base, "tenant/up/own");
+  for (const folder of ["tenant/up/own", "tenant/home", "tenant/tmp", "others/own", "others/up/own"])
+    await mkdir(join(base, folder), { recursive: true });
+  const confinement = {
+    roots: [own],
+    home: join(base, "tenant/home"),
+    temporary: join(base, "tenant/tmp"),
+    masked: [],
+    network: "open",
+  } as const;
+  return { base, own, confinement };
+}
+
+const launch = (cwd: string) => ({
+  command: "/bin/sh",
+  args: ["-c", "echo started"],
+  env: { PATH: "/usr/bin:/bin" },
+  cwd,
+  label: "it",
+});
+const SANDBOX = { available: true, path: "/bin/true", version: "0" } as never;
+
+/** What is put in the place of the folder, or of one above it. */
+const SWAPS: [string, (base: string) => Promise<void>][] = [
+  ["a link to another folder", (base) => swap(base, "tenant/up/own", "others/own")],
+  ["a link above it", (base) => swap(base, "tenant/up", "others/up")],
+  ["another folder", (base) => replace(base, "tenant/up/own", "others/own")],
+  ["another folder above it", (base) => replace(base, "tenant/up", "others/up")],
+  ["nothing", (base) => rm(join(base, "tenant/up/own"), { recursive: true })],
+];
+
+async function swap(base: string, path: string, target: string): Promise<void> {
+  await rename(join(base, path), join(base, `${path}-before`));
+  await symlink(join(base, target), join(base, path));
+}
+
+async function replace(base: string, path: string, other: string): Promise<void> {
+  await rename(join(base, path), join(base, `${path}-before`));
+  await rename(join(base, other), join(base, path));
+}
+
+/** Runs what would run inside of the sandbox, where its paths mean what they mean here. */
+function inside({ args }: { readonly args: readonly string[] }) {
+  const [command = "", ...rest] = args.slice(args.indexOf("--") + 1);
+  const { status, stdout, stderr } = spawnSync(command, rest, { encoding: "utf8" });
+  return { status, stdout, stderr };
+}
+
+describe("a folder that is replaced after it was checked", () => {
+  test.each(SWAPS)("and before the sandbox is made, is not shown to an agent: %s", async (_, swapped) => {
+    const { base, own, confinement } = await lay();
+    const identities = { [own]: String(await folderIdentity(own)) };
+    await swapped(base);
+    const confined = confine(launch(confinement.home), { ...confinement, identities }, { sandbox: SANDBOX });
+    await expect(confined).rejects.toMatchObject({ code: expect.stringMatching(/^(replaced|missing)$/) });
+  });
+
+  test.each(SWAPS)("and before it is mounted, is left before anything is started: %s", async (_, swapped) => {
+    const { base, confinement } = await lay();
+    const confined = await confine(launch(confinement.home), confinement, { sandbox: SANDBOX });
+    await swapped(base);
+    const { status, stdout, stderr } = inside(confined.launch);
+    expect({ status, stdout }).toEqual({ status: 126, stdout: "" });
+    expect(stderr).toContain("is not the folder that was checked");
+  });
+
+  test("differs from the same folder with other files in it", async () => {
+    const { own, confinement } = await lay();
+    const identities = { [own]: String(await folderIdentity(own)) };
+    await mkdir(join(own, "new"));
+    const given = { ...confinement, identities };
+    const confined = await confine(launch(confinement.home), given, { sandbox: SANDBOX });
+    expect(inside(confined.launch)).toEqual({ status: 0, stdout: "started\n", stderr: "" });
+  });
+});
+
+test("a folder is not described by a path that leads through a link", async () => {
+  const { base, own } = await lay();
+  await symlink(join(base, "tenant"), join(base, "link"));
+  await symlink(own, join(base, "tenant/own"));
+  expect(await folderIdentity(own)).toMatch(/^\d+:\d+$/);
+  for (const path of ["link/up/own", "tenant/own", "nowhere"])
+    expect(await folderIdentity(join(base, path)), path).toBeUndefined();
+});

@@ -1,0 +1,132 @@
+import { realpath, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, resolve } from "node:path";
+import type { Confinement } from "./confinement.ts";
+import { folderIdentity } from "./folder-identity.ts";
+import { isHidden, isInside, type Link, type Mount } from "./mounts.ts";
+import { SandboxError } from "./sandbox-error.ts";
+
+/** What a confined agent sees of the file system. */
+export interface View {
+  readonly mounts: readonly Mount[];
+  readonly links: readonly Link[];
+  /** The roots as they are to be found inside, each with what it is. */
+  readonly roots: readonly { readonly path: string; readonly identity: string }[];
+  readonly home: string;
+  readonly temporary: string;
+}
+
+/**
+ * Places of the machine that nobody confined has business in: other people's homes; `/run`, where services take
+ * orders on sockets, which being read-only does not prevent; and what only root is shown.
+ */
+const MASKED = [
+  ...["/home", "/root", "/run", "/etc/shadow", "/etc/gshadow", "/etc/ssl/private"],
+  ...["/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security", "/sys/firmware"],
+  ...["/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi"],
+  ...["/proc/timer_list", "/proc/timer_stats"],
+];
+/** Knobs of the kernel. The files belong to root, and root is who it is even without privileges. */
+const KNOBS = [
+  "/proc/asound",
+  "/proc/bus",
+  "/proc/fs",
+  "/proc/irq",
+  "/proc/mtrr",
+  "/proc/sys",
+  "/proc/sysrq-trigger",
+];
+const SCRATCH = ["/tmp", "/var/tmp"];
+
+/** Works out what an agent will see; every path is resolved now, so that no link is followed later. */
+export async function viewOf(confinement: Confinement): Promise<View> {
+  const user = (await existing(homedir())) ?? homedir();
+  const secret = await resolved(confinement.masked);
+  const mounts: Mount[] = [
+    ...(await Promise.all([...(await resolved([...MASKED, user])), ...secret].map(mask))),
+    ...(await resolved(SCRATCH)).map((path): Mount => ({ path, kind: "scratch" })),
+    ...(await resolved(KNOBS)).map((path): Mount => ({ path, kind: "read", source: path })),
+    ...(await nameServers()),
+  ];
+  const roots: Link[] = [];
+  const checked: { path: string; identity: string }[] = [];
+  for (const root of confinement.roots) {
+    const target = await required(root);
+    checked.push({ path: target, identity: await expectSame(root, target, confinement) });
+    expectNarrow(target, user);
+    for (const folder of secret)
+      if (isInside(target, folder))
+        throw new SandboxError(
+          "too_wide",
+          `The workspace ${root} lies in ${folder}, which has to stay hidden.`,
+          "Work in another folder.",
+        );
+    mounts.push({ path: target, kind: "write", source: target });
+    roots.push({ path: resolve(root), target });
+  }
+  // What is not to be seen stays so even where it lies in a root: it is the more specific of the two.
+  const home = await required(confinement.home);
+  const temporary = await required(confinement.temporary);
+  for (const path of [home, temporary]) mounts.push({ path, kind: "write", source: path });
+  for (const { path, access, at } of confinement.binds ?? []) {
+    const source = await required(path);
+    expectNarrow(source, user);
+    mounts.push({ path: at ?? source, kind: access, source });
+  }
+  // A root may have been named by way of a link that is itself hidden.
+  const links = roots.filter(({ path, target }) => path !== target && isHidden(dirname(path), mounts));
+  return { mounts, links, roots: checked, home, temporary };
+}
+
+/** What a root is now, which is what it was when it was admitted. */
+async function expectSame(root: string, target: string, { identities }: Confinement): Promise<string> {
+  const identity = await folderIdentity(target);
+  const admitted = identities?.[root];
+  if (identity !== undefined && (admitted === undefined || admitted === identity)) return identity;
+  throw new SandboxError(
+    "replaced",
+    `${root} is not the folder that was checked; it was replaced.`,
+    "Begin a new session in it.",
+  );
+}
+
+/** A folder with the whole home in it would bring back every credential that is to be hidden. */
+function expectNarrow(path: string, user: string): void {
+  if (!isInside(user, path)) return;
+  throw new SandboxError(
+    "too_wide",
+    `${path} holds your whole home, with every key in it.`,
+    "Name folders inside it instead.",
+  );
+}
+
+/** Hides a folder behind an empty one, and a file behind one that cannot be read. */
+async function mask(path: string): Promise<Mount> {
+  const folder = (await stat(path)).isDirectory();
+  return folder ? { path, kind: "mask" } : { path, kind: "read", source: "/dev/null" };
+}
+
+/** Where names are resolved may be told by a file in `/run`. */
+async function nameServers(): Promise<Mount[]> {
+  const path = await existing("/etc/resolv.conf");
+  return path && isInside(path, "/run") ? [{ path, kind: "read", source: path }] : [];
+}
+
+async function resolved(paths: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(paths.map(existing));
+  return [...new Set(found.filter((path) => path !== undefined).filter((path) => path !== "/"))];
+}
+
+async function required(path: string): Promise<string> {
+  const found = await existing(path);
+  if (found !== undefined) return found;
+  throw new SandboxError(
+    "missing",
+    `${path} was to be shown to the agent and is not there.`,
+    "Make it, or leave it out.",
+  );
+}
+
+async function existing(path: string): Promise<string | undefined> {
+  return realpath(path).catch(() => undefined);
+}

@@ -1,4 +1,5 @@
-// npm run build: packages/<name>/dist becomes what is published of each package. Nothing in the repository runs it.
+// npm run build: packages/<name>/dist becomes what is published of each public package, or what those need of a private
+// one. Nothing in the repository runs it.
 import { existsSync } from "node:fs";
 import { chmod, copyFile, cp, glob, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -9,7 +10,7 @@ import { runCommand } from "./command.ts";
 import { root } from "./root.ts";
 
 const built: WorkspacePackage[] = [];
-for (const one of inBuildOrder(await publicPackages())) {
+for (const one of inBuildOrder(await builtPackages())) {
   const began = performance.now();
   await rm(join(root, one.folder, "dist"), { recursive: true, force: true });
   if (!(await compile(one))) {
@@ -23,11 +24,12 @@ for (const one of inBuildOrder(await publicPackages())) {
   );
 }
 
-async function publicPackages(): Promise<WorkspacePackage[]> {
+/** The packages that Node runs; the page has a build of its own. */
+async function builtPackages(): Promise<WorkspacePackage[]> {
   const found: WorkspacePackage[] = [];
   for await (const path of glob("packages/*/package.json", { cwd: root })) {
     const manifest: PackageManifest = JSON.parse(await readFile(join(root, path), "utf8"));
-    if (!manifest.private) found.push({ folder: dirname(path), manifest });
+    if (manifest.exports ?? manifest.bin) found.push({ folder: dirname(path), manifest });
   }
   return found;
 }

@@ -1,9 +1,11 @@
-import { glob } from "node:fs/promises";
+import { glob, writeFile } from "node:fs/promises";
+import { apiReports } from "./api-report/packages.ts";
 import { runCommand } from "./command.ts";
 import { root } from "./root.ts";
 
-// Writes the published schemas and the reference pages of every package anew.
+// Writes the published schemas, the reference pages and the API reports of every package anew.
 for await (const path of glob("packages/*/src/{schema,reference}/write.ts", { cwd: root })) {
   const { succeeded } = await runCommand([path], { live: true, deadline: 60 });
   if (!succeeded) process.exitCode = 1;
 }
+for (const [path, report] of await apiReports()) await writeFile(path, report);

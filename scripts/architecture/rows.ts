@@ -13,8 +13,9 @@ export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["supervisor", ["kit", "ahp", "store", "ledger", "policy"]],
   ["agent", ["kit", "acp", "bridge"]],
   ["host", ["kit", "acp", "store", "ledger", "supervisor", "runner", "bridge", "agent"]],
+  ["haak", ["kit", "acp", "store", "ledger", "supervisor", "host"]],
   ["api", []],
-  ["server", ["kit", "acp", "ahp", "api", "host", "supervisor", "ledger", "store"]],
+  ["server", ["kit", "acp", "ahp", "api", "host", "haak", "supervisor", "ledger", "store"]],
   [
     "cli",
     [
@@ -31,6 +32,7 @@ export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
       "supervisor",
       "agent",
       "host",
+      "haak",
       "api",
       "server",
     ],

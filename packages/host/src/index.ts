@@ -6,16 +6,11 @@ export { Catalogue } from "./agents/catalogue.ts";
 export { type Installed, Installer, type InstallProgress } from "./agents/install/installer.ts";
 export { findNpm } from "./agents/install/npm.ts";
 export { ProbeCache, type Probed } from "./agents/probe.ts";
-export { Board } from "./board/board.ts";
 export { REFUSED } from "./control/verdict-wire.ts";
-export { AgentRunner, type AgentRunnerOptions } from "./haak/agent-runner.ts";
-export { anonymousPrincipal } from "./haak/anonymous.ts";
-export type { Emit, HaakEvent, NumberedEvent } from "./haak/event.ts";
-export type { Haak, InitializedSession } from "./haak/haak.ts";
-export { HaakError, type HaakErrorCode } from "./haak/haak-error.ts";
-export { CloseParams, InitParams, RunParams, readParams, SessionParams } from "./haak/requests.ts";
-export type { HistoryRow, SessionRow, TurnRow } from "./haak/views/rows.ts";
-export { HaakViews } from "./haak/views/views.ts";
+export type { GovernedSession } from "./governor/governed-session.ts";
+export type { SessionFolders } from "./governor/session-folders.ts";
+export { isFinal, type ToolCall, ToolCalls } from "./governor/tool-calls.ts";
+export { toolNameOf } from "./governor/tool-name.ts";
 export type { HostedAgent, InstalledAgent } from "./hosting/agent-host.ts";
 export { Hosting, type HostingOptions } from "./hosting/hosting.ts";
 export { hostTables } from "./hosting/tables.ts";
@@ -25,20 +20,37 @@ export { Conversation } from "./hub/conversation.ts";
 export { type Feed, GAP, type Outlet } from "./hub/feed.ts";
 export { type ConnectOptions, Hub } from "./hub/hub.ts";
 export type { LiveSession } from "./hub/live-session.ts";
-export { questionIn } from "./hub/question-id.ts";
+export { modelsOf } from "./hub/models.ts";
+export { questionId, questionIn } from "./hub/question-id.ts";
 export { serveChannel, takeMessage } from "./hub/serve-channel.ts";
-export { QUEUE_FULL } from "./hub/turn-queue.ts";
+export { TURN_ENDED, TURN_OVER, turnsOf } from "./hub/turn-marks.ts";
+export { QUEUE_FULL, TurnQueue } from "./hub/turn-queue.ts";
 export type { Kills } from "./kill/kills.ts";
+export type { EventLog } from "./log/event-log.ts";
+export { settled } from "./log/held-back.ts";
 export type { Cursor, Gap, LoggedEvent } from "./log/logged-event.ts";
-export { Mailbox } from "./mail/mailbox.ts";
-export type { Message } from "./mail/message.ts";
-export { haakMessaging } from "./mail/messaging.ts";
-export { SharedFileError } from "./mail/shared-file-error.ts";
-export { mailTables } from "./mail/tables.ts";
+export type { Subscription } from "./log/subscription.ts";
+export { logTables } from "./log/tables.ts";
 export { userMemory } from "./memory/user-memory.ts";
 export { familyAnswers } from "./native/family-answers.ts";
 export type { NativeSettings } from "./native/start-native.ts";
-export type { SessionMode, SessionRecord, SessionState } from "./sessions/session-record.ts";
+export { newSessionRecord } from "./sessions/new-session.ts";
+export {
+  SESSION_MODES,
+  type SessionMode,
+  type SessionRecord,
+  type SessionState,
+} from "./sessions/session-record.ts";
+export { sessionTables } from "./sessions/tables.ts";
+export {
+  type BoardExcerpt,
+  type Messaging,
+  NO_MAIL,
+  type TenantMessaging,
+  type TurnMail,
+} from "./turn/messaging.ts";
+export type { ToolGate } from "./turn/tool-offer.ts";
+export type { ClientTool, ClientToolOutcome, TurnOffers } from "./turn/turn-offers.ts";
 export { probeAgent } from "./verify/probe-agent.ts";
 export type { ProbeOutcome, ProbeResult } from "./verify/probe-result.ts";
 export { Stamps, type Standing } from "./verify/stamp.ts";

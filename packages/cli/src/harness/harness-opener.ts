@@ -1,4 +1,5 @@
-import type { AgentRunner, Hosting } from "@reins/host";
+import type { AgentRunner } from "@reins/haak";
+import type { Hosting } from "@reins/host";
 import { errorMessage } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import { CliError } from "../errors.ts";

@@ -1,4 +1,5 @@
-import { hostTables, mailTables } from "@reins/host/tables";
+import { mailTables } from "@reins/haak/tables";
+import { hostTables } from "@reins/host/tables";
 import { ledgerTables } from "@reins/ledger/tables";
 import { serverTables } from "@reins/server/tables";
 import {

@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
-import { Hosting, haakMessaging, type WireTap } from "@reins/host";
+import { haakMessaging } from "@reins/haak";
+import { Hosting, type WireTap } from "@reins/host";
 import { OpenHarness, type OpenHarnessOptions } from "../harness/open-harness.ts";
 import type { Log } from "../log.ts";
 import { HomeAgents } from "./home-agents.ts";

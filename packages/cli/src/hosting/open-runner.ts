@@ -1,4 +1,4 @@
-import { AgentRunner, type AgentRunnerOptions } from "@reins/host";
+import { AgentRunner, type AgentRunnerOptions } from "@reins/haak";
 import { OpenHosting, type OpenHostingOptions } from "./open-hosting.ts";
 
 export type RunnerSettings = Pick<

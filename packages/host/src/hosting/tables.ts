@@ -1,8 +1,6 @@
 import { memoryTables } from "@reins/bridge/tables";
 import type { Operations, Tables } from "@reins/store";
 
-export { mailTables } from "../mail/tables.ts";
-
 import { logTables } from "../log/tables.ts";
 import { sessionTables } from "../sessions/tables.ts";
 

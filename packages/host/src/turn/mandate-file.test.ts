@@ -1,12 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { scratchFolder } from "../mail/testing/scratch.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { readMandate } from "./mandate-file.ts";
 
 async function homeWith(files: Record<string, string>) {
-  const folder = await scratchFolder();
+  const folder = await mkdtemp(join(tmpdir(), "reins-mandate-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
   for (const [name, content] of Object.entries(files)) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
     await writeFile(join(folder, name), content);

@@ -1,9 +1,8 @@
 import { parseExact } from "@reins/ahp";
-import type { AgentRunner, NumberedEvent } from "@reins/host";
+import type { AgentRunner, NumberedEvent } from "@reins/haak";
 import type { Harness, Principal } from "@reins/supervisor";
 import type { WebSocket } from "ws";
 import { z } from "zod";
-import type { HostCode } from "../connections/host-code.ts";
 import type { Log } from "../limits.ts";
 import { CLOSE, TextSocket, type TextSocketOptions } from "../streams/text-socket.ts";
 
@@ -12,7 +11,7 @@ export interface HaakClientOptions extends TextSocketOptions {
   readonly principal: Principal;
   readonly identity: Harness["identity"];
   readonly runner: AgentRunner;
-  readonly host: HostCode;
+  readonly code: typeof import("@reins/haak");
   readonly log: Log;
 }
 
@@ -43,7 +42,7 @@ export class HaakClient {
 
   async #take(text: string): Promise<void> {
     const frame = frameIn(text);
-    const { HaakError } = this.#options.host;
+    const { HaakError } = this.#options.code;
     if (frame.kind === "fault") {
       await this.#fail(frame.envelope, new HaakError("invalid_request", frame.reason));
       return;
@@ -73,9 +72,9 @@ export class HaakClient {
   }
 
   async #call(envelope: Envelope, method: string, params: unknown): Promise<object> {
-    const { runner, host } = this.#options;
+    const { runner, code } = this.#options;
     const { haak } = runner;
-    const { HaakError, InitParams, RunParams, SessionParams, CloseParams, readParams } = host;
+    const { HaakError, InitParams, RunParams, SessionParams, CloseParams, readParams } = code;
     const principal = await this.#principal();
     switch (method) {
       case "session.init":
@@ -102,16 +101,16 @@ export class HaakClient {
 
   /** Whoever is connected, as of now. */
   async #principal(): Promise<Principal> {
-    const { identity, principal, host } = this.#options;
+    const { identity, principal, code } = this.#options;
     const now = await identity.current(principal);
     if (now?.tenant === principal.tenant) return now;
-    throw new host.HaakError("unauthenticated", "the token was revoked or has expired");
+    throw new code.HaakError("unauthenticated", "the token was revoked or has expired");
   }
 
   #fail(envelope: Envelope, error: unknown): undefined | Promise<void> {
-    const { host, log } = this.#options;
-    const { code, message } = host.HaakError.of(error);
-    if (code === "internal") log.warn({ err: error }, "a request over /ws failed");
+    const { HaakError } = this.#options.code;
+    const { code, message } = HaakError.of(error);
+    if (code === "internal") this.#options.log.warn({ err: error }, "a request over /ws failed");
     return this.#send({ ...envelope, error: { code, message } });
   }
 

@@ -1,6 +1,7 @@
 import { isAbsolute } from "node:path";
 import { boardOperations, haakOperations, mailboxOperations, memoryOperations } from "@reins/api";
-import type { Board, HaakViews, Mailbox, Message, SessionRecord } from "@reins/host";
+import type { Board, HaakViews, Mailbox, Message } from "@reins/haak";
+import type { SessionRecord } from "@reins/host";
 import type { Harness, Principal } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
 import type { Answer, Routes } from "../routes/router.ts";
@@ -22,7 +23,7 @@ const boardRoutes: Routes = {
 };
 
 async function boardOf({ home }: Harness, { tenant }: Principal): Promise<Board> {
-  const { Board: Made } = await import("@reins/host");
+  const { Board: Made } = await import("@reins/haak");
   return new Made({ home, tenant });
 }
 
@@ -69,7 +70,7 @@ const mailboxRoutes: Routes = {
 };
 
 async function mailboxOf(harness: Harness, { tenant }: Principal): Promise<Mailbox> {
-  const { Mailbox: Made } = await import("@reins/host");
+  const { Mailbox: Made } = await import("@reins/haak");
   const { home, store } = harness;
   const ofTenant = mailboxes.get(harness) ?? new Map<string, Mailbox>();
   mailboxes.set(harness, ofTenant);
@@ -152,7 +153,7 @@ const haakTableRoutes: Routes = {
 export const hostRoutes: readonly Routes[] = [boardRoutes, mailboxRoutes, memoryRoutes, haakTableRoutes];
 
 async function viewsOf(harness: Harness): Promise<HaakViews> {
-  const { HaakViews: Made } = await import("@reins/host");
+  const { HaakViews: Made } = await import("@reins/haak");
   const known = views.get(harness) ?? new Made(harness);
   views.set(harness, known);
   return known;
@@ -186,7 +187,7 @@ async function shared(run: () => Promise<Answer>): Promise<Answer> {
   try {
     return await run();
   } catch (error) {
-    const { SharedFileError } = await import("@reins/host");
+    const { SharedFileError } = await import("@reins/haak");
     if (!(error instanceof SharedFileError)) throw error;
     throw new HttpProblem(PROBLEMS[error.code] ?? "unavailable", error.message, { cause: error });
   }

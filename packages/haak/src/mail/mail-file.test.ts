@@ -1,0 +1,116 @@
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { scratchFolder } from "../../test/scratch.ts";
+import { MAIL_LIMITS, type MailLimits } from "./limits.ts";
+import { MailFile } from "./mail-file.ts";
+
+async function mailFile(content: string | Buffer, limits: Partial<MailLimits> = {}) {
+  const path = join(await scratchFolder(), "agent-mailbox.jsonl");
+  writeFileSync(path, content);
+  const file = new MailFile(path, { ...MAIL_LIMITS, ...limits });
+  return { path, file, bodies: async () => (await file.read()).messages.map(({ body }) => body) };
+}
+
+function line(body: string, more: object = {}): string {
+  return `${JSON.stringify({ from: "reed", to: "coder", body, ...more })}\n`;
+}
+
+describe("the file of a mailbox", () => {
+  test("is read again when another program has added to it", async () => {
+    const { path, bodies } = await mailFile(line("one"));
+    expect(await bodies()).toEqual(["one"]);
+    appendFileSync(path, line("two"));
+    expect(await bodies()).toEqual(["one", "two"]);
+  });
+
+  test("is not read again as long as nothing has changed", async () => {
+    const { file } = await mailFile(line("one"));
+    const [first, second] = await Promise.all([file.read(), file.read()]);
+    expect(second).toBe(first);
+    expect(await file.read()).toBe(first);
+  });
+
+  test("does not need to be there", async () => {
+    const file = new MailFile(join(await scratchFolder(), "nothing"), MAIL_LIMITS);
+    expect(await file.read()).toEqual({ messages: [], faults: [] });
+  });
+
+  test("may end in the middle of a line, which is read when it is whole", async () => {
+    const [whole, rest] = [line("one"), line("zwölf")];
+    // In the middle of a character, even.
+    const cut = Buffer.from(rest).indexOf("ö") + 1;
+    const { path, file, bodies } = await mailFile(
+      Buffer.concat([Buffer.from(whole), Buffer.from(rest).subarray(0, cut)]),
+    );
+    expect(await file.read()).toMatchObject({ messages: [{ body: "one" }], faults: [] });
+    appendFileSync(path, Buffer.from(rest).subarray(cut));
+    expect(await bodies()).toEqual(["one", "zwölf"]);
+  });
+
+  test("counts a last line that only lacks its newline", async () => {
+    const { bodies } = await mailFile(line("one").trimEnd());
+    expect(await bodies()).toEqual(["one"]);
+  });
+
+  test("passes over what is no message, and says so", async () => {
+    const bad = Buffer.concat([
+      Buffer.from("{\n\n\u202enot json\n"),
+      Buffer.from([0xff, 0x0a]),
+      Buffer.from(line("x".repeat(200))),
+    ]);
+    const { file, path } = await mailFile(Buffer.concat([bad, Buffer.from(line("good"))]), {
+      maxLineBytes: 100,
+    });
+    const before = readFileSync(path);
+    const { messages, faults } = await file.read();
+    expect(messages).toMatchObject([{ body: "good" }]);
+    expect(faults).toEqual([
+      'a line that is no message: "{"',
+      'a line that is no message: "\\u202enot json"',
+      "a line that is not UTF-8",
+      "a line that is too long",
+    ]);
+    expect(readFileSync(path)).toEqual(before);
+  });
+
+  test("is read whole across chunks, whatever the length of its lines", async () => {
+    const lengths = [1, 65_400, 65_536, 131_072, 200_000, 300_000, 5, 70_000];
+    const { file } = await mailFile(lengths.map((length) => line("x".repeat(length))).join(""));
+    const { messages, faults } = await file.read();
+    expect(messages.map(({ body }) => body.length)).toEqual(lengths.filter((length) => length < 262_144));
+    expect(faults).toEqual(["a line that is too long"]);
+  });
+
+  test("reports a few faults only", async () => {
+    const { file } = await mailFile("rubbish\n".repeat(1_000));
+    expect((await file.read()).faults).toHaveLength(20);
+  });
+
+  test("that is too large is an error that says what to do", async () => {
+    const { file } = await mailFile(line("one").repeat(100), { maxFileBytes: 1 << 10 });
+    await expect(file.read()).rejects.toMatchObject({
+      code: "full",
+      message: expect.stringContaining("move its old lines"),
+    });
+  });
+});
+
+describe("messages that say the same", () => {
+  test("are as many messages", async () => {
+    const { path, file } = await mailFile(line("ping") + line("ping") + line("pong"));
+    const ids = (await file.read()).messages.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(3);
+    appendFileSync(path, line("ping"));
+    expect((await file.read()).messages.map(({ id }) => id).slice(0, 3)).toEqual(ids);
+  });
+
+  test("keep their ids when a program marks the first as read", async () => {
+    const { path, file } = await mailFile(line("ping") + line("ping"));
+    const before = (await file.read()).messages.map(({ id }) => id);
+    writeFileSync(path, line("ping", { read: true }) + line("ping"));
+    const after = (await file.read()).messages;
+    expect(after.map(({ id }) => id)).toEqual(before);
+    expect(after.map(({ read }) => read)).toEqual([true, false]);
+  });
+});

@@ -1,0 +1,183 @@
+import { membersOf } from "@reins/acp";
+import {
+  Catalogue,
+  logTables,
+  type SessionRecord,
+  type SessionState,
+  sessionTables,
+  settled,
+  turnsOf,
+} from "@reins/host";
+import type { PlacedEntry } from "@reins/ledger";
+import { type Harness, isAdmin, type Principal, sessionKey } from "@reins/supervisor";
+import { keptModel } from "../gateway/session-begin.ts";
+import { History } from "./history.ts";
+import type { HistoryRow, SessionRow, TurnRow } from "./rows.ts";
+
+/** A page of something that is numbered: what comes after a number, and how much of it. */
+export interface RowRange {
+  readonly after?: number | undefined;
+  readonly limit: number;
+}
+
+const PAGE = 500;
+/** An agent that is not in the catalogue any more names its tools where the protocol does. */
+const UNKNOWN = { toolNames: { members: [], aliases: [], kinds: {} } };
+const PAGE_SIZE = 1 << 20;
+
+/** The facts of HAAK's four tables, as our own stores have them. Nothing is kept twice. */
+export class HaakViews {
+  readonly #harness: Pick<Harness, "store" | "ledger">;
+  readonly #catalogue: Pick<Catalogue, "entries">;
+
+  constructor(
+    harness: Pick<Harness, "store" | "ledger">,
+    catalogue: Pick<Catalogue, "entries"> = Catalogue.load(),
+  ) {
+    this.#harness = harness;
+    this.#catalogue = catalogue;
+  }
+
+  /** The sessions that a principal may see, the most recently used first. */
+  async sessions(
+    principal: Principal,
+    range: { readonly state?: SessionState | undefined; readonly after?: string | undefined; limit: number },
+  ): Promise<readonly SessionRow[]> {
+    const own = isAdmin(principal) ? {} : { principal: principal.id };
+    const { state, ...rest } = range;
+    const open = state !== undefined && state !== "closed";
+    const wanted = { ...rest, ...own, open, tenant: principal.tenant };
+    await settled(this.#harness.store);
+    const records = await this.#harness.store.query(sessionTables, "list", wanted);
+    const rows = await Promise.all(records.map((record) => this.row(record)));
+    return state === undefined ? rows : rows.filter((row) => row.state === state);
+  }
+
+  /** A session by its id or its key, if the principal may see it. */
+  async find(principal: Principal, name: string): Promise<SessionRecord | undefined> {
+    const { store } = this.#harness;
+    const { tenant } = principal;
+    await settled(store);
+    const record =
+      (await store.query(sessionTables, "get", { id: name, tenant })) ??
+      (await store.query(sessionTables, "byKey", { key: name, tenant }));
+    return record && (isAdmin(principal) || record.principal === principal.id) ? record : undefined;
+  }
+
+  /** A session as a row. */
+  async row(record: SessionRecord): Promise<SessionRow> {
+    const { id, key, agent, acts_as, mode, last_activity, created_at, ended } = record;
+    return {
+      id,
+      session_key: key,
+      agent_id: acts_as ?? agent,
+      backend: agent,
+      model: keptModel(record) ?? null,
+      mode,
+      state: stateOf(record),
+      pubkey: await this.#pubkeyOf(record),
+      last_activity,
+      created_at,
+      close_reason: ended ? (ended.message ?? ended.reason) : null,
+    };
+  }
+
+  /** The turns of a session, oldest first. */
+  async turns(record: SessionRecord, { after = -1, limit }: RowRange): Promise<readonly TurnRow[]> {
+    const rows: TurnRow[] = [];
+    let seq = -1;
+    for await (const { entry } of this.#entries(record, "turn")) {
+      seq += 1;
+      if (seq <= after) continue;
+      rows.push(turnRow(record.id, seq, entry));
+      if (rows.length === limit) break;
+    }
+    return rows;
+  }
+
+  /** The messages of a session, oldest first. */
+  async history(record: SessionRecord, { after = -1, limit }: RowRange): Promise<readonly HistoryRow[]> {
+    const { tenant, id, agent } = record;
+    const entry = this.#catalogue.entries.find((one) => one.id === agent);
+    const history = new History(id, entry ?? UNKNOWN);
+    const sessions = [id, turnsOf(id)];
+    await settled(this.#harness.store);
+    for (let last = 0; ; ) {
+      const range = { tenant, sessions, after: last, limit: PAGE, size: PAGE_SIZE };
+      const page = await this.#harness.store.query(logTables, "after", range);
+      for (const event of page) {
+        last = event.order;
+        history.take(event);
+      }
+      const isEnough = history.rows.length > after + limit;
+      if (isEnough) return history.rows.slice(after + 1, after + 1 + limit);
+      if (page.length === 0) return history.finish().slice(after + 1, after + 1 + limit);
+    }
+  }
+
+  /** The entries of a session in the ledger, oldest first, each with its place. */
+  ledger(record: SessionRecord, { after = -1, limit }: RowRange): Promise<PlacedEntry[]> {
+    return this.#harness.ledger.read({ entity_id: chainOf(record), after, limit });
+  }
+
+  async *#entries(record: SessionRecord, quality: string): AsyncGenerator<PlacedEntry> {
+    for (let after = -1; ; ) {
+      const range = { entity_id: chainOf(record), quality, after, limit: PAGE };
+      const page: PlacedEntry[] = await this.#harness.ledger.read(range);
+      for (const placed of page) {
+        after = placed.seq;
+        yield placed;
+      }
+      if (page.length < PAGE) return;
+    }
+  }
+
+  /** The key of the session's last turn, as the ledger announces it. */
+  async #pubkeyOf(record: SessionRecord): Promise<string | null> {
+    const { ledger } = this.#harness;
+    const newest = { entity_id: chainOf(record), quality: "turn", order: "newest", limit: 1 } as const;
+    const [turn] = await ledger.read(newest);
+    const { proof } = turn?.entry ?? {};
+    if (proof?.type !== "attestation") return null;
+    for (let after: number | undefined; ; ) {
+      const page: PlacedEntry[] = await ledger.read({ tag: "key", order: "newest", after, limit: PAGE });
+      for (const { seq, entry } of page) {
+        after = seq;
+        const { key_id, public_key } = membersOf(entry.payload);
+        if (key_id === proof.key_id && typeof public_key === "string") return public_key;
+      }
+      if (page.length < PAGE) return null;
+    }
+  }
+}
+
+function chainOf({ tenant, id: session, key: session_key, agent }: SessionRecord): string {
+  return sessionKey({ tenant, session, session_key, agent });
+}
+
+/** A session that only lost its agent is there to be used. */
+function stateOf({ state, ended }: SessionRecord): SessionState {
+  if (ended) return "closed";
+  return state === "closed" ? "idle" : state;
+}
+
+function turnRow(
+  session_id: string,
+  seq: number,
+  { cid, parents, payload, proof }: PlacedEntry["entry"],
+): TurnRow {
+  const { inputs_hash, outputs_hash, stop_reason, usage, started_at, completed_at } = membersOf(payload);
+  return {
+    id: cid,
+    session_id,
+    seq,
+    prev_cid: parents[0] ?? null,
+    input_hash: String(inputs_hash),
+    output_hash: String(outputs_hash),
+    stop_reason: String(stop_reason),
+    usage: membersOf(usage),
+    started_at: String(started_at),
+    completed_at: String(completed_at),
+    proof,
+  };
+}

@@ -1,0 +1,54 @@
+import { join } from "node:path";
+import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import { openSqlite, type SqliteOptions, type Store } from "@reins/store";
+import type { Subject } from "@reins/supervisor";
+import { Mailbox, type MailboxOptions } from "../src/mail/mailbox.ts";
+import { mailTables } from "../src/mail/tables.ts";
+
+/** A mailbox on a real database in a folder, which may be opened again and again. */
+export interface MailHome {
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly mailbox: Mailbox;
+  close(): Promise<void>;
+}
+
+/** Opens a home. */
+export async function openMailHome(
+  home: string,
+  { wrap, ...own }: Partial<MailboxOptions> & Pick<SqliteOptions, "wrap"> = {},
+): Promise<MailHome> {
+  const tables = [ledgerTables, mailTables];
+  const store = await openSqlite({ path: join(home, "reins.db"), tables, ...(wrap && { wrap }) });
+  const signers = new KeyRing(new KeyFolder(join(home, "keys")));
+  const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/mail" });
+  const mailbox = new Mailbox({ home, tenant: "default", store, ...own });
+  return {
+    store,
+    ledger,
+    mailbox,
+    async close() {
+      await ledger.close();
+      await store.close();
+    },
+  };
+}
+
+/** Somebody who has a turn. */
+export function subjectOf(agent: string, difference: Partial<Subject> = {}): Subject {
+  return {
+    user: "ada",
+    tenant: "default",
+    roles: [],
+    scopes: [],
+    agent,
+    trust: "registered",
+    session: `session-of-${agent}`,
+    started: "interactive",
+    chain: [],
+    depth: 0,
+    mode: "default",
+    enforcement: "asked",
+    ...difference,
+  };
+}

@@ -1,0 +1,135 @@
+import * as fc from "fast-check";
+import { describe, expect, expectTypeOf, test } from "vitest";
+import {
+  chunkText,
+  type Method,
+  readContent,
+  readParams,
+  readResult,
+  readToolCall,
+  readUpdate,
+  type UpdateKind,
+  updateIn,
+  usageIn,
+} from "./schemas.ts";
+
+const METHODS: Method[] = [
+  ...(["initialize", "session/new", "session/load", "session/resume", "session/fork"] as const),
+  ...(["session/list", "session/close", "session/delete", "session/set_mode", "session/set_model"] as const),
+  ...(["session/set_config_option", "session/prompt", "session/cancel"] as const),
+  ...(["session/request_permission", "fs/read_text_file", "fs/write_text_file"] as const),
+  ...(["terminal/create", "terminal/output", "terminal/wait_for_exit", "terminal/kill"] as const),
+  ...(["terminal/release", "$/cancel_request"] as const),
+];
+const KINDS: UpdateKind[] = [
+  ...(["user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call"] as const),
+  ...(["tool_call_update", "plan", "available_commands_update", "current_mode_update"] as const),
+  ...(["config_option_update", "session_info_update", "usage_update", "notice"] as const),
+  ...(["compaction_update", "worker_update"] as const),
+];
+
+/** Objects that use the names of ACP for values of every type. */
+const hostile = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { depthSize: "small" },
+    fc.constantFrom(null, true, 0, 1.5, "", "text", [], {}),
+    fc.array(tie("value"), { maxLength: 3 }),
+    tie("object"),
+  ),
+  object: fc.dictionary(
+    fc.constantFrom(
+      ...["sessionId", "toolCall", "toolCallId", "title", "content", "text", "locations", "path", "options"],
+      ...["update", "sessionUpdate", "prompt", "outcome", "usage", "modes", "availableModes", "entries", "x"],
+    ),
+    tie("value"),
+    { maxKeys: 6 },
+  ),
+})).value;
+
+describe("every reader", () => {
+  test("accepts any value", () => {
+    fc.assert(
+      fc.property(hostile, (value) => {
+        for (const method of METHODS) {
+          readParams(method, value);
+          readResult(method, value);
+        }
+        for (const kind of KINDS) readUpdate(kind, value);
+        for (const read of [readContent, readToolCall, updateIn, usageIn]) read(value);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("reads an object as empty when it is none, so that nested members can be taken apart", () => {
+    for (const value of [undefined, null, 5, "text", [], [{}]]) {
+      const { toolCall, options } = readParams("session/request_permission", value);
+      expect([toolCall.toolCallId, toolCall.locations, options]).toEqual([undefined, [], []]);
+    }
+  });
+
+  test("keeps members that it does not know, at every depth", () => {
+    const call = { toolCallId: "1", vendor: { deep: 1 }, locations: [{ path: "/a", extra: true }] };
+    expect(readToolCall(call)).toMatchObject(call);
+    const params = { sessionId: "s", _meta: { acme: 1 }, prompt: [{ type: "hologram", shape: [1] }] };
+    expect(readParams("session/prompt", params)).toMatchObject(params);
+  });
+});
+
+describe("a member of another type", () => {
+  test("reads as absent, and hides nothing beside it", () => {
+    const call = {
+      toolCallId: 7,
+      kind: ["execute"],
+      title: "rm",
+      rawInput: { command: "rm -rf /" },
+      locations: [null, { path: 5 }, { path: "/etc", line: "1" }],
+      content: [{ type: "diff", path: "/a", newText: null }, "text"],
+    };
+    const { toolCallId, kind, title, rawInput, locations, content } = readToolCall(call);
+    expect([toolCallId, kind]).toEqual([undefined, undefined]);
+    expect([title, rawInput]).toEqual(["rm", { command: "rm -rf /" }]);
+    expect(locations.map(({ path, line }) => [path, line])).toEqual([
+      [undefined, undefined],
+      [undefined, undefined],
+      ["/etc", undefined],
+    ]);
+    expect(content.map(({ path, newText }) => [path, newText])).toEqual([
+      ["/a", undefined],
+      [undefined, undefined],
+    ]);
+  });
+});
+
+test("results are typed by their method", () => {
+  const { stopReason } = readResult("session/prompt", { stopReason: "end_turn" });
+  expectTypeOf(stopReason).toEqualTypeOf<string | undefined>();
+  expect(stopReason).toBe("end_turn");
+  const { outcome } = readResult("session/request_permission", { outcome: { outcome: "cancelled" } });
+  expectTypeOf(outcome.optionId).toEqualTypeOf<string | undefined>();
+  expect(outcome.outcome).toBe("cancelled");
+});
+
+test("an update is read without parsing its content", () => {
+  const update = { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "hi" } };
+  const read = updateIn({ sessionId: "s", update });
+  expect(read).toEqual({ sessionId: "s", kind: "agent_message_chunk", update });
+  expect(read.update).toBe(update);
+  expect(chunkText(read.update)).toBe("hi");
+  expect(chunkText({ content: { text: 5 } })).toBeUndefined();
+  expect(updateIn({ sessionId: 1, update: [] })).toEqual({
+    sessionId: undefined,
+    kind: undefined,
+    update: {},
+  });
+});
+
+test("usage holds the numbers of a result, in snake_case", () => {
+  const usage = { inputTokens: 5, outputTokens: 2, cachedReadTokens: 0, note: "much", odd: Number.NaN };
+  expect(usageIn({ stopReason: "end_turn", usage })).toEqual({
+    input_tokens: 5,
+    output_tokens: 2,
+    cached_read_tokens: 0,
+  });
+  expect([usageIn(undefined), usageIn({ usage: "none" })]).toEqual([{}, {}]);
+});

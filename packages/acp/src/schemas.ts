@@ -1,0 +1,257 @@
+import { z } from "zod";
+
+const EMPTY: Record<string, unknown> = Object.freeze({});
+
+/**
+ * Loose schemas of the parts of ACP that Reins looks into. They read and never reject: a member of another type reads
+ * as absent, an object or list that is none reads as empty, and members that are not named here are kept. None of them
+ * may fail inside, because an error costs zod ten times as much as the rest.
+ */
+const anything = z.unknown().optional();
+export const text = anything.transform((value) => (typeof value === "string" ? value : undefined));
+const number = anything.transform((value) => (typeof value === "number" ? value : undefined));
+export const flag = anything.transform((value) => (typeof value === "boolean" ? value : undefined));
+export const optionalObject = anything.transform((value) => (isRecord(value) ? value : undefined));
+const texts = anything.transform((value): string[] =>
+  Array.isArray(value) ? value.filter((item) => typeof item === "string") : [],
+);
+
+export function loose<Shape extends z.ZodRawShape>(shape: Shape) {
+  return anything.transform((value) => (isRecord(value) ? value : EMPTY)).pipe(z.looseObject(shape));
+}
+
+function list<Item extends z.ZodType>(item: Item) {
+  return anything.transform((value): unknown[] => (Array.isArray(value) ? value : [])).pipe(z.array(item));
+}
+
+const Content = loose({
+  type: text,
+  text,
+  uri: text,
+  name: text,
+  title: text,
+  data: text,
+  mimeType: text,
+  resource: loose({ uri: text, text, blob: text, mimeType: text }),
+  annotations: loose({ audience: texts }),
+});
+
+const ToolCallContent = loose({
+  /** `content`, `diff` or `terminal`. */
+  type: text,
+  content: Content,
+  path: text,
+  oldText: text,
+  newText: text,
+  terminalId: text,
+});
+
+const ToolCall = loose({
+  toolCallId: text,
+  title: text,
+  name: text,
+  kind: text,
+  status: text,
+  rawInput: anything,
+  rawOutput: anything,
+  content: list(ToolCallContent),
+  locations: list(loose({ path: text, line: number })),
+});
+
+const Modes = loose({ currentModeId: text, availableModes: list(loose({ id: text, name: text })) });
+const Models = loose({ currentModelId: text, availableModels: list(loose({ modelId: text, name: text })) });
+const ConfigOption = loose({ id: text, name: text, category: text, type: text, currentValue: anything });
+const settings = { modes: Modes, models: Models, configOptions: list(ConfigOption) };
+
+const Chunk = loose({ content: Content, messageId: text });
+const UPDATES = {
+  user_message_chunk: Chunk,
+  agent_message_chunk: Chunk,
+  agent_thought_chunk: Chunk,
+  tool_call: ToolCall,
+  tool_call_update: ToolCall,
+  plan: loose({ entries: list(loose({ content: text, priority: text, status: text })) }),
+  available_commands_update: loose({ availableCommands: list(loose({ name: text, description: text })) }),
+  current_mode_update: loose({ currentModeId: text }),
+  config_option_update: loose({ configOptions: list(ConfigOption) }),
+  session_info_update: loose({ title: text, updatedAt: text }),
+  usage_update: loose({ used: number, size: number, cost: loose({ amount: number, currency: text }) }),
+  notice: loose({ severity: text, title: text, description: text }),
+  compaction_update: loose({ status: text, error: text }),
+  worker_update: loose({ workerName: text, status: text, metadata: loose({ summary: text, error: text }) }),
+};
+
+const requestId = anything.transform((value) =>
+  typeof value === "string" || typeof value === "number" ? value : undefined,
+);
+const Session = loose({ sessionId: text });
+const folders = { cwd: text, additionalDirectories: texts, mcpServers: list(anything) };
+const Terminal = loose({ sessionId: text, terminalId: text });
+const Nothing = loose({});
+
+/** The parameters and the result of each method that Reins looks into. A notification has no result. */
+const METHODS = {
+  initialize: {
+    params: loose({
+      protocolVersion: number,
+      clientCapabilities: loose({}),
+      clientInfo: loose({ name: text }),
+    }),
+    result: loose({
+      protocolVersion: number,
+      agentInfo: loose({ name: text, title: text, version: text }),
+      agentCapabilities: loose({
+        loadSession: flag,
+        sessionCapabilities: loose({}),
+        promptCapabilities: loose({ image: flag, audio: flag, embeddedContext: flag }),
+        mcpCapabilities: loose({ http: flag, sse: flag }),
+        auth: loose({}),
+      }),
+      authMethods: list(loose({ id: text, name: text })),
+    }),
+  },
+  "session/new": { params: loose(folders), result: loose({ sessionId: text, ...settings }) },
+  "session/load": { params: loose({ sessionId: text, ...folders }), result: loose(settings) },
+  "session/resume": { params: loose({ sessionId: text, ...folders }), result: loose(settings) },
+  "session/fork": {
+    params: loose({ sessionId: text, ...folders }),
+    result: loose({ sessionId: text, ...settings }),
+  },
+  "session/list": {
+    params: loose({ cwd: text, cursor: text }),
+    result: loose({ sessions: list(loose({ sessionId: text, cwd: text, title: text })), nextCursor: text }),
+  },
+  "session/close": { params: Session, result: Nothing },
+  "session/delete": { params: Session, result: Nothing },
+  "session/set_mode": { params: loose({ sessionId: text, modeId: text }), result: Nothing },
+  "session/set_model": { params: loose({ sessionId: text, modelId: text }), result: Nothing },
+  "session/set_config_option": {
+    params: loose({ sessionId: text, configId: text, value: anything }),
+    result: loose({ configOptions: list(ConfigOption) }),
+  },
+  "session/prompt": {
+    params: loose({ sessionId: text, prompt: list(Content) }),
+    result: loose({ stopReason: text, usage: loose({ totalTokens: number }) }),
+  },
+  "session/cancel": { params: Session, result: Nothing },
+  "session/request_permission": {
+    params: loose({
+      sessionId: text,
+      toolCall: ToolCall,
+      options: list(loose({ optionId: text, name: text, kind: text })),
+    }),
+    result: loose({ outcome: loose({ outcome: text, optionId: text }) }),
+  },
+  "fs/read_text_file": {
+    params: loose({ sessionId: text, path: text, line: number, limit: number }),
+    result: loose({ content: text }),
+  },
+  "fs/write_text_file": { params: loose({ sessionId: text, path: text, content: text }), result: Nothing },
+  "terminal/create": {
+    params: loose({
+      sessionId: text,
+      command: text,
+      args: texts,
+      cwd: text,
+      env: list(loose({ name: text, value: text })),
+    }),
+    result: loose({ terminalId: text }),
+  },
+  "terminal/output": { params: Terminal, result: loose({ output: text, truncated: flag }) },
+  "terminal/wait_for_exit": { params: Terminal, result: loose({ exitCode: number, signal: text }) },
+  "terminal/kill": { params: Terminal, result: Nothing },
+  "terminal/release": { params: Terminal, result: Nothing },
+  "$/cancel_request": {
+    params: loose({ requestId }),
+    result: Nothing,
+  },
+};
+
+/** A method whose parameters and result have a schema. `session/update` has {@link updateIn} instead. */
+export type Method = keyof typeof METHODS;
+export type Params<Name extends Method> = z.output<(typeof METHODS)[Name]["params"]>;
+export type Result<Name extends Method> = z.output<(typeof METHODS)[Name]["result"]>;
+/** A block of a prompt or of a message. */
+export type Content = z.output<typeof Content>;
+/** A tool call as an update or a permission request describes it. */
+export type ToolCall = z.output<typeof ToolCall>;
+/** A kind of update that Reins looks into. */
+export type UpdateKind = keyof typeof UPDATES;
+export type Update<Kind extends UpdateKind> = z.output<(typeof UPDATES)[Kind]>;
+
+/**
+ * Reads the parameters of a method:
+ * `const { sessionId, toolCall: { title, locations } } = readParams("session/request_permission", params)`.
+ * The result is a copy for reading. Forward the message itself, which is exact.
+ */
+export function readParams<Name extends Method>(method: Name, params: unknown): Params<Name>;
+export function readParams(method: Method, params: unknown): unknown {
+  return METHODS[method].params.parse(params);
+}
+
+/** Reads the result of a method, as {@link readParams} reads parameters. */
+export function readResult<Name extends Method>(method: Name, result: unknown): Result<Name>;
+export function readResult(method: Method, result: unknown): unknown {
+  return METHODS[method].result.parse(result);
+}
+
+/** Reads an update of a known kind: `readUpdate("plan", update).entries`. Not for every streamed chunk: see {@link chunkText}. */
+export function readUpdate<Kind extends UpdateKind>(kind: Kind, update: unknown): Update<Kind>;
+export function readUpdate(kind: UpdateKind, update: unknown): unknown {
+  return UPDATES[kind].parse(update);
+}
+
+/** Reads a block of a prompt or of a message. */
+export function readContent(block: unknown): Content {
+  return Content.parse(block);
+}
+
+/** Reads a tool call, without the message around it. */
+export function readToolCall(call: unknown): ToolCall {
+  return ToolCall.parse(call);
+}
+
+/** What every update says, without parsing the rest of it. */
+export interface SessionUpdate {
+  readonly sessionId: string | undefined;
+  /** `undefined` when it is no text. */
+  readonly kind: string | undefined;
+  /** The update itself, exactly as received. */
+  readonly update: Record<string, unknown>;
+}
+
+/** Reads the parameters of `session/update`. Cheap: it is on the path of every streamed chunk. */
+export function updateIn(params: unknown): SessionUpdate {
+  const { sessionId, update: given } = isRecord(params) ? params : EMPTY;
+  const update = isRecord(given) ? given : EMPTY;
+  const { sessionUpdate } = update;
+  return {
+    sessionId: typeof sessionId === "string" ? sessionId : undefined,
+    kind: typeof sessionUpdate === "string" ? sessionUpdate : undefined,
+    update,
+  };
+}
+
+/** The text of a message chunk; `undefined` for other content. As cheap as {@link updateIn}. */
+export function chunkText({ content }: Readonly<Record<string, unknown>>): string | undefined {
+  const words = isRecord(content) ? content.text : undefined;
+  return typeof words === "string" ? words : undefined;
+}
+
+/** The numbers of a prompt's usage, in snake_case, as the ledger records them. */
+export function usageIn(result: unknown): Record<string, number> {
+  const { usage } = readResult("session/prompt", result);
+  return Object.fromEntries(
+    Object.entries(usage).flatMap(([name, value]) =>
+      typeof value === "number" && Number.isFinite(value) ? [[snakeCase(name), value]] : [],
+    ),
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -1,5 +1,14 @@
-export { exactNumber, parseExact } from "@reins/ahp";
-export type { ControlEvent, Enforcement, NetworkReach, Origin, Roster, Subject, Trust } from "@reins/policy";
+export { type EventType, exactNumber, parseExact } from "@reins/ahp";
+export type {
+  ControlEvent,
+  DecisionInput,
+  Enforcement,
+  NetworkReach,
+  Origin,
+  Roster,
+  Subject,
+  Trust,
+} from "@reins/policy";
 export type { FamilyAnswers, FamilyAsker } from "./ahp/families.ts";
 export { type SupervisorParts, supervisorHandlers } from "./ahp/handlers.ts";
 export {

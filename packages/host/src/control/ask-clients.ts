@@ -8,8 +8,6 @@ import {
   type Principal,
   SupervisorError,
 } from "@reins/supervisor";
-import type { GovernorContext } from "../governor/context.ts";
-import type { GovernedSession } from "../governor/governed-session.ts";
 import type { Clients } from "./clients.ts";
 import { chosenKind, optionsIn, PERMISSION } from "./permission-options.ts";
 import { permissionRequest, type Subject } from "./permission-request.ts";
@@ -80,21 +78,6 @@ async function give(
     // An answer of a person who may not give one, or has given it, leaves the question to the others.
     return (await approvals.get(id, tenant))?.state ?? "withdrawn";
   }
-}
-
-/** Puts a question about something that the agent did not ask permission for to the clients, as if it had. */
-export function offerAsPermission(
-  context: GovernorContext,
-  session: GovernedSession,
-  tool: string,
-  rawInput: unknown,
-): Offer {
-  // Made when it is put to somebody, which hardly any is; asked once more it is the same question.
-  let offer: Offer | undefined;
-  return (approval, signal) => {
-    offer ??= offerApproval(context, session, `reins-${context.newId()}`, { tool, rawInput });
-    return offer(approval, signal);
-  };
 }
 
 /** The options on offer that a person may choose. */

@@ -1,4 +1,5 @@
 import { CODE, isObject, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { THIRD_PARTY } from "../control/agent-profile.ts";
 import { CANCELLED, PERMISSION, type PermissionOutcome } from "../control/permission-options.ts";
 import { REFUSED } from "../control/verdict-wire.ts";
 import type { GovernorContext } from "./context.ts";
@@ -19,13 +20,13 @@ type Answer = (
   signal: AbortSignal,
 ) => Promise<unknown>;
 
-const readOrWrite: Answer = (context, session, { method, params }, signal) =>
-  serveFile(context, session, method, params, signal);
-
 /** Everything that an agent may ask of its clients; what has no row here is not known. */
 const ROWS: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   [PERMISSION, (context, session, { params }, signal) => answerPermission(context, session, params, signal)],
-  ...[...FILE_METHODS].map((method): [string, Answer] => [method, readOrWrite]),
+  ...FILE_METHODS.map((method): [string, Answer] => [
+    method,
+    (context, session, { params }, signal) => serveFile(context, session, method, params, signal),
+  ]),
   ["terminal/create", createTerminal],
   ["terminal/output", useTerminal],
   ["terminal/wait_for_exit", useTerminal],
@@ -52,7 +53,7 @@ export async function answerAgent(
   signal: AbortSignal,
 ): Promise<unknown> {
   const { method, initialized } = request;
-  const isAnnounced = isCustom(method) && mayKnow(method, false, initialized);
+  const isAnnounced = isCustom(method) && mayKnow(method, THIRD_PARTY, initialized);
   const answer = ROWS.get(method) ?? (isAnnounced ? askOneClient : undefined);
   if (!answer) throw notKnown(method);
   if (!ANY_TIME.test(method) && !(await mayWork(context, session, method))) return refuseUnprompted(method);

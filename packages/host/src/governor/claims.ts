@@ -3,7 +3,9 @@ import { isAbsolute, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type JsonObject, membersOf } from "@reins/acp";
 import type { Workspace } from "@reins/supervisor";
-import { agentOf, type GovernorContext, requestContextIn, subjectIn } from "./context.ts";
+import type { ActionPayload } from "../control/control-point.ts";
+import { factsOf } from "../control/enforce.ts";
+import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 
 /** Something that an agent says a call did: to a file, or by running a command in a terminal. */
@@ -75,10 +77,10 @@ export async function claimsBeyond(
   context: GovernorContext,
   session: GovernedSession,
   claims: readonly Claim[],
-  decided: JsonObject | undefined,
+  decided: ActionPayload | undefined,
 ): Promise<readonly Claim[]> {
   if (claims.length === 0) return [];
-  const covering = decided && (await seenOf(context, session, session.workspace, decided));
+  const covering = decided && (await seenOf(context, session, decided, "agent"));
   const beyond: Claim[] = [];
   for (const claim of claims) if (!(await isCovered(context, session, claim, covering))) beyond.push(claim);
   return beyond;
@@ -94,7 +96,7 @@ async function isCovered(
   // OpenCode gives the folder in which a command runs as its location.
   if (claim.kind === "read" && decided?.runs && (await isFolderIn(session.workspace, claim.path)))
     return true;
-  const wanted = (await seenOf(context, session, session.served, payloadOfClaim(claim))).files;
+  const wanted = (await seenOf(context, session, payloadOfClaim(claim), "acp")).files;
   if (wanted.length === 0) return false;
   return wanted.every(
     (one) =>
@@ -112,33 +114,24 @@ async function isFolderIn({ cwd, roots }: Workspace, path: string): Promise<bool
 }
 
 /** A claim as the call that it would have been. */
-export function payloadOfClaim(claim: Claim): JsonObject {
+export function payloadOfClaim(claim: Claim): ActionPayload {
   if (claim.kind === "exec") return { tool_name: "terminal/create", arguments: { terminal: claim.terminal } };
   const tool_name = claim.kind === "write" ? "fs/write_text_file" : "fs/read_text_file";
   return { tool_name, arguments: { path: claim.path } };
 }
 
-/** What something does, as things are now: a link may lead elsewhere than when it was decided. */
+/** What an action does, as things are now: a link may lead elsewhere than when it was decided. */
 export async function seenOf(
   context: GovernorContext,
   session: GovernedSession,
-  workspace: Workspace,
-  payload: JsonObject,
+  payload: ActionPayload,
+  tools: "agent" | "acp",
 ): Promise<Seen> {
-  const { id: session_id, depth } = session;
-  const agent_id = agentOf(context.entry, session);
-  const event = { event_type: "pre_action", session_id, agent_id, depth, payload };
-  const subject = subjectIn(context, session, "performed");
-  const input = await context.harness.supervisor.preview(
-    event,
-    subject,
-    requestContextIn(session, workspace),
-  );
-  const effects = input?.action.effects ?? [];
+  const { effects = [], opaque = false } = (await factsOf(context, session, payload, tools)) ?? {};
   return {
     files: effects.filter((one) => one.kind === "read" || one.kind === "write"),
     runs: effects.some(({ kind }) => kind === "exec"),
-    opaque: input?.action.opaque ?? false,
+    opaque,
   };
 }
 

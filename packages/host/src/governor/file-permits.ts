@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { JsonObject } from "@reins/acp";
+import type { ActionPayload } from "../control/control-point.ts";
 
 /** What an agent said it would do to a file when a verdict let its call through. */
 export interface FilePermit {
@@ -8,7 +8,7 @@ export interface FilePermit {
   /** The content that was shown when it was decided; another needs a verdict of its own. */
   readonly content?: string | undefined;
   /** The tool call it was given to, as it was decided. */
-  readonly call: JsonObject;
+  readonly call: ActionPayload;
   readonly entry: string | undefined;
 }
 

@@ -1,18 +1,18 @@
 import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
-import { type ControlEvent, resultDraft } from "@reins/supervisor";
-import { offerAsPermission } from "../control/ask-clients.ts";
+import { enforce, perform } from "../control/enforce.ts";
 import { refusal } from "../control/verdict-wire.ts";
 import { readText, writeText } from "../files/text-file.ts";
 import { covers, seenOf } from "./claims.ts";
-import { agentOf, type GovernorContext, recordIn, requestContextIn, subjectIn } from "./context.ts";
+import type { GovernorContext } from "./context.ts";
 import type { FilePermit } from "./file-permits.ts";
 import type { GovernedSession } from "./governed-session.ts";
 
 const READ = "fs/read_text_file";
 const WRITE = "fs/write_text_file";
 
-/** The methods of the file system that the harness serves. */
-export const FILE_METHODS: ReadonlySet<string> = new Set([READ, WRITE]);
+/** The methods of the file system that Reins serves. */
+export const FILE_METHODS = [READ, WRITE] as const;
+type FileMethod = (typeof FILE_METHODS)[number];
 
 /** How long a client may take to read or write a file. */
 const CLIENT_MS = 10_000;
@@ -21,7 +21,7 @@ const CLIENT_MS = 10_000;
 export async function serveFile(
   context: GovernorContext,
   session: GovernedSession,
-  method: string,
+  method: FileMethod,
   params: JsonObject,
   signal: AbortSignal,
 ): Promise<unknown> {
@@ -30,22 +30,34 @@ export async function serveFile(
     throw new RpcError(CODE.invalidParams, "a path is absolute");
   if (method === WRITE && typeof content !== "string")
     throw new RpcError(CODE.invalidParams, "what is written is text");
-  const access = method === WRITE ? "write" : "read";
-  const permit = await takePermit(context, session, method, params);
-  const entry = permit ? permit.entry : await decideFile(context, session, method, params, signal);
   const { roots, realRoots = roots } = session.workspace;
+  const serve = async () =>
+    (await byClient(context, session, method, params, signal)) ??
+    (method === WRITE
+      ? await writeText(path, String(content), realRoots)
+      : await readText(path, params, realRoots));
+  // A permit is completed with the call that it was given to.
+  const permit = await takePermit(context, session, method, params);
+  const call = permit ? undefined : await enforceAccess(context, session, method, params, signal);
   try {
-    const result =
-      (await byClient(context, session, method, params, signal)) ??
-      (access === "write"
-        ? await writeText(path, String(content), realRoots)
-        : await readText(path, params, realRoots));
-    if (!permit) await conclude(context, session, { method, entry, outcome: "completed" });
-    return result;
+    return await (call ? perform(context, session, call, serve) : serve());
   } catch (error) {
-    if (!permit) await conclude(context, session, { method, entry, outcome: "failed" });
     throw fileError(error, path);
   }
+}
+
+async function enforceAccess(
+  context: GovernorContext,
+  session: GovernedSession,
+  method: FileMethod,
+  { path, content }: JsonObject,
+  signal: AbortSignal,
+): Promise<{ readonly tool: string; readonly entry: string | undefined }> {
+  const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
+  const point = { kind: "file_access", method, path, content } as const;
+  const enforced = await enforce(context, session, point, { signal: waiting });
+  if (enforced.kind !== "allowed") throw await refusal(`${method} of ${String(path)}`, enforced.verdict);
+  return { tool: method, entry: enforced.verdict.entry };
 }
 
 /**
@@ -81,7 +93,7 @@ async function byClient(
 async function takePermit(
   context: GovernorContext,
   session: GovernedSession,
-  method: string,
+  method: FileMethod,
   { path, content }: JsonObject,
 ): Promise<FilePermit | undefined> {
   const access = method === WRITE ? "write" : "read";
@@ -89,51 +101,10 @@ async function takePermit(
   const permit = session.permits.take(access, String(path), text);
   if (!permit) return undefined;
   const call = { tool_name: method, arguments: { path } };
-  const { files: wanted } = await seenOf(context, session, session.served, call);
-  const { files: decided } = await seenOf(context, session, session.workspace, permit.call);
+  const { files: wanted } = await seenOf(context, session, call, "acp");
+  const { files: decided } = await seenOf(context, session, permit.call, "agent");
   const isCovered = wanted.length > 0 && wanted.every((one) => decided.some((other) => covers(other, one)));
   return isCovered ? permit : undefined;
-}
-
-async function decideFile(
-  context: GovernorContext,
-  session: GovernedSession,
-  method: string,
-  { path, content }: JsonObject,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  const decided = await context.judge.decide({
-    event: {
-      ...eventOf(context, session),
-      payload: { tool_name: method, arguments: { path, ...(content !== undefined && { content }) } },
-    },
-    subject: subjectIn(context, session, "performed"),
-    requestContext: requestContextIn(session, session.served),
-    waiting: { signal: session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal },
-    offer: offerAsPermission(context, session, method, { path, content }),
-  });
-  if (decided.verdict !== "allowed") throw await refusal(`${method} of ${String(path)}`, decided);
-  if (decided.entry !== undefined) session.turn?.entries.push(decided.entry);
-  return decided.entry;
-}
-
-function eventOf({ entry }: GovernorContext, session: GovernedSession): Omit<ControlEvent, "payload"> {
-  const { id: session_id, depth } = session;
-  return { event_type: "pre_action", session_id, agent_id: agentOf(entry, session), depth };
-}
-
-async function conclude(
-  context: GovernorContext,
-  session: GovernedSession,
-  {
-    method,
-    entry,
-    outcome,
-  }: { readonly method: string; readonly entry: string | undefined; readonly outcome: string },
-): Promise<void> {
-  const subject = subjectIn(context, session, "performed");
-  const call = await context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
-  recordIn(context, session, [resultDraft(subject, { tool: method, outcome }, call)]);
 }
 
 function fileError(error: unknown, path: string): RpcError {

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@reins/acp";
 import type { UpdateRedactor, Workspace } from "@reins/supervisor";
-import type { Descent } from "../control/delegation.ts";
+import type { Descent } from "../control/scope.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { FilePermits } from "./file-permits.ts";
 import { ToolCalls } from "./tool-calls.ts";

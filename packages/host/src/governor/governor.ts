@@ -1,25 +1,26 @@
 import { randomUUID } from "node:crypto";
 import { type Channel, CODE, type JsonObject, membersOf, Peer, type RequestCall, RpcError } from "@reins/acp";
 import { settlesWithin } from "@reins/kit";
-import type { Decided, Enforcement, Harness, NetworkReach, Principal, ReportKind } from "@reins/supervisor";
+import type { Enforcement, Harness, NetworkReach, Principal, ReportKind, Subject } from "@reins/supervisor";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import type { AgentLaunch } from "../agents/agent-launch.ts";
+import { type AgentProfile, THIRD_PARTY } from "../control/agent-profile.ts";
 import type { Clients } from "../control/clients.ts";
-import type { Descent } from "../control/delegation.ts";
-import { Judge } from "../control/wait-for-verdict.ts";
+import { chargePrompt, type Enforced, enforce, isAllowedUnasked } from "../control/enforce.ts";
+import { type Descent, forwardIn, subjectIn } from "../control/scope.ts";
 import type { McpGateway } from "../mcp/gateway.ts";
 import { borderedChannel } from "../wire/agent-border.ts";
 import { answerAgent, mayTell, notKnown, tellClients } from "./agent-requests.ts";
-import { forwardIn, type GovernorContext, subjectIn, type TurnPreparation } from "./context.ts";
+import { forwardNotification, forwardRequest, outsideOfSessions } from "./client-requests.ts";
+import type { GovernorContext, TurnPreparation } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { mayKnow } from "./known-methods.ts";
-import { cancelTurn, cutTurn, decidePrompt, runTurn } from "./prompts.ts";
+import { cancelTurn, cutTurn, runTurn } from "./prompts.ts";
 import { beginSession, endSession, keptSession, SESSION_CALLS, type SessionEnding } from "./session-calls.ts";
 import { SessionFolders } from "./session-folders.ts";
 import { endServers } from "./session-servers.ts";
 import type { TurnUsage } from "./turn.ts";
 import { tellsState } from "./updates.ts";
-import { askAgent, outsideOfSessions, tellAgent } from "./wishes.ts";
 
 /** What a governor is made from. */
 export interface GovernorOptions {
@@ -37,11 +38,8 @@ export interface GovernorOptions {
   readonly enforcementOf?: ((tool: string) => Enforcement | undefined) | undefined;
   /** What the operating system lets the agent reach over the network, where it confines it. */
   readonly network?: NetworkReach | undefined;
-  /**
-   * Whether it is Reins's own agent: it has each request to its model decided, so that a prompt needs no verdict of its
-   * own; tells of its tasks itself; and does what a verdict made of a call.
-   */
-  readonly isOurs?: boolean;
+  /** How the agent takes part in being governed; by default like a third-party agent. */
+  readonly profile?: AgentProfile | undefined;
   /** Where sessions are begun from: the middle of their keys. */
   readonly from: string;
   /** The clients of a session. */
@@ -100,9 +98,9 @@ export class Governor {
     this.#from = options.from;
     this.#onSessions = options.onSessions;
     this.#showReplays = options.showReplays ?? true;
-    // Our own agent is part of Reins.
     const replays = (id: unknown) => this.#byAgentId.get(String(id))?.replaying ?? false;
-    const bordered = options.isOurs ? channel : borderedChannel(channel, { onFault, replays });
+    const profile = options.profile ?? THIRD_PARTY;
+    const bordered = profile.isObserved ? borderedChannel(channel, { onFault, replays }) : channel;
     const agent = new Peer(bordered, {
       request: (method, params, call) => this.#fromAgent(method, membersOf(params), call),
       notification: (method, params) => this.#toldByAgent(method, membersOf(params)),
@@ -110,13 +108,12 @@ export class Governor {
     });
     this.#context = {
       harness,
-      judge: new Judge(harness),
       entry: options.entry,
       launch: options.launch,
       enforcement: options.enforcement,
       enforcementOf: options.enforcementOf,
       network: options.network,
-      isOurs: options.isOurs ?? false,
+      profile,
       principal: options.principal,
       folders: options.folders ?? new SessionFolders({ harness }),
       agent,
@@ -152,27 +149,30 @@ export class Governor {
     return this.#byAgentId.get(agentSessionId);
   }
 
-  /** Decides about something that only the agent itself can see. */
-  async decideFor(
-    agentSessionId: string,
-    event_type: string,
-    payload: unknown,
-    signal: AbortSignal,
-  ): Promise<Decided> {
+  /** Enforces a request of the agent to its model, which only the agent itself can see. */
+  async enforcePrompt(agentSessionId: string, payload: unknown, signal: AbortSignal): Promise<Enforced> {
     const session = this.#byAgentId.get(agentSessionId);
     if (!session) throw new RpcError(CODE.notFound, `there is no session ${agentSessionId}`);
-    const waiting = { signal };
-    const decided = await decidePrompt(this.#context, session, { event_type, payload, waiting });
-    if (decided.entry !== undefined) session.turn?.entries.push(decided.entry);
-    return decided;
+    return enforce(this.#context, session, { kind: "prompt", payload, origin: "agent" }, { signal });
   }
 
-  /** Settles a request to a model that was let through: what it used counts towards limits. */
+  /** Whether a session's agent may read a file without a person being asked. */
+  async mayRead(agentSessionId: string, path: string): Promise<boolean> {
+    const session = this.#byAgentId.get(agentSessionId);
+    if (!session) return false;
+    return isAllowedUnasked(this.#context, session, { tool_name: "read_file", arguments: { path } });
+  }
+
+  /** Who acts in a session, for what Reins itself performs. */
+  subjectOf(agentSessionId: string): Subject | undefined {
+    const session = this.#byAgentId.get(agentSessionId);
+    return session && subjectIn(this.#context, session, "performed");
+  }
+
+  /** Settles a request to a model that was allowed: what it used counts towards limits. */
   async charge(agentSessionId: string, usage: TurnUsage): Promise<void> {
     const session = this.#byAgentId.get(agentSessionId);
-    if (!session) return;
-    const subject = subjectIn(this.#context, session, this.#context.enforcement);
-    await this.#context.harness.supervisor.settle(subject, { event_type: "pre_prompt" }, usage);
+    if (session) await chargePrompt(this.#context, session, usage);
   }
 
   /** Keeps what the agent reports of itself in a session, and forwards it to other harnesses that list it. */
@@ -220,7 +220,7 @@ export class Governor {
     if (SESSION_CALLS.has(method)) return this.#begin(method, params, call);
     if (params.sessionId === undefined) {
       this.#expectKnown(method);
-      return askAgent(this.#context, this.#outside(), { method, params, signal });
+      return this.#forward(undefined, { method, params, signal });
     }
     const session = this.#expect(params.sessionId);
     switch (method) {
@@ -231,7 +231,7 @@ export class Governor {
         return this.#close(session, method, params);
       default:
         this.#expectKnown(method);
-        return askAgent(this.#context, session, { method, params, signal });
+        return this.#forward(session, { method, params, signal });
     }
   }
 
@@ -245,8 +245,8 @@ export class Governor {
       return;
     }
     // As in ACP, a notification that the agent does not know is passed over.
-    if (!mayKnow(method, this.#context.isOurs, this.#initialized)) return;
-    await tellAgent(this.#context, session ?? this.#outside(), { method, params });
+    if (!mayKnow(method, this.#context.profile, this.#initialized)) return;
+    await forwardNotification(this.#context, session, { method, params }, () => this.#outside());
   }
 
   /** Cuts off the turn of a session because Reins stops. */
@@ -361,8 +361,8 @@ export class Governor {
 
   /** Answers at once for a method that the agent does not know, instead of asking a person about it. */
   #expectKnown(method: string): void {
-    const { isOurs, entry } = this.#context;
-    if (mayKnow(method, isOurs, this.#initialized)) return;
+    const { profile, entry } = this.#context;
+    if (mayKnow(method, profile, this.#initialized)) return;
     throw new RpcError(CODE.methodNotFound, `${entry.name} does not know "${method}"`);
   }
 
@@ -372,7 +372,13 @@ export class Governor {
     throw new RpcError(CODE.notFound, `there is no session ${JSON.stringify(id)} here; load it first`);
   }
 
-  /** Stands for what happens outside of any session. */
+  #forward(
+    session: GovernedSession | undefined,
+    request: { readonly method: string; readonly params: JsonObject; readonly signal: AbortSignal },
+  ): Promise<unknown> {
+    return forwardRequest(this.#context, session, request, () => this.#outside());
+  }
+
   #outside(): GovernedSession {
     return outsideOfSessions(this.#context, this.#from);
   }

@@ -1,11 +1,14 @@
 import { type JsonObject, membersOf } from "@reins/acp";
+import type { AgentProfile } from "../control/agent-profile.ts";
 import { isOurMethod, isOurName } from "../wire/reserved-names.ts";
 
-/** What Reins's own agent takes beside what begins, prompts and ends a session. */
-const OURS: ReadonlySet<string> = new Set(["session/set_mode", "session/set_config_option"]);
-
 /** What any agent may take without saying so when it introduces itself; a session tells of modes, options and models. */
-const BASELINE: ReadonlySet<string> = new Set([...OURS, "session/set_model", "authenticate"]);
+const BASELINE: ReadonlySet<string> = new Set([
+  "session/set_mode",
+  "session/set_config_option",
+  "session/set_model",
+  "authenticate",
+]);
 
 /** Whether a method is one that somebody added to ACP, and not a name of ours. */
 export function isCustom(method: string): boolean {
@@ -16,9 +19,13 @@ export function isCustom(method: string): boolean {
  * Whether an agent may know a method, by what it said of itself: an optional one of ACP by its capability, a custom one by
  * its namespace in some `_meta`. Nobody is asked about a method that it does not know.
  */
-export function mayKnow(method: string, isOurs: boolean, initialized: JsonObject): boolean {
+export function mayKnow(
+  method: string,
+  { methods }: Pick<AgentProfile, "methods">,
+  initialized: JsonObject,
+): boolean {
   if (isOurName(method)) return false;
-  if (isOurs) return OURS.has(method);
+  if (methods) return methods.has(method);
   if (BASELINE.has(method)) return true;
   const capabilities = membersOf(initialized.agentCapabilities);
   const ofSessions = membersOf(capabilities.sessionCapabilities);

@@ -3,11 +3,11 @@ import { isObject, type JsonObject, membersOf } from "@reins/acp";
 import { type Decided, lifecycleDraft, resultDraft } from "@reins/supervisor";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { fill } from "../agents/template.ts";
-import { offerAsPermission } from "../control/ask-clients.ts";
-import { toolCallDraft } from "../control/drafts.ts";
+import { complete, enforce } from "../control/enforce.ts";
+import { recordIn, subjectIn } from "../control/scope.ts";
 import { placed, verdictMeta } from "../control/verdict-wire.ts";
-import type { McpCall, McpDecision, McpGate, McpOutcome, McpTool } from "../mcp/gate.ts";
-import { agentOf, type GovernorContext, recordIn, requestContextIn, subjectIn } from "./context.ts";
+import type { McpCall, McpDecision, McpGate, McpTool } from "../mcp/gate.ts";
+import type { GovernorContext } from "./context.ts";
 import type { GovernedSession, McpVerdict } from "./governed-session.ts";
 import { showUpdate } from "./shown-updates.ts";
 import type { ToolCall } from "./tool-calls.ts";
@@ -84,7 +84,13 @@ export function mcpGate(context: GovernorContext, session: GovernedSession): Mcp
     async report(call, outcome) {
       const entry = entries.get(call.id);
       entries.delete(call.id);
-      await reportCall(context, session, call, { entry, outcome });
+      const completion = {
+        tool: nameOf(call),
+        entry,
+        outcome: outcome.kind,
+        enforcement: "performed",
+      } as const;
+      await complete(context, session, completion);
     },
     refused: (call, reason) => noteRefused(context, session, call, reason),
     changed: ({ before, after }) => noteChanged(context, session, before, after),
@@ -113,34 +119,22 @@ async function decideCall(
 ): Promise<McpDecision> {
   const tool = nameOf(call);
   const args = decidedArguments(call);
-  const subject = subjectIn(context, session, "performed");
-  const decided = await context.judge.decide({
-    event: {
-      event_type: "pre_action",
-      session_id: session.id,
-      agent_id: agentOf(context.entry, session),
-      depth: session.depth,
-      payload: { tool_name: tool, arguments: args },
-    },
-    subject,
-    requestContext: requestContextIn(session, session.served),
-    waiting: { signal: session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal },
-    offer: offerAsPermission(context, session, tool, args),
-  });
+  const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
+  const shownCall = { id: call.id, told: { title: tool, rawInput: args } };
+  const point = { kind: "mcp_call", tool, arguments: args, call: shownCall } as const;
+  const enforced = await enforce(context, session, point, { signal: waiting });
   if (call.method === "tools/call" && call.from === "agent") {
-    const shown = showOnCard(context, session, call, decided).catch((error: unknown) =>
+    const shown = showOnCard(context, session, call, enforced.verdict).catch((error: unknown) =>
       context.onFault(`a verdict could not be shown: ${String(error)}`),
     );
     session.turn?.awaits(shown);
   }
-  if (decided.verdict === "blocked") return { allowed: false, reason: decided.reason };
-  if (decided.entry !== undefined) session.turn?.entries.push(decided.entry);
-  entries.set(call.id, decided.entry);
-  const told = { title: tool, rawInput: args };
-  const began = toolCallDraft(subject, { id: call.id, told }, { tool, verdict: decided.entry });
-  recordIn(context, session, [began]);
-  const modified = decided.verdict === "modify" ? decided.modified_arguments : call.arguments;
-  return { allowed: true, arguments: modified };
+  if (enforced.kind === "refused") return { allowed: false, reason: enforced.reason };
+  entries.set(call.id, enforced.verdict.entry);
+  return {
+    allowed: true,
+    arguments: enforced.kind === "modified" ? enforced.arguments : call.arguments,
+  };
 }
 
 /** How many verdicts wait for the card of their call. */
@@ -189,18 +183,6 @@ function isCardOf({ entry }: GovernorContext, call: ToolCall, verdict: McpVerdic
   const { rawInput } = call.told;
   const { arguments: given = rawInput, input = given } = membersOf(rawInput);
   return [rawInput ?? {}, given ?? {}, input ?? {}].some((one) => isDeepStrictEqual(one, verdict.arguments));
-}
-
-async function reportCall(
-  context: GovernorContext,
-  session: GovernedSession,
-  call: McpCall,
-  { entry, outcome }: { readonly entry: string | undefined; readonly outcome: McpOutcome },
-): Promise<void> {
-  const subject = subjectIn(context, session, "performed");
-  const settled = await context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
-  const tool = nameOf(call);
-  recordIn(context, session, [resultDraft(subject, { tool, outcome: outcome.kind }, settled)]);
 }
 
 /** A call that was refused without being decided is on the record too. */

@@ -3,8 +3,8 @@ import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import { visibleText } from "@reins/kit";
 import type { Decided } from "@reins/supervisor";
 import type { AgentEntry } from "../agents/agent-entry.ts";
-import { offerApproval } from "../control/ask-clients.ts";
-import { toolCallDraft } from "../control/drafts.ts";
+import type { ActionPayload } from "../control/control-point.ts";
+import { type Enforced, enforce } from "../control/enforce.ts";
 import {
   CANCELLED,
   optionsIn,
@@ -13,12 +13,11 @@ import {
   type PermissionOutcome,
 } from "../control/permission-options.ts";
 import { placed, REFUSED, verdictMeta } from "../control/verdict-wire.ts";
-import { agentOf, type GovernorContext, recordIn, requestContextIn, subjectIn } from "./context.ts";
+import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { showUpdate } from "./shown-updates.ts";
 import { diffsOf, isEmpty, type ToolCall } from "./tool-calls.ts";
 import { argumentsOf, isUngoverned, namesOf, toolNameOf } from "./tool-name.ts";
-import { decideAs } from "./wishes.ts";
 
 /** An answer with what stands behind it. */
 type Answer = PermissionOutcome & { readonly _meta?: JsonObject };
@@ -44,8 +43,8 @@ export async function answerPermission(
     return passOn(session, call, options);
   const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
   try {
-    const decided = await decide(context, session, { call, tool, options, signal: waiting });
-    return await answer(context, session, { call, tool, options, decided });
+    const enforced = await enforceCall(context, session, { call, options, signal: waiting });
+    return await answer(context, session, { call, tool, options, enforced });
   } catch (error) {
     if (!waiting.aborted) throw error;
     session.toolCalls.permit(call.id, { kind: "refused" });
@@ -68,14 +67,15 @@ const LOOK_MS = 20;
  * after that is decided as what nobody knows.
  */
 async function withArguments(
-  { entry, isOurs }: GovernorContext,
+  { entry, profile }: GovernorContext,
   session: GovernedSession,
   asked: ToolCall,
   signal: AbortSignal,
 ): Promise<ToolCall> {
   let call = asked;
   const isKnown = () => !isEmpty(argumentsOf(call, entry)) || pathsOf(call).length > 0;
-  for (let left = ARGUMENTS_MS; left > 0 && !isOurs && !isKnown() && !signal.aborted; left -= LOOK_MS) {
+  if (profile.argumentsCome === "with_request") return call;
+  for (let left = ARGUMENTS_MS; left > 0 && !isKnown() && !signal.aborted; left -= LOOK_MS) {
     await wait(LOOK_MS);
     call = session.toolCalls.get(asked.id) ?? call;
   }
@@ -84,7 +84,6 @@ async function withArguments(
 
 interface Asked {
   readonly call: ToolCall;
-  readonly tool: string;
   readonly options: readonly PermissionOption[];
 }
 
@@ -94,39 +93,32 @@ function passOn(session: GovernedSession, { id }: ToolCall, options: readonly Pe
   return outcomeOf(options, "allow_once") ?? CANCELLED;
 }
 
-async function decide(
+async function enforceCall(
   context: GovernorContext,
   session: GovernedSession,
-  { call, tool, signal }: Asked & { readonly signal: AbortSignal },
-): Promise<Decided> {
+  { call, options, signal }: Asked & { readonly signal: AbortSignal },
+): Promise<Enforced> {
+  const payload = payloadOf(call, context.entry);
   if (isUngoverned(call, context.entry)) {
-    // Like a mode that does not ask: no yes to the call covers what is done behind it.
-    const args = { mode: String(call.told.title ?? tool).slice(0, MOST_TITLE), asks: "false" };
-    const wish = { event_type: "pre_action", tool: "session/set_mode", args, signal };
-    const decided = await decideAs(context, session, wish);
-    if (decided.verdict !== "allowed") return decided;
+    // Like a mode that does not ask: no permission for the call covers what is done behind it.
+    const mode = String(call.told.title ?? payload.tool_name).slice(0, MOST_TITLE);
+    const setting = {
+      kind: "setting",
+      method: "session/set_mode",
+      arguments: { mode, asks: "false" },
+    } as const;
+    const enforced = await enforce(context, session, setting, { signal });
+    if (enforced.kind === "refused") return enforced;
   }
-  const subject = subjectIn(context, session, context.enforcementOf?.(tool) ?? context.enforcement);
-  return context.judge.decide({
-    event: {
-      event_type: "pre_action",
-      session_id: session.id,
-      agent_id: agentOf(context.entry, session),
-      depth: session.depth,
-      payload: payloadOf(call, context.entry),
-    },
-    subject,
-    requestContext: requestContextIn(session, session.workspace),
-    waiting: { signal },
-    offer: offerApproval(context, session, call.id),
-  });
+  const takesOnce = outcomeOf(options, "allow_once") !== undefined;
+  return enforce(context, session, { kind: "tool_call", payload, call, takesOnce }, { signal });
 }
 
 /**
  * A call as facts are gathered from it. What else the agent says of it are claims; only where it names neither tool nor
  * arguments, the files it says it will change are what it works on, and its arguments are where the catalogue has them.
  */
-export function payloadOf(call: ToolCall, entry: AgentEntry): JsonObject {
+export function payloadOf(call: ToolCall, entry: AgentEntry): ActionPayload {
   const { title, kind } = call.told;
   const { name, byKind } = toolNameOf(call, entry);
   const paths = pathsOf(call);
@@ -151,14 +143,13 @@ function pathsOf(call: ToolCall): readonly string[] {
 async function answer(
   context: GovernorContext,
   session: GovernedSession,
-  { call, tool, options, decided }: Asked & { readonly decided: Decided },
+  { call, tool, options, enforced }: Asked & { readonly tool: string; readonly enforced: Enforced },
 ): Promise<Answer> {
-  const passes = decided.verdict === "allowed" || (decided.verdict === "modify" && context.isOurs);
-  const allowed = passes ? outcomeOf(options, "allow_once") : undefined;
-  const subject = subjectIn(context, session, context.enforcement);
-  if (!allowed) {
+  const { verdict } = enforced;
+  const allowed = outcomeOf(options, "allow_once");
+  if (enforced.kind === "refused" || !allowed) {
     session.toolCalls.permit(call.id, { kind: "refused" });
-    const final = await placed(decided.verdict === "blocked" ? decided : inexpressible(decided));
+    const final = await placed(verdict);
     const text = `Not allowed: ${final.reason}`;
     const content = [{ type: "content", content: { type: "text", text } }];
     await tellVerdict(context, session, call, final, { status: "failed", content });
@@ -170,45 +161,27 @@ async function answer(
       _meta: verdictMeta(final),
     };
   }
-  const { entry } = decided;
-  if (entry !== undefined) session.turn?.entries.push(entry);
+  const { entry } = verdict;
   const { rawInput, name } = call.told;
   const payload = payloadOf(call, context.entry);
   session.toolCalls.permit(call.id, {
     kind: "given",
     entry,
     tool,
-    // Our own agent does what a verdict made of a call.
-    ...(!context.isOurs && { decided: { arguments: rawInput, payload, told: { name } } }),
+    // An agent that acts on modified arguments does what the verdict says.
+    ...(context.profile.modifiedCalls === "inexpressible" && {
+      decided: { arguments: rawInput, payload, told: { name } },
+    }),
   });
   permitFiles(session, call, payload, entry);
-  const done = { ...call, told: { ...call.told, ...modifiedInput(decided) } };
-  recordIn(context, session, [toolCallDraft(subject, done, { tool, verdict: entry })]);
-  const told = tellVerdict(context, session, call, decided, {}).catch((error: unknown) => {
+  const told = tellVerdict(context, session, call, verdict, {}).catch((error: unknown) => {
     context.onFault(`a verdict could not be shown: ${String(error)}`);
   });
   if (session.turn) session.turn.awaits(told);
   else await told;
-  const { modified_arguments } = decided;
-  const { reins } = verdictMeta(decided);
-  return {
-    ...allowed,
-    _meta: { reins: { ...reins, ...(decided.verdict === "modify" && { modified_arguments }) } },
-  };
-}
-
-/** What a call is carried out with, where a rule changed that. */
-function modifiedInput({ verdict, modified_arguments }: Decided): JsonObject {
-  return verdict === "modify" ? { rawInput: modified_arguments } : {};
-}
-
-/** What an agent's options cannot say is blocked, with what would pass. */
-function inexpressible(decided: Decided): Decided {
-  const why =
-    decided.verdict === "modify"
-      ? `it would pass with ${JSON.stringify(decided.modified_arguments)}, which the agent cannot be told`
-      : "the agent takes no permission for once";
-  return { ...decided, verdict: "blocked", reason: `${decided.reason}; ${why}` };
+  const { reins } = verdictMeta(verdict);
+  const modified = enforced.kind === "modified" && { modified_arguments: enforced.arguments };
+  return { ...allowed, _meta: { reins: { ...reins, ...modified } } };
 }
 
 /** The people in front of a session see what was decided about a call, and why. */
@@ -233,7 +206,7 @@ async function tellVerdict(
 function permitFiles(
   session: GovernedSession,
   call: ToolCall,
-  payload: JsonObject,
+  payload: ActionPayload,
   entry: string | undefined,
 ): void {
   for (const { path, newText } of diffsOf(call))

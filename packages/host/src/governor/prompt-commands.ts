@@ -2,11 +2,11 @@ import { resolve } from "node:path";
 import { membersOf } from "@reins/acp";
 import type { Decided } from "@reins/supervisor";
 import type { AgentEntry, CommandEffect } from "../agents/agent-entry.ts";
+import { enforce } from "../control/enforce.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { defusedWhole } from "./mentions.ts";
 import type { Turn } from "./turn.ts";
-import { decideAs } from "./wishes.ts";
 
 /** Something at the beginning of a text that an agent may take for an order to itself, not to its model. */
 interface PromptCommand {
@@ -100,8 +100,7 @@ export async function settleCommands(
 ): Promise<SettledCommands> {
   const settled: unknown[] = [];
   const commands = new Set<unknown>();
-  // Our own agent knows none: everything is text to it.
-  if (context.isOurs) return { prompt, commands };
+  if (!context.profile.interpretsPrompts) return { prompt, commands };
   for (const block of prompt) {
     const { type, text } = membersOf(block);
     const command = type === "text" && typeof text === "string" ? commandIn(text) : undefined;
@@ -126,9 +125,11 @@ export async function settleCommands(
 
 /** The blocks of a prompt in which nothing begins with a command that nobody decided about: mail and files hold texts of others. */
 export function withoutCommands(
+  { profile }: Pick<GovernorContext, "profile">,
   prompt: readonly unknown[],
   decided: ReadonlySet<unknown>,
 ): readonly unknown[] {
+  if (!profile.interpretsPrompts) return prompt;
   return prompt.map((block) => {
     const { type, text } = membersOf(block);
     if (decided.has(block) || type !== "text" || typeof text !== "string") return block;
@@ -169,15 +170,11 @@ async function refusalOf(
 ): Promise<Decided | undefined> {
   if (effect === "harmless") return undefined;
   for (const { tool, args } of pointsOf(session, { effect, name, text })) {
-    const decided = await decideAs(context, session, {
-      event_type: "pre_action",
-      tool,
-      args,
-      signal: turn.signal,
-    });
-    if (decided.verdict !== "allowed")
-      return { ...decided, reason: `/${name} is a command of the agent itself: ${decided.reason}` };
-    if (decided.entry !== undefined) turn.entries.push(decided.entry);
+    const point = { kind: "agent_command", tool, arguments: args } as const;
+    const enforced = await enforce(context, session, point, turn);
+    if (enforced.kind === "allowed") continue;
+    const reason = `/${name} is a command of the agent itself: ${enforced.verdict.reason}`;
+    return { ...enforced.verdict, reason };
   }
   return undefined;
 }

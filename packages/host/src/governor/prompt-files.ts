@@ -3,11 +3,10 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type JsonObject, membersOf } from "@reins/acp";
-import { resultDraft } from "@reins/supervisor";
-import { offerAsPermission } from "../control/ask-clients.ts";
+import { enforce, perform } from "../control/enforce.ts";
 import { realPlace } from "../files/real-place.ts";
 import { readDecided } from "../files/text-file.ts";
-import { agentOf, type GovernorContext, recordIn, requestContextIn, subjectIn } from "./context.ts";
+import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { defused, defusedWhole, type Mention, mentionsIn } from "./mentions.ts";
 import type { Turn } from "./turn.ts";
@@ -116,7 +115,7 @@ class PromptFiles {
 
   /** Whether the agent follows references in a text, and nothing keeps it from that. */
   get #expands(): boolean {
-    return !this.#context.isOurs && this.#context.entry.prompts.mentions === "expands";
+    return this.#context.profile.interpretsPrompts && this.#context.entry.prompts.mentions === "expands";
   }
 
   /**
@@ -164,42 +163,32 @@ class PromptFiles {
   }
 
   async #decideAndRead(path: string): Promise<string> {
-    const { harness, judge, entry, folders, principal } = this.#context;
-    const session = this.#session;
-    const subject = subjectIn(this.#context, session, "performed");
-    // What no person of the tenant may work on, none of them may have read to an agent either.
+    const { folders, principal } = this.#context;
+    // A path that no person of the tenant may work on is read to no agent either.
     const outside = await this.#beyond(path);
-    // Decided by where it really is, and read there: a link may lead elsewhere a moment later.
+    // Decided by its real path, and read there: a link may lead elsewhere a moment later.
     const before = outside === undefined ? await realpath(path).catch(() => undefined) : undefined;
     const beyond = outside ?? (before === undefined ? undefined : await folders.beyond(principal, before));
-    const args = { path: beyond === undefined ? (before ?? path) : path };
-    const decided = await judge.decide({
-      event: {
-        event_type: "pre_action",
-        session_id: session.id,
-        agent_id: agentOf(entry, session),
-        depth: session.depth,
-        payload: { tool_name: READ, arguments: args },
+    const enforced = await enforce(
+      this.#context,
+      this.#session,
+      {
+        kind: "file_access",
+        method: READ,
+        path: beyond === undefined ? (before ?? path) : path,
+        outOfReach: beyond,
       },
-      subject,
-      requestContext: {
-        ...requestContextIn(session, session.served),
-        ...(beyond !== undefined && { bounds: () => beyond }),
-      },
-      waiting: this.#turn,
-      offer: offerAsPermission(this.#context, session, READ, args),
-    });
-    if (decided.entry !== undefined) this.#turn.entries.push(decided.entry);
-    // Outside, the rule that also refuses it would tell what lies there.
+      this.#turn,
+    );
+    // Outside, the rule that also refuses it would reveal what is there.
     if (beyond !== undefined) return notRead(path, beyond);
-    if (decided.verdict !== "allowed") return notRead(path, decided.reason);
-    const result = await this.#readAllowed(path, before).catch((error: unknown) => error);
-    const outcome = typeof result === "string" ? "completed" : "failed";
-    const end = { event_type: "pre_action", entry: decided.entry };
-    const call = await harness.supervisor.settle(subject, end);
-    recordIn(this.#context, session, [resultDraft(subject, { tool: READ, outcome }, call)]);
-    if (typeof result === "string") return result;
-    return notRead(path, result instanceof Error ? result.message : String(result));
+    if (enforced.kind !== "allowed") return notRead(path, enforced.verdict.reason);
+    const call = { tool: READ, entry: enforced.verdict.entry };
+    try {
+      return await perform(this.#context, this.#session, call, () => this.#readAllowed(path, before));
+    } catch (error) {
+      return notRead(path, error instanceof Error ? error.message : String(error));
+    }
   }
 
   async #readAllowed(path: string, before: string | undefined): Promise<string> {

@@ -1,18 +1,11 @@
 import { CODE, interruptedBy, type JsonObject, membersOf, RpcError, usageIn } from "@reins/acp";
 import type { Draft, RecordOptions } from "@reins/ledger";
-import { type Decided, type Harness, type Origin, resultDraft } from "@reins/supervisor";
-import { offerAsPermission } from "../control/ask-clients.ts";
+import type { Decided, Harness } from "@reins/supervisor";
 import { runEnd, turnDraft } from "../control/drafts.ts";
+import { chargePrompt, complete, enforce } from "../control/enforce.ts";
+import { forwardIn, subjectIn } from "../control/scope.ts";
 import { placed, verdictMeta } from "../control/verdict-wire.ts";
-import type { Waiting } from "../control/wait-for-verdict.ts";
-import {
-  agentOf,
-  forwardIn,
-  type GovernorContext,
-  recordIn,
-  requestContextIn,
-  subjectIn,
-} from "./context.ts";
+import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { settleCommands, withoutCommands } from "./prompt-commands.ts";
 import { withFiles } from "./prompt-files.ts";
@@ -140,18 +133,14 @@ async function answerTo(
   session: GovernedSession,
   prompted: Prompted,
 ): Promise<unknown> {
-  const { turn, params, prompt } = prompted;
-  const decided = context.isOurs ? "later" : await verdictOn(context, session, prompted);
-  if (decided === undefined) return cancelled(context);
-  if (decided !== "later" && decided.verdict === "blocked") return refuse(context, session, decided);
-  if (decided !== "later" && decided.entry !== undefined) turn.entries.push(decided.entry);
-  const changed =
-    decided !== "later" && decided.verdict === "modify" ? modifiedPrompt(decided, prompt) : prompt;
-  const settled = await unlessCancelled(turn, settleCommands(context, session, turn, changed));
+  const { turn, params } = prompted;
+  const changed = await enforcePrompt(context, session, prompted);
+  if (changed.kind !== "passed") return changed.response;
+  const settled = await unlessCancelled(turn, settleCommands(context, session, turn, changed.prompt));
   if (!settled) return cancelled(context);
   if (settled.refused) return refuse(context, session, settled.refused);
   const subject = subjectIn(context, session, context.enforcement);
-  const more = { params, inSystemPrompt: context.isOurs };
+  const more = { params, inSystemPrompt: context.profile.instructions === "in_system_prompt" };
   const prepared = await context.preparation?.compose(session, subject, settled.prompt, more);
   if (prepared) turn.entries.push(...prepared.entries);
   session.instructions = prepared?.instructions;
@@ -166,7 +155,7 @@ async function answerTo(
     const answer = await context.agent.request("session/prompt", {
       ...params,
       sessionId: session.agentSessionId,
-      prompt: context.isOurs ? read : withRefusals(session, withoutCommands(read, commands)),
+      prompt: forAgent(context, session, withoutCommands(context, read, commands)),
     });
     delivered = membersOf(answer).stopReason !== "refusal";
     return answer;
@@ -193,52 +182,31 @@ function cancelled({ agent }: GovernorContext): JsonObject {
   return { stopReason: "cancelled" };
 }
 
-/** The verdict on a prompt; `undefined` when the turn was cancelled before there was one. */
-async function verdictOn(
+/** A prompt that passes on, or the response of a turn whose prompt does not. */
+type EnforcedPrompt =
+  | { readonly kind: "passed"; readonly prompt: readonly unknown[] }
+  | { readonly kind: "ended"; readonly response: unknown };
+
+/** Enforces a prompt, unless its agent has each of its requests to a model decided. */
+async function enforcePrompt(
   context: GovernorContext,
   session: GovernedSession,
   { turn, prompt }: Prompted,
-): Promise<Decided | undefined> {
-  const payload = { prompt: textOf(prompt), message_count: prompt.length };
-  try {
-    const origin = session.descent ? "agent" : "client";
-    return await decidePrompt(context, session, { event_type: "pre_prompt", payload, waiting: turn, origin });
-  } catch (error) {
-    if (turn.isCancelled) return undefined;
-    throw error;
+): Promise<EnforcedPrompt> {
+  if (context.profile.decidesPrompts === "per_request") return { kind: "passed", prompt };
+  const payload = { prompt: promptText(prompt), message_count: prompt.length };
+  const origin = session.descent ? "agent" : "client";
+  const point = { kind: "prompt", payload, origin } as const;
+  const enforced = await unlessCancelled(turn, enforce(context, session, point, turn));
+  if (!enforced) return { kind: "ended", response: cancelled(context) };
+  switch (enforced.kind) {
+    case "allowed":
+      return { kind: "passed", prompt };
+    case "modified":
+      return { kind: "passed", prompt: modifiedPrompt(enforced.arguments, prompt) };
+    case "refused":
+      return { kind: "ended", response: await refuse(context, session, enforced.verdict) };
   }
-}
-
-/** Decides about what a model is to be told. */
-export function decidePrompt(
-  context: GovernorContext,
-  session: GovernedSession,
-  {
-    event_type,
-    payload,
-    waiting,
-    origin,
-  }: {
-    readonly event_type: string;
-    readonly payload: unknown;
-    readonly waiting: Waiting;
-    /** Who prompts; by default the agent itself, for one of its requests to a model. */
-    readonly origin?: Origin;
-  },
-): Promise<Decided> {
-  return context.judge.decide({
-    event: {
-      event_type,
-      session_id: session.id,
-      agent_id: agentOf(context.entry, session),
-      depth: session.depth,
-      payload,
-    },
-    subject: subjectIn(context, session, context.enforcement, origin),
-    requestContext: requestContextIn(session, session.served),
-    waiting,
-    offer: offerAsPermission(context, session, "session/prompt", payload),
-  });
 }
 
 /** A prompt that was not let through ends its turn with the reason. */
@@ -254,8 +222,8 @@ async function refuse(
   return { stopReason: "refusal", _meta };
 }
 
-function modifiedPrompt({ modified_arguments }: Decided, prompt: readonly unknown[]): readonly unknown[] {
-  const { prompt: text } = membersOf(modified_arguments);
+function modifiedPrompt(modified: unknown, prompt: readonly unknown[]): readonly unknown[] {
+  const { prompt: text } = membersOf(modified);
   return typeof text === "string" ? [{ type: "text", text }] : prompt;
 }
 
@@ -267,12 +235,11 @@ function endingOf({ agent }: GovernorContext, turn: Turn): string {
 
 /** What an agent that has gone was let do, and told no end of, has an outcome that nobody knows. */
 async function recordUnknown(context: GovernorContext, session: GovernedSession): Promise<void> {
-  const subject = subjectIn(context, session, context.enforcement);
   for (const { id, permit } of session.toolCalls.unfinished) {
     if (permit.kind !== "given" || !session.toolCalls.conclude(id)) continue;
-    const end = { event_type: "pre_action", entry: permit.entry };
-    const settled = await context.harness.supervisor.settle(subject, end);
-    recordIn(context, session, [resultDraft(subject, { tool: permit.tool, outcome: "unknown" }, settled)]);
+    const { tool, entry } = permit;
+    const { enforcement } = context;
+    await complete(context, session, { tool, entry, enforcement, outcome: "unknown" });
   }
 }
 
@@ -285,9 +252,9 @@ async function finish(
   const subject = subjectIn(context, session, context.enforcement);
   const usage = turn.usage(answer);
   session.cost = turn.costAfter;
-  // An agent of ours has settled each of its requests with what it used; the last one may have been cut off.
-  const left = context.isOurs ? {} : usage;
-  await context.harness.supervisor.settle(subject, { event_type: "pre_prompt" }, left);
+  // Requests that were decided one by one are settled with what each used; the last one may have been cut off.
+  const isSettled = context.profile.decidesPrompts === "per_request";
+  await chargePrompt(context, session, isSettled ? {} : usage);
   context.harness.supervisor.turnEnded(usage);
   await noteUnended(context, session, { isCancelled: turn.isCancelled || stop_reason === "interrupted" });
   await showRest(context, session);
@@ -312,7 +279,7 @@ async function finish(
   session.placed = promise;
 }
 
-/** Notes a transition of the run that a turn is. Our own agent notes its runs itself, in more detail. */
+/** Notes a transition of the run that a turn is, unless the agent reports its runs itself, in more detail. */
 function noteRun(
   context: GovernorContext,
   session: GovernedSession,
@@ -320,8 +287,8 @@ function noteRun(
   status: "created" | "executing" | "completed" | "failed" | "cancelled",
   more: { readonly metadata?: JsonObject } = {},
 ): void {
-  const { harness, principal, isOurs, now, onFault } = context;
-  if (isOurs) return;
+  const { harness, principal, profile, now, onFault } = context;
+  if (profile.runs === "reported") return;
   const lifecycle = {
     run_id,
     session_id: session.id,
@@ -347,7 +314,7 @@ async function recordTurn(
 }
 
 /** The text of a prompt, for other harnesses and people; of what is no text, where it is, or only that it is there. */
-function textOf(prompt: readonly unknown[]): string {
+function promptText(prompt: readonly unknown[]): string {
   return prompt.map(membersOf).flatMap(textsIn).join("\n");
 }
 
@@ -358,11 +325,15 @@ function textsIn({ type, text, uri, resource }: JsonObject): readonly string[] {
 }
 
 /**
- * Puts what was not allowed since the last prompt before this one, with the reasons: agents tell their models no more
- * than that the user said no. A command counts only at the beginning, so before one it waits. Our own agent is told at
- * once.
+ * Puts what was refused since the last prompt in front of this one, with the reasons: most agents pass no more to their
+ * models than that the user said no. A command counts only at the beginning, so it is not preceded.
  */
-function withRefusals({ refusals }: GovernedSession, prompt: readonly unknown[]): readonly unknown[] {
+function forAgent(
+  { profile }: GovernorContext,
+  { refusals }: GovernedSession,
+  prompt: readonly unknown[],
+): readonly unknown[] {
+  if (profile.refusals === "with_answer") return prompt;
   const { text: first } = membersOf(prompt[0]);
   if (refusals.length === 0 || (typeof first === "string" && /^\s*[/!]/.test(first))) return prompt;
   const heading = "Not allowed since the last message, by the rules of this session:";

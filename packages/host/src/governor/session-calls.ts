@@ -3,21 +3,21 @@ import { errorMessage } from "@reins/kit";
 import { change } from "@reins/store";
 import { lifecycleDraft, type Workspace } from "@reins/supervisor";
 import { sessionMeta } from "../agents/session-meta.ts";
-import type { Descent } from "../control/delegation.ts";
+import { enforce } from "../control/enforce.ts";
+import { type Descent, forwardIn, subjectIn } from "../control/scope.ts";
 import { refusal } from "../control/verdict-wire.ts";
 import { daemonIn, namingFault, namingIn } from "../sessions/naming.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
 import { openServers, sealServers } from "../sessions/sealed-servers.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { sessionTables } from "../sessions/tables.ts";
-import { forwardIn, type GovernorContext, subjectIn } from "./context.ts";
+import { typedOption } from "./client-requests.ts";
+import type { GovernorContext } from "./context.ts";
 import { GovernedSession } from "./governed-session.ts";
 import { withdrawIn } from "./prompts.ts";
 import type { SessionPlace } from "./session-folders.ts";
 import { endServers, wrapServers } from "./session-servers.ts";
-import { typedOption } from "./settings.ts";
 import type { Turn } from "./turn.ts";
-import { decideAs } from "./wishes.ts";
 
 /** The calls that begin a session or take one up again. */
 export const SESSION_CALLS: ReadonlySet<string> = new Set([
@@ -235,17 +235,14 @@ async function decideBegin(
   }: { readonly method: string; readonly stripped: readonly string[]; readonly signal: AbortSignal },
 ): Promise<void> {
   const { cwd, additional_directories } = session.record;
-  const args = { cwd, additional_directories, stripped };
-  const decided = await decideAs(context, session, {
-    event_type: "session_start",
-    tool: method,
-    args,
-    signal,
-  });
-  if (decided.verdict !== "allowed") throw await refusal(method, decided);
-  // A session that began is no action under way: its end is not unknown when it is closed.
-  const end = { event_type: "session_start", entry: decided.entry };
-  await context.harness.supervisor.settle(subjectIn(context, session, context.enforcement), end);
+  const point = {
+    kind: "session_start",
+    method,
+    arguments: { cwd, additional_directories, stripped },
+    origin: "client",
+  } as const;
+  const enforced = await enforce(context, session, point, { signal });
+  if (enforced.kind !== "allowed") throw await refusal(method, enforced.verdict);
 }
 
 async function callAgent(

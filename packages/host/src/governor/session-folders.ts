@@ -1,9 +1,10 @@
 import { mkdir, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
-import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { CODE, RpcError } from "@reins/acp";
 import { folderIdentity } from "@reins/runner";
 import { DEFAULT_TENANT, type Harness, isAdmin, isOperator, type Principal } from "@reins/supervisor";
+import { refuseStart } from "../control/enforce.ts";
 import { REFUSED, refusal } from "../control/verdict-wire.ts";
 import { realPlace } from "../files/real-place.ts";
 import { showsKernel } from "../files/text-file.ts";
@@ -174,22 +175,14 @@ export class SessionFolders {
     { principal, agent, method, cwd, additional }: FolderRequest,
     { fault: reason = "", code }: Found,
   ): Promise<RpcError> {
-    const { identity, policies, supervisor, home } = this.#options.harness;
-    const { roster } = policies;
-    const asked = { principal, agent, hosted: true, session: "none", enforcement: "performed" } as const;
-    const args: JsonObject = { cwd, ...(additional !== undefined && { additional_directories: additional }) };
-    const decided = await supervisor.decide(
-      {
-        event_type: "session_start",
-        session_id: "none",
-        agent_id: agent,
-        depth: 0,
-        payload: { tool_name: method, arguments: membersOf(args) },
-      },
-      identity.subjectFor({ ...asked, roster }),
-      { workspace: { cwd: home, roots: [], tools: "acp" }, bounds: () => reason },
+    const { harness } = this.#options;
+    const given = { cwd, ...(additional !== undefined && { additional_directories: additional }) };
+    const workspace = { cwd: harness.home, roots: [], tools: "acp" };
+    const verdict = await refuseStart(
+      { harness, principal, entry: { id: agent }, workspace },
+      { kind: "session_start", method, arguments: given, origin: "agent", outOfReach: reason },
     );
-    const { message, data } = await refusal(method, { ...decided, verdict: "blocked", reason });
+    const { message, data } = await refusal(method, { ...verdict, verdict: "blocked", reason });
     return new RpcError(code ?? REFUSED, message, data);
   }
 }

@@ -1,11 +1,11 @@
 import { CODE, type JsonObject, RpcError } from "@reins/acp";
+import { enforce } from "../control/enforce.ts";
 import { McpError } from "../mcp/mcp-error.ts";
 import { isHttpServer, type McpServer, readServer } from "../mcp/server-entry.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { mcpGate } from "./mcp-gate.ts";
 import { reachesAll } from "./session-folders.ts";
-import { decideAs } from "./wishes.ts";
 
 /**
  * Puts the harness before each MCP server, after a verdict on starting it. One that may not be started is left out, and
@@ -39,16 +39,13 @@ export async function wrapServers(
       refused.push({ server: name, reason: "it would run outside of the sandbox that the agent is kept in" });
       continue;
     }
-    const decided = await decideAs(context, session, {
-      event_type: "pre_action",
-      tool: "mcp/start",
-      args: argumentsOf(server),
-      signal,
-    });
-    if (decided.verdict !== "allowed" || !context.servers) {
+    const point = { kind: "mcp_start", arguments: argumentsOf(server) } as const;
+    const enforced = await enforce(context, session, point, { signal });
+    if (enforced.kind !== "allowed" || !context.servers) {
+      const { reason } = enforced.verdict;
       refused.push({
         server: server.name,
-        reason: context.servers ? decided.reason : "MCP servers are not served here",
+        reason: context.servers ? reason : "MCP servers are not served here",
       });
       continue;
     }

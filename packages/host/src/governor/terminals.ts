@@ -1,9 +1,9 @@
 import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
-import { resultDraft } from "@reins/supervisor";
+import type { ClientRequest, Terminal } from "../control/control-point.ts";
+import { enforce, perform } from "../control/enforce.ts";
 import { refusal } from "../control/verdict-wire.ts";
-import { type GovernorContext, recordIn, subjectIn } from "./context.ts";
+import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
-import { decideAs } from "./wishes.ts";
 
 /** What an agent asks of its clients. */
 interface Asked {
@@ -13,7 +13,7 @@ interface Asked {
 
 /** The same for the rules, and who is asked: one client where it has an effect there, else all that offer it. */
 interface Wanted extends Asked {
-  readonly args: JsonObject;
+  readonly point: Terminal | ClientRequest;
   readonly isAskedOfOne: boolean;
 }
 
@@ -27,7 +27,12 @@ export async function createTerminal(
   { method, params }: Asked,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const wanted = { method, params, args: commandIn(params), isAskedOfOne: true };
+  const wanted = {
+    method,
+    params,
+    isAskedOfOne: true,
+    point: { kind: "terminal", command: commandIn(params) },
+  } as const;
   const { value, client } = await askClients(context, session, wanted, signal);
   const { terminalId } = membersOf(value);
   if (typeof terminalId !== "string" || client === undefined) return value;
@@ -62,7 +67,8 @@ export async function askPeople(
   signal: AbortSignal,
 ): Promise<unknown> {
   const { sessionId: _, toolCallId: __, requestId: ___, _meta, ...args } = params;
-  const wanted = { method, params, args, isAskedOfOne: false };
+  const point = { kind: "client_request", method, arguments: args } as const;
+  const wanted = { method, params, point, isAskedOfOne: false };
   return (await askClients(context, session, wanted, signal)).value;
 }
 
@@ -74,44 +80,28 @@ export async function askOneClient(
   signal: AbortSignal,
 ): Promise<unknown> {
   const { sessionId: _, ...args } = params;
-  return (await askClients(context, session, { method, params, args, isAskedOfOne: true }, signal)).value;
+  const point = { kind: "client_request", method, arguments: args } as const;
+  return (await askClients(context, session, { method, params, point, isAskedOfOne: true }, signal)).value;
 }
 
 async function askClients(
   context: GovernorContext,
   session: GovernedSession,
-  { method, params, args, isAskedOfOne }: Wanted,
+  { method, params, point, isAskedOfOne }: Wanted,
   signal: AbortSignal,
 ): Promise<{ readonly value: unknown; readonly client: string | undefined }> {
   // No person is asked to allow what no client could do.
   if (isAskedOfOne) expectClient(context, session, { method, params });
   const waiting = inTurn(session, signal);
-  const decided = await decideAs(context, session, {
-    origin: "agent",
-    event_type: "pre_action",
-    tool: method,
-    args,
-    signal: waiting,
-  });
-  if (decided.verdict !== "allowed") throw await refusal(method, decided);
-  const { entry } = decided;
-  if (entry !== undefined) session.turn?.entries.push(entry);
-  const subject = subjectIn(context, session, "performed");
-  const conclude = async (outcome: string) => {
-    const call = await context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
-    recordIn(context, session, [resultDraft(subject, { tool: method, outcome }, call)]);
-  };
-  try {
+  const enforced = await enforce(context, session, point, { signal: waiting });
+  if (enforced.kind !== "allowed") throw await refusal(method, enforced.verdict);
+  return perform(context, session, { tool: method, entry: enforced.verdict.entry }, async () => {
     const asked = { ...params, sessionId: session.id };
-    // The one that offered it before may have gone while it was decided.
+    // The client that offered it may have gone while it was decided.
     const only = isAskedOfOne ? expectClient(context, session, { method, params }) : undefined;
     const { value } = await context.clients(session).request(method, asked, waiting, { only });
-    await conclude("completed");
     return { value, client: only };
-  } catch (error) {
-    await conclude("failed");
-    throw error;
-  }
+  });
 }
 
 /** The client that a request is for; where none offers to answer it, the answer is -32601. */

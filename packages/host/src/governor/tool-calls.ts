@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { isObject, type JsonObject } from "@reins/acp";
+import type { ActionPayload } from "../control/control-point.ts";
 import { type Claim, claimsIn, MOST_CLAIMS } from "./claims.ts";
 
 /** What became of a tool call's permission. */
@@ -16,7 +17,7 @@ export type Permit =
       readonly decided?: {
         readonly arguments: unknown;
         /** The call as facts were gathered from it, and what the agent itself named it. */
-        readonly payload: JsonObject;
+        readonly payload: ActionPayload;
         readonly told: { readonly name: unknown };
       };
     }

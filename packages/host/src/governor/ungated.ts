@@ -2,11 +2,13 @@ import { readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { isObject, type JsonObject, membersOf } from "@reins/acp";
-import { type ControlEvent, type Decided, resultDraft, UNGATED } from "@reins/supervisor";
+import { type Decided, resultDraft } from "@reins/supervisor";
 import { toolCallDraft } from "../control/drafts.ts";
+import { enforce, factsOf } from "../control/enforce.ts";
+import { recordIn, subjectIn } from "../control/scope.ts";
 import { placed, verdictMeta } from "../control/verdict-wire.ts";
 import { type Claim, claimsBeyond, MOST_CLAIMS, payloadOfClaim } from "./claims.ts";
-import { agentOf, type GovernorContext, recordIn, requestContextIn, subjectIn } from "./context.ts";
+import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { payloadOf } from "./permission.ts";
 import { showUpdate } from "./shown-updates.ts";
@@ -19,30 +21,17 @@ const CLOCK_LAG_MS = 20;
 const LONGEST_FILE = 256 * 1024;
 const TELLING_LINE = 8;
 
-/** What an agent did without asking is decided after the fact, at the level that says so, and recorded. */
-export async function decideUngated(
+/** Enforces what an agent did without asking: decided after the fact, at the level that says so, and recorded. */
+export async function enforceSeen(
   context: GovernorContext,
   session: GovernedSession,
   call: ToolCall,
   outcome: string,
-  workspace = session.workspace,
+  tools: "agent" | "acp" = "agent",
 ): Promise<Decided> {
-  const tool = toolNameOf(call, context.entry).name;
-  const subject = subjectIn(context, session, "observed");
-  const requestContext = requestContextIn(session, workspace);
-  const { supervisor } = context.harness;
-  const decided = await supervisor.decide(eventOf(context, session, call), subject, requestContext);
-  const { entry } = decided;
-  if (entry !== undefined) {
-    session.turn?.entries.push(entry);
-    await supervisor.settle(subject, { event_type: "post_action", entry });
-  }
-  const began = toolCallDraft(subject, call, { tool, verdict: undefined });
-  recordIn(context, session, [
-    { ...began, tags: [...(began.tags ?? []), UNGATED] },
-    resultDraft(subject, { tool, outcome }, undefined),
-  ]);
-  return decided;
+  const payload = payloadOf(call, context.entry);
+  const point = { kind: "after_the_fact", payload, tools, seen: { call, outcome } } as const;
+  return placed((await enforce(context, session, point)).verdict);
 }
 
 /**
@@ -56,8 +45,7 @@ export async function decideClaims(
 ): Promise<readonly Decided[]> {
   const { permit, told, since } = call;
   const said = session.toolCalls.weigh(call.id);
-  // Our own agent carries out what was decided, and nothing else.
-  if (context.isOurs || said.length === 0) return [];
+  if (!context.profile.isObserved || said.length === 0) return [];
   const isCarriedOut = permit.kind === "elsewhere" || isMcp(context, session, call);
   const hasFailed = told.status === "failed" && permit.kind !== "given";
   const counted: Claim[] = [];
@@ -88,7 +76,7 @@ async function decideClaim(
   const { tool_name: name, arguments: rawInput } = payloadOfClaim(claim);
   const { status, title } = call.told;
   const done = { ...call, told: { name, rawInput, title, status } };
-  return placed(await decideUngated(context, session, done, String(status), session.served));
+  return enforceSeen(context, session, done, String(status), "acp");
 }
 
 /**
@@ -106,7 +94,7 @@ export async function noteUnended(
     const isOnlyAnnounced = call.told.status === "pending" && !call.ran;
     if (isOnlyAnnounced && (isCancelled || toolCalls.hasRefused)) recordRefused(context, session, call);
     else {
-      const decided = await placed(await decideUngated(context, session, call, "unknown"));
+      const decided = await enforceSeen(context, session, call, "unknown");
       const _meta = ungatedMeta(decided);
       await showUpdate(context, session, { sessionUpdate: "tool_call_update", toolCallId: call.id, _meta });
     }
@@ -140,12 +128,9 @@ export async function begunBecause(
 ): Promise<string | undefined> {
   const content: unknown[] = Array.isArray(call.told.content) ? call.told.content : [];
   if (content.some((part) => membersOf(part).type === "terminal")) return "it had a terminal";
-  const subject = subjectIn(context, session, "observed");
-  const requestContext = requestContextIn(session, session.workspace);
-  const event = eventOf(context, session, call);
-  const seen = await context.harness.supervisor.preview(event, subject, requestContext);
-  if (!seen) return "nobody can say what it does";
-  const { effects, opaque } = seen.action;
+  const facts = await factsOf(context, session, payloadOf(call, context.entry), "agent");
+  if (!facts) return "nobody can say what it does";
+  const { effects, opaque } = facts;
   const runs = effects.some(({ kind }) => kind === "exec" || kind === "net");
   if (runs && (call.ran || !session.toolCalls.hasRefused))
     return "a command that fails may have done its work";
@@ -171,14 +156,11 @@ export async function isOtherThanDecided(
   const compared = comparedToDecided(call);
   if (isNamedOtherwise(call)) return true;
   if (compared !== "more" || call.permit.kind !== "given") return compared === "other";
-  const subject = subjectIn(context, session, "observed");
-  const requestContext = requestContextIn(session, session.workspace);
   const decided = { ...call, told: { ...call.told, rawInput: call.permit.decided?.arguments } };
   const [before, after] = await Promise.all(
     [decided, call].map(async (one) => {
-      const event = eventOf(context, session, one);
-      const seen = await context.harness.supervisor.preview(event, subject, requestContext);
-      return seen && [seen.action.effects, seen.action.opaque];
+      const facts = await factsOf(context, session, payloadOf(one, context.entry), "agent");
+      return facts && [facts.effects, facts.opaque];
     }),
   );
   return before === undefined || !isDeepStrictEqual(before, after);
@@ -188,16 +170,6 @@ export async function isOtherThanDecided(
 function isNamedOtherwise({ permit, told: { name } }: ToolCall): boolean {
   const before = permit.kind === "given" ? permit.decided?.told.name : undefined;
   return typeof before === "string" && typeof name === "string" && name !== before;
-}
-
-function eventOf(context: GovernorContext, session: GovernedSession, call: ToolCall): ControlEvent {
-  return {
-    event_type: "post_action",
-    session_id: session.id,
-    agent_id: agentOf(context.entry, session),
-    depth: session.depth,
-    payload: payloadOf(call, context.entry),
-  };
 }
 
 /** Whether a file, or what is left of the way to it, was changed after a time. */

@@ -1,7 +1,8 @@
 import { isObject, type JsonObject } from "@reins/acp";
 import type { Decided } from "@reins/supervisor";
+import { chargePrompt, enforce } from "../control/enforce.ts";
 import { placed } from "../control/verdict-wire.ts";
-import { agentOf, type GovernorContext, requestContextIn, subjectIn } from "./context.ts";
+import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { showUpdate } from "./shown-updates.ts";
 import { ungatedMeta } from "./ungated.ts";
@@ -62,33 +63,21 @@ export async function mayWork(
   return mayGoOn;
 }
 
-/** Our own agent is prompted by the harness alone, and what is told again was decided before. */
-function isWithinTurn({ isOurs }: GovernorContext, { turn, replaying, isClosing }: GovernedSession): boolean {
-  return isOurs || turn !== undefined || replaying || isClosing;
+/** What an agent replays was decided before. */
+function isWithinTurn(
+  { profile }: GovernorContext,
+  { turn, replaying, isClosing }: GovernedSession,
+): boolean {
+  return !profile.isObserved || turn !== undefined || replaying || isClosing;
 }
 
-/** It counts as a prompt for the limits, and as something done without asking for the rules. */
-async function decide(context: GovernorContext, session: GovernedSession, what: string): Promise<boolean> {
-  const { supervisor } = context.harness;
-  const subject = subjectIn(context, session, "observed");
-  const requestContext = requestContextIn(session, session.served);
-  const common = { session_id: session.id, agent_id: agentOf(context.entry, session), depth: session.depth };
-  const prompt = { prompt: `[${what} outside of every turn]`, message_count: 0 };
-  const asked = await supervisor.decide(
-    { ...common, event_type: "pre_prompt", payload: prompt },
-    subject,
-    requestContext,
-  );
-  await supervisor.settle(subject, { event_type: "pre_prompt", entry: asked.entry });
-  const payload = { tool_name: UNPROMPTED, arguments: { began_with: what } };
-  const seen = await supervisor.decide(
-    { ...common, event_type: "post_action", payload },
-    subject,
-    requestContext,
-  );
-  await supervisor.settle(subject, { event_type: "post_action", entry: seen.entry });
-  const stopped = [asked, seen].find(({ verdict }) => verdict !== "allowed");
-  if (stopped) await stop(context, session, await placed(stopped));
+/** Charges it like a prompt, and has it decided like an action without a verdict before. */
+async function decide(context: GovernorContext, session: GovernedSession, message: string): Promise<boolean> {
+  const asked = await enforce(context, session, { kind: "unprompted_work", message });
+  const payload = { tool_name: UNPROMPTED, arguments: { began_with: message } };
+  const seen = await enforce(context, session, { kind: "after_the_fact", payload, tools: "acp" });
+  const stopped = [asked, seen].find(({ kind }) => kind === "refused");
+  if (stopped) await stop(context, session, await placed(stopped.verdict));
   return stopped === undefined;
 }
 
@@ -125,8 +114,7 @@ function charge(context: GovernorContext, session: GovernedSession, { cost }: Js
   const spent = amount - session.cost;
   if (spent <= 0) return;
   session.cost = amount;
-  const subject = subjectIn(context, session, "observed");
-  context.harness.supervisor
-    .settle(subject, { event_type: "pre_prompt" }, { cost: spent })
-    .catch((error: unknown) => context.onFault(`a cost could not be charged: ${String(error)}`));
+  chargePrompt(context, session, { cost: spent }, "observed").catch((error: unknown) =>
+    context.onFault(`a cost could not be charged: ${String(error)}`),
+  );
 }

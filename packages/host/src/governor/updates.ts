@@ -1,8 +1,9 @@
 import { type JsonObject, membersOf } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
-import { type Decided, resultDraft } from "@reins/supervisor";
-import { placed } from "../control/verdict-wire.ts";
-import { forwardIn, type GovernorContext, recordIn, subjectIn } from "./context.ts";
+import type { Decided } from "@reins/supervisor";
+import { complete } from "../control/enforce.ts";
+import { forwardIn } from "../control/scope.ts";
+import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { verdictForCard } from "./mcp-gate.ts";
 import { cancelTurn } from "./prompts.ts";
@@ -12,7 +13,7 @@ import { toolNameOf } from "./tool-name.ts";
 import {
   begunBecause,
   decideClaims,
-  decideUngated,
+  enforceSeen,
   isMcp,
   isOtherThanDecided,
   REFUSED_BY_AGENT,
@@ -33,8 +34,8 @@ export function takeUpdate(
   const kind = String(update.sessionUpdate);
   if (kind === "current_mode_update" && typeof update.currentModeId === "string")
     session.mode = update.currentModeId;
-  // Ours tells of its tasks itself.
-  if (kind === "plan" && !context.isOurs) session.turn?.awaits(notePlan(context, session, update));
+  if (kind === "plan" && context.profile.runs === "derived")
+    session.turn?.awaits(notePlan(context, session, update));
   if (!TOOL_UPDATES.has(kind)) return update;
   const call = session.toolCalls.tell(update, context.now().getTime());
   if (!isFinal(call)) return update;
@@ -77,15 +78,14 @@ async function conclude(
   if (permit.kind === "refused" && outcome !== "completed") return update;
   if (permit.kind === "given") {
     const { tool, entry } = permit;
-    const subject = subjectIn(context, session, context.enforcement);
-    const settled = await context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
-    recordIn(context, session, [resultDraft(subject, { tool, outcome }, settled)]);
+    const { enforcement } = context;
+    await complete(context, session, { tool, entry, outcome, enforcement });
     if (!(await isOtherThanDecided(context, session, call))) return update;
   } else if (outcome === "failed" && (await begunBecause(context, session, call)) === undefined) {
     recordRefused(context, session, call);
     return { ...update, _meta: { ...membersOf(update._meta), ...REFUSED_BY_AGENT } };
   }
-  const told = await placed(await decideUngated(context, session, call, outcome));
+  const told = await enforceSeen(context, session, call, outcome);
   if (told.verdict === "blocked") await endTurn(context, session, toolNameOf(call, context.entry).name, told);
   return { ...update, _meta: { ...membersOf(update._meta), ...ungatedMeta(told) } };
 }

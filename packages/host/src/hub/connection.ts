@@ -1,6 +1,6 @@
 import { CODE, type JsonObject, membersOf, type RequestId, RpcError } from "@reins/acp";
 import type { Principal } from "@reins/supervisor";
-import type { Descent } from "../control/delegation.ts";
+import type { Descent } from "../control/scope.ts";
 import type { Cursor } from "../log/logged-event.ts";
 import { sessionNamedIn } from "../wire/tap.ts";
 import { Feed, type Outlet } from "./feed.ts";

@@ -3,7 +3,7 @@ import { type JsonObject, membersOf } from "@reins/acp";
 import type { SubagentTask } from "@reins/agent";
 import type { WorkerDetails } from "@reins/bridge";
 import type { Principal } from "@reins/supervisor";
-import type { Descent } from "../control/delegation.ts";
+import type { Descent } from "../control/scope.ts";
 import type { Connection } from "../hub/connection.ts";
 import type { Hub } from "../hub/hub.ts";
 import { questionIn } from "../hub/question-id.ts";

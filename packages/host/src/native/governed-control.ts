@@ -95,11 +95,15 @@ export class GovernedControl implements ControlPort {
     { sessionId, signal }: ControlCall,
   ): Promise<Decision<"pre_prompt"> | undefined> {
     if (sessionId === undefined) return undefined;
-    const decided = await this.#options.governor().decideFor(sessionId, "pre_prompt", payload, signal);
-    if (decided.verdict === "allowed") return undefined;
-    if (decided.verdict === "modify")
-      return { decision: "modify", modified_payload: decided.modified_arguments };
-    return { decision: "block", reason: decided.reason };
+    const enforced = await this.#options.governor().enforcePrompt(sessionId, payload, signal);
+    switch (enforced.kind) {
+      case "allowed":
+        return undefined;
+      case "modified":
+        return { decision: "modify", modified_payload: enforced.arguments };
+      case "refused":
+        return { decision: "block", reason: enforced.reason };
+    }
   }
 
   #sessionOf({ sessionId }: Pick<ControlCall, "sessionId">) {

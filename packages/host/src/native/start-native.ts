@@ -14,14 +14,15 @@ import {
 } from "@reins/agent";
 import type { Harness, NetworkReach, Principal } from "@reins/supervisor";
 import type { AgentEntry } from "../agents/agent-entry.ts";
-import { agentOf, subjectIn } from "../governor/context.ts";
+import { NATIVE } from "../control/agent-profile.ts";
+import { agentOf } from "../control/scope.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";
 import { userMemory } from "../memory/user-memory.ts";
 import type { TenantMessaging } from "../turn/messaging.ts";
 import type { TurnOffers } from "../turn/turn-offers.ts";
 import { GovernedControl } from "./governed-control.ts";
 import { nativeServices } from "./native-services.ts";
-import { proseOf, readable } from "./outlook.ts";
+import { proseOf } from "./outlook.ts";
 import type { Subagents } from "./subagents.ts";
 
 /** What an operator may want of the native agent otherwise than by default. */
@@ -87,15 +88,11 @@ export function startNative(options: NativeOptions): {
       enforcementOf: (tool) => (tool === "run_command" ? "confined" : undefined),
       network: confined.network,
     }),
-    isOurs: true,
+    profile: NATIVE,
   });
-  const subjectOf = (id: string) => {
-    const session = governor.sessionOf(id);
-    return session && subjectIn({ harness, principal, entry }, session, "performed");
-  };
+  const subjectOf = (id: string) => governor.subjectOf(id);
   const spawn = subagents && spawner(subagents, governor, { principal, entry });
-  const mayRead = (id: string, path: string) =>
-    readable({ harness, principal, entry }, governor.sessionOf(id))(path);
+  const mayRead = (id: string, path: string) => governor.mayRead(id, path);
   const services = nativeServices({
     ...{ messaging, subjectOf, offers, spawn, mayRead },
     native: entry.id,
@@ -113,8 +110,10 @@ export function startNative(options: NativeOptions): {
       defaults: new Advisor({
         memory,
         constitution: () => proseOf(harness, tenant),
-        mayRead: (_, { sessionId }) =>
-          readable({ harness, principal, entry }, governor.sessionOf(sessionId ?? "")),
+        mayRead:
+          (_, { sessionId = "" }) =>
+          (path) =>
+            governor.mayRead(sessionId, path),
         ...settings,
       }),
       onFault,

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
-import { typedOption } from "../../governor/settings.ts";
+import { typedOption } from "../../governor/client-requests.ts";
 import type { AgentLaunch } from "../agent-launch.ts";
 import { sessionMeta } from "../session-meta.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Catalogue } from "../agents/catalogue.ts";
-import { settingsOf } from "./settings.ts";
+import { settingsOf } from "./client-requests.ts";
 
 describe("an option that the launch profile holds", () => {
   const catalogue = Catalogue.load();

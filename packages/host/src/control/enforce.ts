@@ -1,0 +1,299 @@
+import {
+  type Decided,
+  type DecisionInput,
+  type Enforcement,
+  type Harness,
+  resultDraft,
+  UNGATED,
+  type Usage,
+  type Workspace,
+} from "@reins/supervisor";
+import type { AgentProfile } from "./agent-profile.ts";
+import { offerApproval } from "./ask-clients.ts";
+import {
+  type ActionPayload,
+  argumentsOf,
+  type ControlPoint,
+  decidersOf,
+  payloadOf,
+  type SessionStart,
+  toolOf,
+  traitsOf,
+} from "./control-point.ts";
+import { toolCallDraft } from "./drafts.ts";
+import {
+  agentOf,
+  type ControlContext,
+  type ControlScope,
+  recordIn,
+  requestContextIn,
+  type SubjectContext,
+  subjectIn,
+} from "./scope.ts";
+import { awaitVerdict, type DecisionRequest, type Offer, type Waiting } from "./wait-for-verdict.ts";
+
+/** The action may be done as it was requested. */
+export interface Allowed {
+  readonly kind: "allowed";
+  readonly verdict: Decided;
+}
+
+/** The action may be done with these arguments only. */
+export interface Modified {
+  readonly kind: "modified";
+  readonly arguments: unknown;
+  readonly verdict: Decided;
+}
+
+/** The action may not be done. */
+export interface Refused {
+  readonly kind: "refused";
+  readonly reason: string;
+  readonly verdict: Decided;
+}
+
+/** What becomes of a control point. */
+export type Enforced = Allowed | Modified | Refused;
+
+/**
+ * Enforces a control point: makes its event, has it decided, waits for people where a rule asks, and records what
+ * follows. Rejects only when the caller has stopped waiting.
+ */
+export async function enforce<Scope extends ControlScope>(
+  context: ControlContext<Scope>,
+  scope: Scope,
+  point: ControlPoint,
+  waiting: Waiting = UNLIMITED,
+): Promise<Enforced> {
+  const request = requestFor(context, scope, point);
+  const verdict = await decide(context, scope, point, request, waiting);
+  const enforced = enforcedBy(point, verdict, context.profile);
+  if (enforced.kind !== "refused") await apply(context, scope, point, request, verdict);
+  recordSeen(context, scope, point);
+  return enforced;
+}
+
+const UNLIMITED: Waiting = { signal: new AbortController().signal };
+
+/** A control point as the supervisor decides it. */
+function requestFor(
+  context: SubjectContext & Partial<Pick<ControlContext<never>, "enforcement" | "enforcementOf">>,
+  scope: ControlScope,
+  point: ControlPoint,
+): DecisionRequest {
+  const { event_type, level, tools, origin } = traitsOf(point);
+  const beyond = "outOfReach" in point ? point.outOfReach : undefined;
+  const own = context.enforcementOf?.(toolOf(point)) ?? context.enforcement ?? "performed";
+  return {
+    event: {
+      event_type,
+      session_id: scope.id,
+      agent_id: agentOf(context.entry, scope),
+      depth: scope.depth,
+      payload: payloadOf(point),
+    },
+    subject: subjectIn(context, scope, level === "agent" ? own : level, origin),
+    requestContext: {
+      ...requestContextIn(scope, tools === "agent" ? scope.workspace : scope.served),
+      ...(beyond !== undefined && { bounds: () => beyond }),
+    },
+  };
+}
+
+async function decide<Scope extends ControlScope>(
+  context: ControlContext<Scope>,
+  scope: Scope,
+  point: ControlPoint,
+  request: DecisionRequest,
+  waiting: Waiting,
+): Promise<Decided> {
+  const { harness } = context;
+  const { event, subject, requestContext } = request;
+  switch (decidersOf(point)) {
+    case "rules_and_people":
+      return awaitVerdict(harness, request, waiting, offerFor(context, scope, point));
+    case "rules":
+      return harness.supervisor.decide(event, subject, requestContext);
+    case "rules_alone": {
+      const foreseen = await harness.supervisor.foresee(event, subject, requestContext);
+      if (foreseen?.verdict === "allowed" || foreseen?.verdict === "blocked")
+        return harness.supervisor.decide(event, subject, requestContext);
+      const reason = foreseen?.reason ?? "no policy is loaded";
+      const { enforcement } = subject;
+      return { verdict: "blocked", reason, rule: foreseen?.rule, enforcement, entry: undefined };
+    }
+  }
+}
+
+/** Blocks the start of a session whose folder is out of reach, on the record. */
+export function refuseStart(
+  context: SubjectContext & {
+    readonly harness: Pick<Harness, "supervisor">;
+    readonly workspace: Workspace;
+  },
+  point: SessionStart & { readonly outOfReach: string },
+): Promise<Decided> {
+  const { workspace, harness } = context;
+  const scope = { id: "none", record: {}, depth: 0, workspace, served: workspace, toolCalls: { begun: 0 } };
+  const { event, subject, requestContext } = requestFor(context, scope, point);
+  return harness.supervisor.decide(event, subject, requestContext);
+}
+
+/** Asks the clients of a session: on the card of the agent's call, or on one that Reins makes when it is needed. */
+function offerFor<Scope extends ControlScope>(
+  context: ControlContext<Scope>,
+  scope: Scope,
+  point: ControlPoint,
+): Offer {
+  if (point.kind === "tool_call") return offerApproval(context, scope, point.call.id);
+  let offer: Offer | undefined;
+  return (approval, signal) => {
+    const asked = { tool: toolOf(point), rawInput: argumentsOf(point) };
+    // Asked again, it is the same question.
+    offer ??= offerApproval(context, scope, `reins-${context.newId()}`, asked);
+    return offer(approval, signal);
+  };
+}
+
+/** What a verdict means for a point. What the point cannot express is refused, with what would pass. */
+export function enforcedBy(
+  point: ControlPoint,
+  verdict: Decided,
+  { modifiedCalls }: Pick<AgentProfile, "modifiedCalls">,
+): Enforced {
+  const { modified } = traitsOf(point);
+  const applies = modified === "applied" || (modified === "by_profile" && modifiedCalls === "performed");
+  if (point.kind === "tool_call" && verdict.verdict !== "blocked") {
+    if (verdict.verdict === "modify" && !applies) {
+      const passing = JSON.stringify(verdict.modified_arguments);
+      return inexpressible(verdict, `it would pass with ${passing}, which the agent cannot be told`);
+    }
+    if (!point.takesOnce) return inexpressible(verdict, "the agent takes no permission for once");
+  }
+  if (verdict.verdict === "allowed") return { kind: "allowed", verdict };
+  if (verdict.verdict === "modify" && applies)
+    return { kind: "modified", arguments: verdict.modified_arguments, verdict };
+  return { kind: "refused", reason: verdict.reason, verdict };
+}
+
+function inexpressible(verdict: Decided, why: string): Refused {
+  const reason = `${verdict.reason}; ${why}`;
+  return { kind: "refused", reason, verdict: { ...verdict, verdict: "blocked", reason } };
+}
+
+/** Notes an allowed action: in its turn, as settled where nothing follows, and as a call that begins. */
+async function apply<Scope extends ControlScope>(
+  context: ControlContext<Scope>,
+  scope: Scope,
+  point: ControlPoint,
+  { event, subject }: DecisionRequest,
+  verdict: Decided,
+): Promise<void> {
+  const { entry } = verdict;
+  if (entry !== undefined && traitsOf(point).inTurn) scope.turn?.entries.push(entry);
+  if (SETTLED_AT_ONCE.has(point.kind))
+    await context.harness.supervisor.settle(subject, { event_type: event.event_type, entry });
+  if (point.kind !== "tool_call" && point.kind !== "mcp_call") return;
+  const { id, told } = point.call;
+  const rawInput =
+    point.kind === "tool_call" && verdict.verdict === "modify" ? verdict.modified_arguments : told.rawInput;
+  const call = { id, told: { ...told, rawInput } };
+  recordIn(context, scope, [toolCallDraft(subject, call, { tool: toolOf(point), verdict: entry })]);
+}
+
+/** Kinds of points whose action is over when it is decided: nothing of them is open when the session ends. */
+const SETTLED_AT_ONCE: ReadonlySet<ControlPoint["kind"]> = new Set([
+  "session_start",
+  "unprompted_work",
+  "after_the_fact",
+]);
+
+/** Records a call that no verdict came before, with its outcome. */
+function recordSeen<Scope extends ControlScope>(
+  context: ControlContext<Scope>,
+  scope: Scope,
+  point: ControlPoint,
+): void {
+  if (point.kind !== "after_the_fact" || !point.seen) return;
+  const { call, outcome } = point.seen;
+  const tool = toolOf(point);
+  const subject = subjectIn(context, scope, "observed");
+  const began = toolCallDraft(subject, call, { tool, verdict: undefined });
+  recordIn(context, scope, [
+    { ...began, tags: [...(began.tags ?? []), UNGATED] },
+    resultDraft(subject, { tool, outcome }, undefined),
+  ]);
+}
+
+/** How an allowed action ended. */
+export interface Completion {
+  readonly tool: string;
+  /** The entry of its verdict. */
+  readonly entry: string | undefined;
+  readonly outcome: string;
+  readonly enforcement: Enforcement;
+}
+
+/** Settles an allowed action and records its outcome. */
+export async function complete<Scope extends ControlScope>(
+  context: ControlContext<Scope>,
+  scope: Scope,
+  { tool, entry, outcome, enforcement }: Completion,
+): Promise<void> {
+  const subject = subjectIn(context, scope, enforcement);
+  const call = await context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
+  recordIn(context, scope, [resultDraft(subject, { tool, outcome }, call)]);
+}
+
+/** Performs an allowed action, and completes it by whether that succeeds. */
+export async function perform<Scope extends ControlScope, Value>(
+  context: ControlContext<Scope>,
+  scope: Scope,
+  call: Pick<Completion, "tool" | "entry">,
+  run: () => Promise<Value>,
+): Promise<Value> {
+  const completed = { ...call, enforcement: "performed" } as const;
+  try {
+    const value = await run();
+    await complete(context, scope, { ...completed, outcome: "completed" });
+    return value;
+  } catch (error) {
+    await complete(context, scope, { ...completed, outcome: "failed" });
+    throw error;
+  }
+}
+
+/** Settles an allowed prompt: what it used counts towards limits. */
+export async function chargePrompt<Scope extends ControlScope>(
+  context: ControlContext<Scope>,
+  scope: Scope,
+  usage: Partial<Usage>,
+  enforcement: Enforcement = context.enforcement,
+): Promise<void> {
+  const subject = subjectIn(context, scope, enforcement);
+  await context.harness.supervisor.settle(subject, { event_type: "pre_prompt" }, usage);
+}
+
+/** Whether the rules allow a call without asking a person. Decides and records nothing. */
+export async function isAllowedUnasked<Scope extends ControlScope>(
+  context: ControlContext<Scope>,
+  scope: Scope,
+  payload: ActionPayload,
+): Promise<boolean> {
+  const point = { kind: "tool_call", payload, call: { id: "foreseen", told: {} }, takesOnce: true } as const;
+  const { event, subject, requestContext } = requestFor(context, scope, point);
+  const verdict = await context.harness.supervisor.foresee(event, subject, requestContext);
+  return verdict?.verdict === "allowed";
+}
+
+/** What an action would do as things are now: a link may lead elsewhere than when it was decided. */
+export async function factsOf<Scope extends ControlScope>(
+  context: ControlContext<Scope>,
+  scope: Scope,
+  payload: ActionPayload,
+  tools: "agent" | "acp",
+): Promise<DecisionInput["action"] | undefined> {
+  const point = { kind: "after_the_fact", payload, tools } as const;
+  const { event, subject, requestContext } = requestFor(context, scope, point);
+  return (await context.harness.supervisor.preview(event, subject, requestContext))?.action;
+}

@@ -49,6 +49,7 @@ export type { Explanation, RuleOutcome } from "./decision/explain.ts";
 export { type AskedClause, type Explained, type ExplainedRule, explainedBy } from "./decision/explain.ts";
 export { NO_RULE, Policy, type PolicyHashes } from "./decision/policy.ts";
 export {
+  type AskTerms,
   afterModify,
   isAtLeastAsStrict,
   isNoLooser,

@@ -2,7 +2,7 @@ import type { Action, DecisionInput } from "../src/action.ts";
 import { withMembers } from "../src/backtest/recorded-verdict.ts";
 import { loadPolicy } from "../src/constitution/load.ts";
 import type { Policy } from "../src/decision/policy.ts";
-import { afterModify } from "../src/decision/verdict.ts";
+import { afterModify, type PolicyVerdict } from "../src/decision/verdict.ts";
 import { History } from "../src/history.ts";
 import type { Subject } from "../src/subject.ts";
 
@@ -84,14 +84,18 @@ export function modifiedPayloadOf(policy: Policy, input: DecisionInput): Record<
     verdict: outcome.verdict,
     rule: outcome.rule ?? null,
     policy: { verdict, rule: rule ?? null },
-    modified_from: { rule: first.rule, patch: first.patch, at, facts: factsOf(policy, input), counters },
+    modified_from: { rule: first.rule, patch: patchOf(first), at, facts: factsOf(policy, input), counters },
   });
 }
 
 /** What a rule of the policy makes of an action. */
 function modifiedInput(policy: Policy, input: DecisionInput): DecisionInput {
-  const { patch = {} } = policy.decide(input);
+  const patch = patchOf(policy.decide(input));
   return { ...input, action: { ...input.action, arguments: withMembers(input.action.arguments, patch) } };
+}
+
+function patchOf(verdict: PolicyVerdict): Readonly<Record<string, unknown>> {
+  return verdict.verdict === "modify" ? verdict.patch : {};
 }
 
 function factsOf(policy: Policy, { action }: DecisionInput): Action {

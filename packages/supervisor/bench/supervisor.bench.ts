@@ -125,7 +125,8 @@ async function durable(count: number): Promise<BenchRow> {
 }
 
 function bareDraft(at: number): Draft {
-  const decided = { verdict: "allowed", reason: "r", rule: "rest", enforcement: "asked" } as const;
+  const enforcement = "asked" as const;
+  const decided = { verdict: "allowed" as const, reason: "r", rule: "rest", enforcement, entry: undefined };
   const input = { event_type: "pre_action", action: action("ls"), subject, counters: {}, at };
   return verdictDraft({ input, decided, hashes: undefined, argumentPaths: [], failedOpen: [] });
 }

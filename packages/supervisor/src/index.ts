@@ -29,7 +29,7 @@ export type {
   RequestContext,
   TargetState,
   Workspace,
-} from "./decision/decision-context.ts";
+} from "./decision/decision.ts";
 export { Harnesses } from "./decision/harnesses.ts";
 export type { CallEnd, OpenCall } from "./decision/open-calls.ts";
 export { Supervisor, type SupervisorObserver, type SupervisorOptions } from "./decision/supervisor.ts";

@@ -7,7 +7,7 @@ import type { Policy } from "@reins/policy";
 import { openSqlite } from "@reins/store";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { supervisorHandlers } from "../src/ahp/handlers.ts";
-import type { Decided } from "../src/decision/decision-context.ts";
+import type { Decided } from "../src/decision/decision.ts";
 import { Harnesses } from "../src/decision/harnesses.ts";
 import { Supervisor, type SupervisorOptions } from "../src/decision/supervisor.ts";
 import { Harness } from "../src/harness/harness.ts";

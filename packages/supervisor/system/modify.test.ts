@@ -2,7 +2,7 @@ import { AhpServer, serveHttp } from "@reins/ahp";
 import { Backtest } from "@reins/policy";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Harnesses } from "../src/decision/harnesses.ts";
-import { policyOf, supervise, testSubject, toolEvent } from "./fixtures/supervised.ts";
+import { askedApproval, policyOf, supervise, testSubject, toolEvent } from "./fixtures/supervised.ts";
 
 const RULES = `
 tool_rules:
@@ -45,9 +45,9 @@ describe("an action that a rule modifies", () => {
     const { decide, approvals } = await supervise(RULES);
     const asked = await decide("careful", { size: 9 });
     expect(asked).toMatchObject({ verdict: "ask", rule: "question" });
-    const shown = await approvals.get(asked.approval ?? "", "default");
+    const shown = await approvals.get(askedApproval(asked), "default");
     expect(shown?.facts.arguments).toEqual({ size: 1 });
-    await approvals.answer(asked.approval ?? "", {
+    await approvals.answer(askedApproval(asked), {
       by: "bob",
       roles: ["approver"],
       tenant: "default",

@@ -9,7 +9,15 @@ import { Identity } from "../src/identity/identity.ts";
 import { PolicyKeeper } from "../src/policies/policy-keeper.ts";
 import { Reports } from "../src/reports/reports.ts";
 import { Runs } from "../src/runs/runs.ts";
-import { newHome, openParts, plainFacts, policyOf, supervise, testSubject } from "./fixtures/supervised.ts";
+import {
+  askedApproval,
+  newHome,
+  openParts,
+  plainFacts,
+  policyOf,
+  supervise,
+  testSubject,
+} from "./fixtures/supervised.ts";
 
 const RULES = `
 tool_rules:
@@ -91,7 +99,7 @@ describe("people", () => {
     const first = await decide("deploy", { to: "prod" });
     expect(first).toMatchObject({ verdict: "ask", reason: "careful" });
     expect((await decide("deploy", { to: "prod" })).approval).toBe(first.approval);
-    await approvals.answer(first.approval ?? "", {
+    await approvals.answer(askedApproval(first), {
       by: "bob",
       roles: ["approver"],
       tenant: "default",
@@ -106,8 +114,8 @@ describe("people", () => {
 
   test("may say no, and that counts", async () => {
     const { decide, approvals } = await supervise(RULES);
-    const { approval } = await decide("deploy");
-    await approvals.answer(approval ?? "", {
+    const approval = askedApproval(await decide("deploy"));
+    await approvals.answer(approval, {
       by: "bob",
       roles: ["approver"],
       tenant: "default",
@@ -124,8 +132,8 @@ describe("people", () => {
     const { decide, approvals } = await supervise(RULES);
     const seen: string[] = [];
     approvals.subscribe(({ approval }) => seen.push(approval.state));
-    const { approval } = await decide("deploy");
-    await approvals.answer(approval ?? "", {
+    const approval = askedApproval(await decide("deploy"));
+    await approvals.answer(approval, {
       by: "bob",
       roles: ["approver"],
       tenant: "default",
@@ -137,8 +145,8 @@ describe("people", () => {
 
   test("a yes is used exactly once however many ask at the same time", async () => {
     const { decide, approvals } = await supervise(RULES);
-    const { approval } = await decide("deploy");
-    await approvals.answer(approval ?? "", {
+    const approval = askedApproval(await decide("deploy"));
+    await approvals.answer(approval, {
       by: "bob",
       roles: ["approver"],
       tenant: "default",
@@ -163,12 +171,12 @@ limits: [{ name: daily, per: user, within: 1d, calls: 1, exceeded: ask }]`;
     expect(await decide("ls")).toMatchObject({ verdict: "allowed" });
     const beyond = await decide("ls");
     expect(beyond).toMatchObject({ verdict: "ask", rule: "daily" });
-    expect(await approvals.get(beyond.approval ?? "", "default")).toMatchObject({
+    expect(await approvals.get(askedApproval(beyond), "default")).toMatchObject({
       rule: "daily",
       reason: expect.stringContaining("is used up"),
       options: ["allow_once", "deny"],
     });
-    await approvals.answer(beyond.approval ?? "", { ...bob, decision: "allow_once" });
+    await approvals.answer(askedApproval(beyond), { ...bob, decision: "allow_once" });
     expect(await decide("ls")).toMatchObject({ verdict: "allowed", reason: "approved by bob" });
     expect(await decide("ls")).toMatchObject({ verdict: "ask", rule: "daily" });
   });
@@ -176,12 +184,12 @@ limits: [{ name: daily, per: user, within: 1d, calls: 1, exceeded: ask }]`;
   test("asks even where a rule's question was answered for always", async () => {
     const { decide, approvals } = await supervise(rules);
     const first = await decide("deploy");
-    await approvals.answer(first.approval ?? "", { ...bob, decision: "allow_always" });
+    await approvals.answer(askedApproval(first), { ...bob, decision: "allow_always" });
     expect(await decide("deploy")).toMatchObject({ verdict: "allowed" });
     const beyond = await decide("deploy");
     expect(beyond).toMatchObject({ verdict: "ask", rule: "daily" });
     expect(beyond.approval).not.toBe(first.approval);
-    await approvals.answer(beyond.approval ?? "", { ...bob, decision: "allow_once" });
+    await approvals.answer(askedApproval(beyond), { ...bob, decision: "allow_once" });
     expect(await decide("deploy")).toMatchObject({ verdict: "allowed", reason: "approved by bob" });
     expect(await approvals.grants.list({ tenant: "default" })).toMatchObject([{ uses: 0 }]);
   });
@@ -195,13 +203,13 @@ describe("a rule that comes to ask two people", () => {
       const two = policyOf("tool_rules: [{ name: ask, condition: {}, verdict: ask, quorum: 2 }]");
       let inForce = one;
       const { decide, approvals } = await supervise(undefined, { policyFor: () => inForce });
-      const { approval } = await decide("deploy");
-      await approvals.answer(approval ?? "", { by: "bob", roles: ["approver"], tenant: "default", decision });
+      const approval = askedApproval(await decide("deploy"));
+      await approvals.answer(approval, { by: "bob", roles: ["approver"], tenant: "default", decision });
       inForce = two;
       const asked = await decide("deploy");
       expect(asked.verdict).toBe("ask");
       for (const by of ["bob", "eve"])
-        await approvals.answer(asked.approval ?? "", {
+        await approvals.answer(askedApproval(asked), {
           by,
           roles: ["approver"],
           tenant: "default",
@@ -252,7 +260,7 @@ harnesses: [{ name: other, url: "${url}" }]`,
     const asked = await decide("ls");
     expect(asked).toMatchObject({ verdict: "ask", rule: "other" });
     expect((await supervisor.budget(testSubject))[0]?.used.calls).toBe(0);
-    await approvals.answer(asked.approval ?? "", {
+    await approvals.answer(askedApproval(asked), {
       by: "bob",
       roles: ["approver"],
       tenant: "default",

@@ -50,10 +50,10 @@ export async function awaitVerdict(
     const decided = await deciders.supervisor.decide(event, subject, requestContext);
     switch (decided.verdict) {
       case "defer":
-        await wait(decided.retry_after_ms ?? 1_000, undefined, { signal: waiting.signal });
+        await wait(decided.retry_after_ms, undefined, { signal: waiting.signal });
         break;
       case "ask": {
-        const asking = { id: decided.approval ?? "", tenant: subject.tenant, signal: waiting.signal, offer };
+        const asking = { id: decided.approval, tenant: subject.tenant, signal: waiting.signal, offer };
         const { state } = await awaitAnswer(deciders, asking);
         if (state === "expired" || state === "withdrawn") return unanswered(decided, state);
         break;

@@ -128,8 +128,8 @@ export class Replay {
 }
 
 /** Whether an action is modified as it was then, so that what it became is on record. */
-function isSameChange({ verdict, patch }: PolicyVerdict, from: ModifiedFrom): boolean {
-  return verdict === "modify" && isDeepStrictEqual(patch, from.patch);
+function isSameChange(verdict: PolicyVerdict, from: ModifiedFrom): boolean {
+  return verdict.verdict === "modify" && isDeepStrictEqual(verdict.patch, from.patch);
 }
 
 /** Whether an action that happened would have happened: by this policy, or with the word of the person who was asked. */

@@ -142,18 +142,27 @@ function names(value: unknown, member: string): boolean {
   );
 }
 
-function verdictOf(rule: Rule, hashes: PolicyHashes): PolicyVerdict {
-  const { verdict, reason, name, patch, retry_after, quorum, approvers, four_eyes, expires } = rule;
-  return {
-    verdict,
-    reason: reason || `rule "${name}"`,
-    rule: name,
-    ...hashes,
-    ...(patch && { patch }),
-    ...(verdict === "defer" && { retry_after_ms: milliseconds(retry_after ?? "1m") }),
-    ...(quorum !== undefined && { quorum }),
-    ...(approvers && { approvers }),
-    ...(four_eyes && { four_eyes }),
-    ...(expires !== undefined && { expires_ms: milliseconds(expires) }),
-  };
+function verdictOf(rule: Rule, { constitution_hash, rules_hash }: PolicyHashes): PolicyVerdict {
+  const { verdict, name, patch, retry_after, quorum, approvers, four_eyes, expires } = rule;
+  const reason = rule.reason || `rule "${name}"`;
+  const base = { reason, rule: name, constitution_hash, rules_hash };
+  // A rule has a patch if, and only if, its verdict is `modify`.
+  if (patch) return { verdict: "modify", ...base, patch };
+  switch (verdict) {
+    case "allowed":
+      return { verdict, ...base };
+    case "ask":
+      return {
+        verdict,
+        ...base,
+        ...(quorum !== undefined && { quorum }),
+        ...(approvers && { approvers }),
+        ...(four_eyes && { four_eyes }),
+        ...(expires !== undefined && { expires_ms: milliseconds(expires) }),
+      };
+    case "defer":
+      return { verdict, ...base, retry_after_ms: milliseconds(retry_after ?? "1m") };
+    default:
+      return { verdict: "blocked", ...base };
+  }
 }

@@ -1,8 +1,19 @@
 import type { ConstitutionFile, Limit, Rule, RuleVerdict } from "../constitution/constitution.ts";
 
+/** What an `ask` demands of the people who answer it. */
+export interface AskTerms {
+  /** How many people must agree. */
+  readonly quorum?: number;
+  /** The roles that may answer, where the rule names them. */
+  readonly approvers?: readonly string[];
+  /** Whether the user who asks cannot agree to it. */
+  readonly four_eyes?: boolean;
+  /** How long the question stands. */
+  readonly expires_ms?: number;
+}
+
 /** What the constitution says about an action, and by which rule. */
-export interface PolicyVerdict {
-  readonly verdict: RuleVerdict;
+export type PolicyVerdict = {
   readonly reason: string;
   /** The rule that matched; absent when none did. */
   readonly rule: string | undefined;
@@ -10,18 +21,14 @@ export interface PolicyVerdict {
   readonly constitution_hash: string;
   /** BLAKE3 of the rules. */
   readonly rules_hash: string;
-  /** For `modify`: members of the arguments to set, by dotted path. */
-  readonly patch?: Readonly<Record<string, unknown>>;
-  /** For `defer`: when to ask again. */
-  readonly retry_after_ms?: number;
-  /** For `ask`: how many people must agree, and for how long the question stands. */
-  readonly quorum?: number;
-  /** For `ask`: the roles that may answer, where the rule names them. */
-  readonly approvers?: readonly string[];
-  /** For `ask`: whether the user who asks cannot agree to it. */
-  readonly four_eyes?: boolean;
-  readonly expires_ms?: number;
-}
+} & (
+  | { readonly verdict: "allowed" | "blocked" }
+  | ({ readonly verdict: "ask" } & AskTerms)
+  /** `retry_after_ms`: when to ask again. */
+  | { readonly verdict: "defer"; readonly retry_after_ms: number }
+  /** `patch`: members of the arguments to set, by dotted path. */
+  | { readonly verdict: "modify"; readonly patch: Readonly<Record<string, unknown>> }
+);
 
 /** A verdict and the rule it is from; no rule says that none matched. */
 export type Said = Pick<PolicyVerdict, "verdict" | "rule">;

@@ -11,7 +11,7 @@ import {
 } from "@reins/ahp";
 import type { ControlEvent, Subject } from "@reins/policy";
 import type { z } from "zod";
-import type { Decided, RequestContext } from "../decision/decision-context.ts";
+import type { Decided, RequestContext } from "../decision/decision.ts";
 import type { Principal } from "../identity/principal.ts";
 import type { SupervisorParts } from "./handlers.ts";
 import { askerOf, principalOf } from "./subject.ts";

@@ -2,7 +2,7 @@ import { type AhpEvent, type Decision, type EventCall, type Handlers, isContract
 import type { Ledger } from "@reins/ledger";
 import type { Subject } from "@reins/policy";
 import type { Approvals } from "../approvals/approvals.ts";
-import type { Decided, Workspace } from "../decision/decision-context.ts";
+import type { Decided, Workspace } from "../decision/decision.ts";
 import type { CallEnd } from "../decision/open-calls.ts";
 import type { Supervisor } from "../decision/supervisor.ts";
 import { SupervisorError } from "../errors.ts";
@@ -179,13 +179,13 @@ function membersOf(value: unknown): Record<string, unknown> {
 
 /** A verdict in the words of AHP. What only Reins knows goes along as metadata. */
 function asDecision(decided: Decided): Decision {
-  const { verdict, reason, approval, enforcement, entry, rule } = decided;
+  const { reason, enforcement, entry, rule } = decided;
   const metadata = {
     enforcement,
     ...(entry !== undefined && { entry }),
     ...(rule !== undefined && { rule }),
   };
-  switch (verdict) {
+  switch (decided.verdict) {
     case "allowed":
       return { decision: "allow", metadata: { ...metadata, reason } };
     case "blocked":
@@ -194,10 +194,10 @@ function asDecision(decided: Decided): Decision {
       return {
         decision: "escalate",
         reason,
-        ...(approval !== undefined && { escalation_target: escalationTarget({ id: approval }) }),
+        escalation_target: escalationTarget({ id: decided.approval }),
       };
     case "defer":
-      return { decision: "defer", retry_after_ms: decided.retry_after_ms ?? 60_000, reason };
+      return { decision: "defer", retry_after_ms: decided.retry_after_ms, reason };
     case "modify":
       return {
         decision: "modify",

@@ -1,6 +1,6 @@
 import type { AhpEvent, Call } from "@reins/ahp";
 import type { Enforcement, Roster, Subject } from "@reins/policy";
-import type { Decided, RequestContext } from "../decision/decision-context.ts";
+import type { Decided, RequestContext } from "../decision/decision.ts";
 import { SupervisorError } from "../errors.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { Principal } from "../identity/principal.ts";

@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   type AhpClient,
-  type Decision,
+  type Decision as AhpDecision,
   type Decisions,
   decode,
   EventContext,
@@ -10,22 +11,25 @@ import {
   type SpecialisedEventType,
 } from "@reins/ahp";
 import { errorMessage } from "@reins/kit";
-import { type ControlEvent, type ExternalHarness, milliseconds, type RuleVerdict } from "@reins/policy";
+import {
+  type Action,
+  type ControlEvent,
+  type ExternalHarness,
+  isAtLeastAsStrict,
+  milliseconds,
+} from "@reins/policy";
+import { type Decision, type GatherFacts, membersOf, payloadFault } from "./decision.ts";
 import { HarnessConnections } from "./harness-connections.ts";
 
 const MAX_REASON = 2_000;
 
-/** What an external harness said. */
-export interface HarnessAnswer {
-  readonly harness: string;
-  /** Absent when the harness failed and the constitution says `fail: open`. */
-  readonly verdict: RuleVerdict | undefined;
-  readonly reason: string;
-  /** What it puts in the place of the payload, where its verdict is `modify`. */
-  readonly modified?: unknown;
-  /** For the record. */
-  readonly remark?: string;
-}
+/** What an external harness said. `failed_open`: it failed, and the constitution says `fail: open`. */
+export type HarnessAnswer = { readonly harness: string; readonly reason: string } & (
+  | { readonly verdict: "allowed" | "blocked" | "ask" | "failed_open" }
+  | { readonly verdict: "defer"; readonly retry_after_ms: number }
+  /** `modified` replaces the payload. */
+  | { readonly verdict: "modify"; readonly modified: unknown }
+);
 
 /** The events whose answer is more than a verdict. A harness gets those that it lists as capabilities. */
 const FAMILIES: readonly SpecialisedEventType[] = [
@@ -135,20 +139,12 @@ export class Harnesses {
       const decision = await this.#connections.use(harness, (client) =>
         client.sendEvent({ ...envelopeOf(client, type, event), payload: event.payload }, { timeoutMs }),
       );
-      const { verdict, reason } = verdictOf(decision, name);
-      const modified = decision.decision === "modify" ? { modified: decision.modified_payload } : {};
-      return { harness: name, verdict, reason: tidy(reason), ...modified };
+      const answer = answerOf(decision, name);
+      return { ...answer, reason: tidy(answer.reason) };
     } catch (error) {
       const why = errorMessage(error);
       const reason = tidy(`the harness "${name}" did not decide: ${why}`);
-      if (fail === "open")
-        return {
-          harness: name,
-          verdict: undefined,
-          reason,
-          remark: `${reason}; the constitution lets that pass`,
-        };
-      return { harness: name, verdict: "blocked", reason };
+      return { harness: name, verdict: fail === "open" ? "failed_open" : "blocked", reason };
     }
   }
 }
@@ -190,20 +186,139 @@ function tidy(reason: string): string {
   return reason.slice(0, MAX_REASON).toWellFormed();
 }
 
-function verdictOf(decision: Decision, name: string): { verdict: RuleVerdict; reason: string } {
+/** The shortest and the longest time after which what a harness defers is decided again. */
+const RETRY_MS = { least: 1_000, most: 86_400_000 };
+
+function answerOf(decision: AhpDecision, harness: string): HarnessAnswer {
   switch (decision.decision) {
     case "allow":
-      return { verdict: "allowed", reason: `the harness "${name}" allows it` };
+      return { harness, verdict: "allowed", reason: `the harness "${harness}" allows it` };
     case "block":
-      return { verdict: "blocked", reason: `the harness "${name}" blocks it: ${decision.reason}` };
-    case "escalate":
-      return { verdict: "ask", reason: `the harness "${name}" wants a person to decide: ${decision.reason}` };
-    case "defer":
       return {
-        verdict: "defer",
-        reason: `the harness "${name}" puts it off: ${decision.reason ?? "no reason given"}`,
+        harness,
+        verdict: "blocked",
+        reason: `the harness "${harness}" blocks it: ${decision.reason}`,
       };
-    case "modify":
-      return { verdict: "modify", reason: `the harness "${name}" changes it` };
+    case "escalate": {
+      const reason = `the harness "${harness}" wants a person to decide: ${decision.reason}`;
+      return { harness, verdict: "ask", reason };
+    }
+    case "defer": {
+      const reason = `the harness "${harness}" puts it off: ${decision.reason ?? "no reason given"}`;
+      const retry_after_ms = Math.min(
+        Math.max(Number(decision.retry_after_ms), RETRY_MS.least),
+        RETRY_MS.most,
+      );
+      return { harness, verdict: "defer", reason, retry_after_ms };
+    }
+    case "modify": {
+      const reason = `the harness "${harness}" changes it`;
+      return { harness, verdict: "modify", reason, modified: decision.modified_payload };
+    }
   }
+}
+
+/** What a harness puts in the place of the arguments. */
+interface HarnessChange {
+  readonly harness: string;
+  readonly reason: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+/** The change that a harness wants; `undefined` where it changes nothing, and a text where it cannot be made. */
+function requestedChange(
+  { harness, reason, modified }: Extract<HarnessAnswer, { verdict: "modify" }>,
+  event: ControlEvent,
+  action: Action,
+): HarnessChange | string | undefined {
+  const refused = (why: string) => `the harness "${harness}" would change it ${why}`;
+  if (payloadFault(modified) !== undefined) return refused("to what is no payload");
+  const given = membersOf(modified);
+  const payload = membersOf(event.payload);
+  if (event.event_type === "pre_prompt") {
+    const isSame = Object.entries(given).every(([name, value]) => isDeepStrictEqual(value, payload[name]));
+    return isSame ? undefined : { harness, reason, arguments: given };
+  }
+  const tool = given.tool_name ?? given.tool;
+  const isWhole = Object.hasOwn(given, "arguments") && tool !== undefined;
+  if (isWhole && tool !== payload.tool_name && tool !== payload.tool && tool !== action.tool)
+    return refused("to the call of another tool");
+  const args: unknown = isWhole ? given.arguments : given;
+  if (payloadFault(args) !== undefined) return refused("to what are no arguments");
+  return isDeepStrictEqual(args, action.arguments)
+    ? undefined
+    : { harness, reason, arguments: membersOf(args) };
+}
+
+/** What the stage of the external harnesses works with. */
+interface HarnessPorts {
+  readonly harnesses?: Harnesses;
+  readonly gatherFacts: GatherFacts;
+  readonly now: () => number;
+}
+
+/** Asks the external harnesses, and once more about what one of them made of the action. */
+export async function askHarnesses(decision: Decision, ports: HarnessPorts): Promise<void> {
+  const change = await consult(decision, ports);
+  if (!change) return;
+  const { harness } = change;
+  if (decision.modified) {
+    const { from } = decision.modified;
+    const first = from.by === "rule" ? `rule "${from.rule}"` : `harness "${from.harness}"`;
+    decision.block(`the ${first} and the harness "${harness}" would change it in two ways`, harness);
+    return;
+  }
+  await modifyAs(decision, change, ports);
+  if (decision.verdict.verdict === "blocked") return;
+  const further = await consult(decision, ports);
+  if (further) decision.block(inTwoWays(harness, further.harness), further.harness);
+}
+
+/** Applies stricter verdicts of harnesses; returns the change that one of them makes, unless the action is blocked anyway. */
+async function consult(decision: Decision, { harnesses }: HarnessPorts): Promise<HarnessChange | undefined> {
+  if (!harnesses) return undefined;
+  let change: HarnessChange | undefined;
+  for (const answer of await harnesses.ask(decision.state.policy.file.harnesses, decision.event)) {
+    const { harness, reason } = answer;
+    if (answer.verdict === "failed_open") {
+      if (!decision.failedOpen.some((failed) => failed.harness === harness))
+        decision.failedOpen.push({ harness, fail: "open", error: reason });
+    } else if (answer.verdict === "modify") {
+      const wanted = requestedChange(answer, decision.event, decision.input.action);
+      if (wanted === undefined) continue;
+      if (typeof wanted === "string") decision.block(wanted, harness);
+      else if (change && !isDeepStrictEqual(change.arguments, wanted.arguments))
+        decision.block(inTwoWays(change.harness, harness), harness);
+      else change ??= wanted;
+    } else if (isAtLeastAsStrict(decision.verdict.verdict, answer.verdict)) continue;
+    else if (answer.verdict === "defer")
+      decision.verdict = { verdict: "defer", reason, rule: harness, retry_after_ms: answer.retry_after_ms };
+    else decision.verdict = { verdict: answer.verdict, reason, rule: harness };
+  }
+  const { verdict } = decision.verdict;
+  return verdict === "blocked" || verdict === "defer" ? undefined : change;
+}
+
+function inTwoWays(first: string, second: string): string {
+  return `the harnesses "${first}" and "${second}" would change it in two ways`;
+}
+
+/** Continues as what a harness made of it, decided again as after a rule's change; a stricter verdict stays. */
+async function modifyAs(decision: Decision, change: HarnessChange, ports: HarnessPorts): Promise<void> {
+  const { verdict: before, input, state } = decision;
+  const { harness, reason } = change;
+  await decision.become({ by: "harness", harness, input }, change.arguments, ports);
+  const again = decision.said;
+  // What was reserved was reserved for another action.
+  state.limits.release(decision.uses ?? []);
+  decision.uses = undefined;
+  decision.checkBounds();
+  if (again.verdict === "modify")
+    decision.block(
+      `the harness "${harness}" and the rule "${again.rule}" would change it in two ways`,
+      again.rule,
+    );
+  else if (!isAtLeastAsStrict(before.verdict, again.verdict)) decision.adopt(again);
+  else if (before.verdict === "allowed") decision.verdict = { verdict: "allowed", reason, rule: harness };
+  decision.reserve();
 }

@@ -1,14 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { type Clock, errorMessage, systemClock } from "@reins/kit";
+import { type Clock, systemClock } from "@reins/kit";
 import type { Ledger } from "@reins/ledger";
-import {
-  type ControlEvent,
-  type DecisionInput,
-  type Policy,
-  type PolicyVerdict,
-  permitsAction,
-  type Subject,
-} from "@reins/policy";
+import type { ControlEvent, DecisionInput, Policy, PolicyVerdict, Subject } from "@reins/policy";
 import { change, type Store } from "@reins/store";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { Limits } from "../limits/limits.ts";
@@ -17,19 +10,18 @@ import type { Commitment } from "../record/commitment.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import {
   type Decided,
-  DecisionContext,
-  type DecisionRequest,
   type GatherFacts,
   type InputState,
+  inputFor,
+  payloadFault,
   type RequestContext,
   type TargetState,
-} from "./decision-context.ts";
-import { DecisionStages, payloadFault } from "./decision-stages.ts";
+} from "./decision.ts";
 import type { Harnesses } from "./harnesses.ts";
 import { type CallEnd, type OpenCall, OpenCalls } from "./open-calls.ts";
-import { type TenantState, TenantStates } from "./tenant-state.ts";
-import { VerdictCommitter } from "./verdict-committer.ts";
-import { VerdictWriter } from "./verdict-writer.ts";
+import { decide, type PipelinePorts, refuse } from "./pipeline.ts";
+import { TenantStates } from "./tenant-state.ts";
+import { VerdictWriter } from "./verdict-record.ts";
 
 export interface SupervisorOptions {
   readonly store: Store;
@@ -59,9 +51,6 @@ export interface SupervisorObserver {
   readonly turnEnded: (usage: Partial<Usage>) => void;
 }
 
-/** How often a decision is begun anew because the policy was swapped meanwhile. */
-const MAX_SWAPS = 5;
-
 /**
  * Decides on control events: facts, then policy, then limits, then external harnesses, then people, each only stricter
  * than the one before. A verdict that allows something is on the disk before it is returned; whatever goes wrong
@@ -73,18 +62,16 @@ export class Supervisor {
   readonly #states: TenantStates;
   readonly #open = new OpenCalls();
   readonly #writer: VerdictWriter;
-  readonly #stages: DecisionStages;
-  readonly #committer: VerdictCommitter;
+  readonly #ports: PipelinePorts;
   readonly #observers = new Set<SupervisorObserver>();
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     const now = () => this.#clock.now().getTime();
-    this.#stages = new DecisionStages({ ...options, now });
     this.#writer = new VerdictWriter({ ...options, now });
-    this.#committer = new VerdictCommitter({ ...options, writer: this.#writer, open: this.#open });
     this.#states = new TenantStates({ ...options, now, newId: options.newId ?? randomUUID });
+    this.#ports = { ...options, states: this.#states, writer: this.#writer, open: this.#open, now };
   }
 
   /** Tells an observer of everything that is decided from now on; the returned function ends that. */
@@ -95,9 +82,8 @@ export class Supervisor {
 
   /** The verdict on an event. Never rejects. */
   async decide(event: ControlEvent, subject: Subject, requestContext: RequestContext): Promise<Decided> {
-    if (this.#observers.size === 0) return this.#decide(event, subject, requestContext);
     const begun = performance.now();
-    const decided = await this.#decide(event, subject, requestContext);
+    const decided = await decide({ event, subject, requestContext }, this.#ports);
     const ms = performance.now() - begun;
     for (const { decided: tell } of this.#observers) tell(decided, ms);
     return decided;
@@ -110,31 +96,9 @@ export class Supervisor {
     requestContext: RequestContext,
     reason: string,
   ): Promise<Decided> {
-    const decided = await this.#committer.refuse({ event, subject, requestContext }, reason);
+    const decided = await refuse({ event, subject, requestContext }, reason, this.#ports);
     for (const { decided: tell } of this.#observers) tell(decided, 0);
     return decided;
-  }
-
-  async #decide(event: ControlEvent, subject: Subject, requestContext: RequestContext): Promise<Decided> {
-    const request = { event, subject, requestContext };
-    try {
-      const fault = payloadFault(event.payload);
-      if (fault !== undefined) return await this.#committer.refuse(request, fault);
-      for (let swaps = 0; swaps <= MAX_SWAPS; swaps += 1) {
-        const policy = this.#options.policyFor(subject.tenant);
-        if (!policy) return await this.#committer.refuse(request, "no policy is loaded");
-        const decided = await this.#states.under(subject.tenant, policy, (state) =>
-          this.#decideUnder(state, request),
-        );
-        if (decided) return decided;
-      }
-      return await this.#committer.refuse(
-        request,
-        "the policy changed again and again while it was being decided",
-      );
-    } catch (error) {
-      return this.#committer.refuse(request, `it could not be decided: ${errorMessage(error)}`);
-    }
   }
 
   /** What an event would be decided by, under the policy in force. Nothing is decided or recorded by it. */
@@ -147,7 +111,7 @@ export class Supervisor {
     if (!policy) return undefined;
     return this.#states.under(subject.tenant, policy, async (state) => {
       const action = await this.#options.gatherFacts(event, subject, requestContext);
-      return this.#stages.inputFor(event, action, subject, state);
+      return inputFor({ event, subject }, action, state, this.#clock.now().getTime());
     });
   }
 
@@ -227,23 +191,5 @@ export class Supervisor {
   /** Takes out what a session that ended had under way; what came of it is unknown. */
   abandon(subject: Subject): readonly OpenCall[] {
     return this.#open.takeAll(subject);
-  }
-
-  /** `undefined` when an allowing verdict comes from a policy that is no longer in force. */
-  async #decideUnder(state: TenantState, request: DecisionRequest): Promise<Decided | undefined> {
-    const { event, subject, requestContext } = request;
-    const action = await this.#options.gatherFacts(event, subject, requestContext);
-    const context = new DecisionContext(request, state, this.#stages.inputFor(event, action, subject, state));
-    try {
-      await this.#stages.run(context);
-      if (permitsAction(context.outcome) && this.#options.policyFor(subject.tenant) !== state.policy) {
-        state.limits.release(context.uses ?? []);
-        return undefined;
-      }
-      return await this.#committer.commit(context);
-    } catch (error) {
-      state.limits.release(context.uses ?? []);
-      throw error;
-    }
   }
 }

@@ -48,9 +48,11 @@ test("of 1,000 calls at once against a budget of 100, 100 pass, sub-agents inclu
   expect(outcomes.filter(({ passed }) => passed)).toHaveLength(100);
   expect(outcomes.at(-1)).toEqual({
     passed: false,
-    limit: "calls",
-    verdict: "blocked",
-    reason: 'the limit "calls" of 100 calls in 1h per session is used up',
+    verdict: {
+      verdict: "blocked",
+      rule: "calls",
+      reason: 'the limit "calls" of 100 calls in 1h per session is used up',
+    },
   });
 });
 
@@ -72,7 +74,7 @@ test("a limit without a time counts for ever, in memory that does not grow with 
   expect(budget.size).toBeLessThan(2_500);
   expect(budget.reserve(call(6_000 * YEAR))).toMatchObject({
     passed: false,
-    reason: 'the limit "calls" of 5000 calls per session is used up',
+    verdict: { reason: 'the limit "calls" of 5000 calls per session is used up' },
   });
   expect(budget.reserve(call(0, { session: "other" })).passed).toBe(true);
 });
@@ -94,7 +96,7 @@ test("what was reserved and not used is given back, and old uses count no more",
   const budget = limits("[{ name: calls, per: user, within: 10s, calls: 1, exceeded: defer }]");
   const first = budget.reserve(call(0));
   if (!first.passed) throw new Error("blocked");
-  expect(budget.reserve(call(1))).toMatchObject({ passed: false, verdict: "defer" });
+  expect(budget.reserve(call(1))).toMatchObject({ passed: false, verdict: { verdict: "defer" } });
   budget.release(first.uses);
   expect(budget.reserve(call(2)).passed).toBe(true);
   expect(budget.reserve(call(10_001)).passed).toBe(false);
@@ -105,10 +107,26 @@ test("a person's yes goes beyond a limit that asks for one, counts as a use, and
   const budget = limits(`[{ name: asks, per: user, within: 1h, calls: 1, exceeded: ask },
     { name: hard, per: user, within: 1h, calls: 2 }]`);
   expect(budget.reserve(call(0)).passed).toBe(true);
-  expect(budget.reserve(call(1))).toMatchObject({ passed: false, limit: "asks", verdict: "ask" });
+  expect(budget.reserve(call(1))).toMatchObject({ passed: false, verdict: { verdict: "ask", rule: "asks" } });
   expect(budget.reserve(call(2), { approved: true }).passed).toBe(true);
-  expect(budget.reserve(call(3), { approved: true })).toMatchObject({ passed: false, limit: "hard" });
+  expect(budget.reserve(call(3), { approved: true })).toMatchObject({
+    passed: false,
+    verdict: { rule: "hard" },
+  });
   expect(budget.report(call(4).subject, 4).map(({ used }) => used.calls)).toEqual([2, 2]);
+});
+
+test("a limit that defers says when its oldest use counts no more, from a second to a minute", () => {
+  const retryAfter = (within: string, at: number) => {
+    const budget = limits(`[{ name: calls, per: user, ${within}calls: 1, exceeded: defer }]`);
+    budget.reserve(call(0));
+    const outcome = budget.reserve(call(at));
+    return !outcome.passed && outcome.verdict.verdict === "defer" && outcome.verdict.retry_after_ms;
+  };
+  expect(retryAfter("within: 10s, ", 4_000)).toBe(6_000);
+  expect(retryAfter("within: 10s, ", 9_900)).toBe(1_000);
+  expect(retryAfter("within: 1h, ", 1)).toBe(60_000);
+  expect(retryAfter("", 1)).toBe(60_000);
 });
 
 test("tokens, cost and time count once they are settled", () => {
@@ -121,7 +139,7 @@ test("tokens, cost and time count once they are settled", () => {
   const second = budget.reserve(call(1));
   if (!second.passed) throw new Error("blocked");
   budget.settle(second.uses, { tokens: 200, cost: 1 });
-  expect(budget.reserve(call(2))).toMatchObject({ passed: false, limit: "tokens" });
+  expect(budget.reserve(call(2))).toMatchObject({ passed: false, verdict: { rule: "tokens" } });
 });
 
 test("limits are each holder's own, in its tenant, and only for what they are about", () => {

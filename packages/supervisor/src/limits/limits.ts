@@ -1,22 +1,11 @@
-import {
-  type DecisionInput,
-  type Limit,
-  milliseconds,
-  type Policy,
-  type RuleVerdict,
-  type Subject,
-} from "@reins/policy";
+import { type DecisionInput, type Limit, milliseconds, type Policy, type Subject } from "@reins/policy";
+import type { Verdict } from "../decision/decision.ts";
 import { exceeded, NO_USAGE, plus, type Usage, type Use } from "./tables.ts";
 
-/** What a limit says to an action. */
+/** What limits say to an action: what they reserved for it, or the verdict of the one that is used up. */
 export type LimitOutcome =
   | { readonly passed: true; readonly uses: readonly Use[] }
-  | {
-      readonly passed: false;
-      readonly limit: string;
-      readonly verdict: RuleVerdict;
-      readonly reason: string;
-    };
+  | { readonly passed: false; readonly verdict: Verdict };
 
 interface Counted {
   readonly limit: Limit;
@@ -86,7 +75,8 @@ export class Limits {
       const passed = exceeded(plus(used, { ...NO_USAGE, calls: 1 }), limit, time_ms);
       if (passed !== undefined && !(approved && limit.exceeded === "ask")) {
         const reason = `the limit "${limit.name}" of ${passed}${limit.within === undefined ? "" : ` in ${limit.within}`} per ${limit.per} is used up`;
-        return { passed: false, limit: limit.name, verdict: limit.exceeded, reason };
+        const oldest = this.#uses.get(keyOf(key, holder))?.[0]?.at ?? input.at;
+        return { passed: false, verdict: exceededVerdict(limit, reason, oldest + within - input.at) };
       }
       reserved.push({ ...NO_USAGE, calls: 1, id: this.#newId(), limit: key, holder, at: input.at });
     }
@@ -156,6 +146,16 @@ export class Limits {
     const index = uses.findIndex((use) => use.id === id);
     if (index >= 0) uses.splice(index, 1, ...(by ? [by] : []));
   }
+}
+
+/** The shortest and the longest time after which what a limit defers is decided again. */
+const RETRY_MS = { least: 1_000, most: 60_000 };
+
+/** What a limit that is used up says, given the time until its oldest use counts no more. */
+function exceededVerdict({ name: rule, exceeded: verdict }: Limit, reason: string, freesMs: number): Verdict {
+  if (verdict !== "defer") return { verdict, reason, rule };
+  const retry_after_ms = Math.min(Math.max(freesMs, RETRY_MS.least), RETRY_MS.most);
+  return { verdict, reason, rule, retry_after_ms };
 }
 
 /** Uses with the earliest of them as one, so that they do not grow without end. */

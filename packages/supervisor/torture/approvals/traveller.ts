@@ -41,7 +41,8 @@ export class Traveller {
   async ask(request: ApprovalRequest): Promise<string> {
     const { outcome, approval } = await this.act(request);
     deepStrictEqual(outcome, "ask");
-    return approval ?? "";
+    if (approval === undefined) throw new Error("an ask names its approval");
+    return approval;
   }
 
   /** An answer, sent until there is one to it. */

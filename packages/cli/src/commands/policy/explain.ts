@@ -195,7 +195,7 @@ async function decidedAgain(
   { verdict, facts }: Explained,
   decide: (event: ControlEvent) => Promise<DecisionInput>,
 ): Promise<Explained | null> {
-  if (verdict.patch === undefined) return null;
+  if (verdict.verdict !== "modify") return null;
   const modified = withMembers(facts.arguments, verdict.patch);
   return explainedBy(policy, await decide({ ...event, payload: withArguments(event.payload, modified) }));
 }

@@ -1,4 +1,12 @@
-import type { AskedClause, DecisionInput, Effect, Explained, ExplainedRule, Subject } from "@reins/policy";
+import type {
+  AskedClause,
+  DecisionInput,
+  Effect,
+  Explained,
+  ExplainedRule,
+  PolicyVerdict,
+  Subject,
+} from "@reins/policy";
 import { counted, inline, ruleName, wrapped } from "./layout.ts";
 
 export interface ExplainReport extends Explained {
@@ -89,13 +97,7 @@ function describeCounters({ counters }: ExplainReport): string {
 }
 
 function describeVerdict({ verdict, limits, harnesses }: Explained): string {
-  const { quorum, expires_ms, retry_after_ms, patch } = verdict;
-  const more = [
-    quorum !== undefined && `${counted(quorum, "person", "people")} must agree`,
-    expires_ms !== undefined && `the approval expires after ${expires_ms / 1_000} s`,
-    retry_after_ms !== undefined && `to be asked again after ${retry_after_ms / 1_000} s`,
-    patch !== undefined && `with ${inline(patch)}, then decided again`,
-  ].filter((text) => text !== false);
+  const more = describeTerms(verdict);
   const passes = verdict.verdict !== "blocked";
   return [
     wrapped(`Verdict: ${verdict.verdict}${more.length > 0 ? `; ${more.join("; ")}` : ""}`, 2, 0),
@@ -105,6 +107,24 @@ function describeVerdict({ verdict, limits, harnesses }: Explained): string {
       : []),
     ...(passes && harnesses.length > 0 ? [wrapped(`also asked: ${harnesses.join(", ")}`, 2)] : []),
   ].join("");
+}
+
+function describeTerms(verdict: PolicyVerdict): readonly string[] {
+  switch (verdict.verdict) {
+    case "ask": {
+      const { quorum, expires_ms } = verdict;
+      return [
+        ...(quorum === undefined ? [] : [`${counted(quorum, "person", "people")} must agree`]),
+        ...(expires_ms === undefined ? [] : [`the approval expires after ${expires_ms / 1_000} s`]),
+      ];
+    }
+    case "defer":
+      return [`to be asked again after ${verdict.retry_after_ms / 1_000} s`];
+    case "modify":
+      return [`with ${inline(verdict.patch)}, then decided again`];
+    default:
+      return [];
+  }
 }
 
 /** A modified action is allowed unless its new form is not. */

@@ -1,0 +1,240 @@
+import {
+  type Action,
+  type AskTerms,
+  type ControlEvent,
+  type DecisionInput,
+  type Enforcement,
+  excessOf,
+  type PolicyVerdict,
+  permitsAction,
+  type RuleVerdict,
+  type Subject,
+} from "@reins/policy";
+import type { Change } from "@reins/store";
+import type { Approval } from "../approvals/approvals.ts";
+import type { Use } from "../limits/tables.ts";
+import type { TenantState } from "./tenant-state.ts";
+
+/** Where an agent works, as far as the harness knows. Keep one object per session: what follows from it is found out once. */
+export interface Workspace {
+  /** Where relative paths and commands start, absolute. */
+  readonly cwd: string;
+  /** The folders the session works in, absolute; without any, nothing lies in the workspace. */
+  readonly roots: readonly string[];
+  /** Where these really lay when the session was let into them; without it, the first decision finds out. */
+  readonly realRoots?: readonly string[] | undefined;
+  /** The agent's home, absolute; by default the user's. */
+  readonly home?: string | undefined;
+  /** The variables that the agent's commands are known to see. */
+  readonly environment?: Readonly<Record<string, string>> | undefined;
+  /** Whose tool table applies; by default that of the agent's own name. */
+  readonly tools?: string | undefined;
+}
+
+/** Where and when an action takes place. */
+export interface RequestContext {
+  readonly workspace: Workspace;
+  /** The turn it belongs to, if it is known. */
+  readonly turn?: string | undefined;
+  /** Called right before the action is allowed; rejects with the reason if the requester lost its rights. */
+  readonly confirm?: (() => Promise<void>) | undefined;
+  /** Why a person has to decide when no rule matches. */
+  readonly ask?: string | undefined;
+  /** Why an event exceeds what the session was given; it is blocked then, whatever the policy says. */
+  readonly bounds?: ((event: ControlEvent, tool: string) => string | undefined) | undefined;
+}
+
+/** Finds out what an event would do. */
+export type GatherFacts = (
+  event: ControlEvent,
+  subject: Subject,
+  requestContext: RequestContext,
+) => Promise<Action>;
+
+/** Tells the state of what an action runs, has read by a build tool, or sends. */
+export type InputState = (action: Action, cwd: string) => Promise<Readonly<Record<string, string>>>;
+
+/** Tells the state of what an action would change, so that an answer counts for exactly that. */
+export type TargetState = (action: Action) => Promise<Readonly<Record<string, string>>>;
+
+/** What every verdict on an event says. */
+interface DecidedBase {
+  readonly reason: string;
+  /** The rule, limit or harness that settled it. */
+  readonly rule: string | undefined;
+  readonly enforcement: Enforcement;
+  /** The content id of the verdict in the ledger. Absent for verdicts that allow nothing: those are returned before they are written. */
+  readonly entry: string | undefined;
+  /** For verdicts that allow nothing: the content id, once it is written; `undefined` when it cannot be. Never rejects. */
+  readonly written?: Promise<string | undefined>;
+  /** The approval that settled it, or that it waits for. */
+  readonly approval?: string;
+}
+
+/** The verdict on an event after all stages of the decision. */
+export type Decided = DecidedBase &
+  (
+    | { readonly verdict: "allowed" | "blocked" }
+    /** `approval` waits for a person. */
+    | { readonly verdict: "ask"; readonly approval: string }
+    | { readonly verdict: "defer"; readonly retry_after_ms: number }
+    /** `modified_arguments` replace the arguments of the action. */
+    | { readonly verdict: "modify"; readonly modified_arguments: unknown }
+  );
+
+/** A verdict before it is recorded. */
+export type Unrecorded = Decided & { readonly entry: undefined };
+
+/** An event to decide: what, by whom, where. */
+export interface DecisionRequest {
+  readonly event: ControlEvent;
+  readonly subject: Subject;
+  readonly requestContext: RequestContext;
+}
+
+/** An external harness that failed to decide and was skipped because of `fail: open`. */
+export interface FailedOpen {
+  readonly harness: string;
+  readonly fail: "open";
+  readonly error: string;
+}
+
+/** What an action was before it was modified, and the rule or the external harness that modified it. */
+export type ModifiedFrom = { readonly input: DecisionInput } & (
+  | { readonly by: "harness"; readonly harness: string }
+  | {
+      readonly by: "rule";
+      readonly rule: string | undefined;
+      readonly patch: Readonly<Record<string, unknown>>;
+    }
+);
+
+/** The verdict so far, with what each variant needs. */
+export type Verdict = { readonly reason: string; readonly rule: string | undefined } & (
+  | { readonly verdict: "allowed" | "blocked" | "ask" }
+  | { readonly verdict: "defer"; readonly retry_after_ms: number }
+  | { readonly verdict: "modify"; readonly patch: Readonly<Record<string, unknown>> }
+);
+
+const NO_TERMS: AskTerms = {};
+
+/** One decision under way; the stages change it. */
+export class Decision {
+  /** As the agent sent it. */
+  readonly request: DecisionRequest;
+  readonly state: TenantState;
+  /** As it would be done, which is not how it was sent if it was modified. */
+  event: ControlEvent;
+  input: DecisionInput;
+  /** What the policy itself says to the input. */
+  said: PolicyVerdict;
+  verdict: Verdict;
+  /** Whose agreement an `ask` takes: what the rule says, also where a limit asks after it. */
+  terms: AskTerms = NO_TERMS;
+  /** Where it was modified: what it was, and the arguments to act with instead. */
+  modified: { readonly from: ModifiedFrom; readonly arguments: unknown } | undefined;
+  /** What was reserved of limits, once it was. */
+  uses: readonly Use[] | undefined;
+  /** Whether a limit asks, which no grant answers: each time beyond it takes a person's word. */
+  isLimited = false;
+  /** The approval that settled it, or that it waits for. */
+  approval: Approval | undefined;
+  /** What is to be committed with the verdict. */
+  changes: readonly Change<unknown>[] = [];
+  /** The external harnesses that failed and were skipped. */
+  readonly failedOpen: FailedOpen[] = [];
+
+  constructor(request: DecisionRequest, state: TenantState, input: DecisionInput) {
+    this.request = request;
+    this.state = state;
+    this.event = request.event;
+    this.input = input;
+    this.said = state.policy.decide(input);
+    this.verdict = this.said;
+    this.adopt(this.said);
+  }
+
+  /** Replaces the verdict by one of the policy. */
+  adopt(verdict: PolicyVerdict): void {
+    this.verdict = verdict;
+    this.terms = verdict.verdict === "ask" ? verdict : NO_TERMS;
+  }
+
+  block(reason: string, rule: string | undefined): void {
+    this.verdict = { verdict: "blocked", reason, rule };
+  }
+
+  /** Blocks what exceeds the bounds that the session was given. */
+  checkBounds(): void {
+    const { event, requestContext } = this.request;
+    const excess = requestContext.bounds?.(event, this.input.action.tool);
+    if (excess !== undefined) this.block(excess, undefined);
+  }
+
+  /** Reserves one call of every limit that applies, once. */
+  reserve(by: { readonly approved?: boolean } = {}): void {
+    if (!permitsAction(this.outcome) || this.uses) return;
+    const outcome = this.state.limits.reserve(this.input, by);
+    if (outcome.passed) this.uses = outcome.uses;
+    else this.verdict = outcome.verdict;
+    this.isLimited = !outcome.passed;
+  }
+
+  /** Continues with other arguments, and what the policy says to those. */
+  async become(
+    from: ModifiedFrom,
+    changed: unknown,
+    { gatherFacts, now }: { readonly gatherFacts: GatherFacts; readonly now: () => number },
+  ): Promise<void> {
+    const { subject, requestContext } = this.request;
+    const event = { ...this.request.event, payload: withArguments(this.request.event, changed) };
+    const action = await gatherFacts(event, subject, requestContext);
+    this.modified = { from, arguments: changed };
+    this.event = event;
+    this.input = inputFor({ event, subject }, action, this.state, now());
+    this.said = this.state.policy.decide(this.input);
+  }
+
+  /** The final verdict. Allowing a modified action allows it only as modified. */
+  get outcome(): RuleVerdict {
+    const { verdict } = this.verdict;
+    return this.modified && verdict === "allowed" ? "modify" : verdict;
+  }
+}
+
+/** What an action is decided by. */
+export function inputFor(
+  { event, subject }: Pick<DecisionRequest, "event" | "subject">,
+  action: Action,
+  { history }: Pick<TenantState, "history">,
+  at: number,
+): DecisionInput {
+  return { event_type: event.event_type, action, subject, counters: history.counters(subject, at), at };
+}
+
+/** The payload with other arguments; a prompt is in the payload itself. */
+function withArguments({ event_type, payload }: ControlEvent, args: unknown): unknown {
+  const inPlace = event_type === "pre_prompt" ? membersOf(args) : {};
+  return { ...membersOf(payload), ...inPlace, arguments: args };
+}
+
+export function membersOf(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}
+
+/** Why a payload cannot be decided on; `undefined` when it can. */
+export function payloadFault(payload: unknown): string | undefined {
+  if (typeof payload !== "object" || payload === null || Array.isArray(payload))
+    return "the payload is no object";
+  const excess = excessOf(payload);
+  if (excess !== undefined) return `the payload is ${excess}`;
+  return isWellFormed(payload) ? undefined : "the payload holds half of a surrogate pair, which is no text";
+}
+
+/** Whether all texts in a value are; it is known not to be nested deep. */
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) return value.every(isWellFormed);
+  return Object.keys(value).every(isWellFormed) && Object.values(value).every(isWellFormed);
+}

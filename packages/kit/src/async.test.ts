@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { Repeater, raceAbort, settlesWithin } from "./async.ts";
+import { Repeater, raceAbort, settlesWithin, sleep } from "./async.ts";
+import { ManualClock, settled } from "./manual-clock.ts";
 
 test("a repeater runs its job again after an error, never twice at once, until it is stopped", async () => {
   const timers: (() => void)[] = [];
@@ -33,6 +34,32 @@ test("settlesWithin resolves to whether the promise was in time, and rejects if 
   expect(await settlesWithin(never, 1)).toBe(false);
   expect(await settlesWithin(Promise.resolve(), Number.POSITIVE_INFINITY)).toBe(true);
   await expect(settlesWithin(Promise.reject(new Error("no")), 10_000)).rejects.toThrow("no");
+});
+
+test("settlesWithin takes its time from a clock, and cancels its timer", async () => {
+  const clock = new ManualClock();
+  const late = settlesWithin(new Promise(() => undefined), 1_000, clock);
+  clock.advance(1_000);
+  expect([await late, await settlesWithin(Promise.resolve(), 1_000, clock), clock.waiting]).toEqual([
+    false,
+    true,
+    0,
+  ]);
+});
+
+test("sleep ends after its time or when the signal aborts, and cancels its timer", async () => {
+  const clock = new ManualClock();
+  const controller = new AbortController();
+  const woken: string[] = [];
+  void sleep(1_000, clock, controller.signal).then(() => woken.push("by time"));
+  void sleep(2_000, clock, controller.signal).then(() => woken.push("by abort"));
+  clock.advance(1_000);
+  await settled();
+  expect(woken).toEqual(["by time"]);
+  controller.abort();
+  await settled();
+  await sleep(3_000, clock, controller.signal);
+  expect([woken, clock.waiting]).toEqual([["by time", "by abort"], 0]);
 });
 
 test("raceAbort rejects with the reason of the signal and leaves no listener behind", async () => {

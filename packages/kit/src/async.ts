@@ -1,16 +1,40 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Clock, MAX_TIMER_MS } from "./clock.ts";
 
+type Timer = Pick<Clock, "after">;
+
+/** Keeps the process alive while it waits, unlike the system clock. */
+const waitingTimer: Timer = {
+  after(milliseconds, run) {
+    const timer = setTimeout(run, Math.min(milliseconds, MAX_TIMER_MS));
+    return () => clearTimeout(timer);
+  },
+};
+
 /** Whether a promise resolves within a time. Rejects if the promise does. */
-export async function settlesWithin(settling: Promise<unknown>, milliseconds: number): Promise<boolean> {
-  const timer = new AbortController();
-  const { signal } = timer;
-  const late = sleep(Math.min(milliseconds, MAX_TIMER_MS), false, { signal }).catch(() => false);
+export async function settlesWithin(
+  settling: Promise<unknown>,
+  milliseconds: number,
+  clock: Timer = waitingTimer,
+): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const cancel = clock.after(milliseconds, () => late.resolve(false));
   try {
-    return await Promise.race([settling.then(() => true), late]);
+    return await Promise.race([settling.then(() => true), late.promise]);
   } finally {
-    timer.abort();
+    cancel();
   }
+}
+
+/** Resolves after a time, or when the signal aborts. */
+export async function sleep(milliseconds: number, clock: Timer, signal: AbortSignal): Promise<void> {
+  if (milliseconds <= 0 || signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const wake = () => resolve();
+  const cancel = clock.after(milliseconds, wake);
+  signal.addEventListener("abort", wake, { once: true });
+  await promise;
+  signal.removeEventListener("abort", wake);
+  cancel();
 }
 
 /** The result of a promise; rejects with the reason of the signal if that aborts first. */

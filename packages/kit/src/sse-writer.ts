@@ -1,0 +1,138 @@
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { Duplex } from "node:stream";
+import type { Clock } from "./clock.ts";
+
+/** How a stream treats a reader that does not read. */
+export interface StreamLimits {
+  readonly keepAliveMs: number;
+  readonly maxBufferedBytes: number;
+  readonly stallMs: number;
+}
+
+const KEEP_ALIVE = ": alive\n\n";
+
+/**
+ * Sends server-sent events to one reader, with back-pressure. A reader that stops reading costs bounded memory for a
+ * bounded time and is then dropped.
+ */
+export class SseWriter {
+  /** Aborts when the reader has gone, was dropped, or the stream was ended. */
+  readonly closed: AbortSignal;
+  readonly #response: ServerResponse;
+  readonly #clock: Clock;
+  readonly #limits: StreamLimits;
+  readonly #end = new AbortController();
+  /** When the reader last took something. */
+  #taken: number;
+  #drained: PromiseWithResolvers<void> | undefined;
+  /** Text that is written together at the end of this tick. */
+  #pending = "";
+  #onKeepAlive: () => void = () => {};
+  #cancelKeepAlive: () => void = () => {};
+
+  constructor(response: ServerResponse, clock: Clock, limits: StreamLimits, headers: OutgoingHttpHeaders) {
+    this.#response = response;
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#taken = clock.now().getTime();
+    this.closed = this.#end.signal;
+    if (isClosed(response)) {
+      this.#close();
+      return;
+    }
+    response.once("close", () => this.#close());
+    response.on("drain", () => this.#resume());
+    response.on("error", () => response.destroy());
+    response.writeHead(200, { "content-type": "text/event-stream", ...headers });
+    response.flushHeaders();
+    this.#keepAlive();
+  }
+
+  /** Sends text; resolves when there is room for more, to whether the stream is still open. */
+  async send(text: string): Promise<boolean> {
+    if (this.closed.aborted) return false;
+    this.#flush();
+    const hasRoom = this.#write(text);
+    if (hasRoom || this.#response.writableLength <= this.#limits.maxBufferedBytes) return true;
+    await this.#room();
+    return !this.closed.aborted;
+  }
+
+  /** Sends text together with the rest of this tick. Returns a promise if the caller should wait for room. */
+  push(text: string): undefined | Promise<void> {
+    if (this.closed.aborted) return undefined;
+    if (this.#pending === "") queueMicrotask(() => this.#flush());
+    this.#pending += text;
+    if (this.#response.writableLength + this.#pending.length <= this.#limits.maxBufferedBytes)
+      return undefined;
+    this.#flush();
+    return this.#response.writableNeedDrain ? this.#room() : undefined;
+  }
+
+  /** Calls a listener at every keep-alive, so that a writer can check whether it should still send. */
+  onKeepAlive(listener: () => void): void {
+    this.#onKeepAlive = listener;
+  }
+
+  /** Ends the stream; a reader still receives what was sent. */
+  end(): void {
+    if (this.closed.aborted) return;
+    this.#flush();
+    this.#close();
+    this.#response.end();
+    const cancel = this.#clock.after(this.#limits.stallMs, () => this.#response.destroy());
+    this.#response.once("close", cancel);
+  }
+
+  #room(): Promise<void> {
+    this.#drained ??= Promise.withResolvers();
+    return this.#drained.promise;
+  }
+
+  #resume(): void {
+    this.#drained?.resolve();
+    this.#drained = undefined;
+  }
+
+  #flush(): void {
+    const text = this.#pending;
+    if (text === "") return;
+    this.#pending = "";
+    if (!this.closed.aborted) this.#write(text);
+  }
+
+  #write(text: string): boolean {
+    return this.#response.write(text, () => {
+      this.#taken = this.#clock.now().getTime();
+    });
+  }
+
+  /** Drops a stalled reader only when two checks in a row find it stalled: this process may have been suspended. */
+  #keepAlive(takenBefore?: number): void {
+    const { keepAliveMs, stallMs } = this.#limits;
+    this.#cancelKeepAlive = this.#clock.after(Math.min(keepAliveMs, stallMs), () => {
+      const isWaiting = this.#response.writableLength > 0;
+      const idleMs = this.#clock.now().getTime() - this.#taken;
+      if (isWaiting && idleMs >= stallMs && takenBefore === this.#taken) {
+        this.#response.destroy();
+        return;
+      }
+      if (!isWaiting && idleMs >= keepAliveMs) this.#write(KEEP_ALIVE);
+      this.#onKeepAlive();
+      this.#keepAlive(isWaiting ? this.#taken : undefined);
+    });
+  }
+
+  #close(): void {
+    this.#cancelKeepAlive();
+    this.#end.abort();
+    this.#resume();
+  }
+}
+
+/** Whether a response has ended, or its reader has gone. */
+export function isClosed(response: ServerResponse): boolean {
+  if (response.closed) return true;
+  // A response over HTTP/2 does not report it; the stream below does.
+  return "stream" in response && response.stream instanceof Duplex && response.stream.closed;
+}

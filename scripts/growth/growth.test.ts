@@ -1,11 +1,9 @@
 import { PassThrough } from "node:stream";
-import { visibleJson } from "@reins/kit";
+import { LineReader, readSse, SseParser, visibleJson } from "@reins/kit";
 import { describe, expect, test } from "vitest";
 import { detectIntent } from "../../packages/agent/src/advisor/intent.ts";
 import { DemoModel } from "../../packages/agent/src/models/demo-model.ts";
 import { stringifySorted } from "../../packages/ahp/src/json/stringify.ts";
-import { LineSplitter } from "../../packages/ahp/src/transport/lines.ts";
-import { serverEvents } from "../../packages/cli/src/client/event-stream.ts";
 import { printable } from "../../packages/cli/src/printable.ts";
 import { defused, mentionsIn } from "../../packages/host/src/governor/mentions.ts";
 import { readEvents } from "../../packages/host/src/mcp/wire/event-stream.ts";
@@ -184,10 +182,15 @@ const STREAMS: Readonly<Record<string, (size: number) => string>> = {
 
 const nothing = () => undefined;
 const LINE_READERS: Readonly<Record<string, (chunks: readonly Buffer[]) => unknown>> = {
-  "AHP's lines": (chunks) => {
-    const splitter = new LineSplitter({ line: nothing, refused: nothing }, MUCH);
-    for (const chunk of chunks) splitter.push(chunk);
-    splitter.end();
+  "lines of text": (chunks) => {
+    const reader = new LineReader({ line: nothing, refused: nothing }, MUCH);
+    for (const chunk of chunks) reader.push(chunk);
+    reader.end();
+  },
+  "lines beyond the limit": (chunks) => {
+    const reader = new LineReader({ line: nothing, refused: nothing }, 10);
+    for (const chunk of chunks) reader.push(chunk);
+    reader.end();
   },
   "MCP's lines": (chunks) => {
     const lines = new Lines({ line: nothing, refused: nothing }, MUCH);
@@ -205,7 +208,7 @@ const LINE_READERS: Readonly<Record<string, (chunks: readonly Buffer[]) => unkno
 const STREAM_READERS: Readonly<Record<string, (chunks: readonly Buffer[]) => unknown>> = {
   "MCP's events": (chunks) =>
     drained(readEvents(asStream(chunks), MUCH, { lastEventId: undefined, retryMs: undefined })),
-  "the command line's events": (chunks) => drained(serverEvents(asStream(chunks.map(String)))),
+  "server-sent events": (chunks) => drained(readSse(asStream(chunks), new SseParser(MUCH))),
   "the page's events": (chunks) => drained(pageEvents(ReadableStream.from(asStream(chunks)))),
 };
 

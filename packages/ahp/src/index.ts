@@ -148,7 +148,6 @@ export {
   hangUp,
   type RefusalBody,
   type RefusalText,
-  readBody,
   SESSION_HEADER,
 } from "./transport/http/listener.ts";
 export {

@@ -26,5 +26,4 @@ export type {
   UpgradeHandler,
   UpgradeOptions,
 } from "./routes/router.ts";
-export { EventStream, eventText, positionText, type StreamLimits } from "./streams/event-stream.ts";
 export { type AgentRegistry, foundCredentials } from "./v1/shown-agent.ts";

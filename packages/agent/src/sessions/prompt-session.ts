@@ -1,5 +1,5 @@
 import { CODE, isObject, type JsonObject, membersOf, type Peer, RpcError } from "@reins/acp";
-import { raceAbort } from "@reins/kit";
+import { type KeyedQueue, raceAbort } from "@reins/kit";
 import type { AgentDependencies } from "../agent-dependencies.ts";
 import type { UserPart } from "../history/entry.ts";
 import { ModelError } from "../models/model.ts";
@@ -7,7 +7,6 @@ import { totalOf } from "../models/tokens.ts";
 import { allTools } from "../tools/all-tools.ts";
 import { clientTools } from "../tools/host-tools.ts";
 import type { Tool } from "../tools/tool.ts";
-import type { ModelQueue } from "../turn/ask-model.ts";
 import { systemPrompt } from "../turn/prompt-text.ts";
 import { runTurn, summaryOf } from "../turn/run-turn.ts";
 import { Turn, type TurnSetting } from "../turn/turn.ts";
@@ -20,7 +19,7 @@ import { type ClientCapabilities, updateFor } from "./updates.ts";
 export interface TurnContext {
   readonly dependencies: AgentDependencies;
   readonly rpc: Peer;
-  readonly queue: ModelQueue;
+  readonly queue: KeyedQueue;
   readonly capabilities: () => ClientCapabilities;
 }
 

@@ -1,9 +1,9 @@
 import { CODE, type JsonObject, type Peer, RpcError } from "@reins/acp";
+import { KeyedQueue } from "@reins/kit";
 import type { AgentDependencies } from "../agent-dependencies.ts";
 import { compact, isHalfFull } from "../compaction/compact.ts";
 import type { UserPart } from "../history/entry.ts";
 import type { SessionHeader, StoredSession } from "../history/session-store.ts";
-import { ModelQueue } from "../turn/ask-model.ts";
 import { Turn } from "../turn/turn.ts";
 import { promptSession, settingFor, type TurnContext } from "./prompt-session.ts";
 import { Session } from "./session.ts";
@@ -24,7 +24,7 @@ export class Sessions {
   constructor(dependencies: AgentDependencies, rpc: Peer, capabilities: () => ClientCapabilities) {
     const { control, clock, limits, onFault } = dependencies;
     this.#dependencies = dependencies;
-    this.#context = { dependencies, rpc, queue: new ModelQueue(), capabilities };
+    this.#context = { dependencies, rpc, queue: new KeyedQueue(), capabilities };
     this.#heartbeat = new Heartbeat(control, clock);
     this.#idleWork = new IdleWork({ delayMs: limits.idleMs, now: () => clock.now(), onFault });
   }

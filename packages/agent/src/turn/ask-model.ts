@@ -1,4 +1,4 @@
-import { raceAbort } from "@reins/kit";
+import { exponentialBackoff } from "@reins/kit";
 import type { TokenUsage } from "../history/entry.ts";
 import type { Message } from "../history/transcript.ts";
 import { ModelError, type ModelRequest } from "../models/model.ts";
@@ -91,8 +91,8 @@ function requestFor(turn: Turn, draft: Draft): ModelRequest {
 /** Waits until a retry makes sense. The result releases the model's queue. */
 async function waitAfter(turn: Turn, error: ModelError, attempt: number): Promise<() => void> {
   const { clock, limits, random, emit, model, queue } = turn.setting;
-  const backoff = Math.round(limits.backoffMs * 2 ** (attempt - 1) * (1 + random() / 2));
-  const wanted = error.retryAfterMs ?? backoff;
+  const backoff = { firstMs: limits.backoffMs, mostMs: Number.POSITIVE_INFINITY };
+  const wanted = error.retryAfterMs ?? exponentialBackoff(backoff, attempt, random());
   const notice = {
     type: "notice",
     severity: "warning",
@@ -120,36 +120,13 @@ async function waitAfter(turn: Turn, error: ModelError, attempt: number): Promis
     await clock.sleep(decision.retry_after_ms, turn.signal);
     return noop;
   }
-  const release = await queue.enter(model.info.id, turn.signal);
+  const release = await queue.acquire(model.info.id, turn.signal);
   try {
     await clock.sleep(wanted, turn.signal);
     return release;
   } catch (aborted) {
     release();
     throw aborted;
-  }
-}
-
-/** Serialises requests to a model whose rate limit was hit, in order. */
-export class ModelQueue {
-  readonly #last = new Map<string, Promise<void>>();
-
-  /** Waits for its turn. The result releases the next request and must be called in any case. */
-  async enter(model: string, signal: AbortSignal): Promise<() => void> {
-    const before = this.#last.get(model) ?? Promise.resolve();
-    const { promise: done, resolve: release } = Promise.withResolvers<void>();
-    const mine = before.then(() => done);
-    this.#last.set(model, mine);
-    void mine.then(() => {
-      if (this.#last.get(model) === mine) this.#last.delete(model);
-    });
-    try {
-      await raceAbort(before, signal);
-      return release;
-    } catch (error) {
-      release();
-      throw error;
-    }
   }
 }
 

@@ -1,3 +1,4 @@
+import type { KeyedQueue } from "@reins/kit";
 import type {
   ControlPort,
   ReportEvents,
@@ -11,7 +12,6 @@ import type { Model, ThoughtLevel } from "../models/model.ts";
 import { addUsage, costOf, NO_USAGE, tokensIn, tokensOfAll, totalOf } from "../models/tokens.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Tool, ToolContext } from "../tools/tool.ts";
-import type { ModelQueue } from "./ask-model.ts";
 import type { Draft } from "./draft.ts";
 import type { PermissionGate, TurnEvent } from "./turn-event.ts";
 
@@ -28,7 +28,7 @@ export interface TurnSetting {
   readonly toolContext: Omit<ToolContext, "signal" | "onWorker">;
   readonly control: ControlPort;
   readonly gate: PermissionGate;
-  readonly queue: ModelQueue;
+  readonly queue: KeyedQueue;
   readonly limits: TurnLimits;
   readonly clock: Clock;
   /** A number from 0 to 1 that spreads retries. */
@@ -161,7 +161,7 @@ export interface TurnLimits {
   readonly resultCharacters: number;
   /** The idle timeout of a model's stream. */
   readonly quietMs: number;
-  /** The first backoff; it doubles with each retry. */
+  /** The most that the first backoff takes; it doubles with each retry. */
   readonly backoffMs: number;
   /** The longest wait that a model may ask for, unless the supervisor decides otherwise. */
   readonly longestWaitMs: number;
@@ -177,7 +177,7 @@ export const TURN_LIMITS: TurnLimits = {
   callsAtOnce: 32,
   resultCharacters: 64 * 1024,
   quietMs: 120_000,
-  backoffMs: 500,
+  backoffMs: 750,
   longestWaitMs: 60_000,
   idleMs: 30_000,
 };

@@ -4,7 +4,7 @@ import * as https from "node:https";
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { AhpError, SESSION_HEADER } from "@reins/ahp";
-import { errorMessage } from "@reins/kit";
+import { errorMessage, readLimited } from "@reins/kit";
 import {
   type Channel,
   type Credentials,
@@ -183,15 +183,9 @@ function chunksOf(bytes: Buffer): readonly Buffer[] {
 }
 
 async function readBody(response: http.IncomingMessage): Promise<string> {
-  const parts: Buffer[] = [];
-  let length = 0;
-  for await (const part of response) {
-    if (!Buffer.isBuffer(part)) continue;
-    length += part.length;
-    if (length > MAX_BODY) throw new RangeError(`an answer of more than ${MAX_BODY} bytes`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString("utf8");
+  const body = await readLimited(response, MAX_BODY);
+  if (!body) throw new RangeError(`an answer of more than ${MAX_BODY} bytes`);
+  return body.toString();
 }
 
 function statusOf({ statusCode = 0, headers }: http.IncomingMessage): Pick<Reply, "status" | "headers"> {

@@ -4,13 +4,15 @@ import { connect } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { AhpError } from "@reins/ahp";
-import { errorMessage } from "@reins/kit";
+import { errorMessage, LineReader } from "@reins/kit";
 import type { Channel, ExchangeOptions, Outgoing, Reply, Target } from "./channel.ts";
 import { Inbox } from "./inbox.ts";
 
 /** Between the pieces of one message, so that they arrive apart. */
 const PIECE_MS = 5;
 const LF = Buffer.from("\n");
+/** A longer line ends the connection; no answer of a harness needs as much. */
+const MAX_LINE = 64 * 1024 * 1024;
 
 /** A pipe of lines: the two ends, and how to be rid of it. */
 export interface Pipe {
@@ -33,15 +35,20 @@ export class LineChannel<Transport extends "stdio" | "unix"> implements Channel 
   constructor(transport: Transport, pipe: Pipe) {
     this.transport = transport;
     this.#pipe = pipe;
-    const lines = new Lines();
-    pipe.readable.on("data", (chunk: Buffer) => {
-      try {
-        for (const line of lines.push(chunk)) if (line.trim() !== "") this.#inbox.deliver(line);
-      } catch (error) {
-        this.#inbox.end(String(error));
-        pipe.destroy();
-      }
-    });
+    const lines = new LineReader(
+      {
+        line: (text) => {
+          if (text.trim() !== "") this.#inbox.deliver(text);
+        },
+        refused: (fault, { start }) => {
+          if (fault === "invalid_utf8") return this.#inbox.deliver(start);
+          this.#inbox.end(`a line of more than ${MAX_LINE} bytes`);
+          pipe.destroy();
+        },
+      },
+      MAX_LINE,
+    );
+    pipe.readable.on("data", (chunk: Buffer) => lines.push(chunk));
     pipe.over.then((how) => this.#inbox.end(how));
   }
 
@@ -120,43 +127,6 @@ export class LineChannel<Transport extends "stdio" | "unix"> implements Channel 
     } finally {
       timer.abort();
     }
-  }
-}
-
-const NEWLINE = 0x0a;
-
-/** A line longer than this ends the connection; no answer of a harness needs as much. */
-const MAX_LINE = 64 * 1024 * 1024;
-
-/** Cuts a stream of bytes into lines. */
-export class Lines {
-  #parts: Buffer[] = [];
-  #length = 0;
-
-  /** The lines that a chunk completes. Throws when a line grows out of bounds. */
-  push(chunk: Buffer): string[] {
-    const lines: string[] = [];
-    let start = 0;
-    for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, start)) {
-      this.#keep(chunk.subarray(start, at));
-      lines.push(this.#take());
-      start = at + 1;
-    }
-    this.#keep(chunk.subarray(start));
-    return lines;
-  }
-
-  #keep(part: Buffer): void {
-    this.#length += part.length;
-    if (this.#length > MAX_LINE) throw new RangeError(`a line of more than ${MAX_LINE} bytes`);
-    if (part.length > 0) this.#parts.push(part);
-  }
-
-  #take(): string {
-    const line = Buffer.concat(this.#parts).toString("utf8");
-    this.#parts = [];
-    this.#length = 0;
-    return line.endsWith("\r") ? line.slice(0, -1) : line;
   }
 }
 

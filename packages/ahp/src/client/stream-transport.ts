@@ -1,4 +1,4 @@
-import { type Clock, exponentialBackoff, JsonError, type ParsedJson, parseJson } from "@reins/kit";
+import { type Clock, exponentialBackoff, JsonError, type ParsedJson, parseJson, sleep } from "@reins/kit";
 import { AhpError } from "../errors.ts";
 import { isObject } from "../wire/decoder.ts";
 import {
@@ -161,7 +161,8 @@ export class StreamTransport implements ClientTransport {
   async #retryConnect(reconnect: ReconnectOptions): Promise<Wire> {
     let last: unknown;
     for (let attempt = 0; attempt < reconnect.attempts && !this.#end.signal.aborted; attempt += 1) {
-      await this.#sleep(exponentialBackoff(reconnect, attempt + 1, this.#options.random()));
+      const { clock, random } = this.#options;
+      await sleep(exponentialBackoff(reconnect, attempt + 1, random()), clock, this.#end.signal);
       if (this.#end.signal.aborted) break;
       try {
         return this.#use(await this.#reconnect());
@@ -184,17 +185,6 @@ export class StreamTransport implements ClientTransport {
       discard(connected.wire);
       throw error;
     }
-  }
-
-  #sleep(milliseconds: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#options.clock.after(milliseconds, resolve);
-    const stop = () => resolve();
-    this.#end.signal.addEventListener("abort", stop, { once: true });
-    return promise.finally(() => {
-      cancel();
-      this.#end.signal.removeEventListener("abort", stop);
-    });
   }
 
   /** Ignores what is no response to a pending call: stray prints, late responses, requests. */

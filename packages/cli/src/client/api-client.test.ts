@@ -94,6 +94,25 @@ describe("an API client", () => {
     await expect(client.call(approvalOperations.listApprovals)).rejects.toThrow("not a compatible Reins");
   });
 
+  it("rejects an event that is too long to come from Reins", async () => {
+    const transport: ApiTransport = {
+      address: "here",
+      send: async () => ({ status: 200, body: {} }),
+      follow: async () => ({
+        status: 200,
+        chunks: (async function* () {
+          for (let sent = 0; sent < 9; sent += 1) yield Buffer.from(`data: ${"x".repeat(1 << 20)}\n`);
+        })(),
+      }),
+    };
+    const { signal } = new AbortController();
+    const events = await new ApiClient(transport).follow(approvalOperations.streamApprovals, { signal });
+    await expect(Array.fromAsync(events)).rejects.toMatchObject({
+      message: "An event is too long to be one of Reins.",
+      exitCode: 3,
+    });
+  });
+
   it("cannot stream without a running server", async () => {
     const { client } = answering({ status: 200, body: {} });
     const { signal } = new AbortController();

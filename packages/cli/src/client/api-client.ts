@@ -1,8 +1,8 @@
 import { type Operation, Problem, type ProblemCode } from "@reins/api";
+import { EventTooLarge, readSse, type ServerSentEvent, SseParser } from "@reins/kit";
 import type { z } from "zod";
 import { CliError, EXIT, type ExitCode } from "../errors.ts";
 import { printable } from "../printable.ts";
-import { serverEvents } from "./event-stream.ts";
 import {
   type ApiTransport,
   type FollowOptions,
@@ -123,16 +123,16 @@ export class ApiClient {
   ): Promise<AsyncGenerator<StreamedEvent<z.output<Answer>>>> {
     if (!this.#transport.follow) throw notRunning(this.address);
     const stream = await this.#transport.follow(operation.path, options);
-    if (!stream.text) throw problemError(stream, this.address, {});
-    return this.#events(operation, stream.text, options.signal);
+    if (!stream.chunks) throw problemError(stream, this.address, {});
+    return this.#events(operation, stream.chunks, options.signal);
   }
 
   async *#events<Answer extends z.ZodType>(
     operation: Operation<z.ZodType, z.ZodType, z.ZodType, Answer>,
-    text: AsyncIterable<string>,
+    chunks: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
   ): AsyncGenerator<StreamedEvent<z.output<Answer>>> {
-    for await (const { id, event, data } of serverEvents(text)) {
+    for await (const { id, event, data } of limitedEvents(chunks)) {
       if (data === undefined) yield { id };
       else if (event === operation.events)
         yield { id, data: this.#read(operation, parseJsonOr(data, undefined)) };
@@ -147,6 +147,22 @@ export class ApiClient {
     const read = answer.safeParse(value);
     if (read.success) return read.data;
     throw incompatible("Its response does not match the API", this.address, read.error);
+  }
+}
+
+/** An approval is at most a megabyte. */
+const MAX_EVENT_LENGTH = 8 * 1024 * 1024;
+
+async function* limitedEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
+  try {
+    yield* readSse(chunks, new SseParser(MAX_EVENT_LENGTH));
+  } catch (error) {
+    if (!(error instanceof EventTooLarge)) throw error;
+    throw new Unreachable(
+      "An event is too long to be one of Reins.",
+      "Check that a Reins runs at the address.",
+      error,
+    );
   }
 }
 

@@ -1,7 +1,7 @@
 import { type IncomingMessage, request as overHttp, type RequestOptions } from "node:http";
 import { request as overHttps } from "node:https";
 import { parseExact } from "@reins/ahp";
-import { errorMessage } from "@reins/kit";
+import { errorMessage, readLimited } from "@reins/kit";
 import { CliError, EXIT, systemCode } from "../errors.ts";
 
 /** The server cannot be reached now; it may be back later. */
@@ -32,8 +32,8 @@ export interface FollowOptions {
 
 /** An open stream, or the response that came instead. */
 type TransportStream =
-  | { readonly status: 200; readonly text: AsyncIterable<string> }
-  | (TransportResponse & { readonly text?: undefined });
+  | { readonly status: 200; readonly chunks: AsyncIterable<Uint8Array> }
+  | (TransportResponse & { readonly chunks?: undefined });
 
 export interface ApiTransport {
   readonly address: string;
@@ -82,8 +82,8 @@ export class HttpTransport implements ApiTransport {
     try {
       const answer = await this.#send(path, { method: "GET", headers, signal });
       if (answer.statusCode !== 200) return await this.#whole(answer);
-      answer.setEncoding("utf8").setTimeout(IDLE_TIMEOUT_MS, () => answer.destroy(new Error("idle timeout")));
-      return { status: 200, text: this.#piecesOf(answer, signal) };
+      answer.setTimeout(IDLE_TIMEOUT_MS, () => answer.destroy(new Error("idle timeout")));
+      return { status: 200, chunks: this.#chunksOf(answer, signal) };
     } catch (error) {
       throw this.#fault(error);
     }
@@ -102,20 +102,13 @@ export class HttpTransport implements ApiTransport {
   }
 
   async #whole(answer: IncomingMessage): Promise<TransportResponse> {
-    const pieces: Uint8Array[] = [];
-    let length = 0;
-    for await (const piece of answer) {
-      const bytes: Uint8Array = piece;
-      length += bytes.length;
-      if (length > MAX_RESPONSE_BYTES)
-        throw new Error(`the response is longer than ${MAX_RESPONSE_BYTES} bytes`);
-      pieces.push(bytes);
-    }
-    const text = Buffer.concat(pieces).toString("utf8");
+    const bytes = await readLimited(answer, MAX_RESPONSE_BYTES);
+    if (!bytes) throw new Error(`the response is longer than ${MAX_RESPONSE_BYTES} bytes`);
+    const text = bytes.toString();
     return { status: answer.statusCode ?? 0, body: text === "" ? undefined : parseJsonOr(text, text) };
   }
 
-  async *#piecesOf(answer: IncomingMessage, signal: AbortSignal): AsyncGenerator<string> {
+  async *#chunksOf(answer: IncomingMessage, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     try {
       yield* answer;
     } catch (error) {

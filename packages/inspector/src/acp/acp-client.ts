@@ -1,3 +1,4 @@
+import { exponentialBackoff } from "@reins/kit/backoff";
 import { z } from "zod";
 import { AttachedSession, type AttachedSessionPorts } from "./attached-session.ts";
 import type { Connection, ConnectionListener } from "./connection.ts";
@@ -250,11 +251,9 @@ function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-const FIRST_MS = 250;
-const MAX_MS = 10_000;
+const RETRY = { firstMs: 250, mostMs: 10_000 };
 
 /** The pause before the next retry: doubles with each failure, jittered so that many pages do not reconnect at once. */
 export function retryDelay(failures: number, random: () => number): number {
-  const most = Math.min(MAX_MS, FIRST_MS * 2 ** Math.max(0, failures - 1));
-  return Math.round(most * (0.5 + random() / 2));
+  return exponentialBackoff(RETRY, failures, random());
 }

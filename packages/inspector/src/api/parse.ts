@@ -1,3 +1,5 @@
+import { SseParser } from "@reins/kit/sse";
+
 declare global {
   interface JSON {
     rawJSON(text: string): { readonly rawJSON: string };
@@ -31,41 +33,20 @@ function isHeld(value: number, source: string): boolean {
   return Number.isFinite(value) && !Object.is(value, -0) && digits.length <= 15;
 }
 
-/** Yields the data of each server-sent event in order; skips names, ids and comments. */
+/** No event of the server is longer. */
+const MAX_EVENT_LENGTH = 64 * 1024 * 1024;
+
+/** Yields the data of each server-sent event in order. Some browsers cannot iterate over a stream. */
 export async function* serverEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.getReader();
-  const decoder = new TextDecoder();
-  let lines: string[] = [];
-  let held: string[] = [];
+  const parser = new SseParser(MAX_EVENT_LENGTH);
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      const text = decoder.decode(value, { stream: true });
-      held.push(text);
-      // A long event arrives in many chunks; each chunk is scanned once.
-      if (!text.includes("\n")) continue;
-      const ended = held.join("").split("\n");
-      held = [ended.pop() ?? ""];
-      for (const line of ended) {
-        if (line !== "" && line !== "\r") {
-          lines.push(line);
-          continue;
-        }
-        const data = dataOf(lines);
-        lines = [];
-        if (data !== "") yield data;
-      }
+      for (const { data } of parser.push(value)) if (data) yield data;
     }
   } finally {
     await reader.cancel();
   }
-}
-
-function dataOf(lines: readonly string[]): string {
-  return lines
-    .filter((line) => line.startsWith("data:"))
-    .map((line) => line.slice(line.startsWith("data: ") ? 6 : 5))
-    .map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line))
-    .join("\n");
 }

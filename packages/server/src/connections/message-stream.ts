@@ -1,9 +1,9 @@
 import type { JsonObject } from "@reins/acp";
 import type { Outlet } from "@reins/host";
+import type { SseWriter } from "@reins/kit";
 import { lastEventId } from "../gateway/request.ts";
 import { HttpProblem } from "../problems.ts";
 import type { AuthorizedCall } from "../routes/router.ts";
-import type { EventStream } from "../streams/event-stream.ts";
 import type { DurableConnection, Part } from "./durable-connection.ts";
 
 /** What of a connection is told on a stream, and how. */
@@ -18,11 +18,11 @@ export interface Telling {
 /** Tells the messages of a connection to one reader, until it has gone. */
 export async function streamMessages(
   call: AuthorizedCall,
-  open: () => EventStream,
+  open: () => SseWriter,
   { kept, session, continues, frame }: Telling,
 ): Promise<void> {
   const seen = lastEventId(call.request);
-  let stream: EventStream | undefined;
+  let stream: SseWriter | undefined;
   let isOver = false;
   const release = kept.claim(session, () => {
     isOver = true;
@@ -39,7 +39,7 @@ export async function streamMessages(
       failed: () => opened.end(),
     };
     const feed = kept.follow(outlet, beginning, session);
-    opened.onBeat(() => void attend(call, kept, opened));
+    opened.onKeepAlive(() => void attend(call, kept, opened));
     try {
       await over(opened);
     } finally {
@@ -51,13 +51,13 @@ export async function streamMessages(
 }
 
 /** Notes that the reader is there; one whose token was revoked is told nothing more. */
-async function attend(call: AuthorizedCall, kept: DurableConnection, stream: EventStream): Promise<void> {
+async function attend(call: AuthorizedCall, kept: DurableConnection, stream: SseWriter): Promise<void> {
   const now = await call.currentPrincipal().catch(() => undefined);
   if (now) kept.seen(now);
   else stream.end();
 }
 
-function over({ closed }: EventStream): Promise<void> {
+function over({ closed }: SseWriter): Promise<void> {
   return new Promise((resolve) => {
     if (closed.aborted) resolve();
     else closed.addEventListener("abort", () => resolve(), { once: true });

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
-import { JsonError, parseJson, readBody } from "@reins/ahp";
-import type { Clock } from "@reins/kit";
+import { JsonError, parseJson } from "@reins/ahp";
+import { type Clock, readRequestBody } from "@reins/kit";
 import type { Caller } from "../access/authenticator.ts";
 import type { GatewayLimits } from "../limits.ts";
 import { HttpProblem, httpProblem } from "../problems.ts";
@@ -90,7 +90,7 @@ export const JSON_TYPES = /^application\/([\w.-]+\+)?json(;|$)/i;
 
 /** The value in a body of JSON; `undefined` when it is empty. */
 async function readJson(request: IncomingMessage, maxBytes: number, clock: Clock): Promise<unknown> {
-  const body = await readBody(request, maxBytes, clock);
+  const body = await readRequestBody(request, maxBytes, clock);
   if ("fault" in body) throw new HttpProblem("too_large", `a body has at most ${maxBytes} bytes`);
   if (body.bytes.length === 0) return undefined;
   if (!isUtf8(body.bytes)) throw new HttpProblem("invalid", "the body is not UTF-8");

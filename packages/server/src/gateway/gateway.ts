@@ -1,7 +1,7 @@
 import type { Server } from "node:net";
 import { type AhpServer, listening, listenOnSocket, type OriginRules, type Served } from "@reins/ahp";
 import type { Operation } from "@reins/api";
-import { type Clock, systemClock } from "@reins/kit";
+import { type Clock, type SseWriter, systemClock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { FastifyInstance } from "fastify";
 import type { Access } from "../access/access.ts";
@@ -10,7 +10,6 @@ import { AhpRoutes } from "../ahp.ts";
 import { type GatewayLimits, type Log, settleLimits } from "../limits.ts";
 import { OperationRouter } from "../routes/operation-router.ts";
 import type { Routes } from "../routes/router.ts";
-import type { EventStream } from "../streams/event-stream.ts";
 import { uiRoutes } from "../ui.ts";
 import { descriptionRoutes, healthRoutes, loginRoutes, removedRoutes } from "../v1/access.ts";
 import { harnessRoutes } from "../v1/harness-dialects.ts";
@@ -148,7 +147,7 @@ export class Gateway {
       secure: tls !== undefined,
       unknown: new UnauthenticatedConnections(this.#limits),
       streaming: true,
-      streams: new Set<EventStream>(),
+      streams: new Set<SseWriter>(),
     };
     const listener = this.#newListener(context, await this.#newServer(tls));
     await listening(listener.server, `${host}:${port}`, () => listener.server.listen(port, host));
@@ -159,7 +158,7 @@ export class Gateway {
 
   /** Listens on a socket that only this user can open. Whoever comes by it is the operator. */
   async listenSocket(path: string): Promise<Served> {
-    const context = { operator: true, secure: true, streaming: true, streams: new Set<EventStream>() };
+    const context = { operator: true, secure: true, streaming: true, streams: new Set<SseWriter>() };
     const listener = this.#newListener(context, newHttpServer(this.#limits));
     await listenOnSocket(listener.server, path);
     return this.#serve(listener, path);

@@ -3,10 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { OriginRules, Served } from "@reins/ahp";
-import type { Clock } from "@reins/kit";
+import type { Clock, SseWriter } from "@reins/kit";
 import type { GatewayLimits } from "../limits.ts";
 import { closeWithProblem, HttpProblem, httpProblem } from "../problems.ts";
-import type { EventStream } from "../streams/event-stream.ts";
 
 /** A way in, and what is known of everybody who comes by it. */
 export interface ListenerContext {
@@ -21,7 +20,7 @@ export interface ListenerContext {
   /** The connections here on which nobody has shown a credential; absent where nobody has to. */
   readonly unknown?: UnauthenticatedConnections | undefined;
   /** The streams that are open here. */
-  readonly streams: Set<EventStream>;
+  readonly streams: Set<SseWriter>;
 }
 
 const CAME_BY: unique symbol = Symbol("doorway");

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { OutgoingHttpHeader } from "node:http";
 import { Readable } from "node:stream";
 import type { Operation } from "@reins/api";
-import type { Clock } from "@reins/kit";
+import { type Clock, isClosed, SseWriter } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from "fastify";
 import type { Caller } from "../access/authenticator.ts";
@@ -12,7 +12,6 @@ import { type ListenerContext, listenerContextOf } from "../gateway/listener.ts"
 import type { Upgrades } from "../gateway/upgrades.ts";
 import type { GatewayLimits, Log } from "../limits.ts";
 import { HttpProblem, SECURITY_HEADERS } from "../problems.ts";
-import { EventStream, isOver } from "../streams/event-stream.ts";
 import { authorize, currentPrincipal, mapErrors, requireAudience, toHttpProblem } from "./authorize.ts";
 import { readCall } from "./read-call.ts";
 import type { Answer, LongPollCall, OperationCall, RawResponse, Router } from "./router.ts";
@@ -94,7 +93,7 @@ export class OperationRouter implements Router {
   readonly stream: Router["stream"] = (operation, tell) => {
     this.#route(operation, async (request, reply) => {
       const call = await this.#governedCall(operation, request, reply);
-      let opened: EventStream | undefined;
+      let opened: SseWriter | undefined;
       const open = () => {
         opened = this.#openStream(call.context, reply);
         return opened;
@@ -207,13 +206,13 @@ export class OperationRouter implements Router {
     };
   }
 
-  #openStream({ streams, streaming }: ListenerContext, reply: FastifyReply): EventStream {
+  #openStream({ streams, streaming }: ListenerContext, reply: FastifyReply): SseWriter {
     const { clock, limits } = this.#options;
     if (!streaming) throw new HttpProblem("not_acceptable", "streams are read over a connection");
     if (streams.size >= limits.maxStreams)
       throw new HttpProblem("unavailable", "too many streams are open", { headers: { "retry-after": "10" } });
     reply.hijack();
-    const stream = new EventStream(reply.raw, clock, limits);
+    const stream = new SseWriter(reply.raw, clock, limits, { "x-accel-buffering": "no" });
     if (stream.closed.aborted) return stream;
     streams.add(stream);
     stream.closed.addEventListener("abort", () => streams.delete(stream), { once: true });
@@ -255,7 +254,7 @@ function onceGone({ raw }: FastifyReply, run: () => void): () => void {
   const closed = () => {
     if (!raw.writableEnded) run();
   };
-  if (isOver(raw)) closed();
+  if (isClosed(raw)) closed();
   else raw.on("close", closed);
   return () => void raw.off("close", closed);
 }

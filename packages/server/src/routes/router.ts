@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Operation } from "@reins/api";
+import type { SseWriter } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
 import type { z } from "zod";
 import type { Caller } from "../access/authenticator.ts";
 import type { ListenerContext } from "../gateway/listener.ts";
-import type { EventStream } from "../streams/event-stream.ts";
 import type { SupervisorCode } from "./authorize.ts";
 
 /** A group of routes: one protocol, or one resource of the API. */
@@ -34,7 +34,7 @@ export interface Router {
   /** Responds with server-sent events: the stream starts when `write` calls `open` and ends when `write` settles. */
   stream<Op extends Operation>(
     operation: Op,
-    write: (call: AuthorizedCall<Op>, open: () => EventStream) => Promise<void>,
+    write: (call: AuthorizedCall<Op>, open: () => SseWriter) => Promise<void>,
   ): void;
   /** Responds with text in pieces. An error before the first piece becomes a problem. */
   text<Op extends Operation>(operation: Op, write: (call: AuthorizedCall<Op>) => AsyncIterable<string>): void;

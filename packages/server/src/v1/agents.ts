@@ -1,10 +1,9 @@
 import { type AgentInstallProgress, type AgentVerifyProgress, agentsOperations } from "@reins/api";
 import type { AgentEntry, Hosting, Installed } from "@reins/host";
-import { errorMessage } from "@reins/kit";
+import { errorMessage, SingleFlight, type SseWriter, sseText } from "@reins/kit";
 import { HttpProblem } from "../problems.ts";
 import { requireDefaultTenant, requireHosting } from "../routes/authorize.ts";
 import type { AuthorizedCall, Routes } from "../routes/router.ts";
-import { type EventStream, eventText } from "../streams/event-stream.ts";
 import {
   type AgentRegistry,
   agentDetails,
@@ -31,8 +30,8 @@ export interface AgentsRoutesOptions {
 export class AgentsRoutes implements Routes {
   readonly name = "agents";
   readonly #options: AgentsRoutesOptions;
-  readonly #installs = new Errands<AgentInstallProgress | Failed>();
-  readonly #verifications = new Errands<AgentVerifyProgress | Failed>();
+  readonly #installs = new SingleFlight<AgentInstallProgress | Failed>();
+  readonly #verifications = new SingleFlight<AgentVerifyProgress | Failed>();
   readonly #closing = new AbortController();
 
   constructor(options: AgentsRoutesOptions) {
@@ -101,7 +100,7 @@ export class AgentsRoutes implements Routes {
     return { registry, environment, userHome, seesCredentials, running, installing };
   }
 
-  async #install(call: AuthorizedCall<typeof installAgent>, open: () => EventStream): Promise<void> {
+  async #install(call: AuthorizedCall<typeof installAgent>, open: () => SseWriter): Promise<void> {
     const { params, body = {}, principal } = call;
     requireDefaultTenant(principal, "installs are shared by all tenants");
     const registry = await this.#options.agents();
@@ -120,7 +119,7 @@ export class AgentsRoutes implements Routes {
     });
   }
 
-  async #verify(call: AuthorizedCall<typeof verifyAgent>, open: () => EventStream): Promise<void> {
+  async #verify(call: AuthorizedCall<typeof verifyAgent>, open: () => SseWriter): Promise<void> {
     const { params, principal } = call;
     requireDefaultTenant(principal, "stamps are shared by all tenants");
     const registry = await this.#options.agents();
@@ -156,9 +155,9 @@ export class AgentsRoutes implements Routes {
 
   /** Tells somebody of an errand until it ends. What goes wrong in it is the last thing that is told. */
   async #told<News>(
-    errands: Errands<News | Failed>,
+    flights: SingleFlight<News | Failed>,
     name: string,
-    open: () => EventStream,
+    open: () => SseWriter,
     run: (tell: (news: News | Failed) => void) => Promise<void>,
   ): Promise<void> {
     const stream = open();
@@ -166,9 +165,9 @@ export class AgentsRoutes implements Routes {
     const begin = async (tell: (news: News | Failed) => void) => {
       await run(tell).catch((error: unknown) => tell(failed(error)));
     };
-    await errands.follow(name, begin, (news) => {
+    await flights.join(name, begin, (news) => {
       count += 1;
-      void stream.send(eventText("progress", count, news));
+      void stream.send(sseText({ id: count, event: "progress", json: news }));
     });
   }
 
@@ -233,52 +232,4 @@ async function toldBy({ hub }: Hosting, { principal }: AuthorizedCall, { id }: A
     ...(models !== undefined && { models }),
     ...(configOptions !== undefined && { config_options: configOptions }),
   };
-}
-
-/** One thing that is being done, and what is told of it. */
-interface Errand<News> {
-  readonly followers: Set<(news: News) => void>;
-  last: News | undefined;
-  readonly ended: Promise<void>;
-}
-
-/**
- * Things that take their time and are done once, however many want them: who comes while one is under way follows it.
- * It goes on when nobody does.
- */
-export class Errands<News> {
-  readonly #errands = new Map<string, Errand<News>>();
-
-  /** Whether something of that name is under way. */
-  has(name: string): boolean {
-    return this.#errands.has(name);
-  }
-
-  /** Follows what is under way under a name, or begins it; settles when it has ended. Never rejects. */
-  async follow(
-    name: string,
-    begin: (tell: (news: News) => void) => Promise<void>,
-    follower: (news: News) => void,
-  ): Promise<void> {
-    const errand = this.#errands.get(name) ?? this.#begin(name, begin);
-    if (errand.last !== undefined) follower(errand.last);
-    errand.followers.add(follower);
-    await errand.ended;
-    errand.followers.delete(follower);
-  }
-
-  #begin(name: string, begin: (tell: (news: News) => void) => Promise<void>): Errand<News> {
-    const { promise: ended, resolve } = Promise.withResolvers<void>();
-    const errand: Errand<News> = { followers: new Set(), last: undefined, ended };
-    this.#errands.set(name, errand);
-    const tell = (news: News) => {
-      errand.last = news;
-      for (const follower of errand.followers) follower(news);
-    };
-    void begin(tell).finally(() => {
-      this.#errands.delete(name);
-      resolve();
-    });
-    return errand;
-  }
 }

@@ -1,12 +1,11 @@
 import { approvalOperations } from "@reins/api";
+import { AutoResetEvent, type SseWriter, sseText } from "@reins/kit";
 import type { Answerer, Approvals, Harness } from "@reins/supervisor";
 import { lastEventId } from "../gateway/request.ts";
 import { HttpProblem } from "../problems.ts";
 import type { SupervisorCode } from "../routes/authorize.ts";
 import { pageOf } from "../routes/read-call.ts";
 import type { AuthorizedCall, Routes } from "../routes/router.ts";
-import { Bell } from "../streams/bell.ts";
-import { type EventStream, eventText, positionText } from "../streams/event-stream.ts";
 
 const { listApprovals, getApproval, answerApproval, streamApprovals } = approvalOperations;
 
@@ -58,19 +57,19 @@ export const grantRoutes: Routes = {
  * Tells somebody of every change of their tenant's approvals, as far as it concerns them: from now on, or after the last
  * one they saw.
  */
-async function streamApprovalChanges(call: AuthorizedCall, open: () => EventStream): Promise<void> {
+async function streamApprovalChanges(call: AuthorizedCall, open: () => SseWriter): Promise<void> {
   const { request, harness, supervisor, principal } = call;
   const { tenant } = principal;
   const tail = ApprovalTail.of(harness, supervisor);
   const newest = await harness.store.query(supervisor.approvalTables, "lastChange", null);
   let position = Math.min(lastEventId(request) ?? newest, newest);
   const stream = open();
-  const bell = new Bell();
-  const unlisten = tail.listen(tenant, () => bell.ring());
-  stream.onBeat(() => bell.ring());
-  stream.closed.addEventListener("abort", () => bell.ring(), { once: true });
+  const woken = new AutoResetEvent();
+  const unlisten = tail.listen(tenant, () => woken.set());
+  stream.onKeepAlive(() => woken.set());
+  stream.closed.addEventListener("abort", () => woken.set(), { once: true });
   try {
-    await stream.send(positionText(position));
+    await stream.send(sseText({ id: position }));
     // A token that was revoked, or a harness that is gone, ends it.
     for (
       let now = await call.currentPrincipal();
@@ -80,7 +79,7 @@ async function streamApprovalChanges(call: AuthorizedCall, open: () => EventStre
       const following = await tail.after(position, supervisor.answererOf(now));
       for (const text of following.texts) if (!(await stream.send(text))) return;
       position = following.position;
-      if (following.texts.length === 0) await bell.wait();
+      if (following.texts.length === 0) await woken.wait();
     }
   } finally {
     unlisten();
@@ -191,6 +190,6 @@ class ApprovalTail {
   }
 
   #text(change: Change, answerer: Answerer): string {
-    return eventText("approval", change.seq, this.#show.changeShownTo(answerer, change));
+    return sseText({ id: change.seq, event: "approval", json: this.#show.changeShownTo(answerer, change) });
   }
 }

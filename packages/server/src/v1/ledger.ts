@@ -1,13 +1,12 @@
 import { join } from "node:path";
 import { ledgerOperations } from "@reins/api";
+import { AutoResetEvent, type SseWriter, sseText } from "@reins/kit";
 import type { EntryRange, PlacedEntry } from "@reins/ledger";
 import type { z } from "zod";
 import { lastEventId } from "../gateway/request.ts";
 import { HttpProblem } from "../problems.ts";
 import { requireDefaultTenant } from "../routes/authorize.ts";
 import type { AuthorizedCall, Routes } from "../routes/router.ts";
-import { Bell } from "../streams/bell.ts";
-import { type EventStream, eventText, positionText } from "../streams/event-stream.ts";
 
 const {
   listEntries,
@@ -89,19 +88,19 @@ const STREAM_PAGE = 200;
 /** Tells somebody of the entries they may see, from now on or after the last one they saw. */
 async function streamLedgerEntries(
   call: AuthorizedCall<(typeof ledgerOperations)["streamEntries"]>,
-  open: () => EventStream,
+  open: () => SseWriter,
 ): Promise<void> {
   const { request, harness, query } = call;
   const { ledger } = harness;
   const newest = (await ledger.size()) - 1;
   let position = Math.min(lastEventId(request) ?? newest, newest);
   const stream = open();
-  const bell = new Bell();
-  const unsubscribe = ledger.subscribe(() => bell.ring());
-  stream.onBeat(() => bell.ring());
-  stream.closed.addEventListener("abort", () => bell.ring(), { once: true });
+  const woken = new AutoResetEvent();
+  const unsubscribe = ledger.subscribe(() => woken.set());
+  stream.onKeepAlive(() => woken.set());
+  stream.closed.addEventListener("abort", () => woken.set(), { once: true });
   try {
-    await stream.send(positionText(Math.max(0, position)));
+    await stream.send(sseText({ id: Math.max(0, position) }));
     while (!stream.closed.aborted && (await call.currentPrincipal())) {
       // There may be tenants that were not there before.
       const view = await LedgerView.of(call);
@@ -111,9 +110,10 @@ async function streamLedgerEntries(
         after: position,
         limit: STREAM_PAGE,
       });
-      for (const placed of entries) if (!(await stream.send(eventText("entry", placed.seq, placed)))) return;
+      for (const placed of entries)
+        if (!(await stream.send(sseText({ id: placed.seq, event: "entry", json: placed })))) return;
       position = seen ?? position;
-      if (!more) await bell.wait();
+      if (!more) await woken.wait();
     }
   } finally {
     unsubscribe();

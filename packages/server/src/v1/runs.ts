@@ -1,10 +1,9 @@
 import { runOperations } from "@reins/api";
+import { AutoResetEvent, type SseWriter, sseText } from "@reins/kit";
 import type { RunEvent, RunState } from "@reins/supervisor";
 import { lastEventId } from "../gateway/request.ts";
 import { HttpProblem } from "../problems.ts";
 import type { AuthorizedCall, Routes } from "../routes/router.ts";
-import { Bell } from "../streams/bell.ts";
-import { type EventStream, eventText, positionText } from "../streams/event-stream.ts";
 
 const PAGE = 100;
 
@@ -50,21 +49,21 @@ function runsIn(states: readonly RunState[]): object[] {
 /** Sends the events of runs that a principal may see, from now on or after the last one seen. */
 async function streamRuns(
   call: AuthorizedCall<(typeof runOperations)["streamRuns"]>,
-  open: () => EventStream,
+  open: () => SseWriter,
 ): Promise<void> {
   const { request, query, principal, harness } = call;
   const { runs } = harness;
   const newest = await runs.lastEvent();
   let after = Math.min(lastEventId(request) ?? newest, newest);
   const stream = open();
-  const bell = new Bell();
+  const woken = new AutoResetEvent();
   const unsubscribe = runs.subscribe(({ tenant }) => {
-    if (tenant === principal.tenant) bell.ring();
+    if (tenant === principal.tenant) woken.set();
   });
-  stream.onBeat(() => bell.ring());
-  stream.closed.addEventListener("abort", () => bell.ring(), { once: true });
+  stream.onKeepAlive(() => woken.set());
+  stream.closed.addEventListener("abort", () => woken.set(), { once: true });
   try {
-    await stream.send(positionText(after));
+    await stream.send(sseText({ id: after }));
     // A token that was revoked, or a harness that is gone, ends it.
     for (
       let now = await call.currentPrincipal();
@@ -73,9 +72,9 @@ async function streamRuns(
     ) {
       const { events, seen } = await runs.events(now, { ...query, after, limit: PAGE });
       for (const event of events)
-        if (!(await stream.send(eventText("run", event.seq, shownEvent(event))))) return;
+        if (!(await stream.send(sseText({ id: event.seq, event: "run", json: shownEvent(event) })))) return;
       after = seen;
-      if (events.length < PAGE) await bell.wait();
+      if (events.length < PAGE) await woken.wait();
     }
   } finally {
     unsubscribe();

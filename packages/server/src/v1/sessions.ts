@@ -1,13 +1,12 @@
 import { type Connection, connectionOperations, type Session, sessionOperations } from "@reins/api";
 import type { Hosting, SessionRecord } from "@reins/host";
+import { AutoResetEvent, type SseWriter, sseText } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { ServingDoor } from "../connections/serving.ts";
 import type { ConnectionRecord } from "../connections/tables.ts";
 import { HttpProblem } from "../problems.ts";
 import { pageOf } from "../routes/read-call.ts";
 import type { AuthorizedCall, Routes } from "../routes/router.ts";
-import { Bell } from "../streams/bell.ts";
-import { type EventStream, eventText } from "../streams/event-stream.ts";
 
 const { listSessions, streamSessions, getSession } = sessionOperations;
 const { listConnections, closeConnection } = connectionOperations;
@@ -61,20 +60,20 @@ const MOST_BEHIND = 10_000;
 async function streamSessionChanges(
   { principal: { tenant }, harness, currentPrincipal }: AuthorizedCall,
   hosting: Hosting,
-  open: () => EventStream,
+  open: () => SseWriter,
 ): Promise<void> {
   const { hub } = hosting;
   const changed = new Set<string>();
   const stream = open();
-  const bell = new Bell();
+  const woken = new AutoResetEvent();
   const unwatch = hub.watch((record) => {
     if (record.tenant !== tenant) return;
     changed.add(record.id);
     if (changed.size > MOST_BEHIND) stream.end();
-    bell.ring();
+    woken.set();
   });
-  stream.onBeat(() => bell.ring());
-  stream.closed.addEventListener("abort", () => bell.ring(), { once: true });
+  stream.onKeepAlive(() => woken.set());
+  stream.closed.addEventListener("abort", () => woken.set(), { once: true });
   try {
     // A token that was revoked, or a harness that is gone, ends it.
     while (!stream.closed.aborted) {
@@ -85,8 +84,8 @@ async function streamSessionChanges(
       const found = await Promise.all(ids.map((session) => hub.find(principal, session)));
       const records = found.filter((record) => record !== undefined);
       for (const session of await shownSessions(hosting, harness, records))
-        if (!(await stream.send(eventText("session", session.id, session)))) return;
-      await bell.wait();
+        if (!(await stream.send(sseText({ id: session.id, event: "session", json: session })))) return;
+      await woken.wait();
       await gathered(hub.clock, stream.closed);
     }
   } finally {

@@ -1,10 +1,9 @@
 import { type LoggedRequest, wireOperations } from "@reins/api";
+import { AutoResetEvent, type SseWriter, sseText } from "@reins/kit";
 import type { AnsweredRequest } from "../gateway/application.ts";
 import { lastEventId } from "../gateway/request.ts";
 import { requireDefaultTenant } from "../routes/authorize.ts";
 import type { AuthorizedCall, Routes } from "../routes/router.ts";
-import { Bell } from "../streams/bell.ts";
-import { type EventStream, eventText, positionText } from "../streams/event-stream.ts";
 import { splitSecrets, withoutText } from "./split-secrets.ts";
 import { type KeptEnvelope, Ring, type WireRing } from "./wire-ring.ts";
 
@@ -154,27 +153,27 @@ interface Telling<Item> {
 /** Tells somebody of what comes, from now on or after the last one they saw. Who is too slow misses what was forgotten meanwhile. */
 async function streamTail<Item extends { readonly seq: number }>(
   { request, currentPrincipal }: AuthorizedCall,
-  open: () => EventStream,
+  open: () => SseWriter,
   growing: Tail<Item>,
   { event, shown }: Telling<Item>,
 ): Promise<void> {
   let position = Math.min(lastEventId(request) ?? growing.last, growing.last);
   const stream = open();
-  const bell = new Bell();
-  const unlisten = growing.listen(() => bell.ring());
-  stream.onBeat(() => bell.ring());
-  stream.closed.addEventListener("abort", () => bell.ring(), { once: true });
+  const woken = new AutoResetEvent();
+  const unlisten = growing.listen(() => woken.set());
+  stream.onKeepAlive(() => woken.set());
+  stream.closed.addEventListener("abort", () => woken.set(), { once: true });
   try {
-    await stream.send(positionText(position));
+    await stream.send(sseText({ id: position }));
     while (!stream.closed.aborted && (await currentPrincipal())) {
       // What comes while some are sent is looked at the next time.
       const { last } = growing;
       const items = growing.after(position).slice(0, MOST_AT_ONCE);
       const told = shown(items);
       for (const [index, { seq }] of items.entries())
-        if (!(await stream.send(eventText(event, seq, told[index])))) return;
+        if (!(await stream.send(sseText({ id: seq, event, json: told[index] })))) return;
       position = items.length < MOST_AT_ONCE ? Math.max(position, last) : (items.at(-1)?.seq ?? last);
-      if (growing.last === position) await bell.wait();
+      if (growing.last === position) await woken.wait();
     }
   } finally {
     unlisten();

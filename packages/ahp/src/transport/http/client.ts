@@ -5,7 +5,7 @@ import {
   type IncomingMessage,
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { type Clock, errorMessage, JsonError, parseJson } from "@reins/kit";
+import { type Clock, errorMessage, JsonError, parseJson, readLimited, sleep } from "@reins/kit";
 import type { CallOptions, ClientTransport, SendRequest } from "../../client/transport.ts";
 import { AhpError } from "../../errors.ts";
 import { isObject } from "../../wire/decoder.ts";
@@ -112,20 +112,9 @@ export class HttpTransport implements ClientTransport {
     for (;;) {
       const response = await this.#exchange(text, signal);
       if (response.status !== 503 || response.retryAfterMs === undefined) return response;
-      await this.#sleep(response.retryAfterMs, signal);
+      await sleep(response.retryAfterMs, this.#clock, signal);
       if (signal.aborted) return response;
     }
-  }
-
-  #sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const wake = () => resolve();
-    const cancel = this.#clock.after(milliseconds, wake);
-    signal.addEventListener("abort", wake, { once: true });
-    return promise.finally(() => {
-      cancel();
-      signal.removeEventListener("abort", wake);
-    });
   }
 
   #exchange(text: string, signal: AbortSignal): Promise<Response> {
@@ -172,13 +161,9 @@ function refusalIn(body: string): string | undefined {
 }
 
 async function readAll(response: IncomingMessage, maxBytes: number): Promise<Response> {
-  let body = "";
-  response.setEncoding("utf8");
-  for await (const part of response) {
-    body += part;
-    if (body.length > maxBytes)
-      throw new AhpError("transport", `the response is larger than ${maxBytes} bytes`);
-  }
+  const bytes = await readLimited(response, maxBytes);
+  if (!bytes) throw new AhpError("transport", `the response is larger than ${maxBytes} bytes`);
+  const body = bytes.toString();
   return {
     ...{ status: response.statusCode ?? 0, reason: response.statusMessage ?? "", body },
     retryAfterMs: retryAfterMsIn(response),

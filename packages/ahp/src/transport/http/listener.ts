@@ -1,13 +1,12 @@
 import { isUtf8 } from "node:buffer";
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Clock } from "@reins/kit";
+import { type RequestBody, readRequestBody } from "@reins/kit";
 import { Refusal, RPC } from "../../errors.ts";
 import type { Peer } from "../../server/handlers.ts";
 import { errorText } from "../../server/message.ts";
 import type { AhpServer } from "../../server/server.ts";
 import { type Authenticator, credentialInHeaders, type OriginRules, originFault } from "../auth.ts";
-import { Chunks } from "../chunks.ts";
 import { InFlight, type Limits } from "../limits.ts";
 import type { Admitted } from "./serve.ts";
 
@@ -103,12 +102,12 @@ export class HttpListener {
   }
 
   /** Reads a body. What a principal is sending, and has not sent to its end, is bounded too. */
-  async #body(request: IncomingMessage, principal: string): Promise<Body> {
+  async #body(request: IncomingMessage, principal: string): Promise<RequestBody> {
     const arriving = this.#inFlight.take("arriving", { principal, peer: request }, 0);
     if (!arriving) return { fault: "busy" };
     const { maxMessageBytes } = this.#options.limits;
     try {
-      return await readBody(request, maxMessageBytes, this.#server.settings.clock, arriving.grow);
+      return await readRequestBody(request, maxMessageBytes, this.#server.settings.clock, arriving.grow);
     } finally {
       arriving.release();
     }
@@ -146,53 +145,6 @@ function send(response: ServerResponse, { status, body, type, headers }: Reply):
 
 function isJson(contentType: string | undefined): boolean {
   return /^application\/([^;\s]+\+)?json\s*(;|$)/i.test(contentType ?? "");
-}
-
-/** A body that was read, or why it was not: it is too large, or too much arrives at once. */
-export type Body = { readonly bytes: Buffer } | { readonly fault: "too_large" | "busy" };
-
-/** How long the rest of a body that is too large is read and thrown away, so that its sender gets to see the answer. */
-const PATIENCE_MS = 2_000;
-
-/** Reads a request's body up to a bound, and as far as `hasRoom` says; beyond it nothing is kept. Rejects when the peer vanishes. */
-export function readBody(
-  request: IncomingMessage,
-  maxBytes: number,
-  clock: Clock,
-  hasRoom: (bytes: number) => boolean = () => true,
-): Promise<Body> {
-  return new Promise((resolve, reject) => {
-    const pieces = new Chunks();
-    let fault: "too_large" | "busy" | undefined;
-    let cancel: (() => void) | undefined;
-    const discard = (why: "too_large" | "busy") => {
-      pieces.clear();
-      fault ??= why;
-      const refused = { fault };
-      cancel ??= clock.after(PATIENCE_MS, () => resolve(refused));
-    };
-    if (Number(request.headers["content-length"] ?? 0) > maxBytes) discard("too_large");
-    request.on("data", (piece: Buffer) => {
-      if (fault) return;
-      if (pieces.length + piece.length > maxBytes) discard("too_large");
-      else if (!hasRoom(piece.length)) discard("busy");
-      else pieces.add(piece);
-    });
-    request.on("end", () => {
-      cancel?.();
-      resolve(fault ? { fault } : { bytes: pieces.take() });
-    });
-    // Errors after the end are ignored.
-    request.on("error", (error) => {
-      cancel?.();
-      reject(error);
-    });
-    request.on("close", () => {
-      if (request.readableEnded) return;
-      cancel?.();
-      reject(new Error("the request was cut off"));
-    });
-  });
 }
 
 /**

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { type Channel, CODE, classify, type JsonObject, membersOf, type RequestId } from "@reins/acp";
-import { errorMessage } from "@reins/kit";
+import { errorMessage, exponentialBackoff } from "@reins/kit";
 import type { AgentChannel } from "../../hosting/agent-channel.ts";
 import type { Log } from "../../log.ts";
 
@@ -14,8 +14,7 @@ interface ReconnectingChannelOptions {
 /** The largest message that the server accepts. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const RECONNECT_TIMEOUT_MS = 120_000;
-const RETRY_MS = 250;
-const MAX_RETRY_MS = 2_000;
+const RETRY = { firstMs: 250, mostMs: 2_000 };
 const MAX_QUEUED = 256;
 const OWN_ID = "reins-acp:";
 /** Requests that create a session to resume after a reconnect. */
@@ -164,7 +163,8 @@ export class ReconnectingChannel implements Channel {
   async #reopen(): Promise<AgentChannel | undefined> {
     const { open, patienceMs = RECONNECT_TIMEOUT_MS } = this.#options;
     const until = Date.now() + patienceMs;
-    for (let pause = RETRY_MS; !this.#isOver; pause = Math.min(pause * 2, MAX_RETRY_MS)) {
+    for (let failures = 1; !this.#isOver; failures += 1) {
+      const pause = exponentialBackoff(RETRY, failures);
       try {
         return await open();
       } catch (error) {

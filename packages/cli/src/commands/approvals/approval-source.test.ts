@@ -24,8 +24,8 @@ function reinsWith(waiting: Approval[][], ...streams: ApprovalChange[][]) {
       );
       return {
         status: 200,
-        text: (async function* () {
-          yield* text;
+        chunks: (async function* () {
+          for (const each of text) yield Buffer.from(each);
         })(),
       };
     },

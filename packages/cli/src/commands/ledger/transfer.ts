@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { pipeline, Readable } from "node:stream";
 import { pipeline as pipelineEnd } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
-import { errorMessage } from "@reins/kit";
+import { errorMessage, LineReader } from "@reins/kit";
 import {
   ArtifactStore,
   exportLines,
@@ -208,19 +208,22 @@ async function* startingWith(
 }
 
 async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  let rest = "";
+  const lines: string[] = [];
+  const reader = new LineReader(
+    {
+      line: (text) => lines.push(text),
+      refused: (fault) => {
+        const why =
+          fault === "too_large" ? "a line is longer than any line of an export" : "a line is not UTF-8";
+        throw new RangeError(why);
+      },
+    },
+    LONGEST_LINE,
+  );
   for await (const piece of pieces) {
-    // Searches only the new chunk: a line can span thousands of them.
-    const [end = "", ...lines] = decoder.decode(piece, { stream: true }).split("\n");
-    rest += end;
-    if (lines.length > 0) {
-      yield rest;
-      rest = lines.pop() ?? "";
-    }
-    if (rest.length > LONGEST_LINE) throw new RangeError("a line is longer than any line of an export");
-    yield* lines;
+    reader.push(Buffer.from(piece.buffer, piece.byteOffset, piece.length));
+    yield* lines.splice(0);
   }
-  rest += decoder.decode();
-  if (rest !== "") yield rest;
+  reader.end();
+  yield* lines;
 }

@@ -178,7 +178,7 @@ export class Lane {
 
   #dueAfter(attempts: number): string | undefined {
     if (attempts >= MAX_ATTEMPTS) return undefined;
-    const pause = FIRST_PAUSE_MS * 2 ** (attempts - 1);
+    const pause = exponentialBackoff({ firstMs: FIRST_PAUSE_MS, mostMs: LONGEST_PAUSE_MS }, attempts);
     return new Date(this.#options.clock.now().getTime() + pause).toISOString();
   }
 }

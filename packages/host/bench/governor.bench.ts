@@ -11,8 +11,8 @@ import { openSqlite } from "@reins/store";
 import { Harness, harnessTables, writeFirstFiles } from "@reins/supervisor";
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
 import { AgentEntry } from "../src/agents/agent-entry.ts";
+import { processChannel } from "../src/agents/process-channel.ts";
 import { Governor } from "../src/governor/governor.ts";
-import { processChannel } from "../src/hosting/process-channel.ts";
 import { sessionTables } from "../src/sessions/tables.ts";
 
 const COUNTED = new URL("./governor/counted-database.ts", import.meta.url).href;

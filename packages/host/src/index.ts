@@ -3,7 +3,12 @@ export type { AgentEntry } from "./agents/agent-entry.ts";
 export { AgentError } from "./agents/agent-error.ts";
 export { isPassable } from "./agents/agent-launch.ts";
 export { Catalogue } from "./agents/catalogue.ts";
-export { type Installed, Installer, type InstallProgress } from "./agents/install/installer.ts";
+export {
+  type Installed,
+  type InstalledAgent,
+  Installer,
+  type InstallProgress,
+} from "./agents/install/installer.ts";
 export { findNpm } from "./agents/install/npm.ts";
 export { ProbeCache, type Probed } from "./agents/probe.ts";
 export { REFUSED } from "./control/verdict-wire.ts";
@@ -11,7 +16,7 @@ export type { GovernedSession } from "./governor/governed-session.ts";
 export type { SessionFolders } from "./governor/session-folders.ts";
 export { isFinal, type ToolCall, ToolCalls } from "./governor/tool-calls.ts";
 export { toolNameOf } from "./governor/tool-name.ts";
-export type { HostedAgent, InstalledAgent } from "./hosting/agent-host.ts";
+export type { HostedAgent } from "./hosting/agent-host.ts";
 export { Hosting, type HostingOptions } from "./hosting/hosting.ts";
 export { hostTables } from "./hosting/tables.ts";
 export { agentIn } from "./hub/begin-meta.ts";
@@ -42,6 +47,7 @@ export {
   type SessionState,
 } from "./sessions/session-record.ts";
 export { sessionTables } from "./sessions/tables.ts";
+export { verifyAgent } from "./trial/governed-trial.ts";
 export {
   type BoardExcerpt,
   type Messaging,
@@ -54,5 +60,5 @@ export type { ClientTool, ClientToolOutcome, TurnOffers } from "./turn/turn-offe
 export { probeAgent } from "./verify/probe-agent.ts";
 export type { ProbeOutcome, ProbeResult } from "./verify/probe-result.ts";
 export { Stamps, type Standing } from "./verify/stamp.ts";
-export { type VerifyProgress, type VerifyReport, verifyAgent } from "./verify/verify-agent.ts";
+export type { VerifyProgress, VerifyReport } from "./verify/verify-agent.ts";
 export type { Passing, WireTap } from "./wire/tap.ts";

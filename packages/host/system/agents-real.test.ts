@@ -7,15 +7,16 @@ import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.
 import { launchOf } from "../src/agents/agent-launch.ts";
 import { Catalogue } from "../src/agents/catalogue.ts";
 import { ProbeCache, probe } from "../src/agents/probe.ts";
+import { processChannel } from "../src/agents/process-channel.ts";
 import type { AcpAgent } from "../src/agents/testing/acp-agent.ts";
 import { AgentRoom } from "../src/agents/testing/agent-room.ts";
 import { testAgents } from "../src/agents/testing/test-agents.ts";
-import { processChannel } from "../src/hosting/process-channel.ts";
 import { callMcpTool, type Intent, readFile as look, runCommand, writeFile } from "../src/model/intent.ts";
 import { scene, scenes } from "../src/model/script.ts";
 import { attempt, hold, refuse, reply, say } from "../src/model/step.ts";
 import { stdioServer } from "./fixtures/mcp/home.ts";
 
+const AS_WRITTEN = { text: (text: string) => text };
 const AGENTS = ["claude", "codex", "opencode"];
 
 // The first run fetches them from npm, more than a gigabyte.
@@ -162,7 +163,7 @@ describe.skipIf(!registryAnswers).each(AGENTS)(`a probe of %s${NEEDS_REGISTRY}`,
       entry,
       version,
       launch,
-      channel: processChannel(process),
+      channel: processChannel(process, AS_WRITTEN),
       cwd: room.workspace,
       now: () => new Date(0),
       signal: AbortSignal.timeout(60_000),
@@ -196,7 +197,13 @@ test("a probe tells what an agent wants before it opens a session", async () => 
     { ...launch, cwd: room.workspace, label: "claude" },
     { owner: new Owner(room.folder), onFault: () => undefined },
   );
-  const options = { entry, version: "1", launch, channel: processChannel(started), now: () => new Date(0) };
+  const options = {
+    entry,
+    version: "1",
+    launch,
+    channel: processChannel(started, AS_WRITTEN),
+    now: () => new Date(0),
+  };
   const probed = await probe({
     ...options,
     cwd: join(room.folder, "missing"),

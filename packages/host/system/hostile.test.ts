@@ -2,8 +2,9 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
 import type { AgentEntry } from "../src/agents/agent-entry.ts";
 import { Catalogue } from "../src/agents/catalogue.ts";
+import { openGovernedTrial, verifyAgent } from "../src/trial/governed-trial.ts";
 import { Trial } from "../src/verify/trial.ts";
-import { type VerifyReport, verifyAgent } from "../src/verify/verify-agent.ts";
+import type { VerifyReport } from "../src/verify/verify-agent.ts";
 import { installedAgent } from "./fixtures/installed-agent.ts";
 import { REAL_AGENTS } from "./fixtures/real-agents.ts";
 
@@ -135,6 +136,7 @@ describe.skipIf(!registryAnswers).each(CREDULOUS)(`%s as it comes${NEEDS_REGISTR
     "is led astray in the same repository",
     async () => {
       await using trial = await Trial.open({
+        govern: openGovernedTrial,
         entry: withoutProfile(catalogue.entry(agent)),
         installed: await installedAgent(agent),
         environment: { PATH: process.env.PATH },

@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { type JsonObject, membersOf } from "@reins/acp";
-import type { ModelEndpoint } from "../model/model-endpoint.ts";
 import type { AgentEntry, HomeFile } from "./agent-entry.ts";
 import { AgentError } from "./agent-error.ts";
 import { laidOver } from "./overlay.ts";
@@ -14,6 +13,15 @@ interface AgentFolders {
   readonly home: string;
   /** Its own folder for temporary files; not within the home, nor the home within it. */
   readonly temporary: string;
+}
+
+/** Where a model is found. */
+export interface ModelEndpoint {
+  /** The address before any path of an API, without a slash at its end. */
+  readonly url: string;
+  readonly key: string;
+  /** The name to ask for; the agent's usual one when there is none. */
+  readonly model?: string;
 }
 
 /** What a launch depends on besides the entry. */

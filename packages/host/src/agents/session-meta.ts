@@ -24,6 +24,11 @@ export function sessionMeta(
   return { meta: laidOver(kept, meta), stripped };
 }
 
+/** The choice of a setting as the protocol wants it: a yes or no says that it is one. */
+export function typedOption(choice: JsonObject): JsonObject {
+  return typeof choice.value === "boolean" ? { ...choice, type: "boolean" } : choice;
+}
+
 function holds(value: unknown, [key, ...rest]: readonly string[]): boolean {
   if (key === undefined) return true;
   return isObject(value) && Object.hasOwn(value, key) && holds(value[key], rest);

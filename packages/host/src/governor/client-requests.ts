@@ -1,5 +1,6 @@
 import { type JsonObject, membersOf } from "@reins/acp";
 import type { AgentEntry } from "../agents/agent-entry.ts";
+import { typedOption } from "../agents/session-meta.ts";
 import { enforce } from "../control/enforce.ts";
 import { refusal } from "../control/verdict-wire.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
@@ -87,11 +88,6 @@ export function settingsOf(
     default:
       return membersOf(params);
   }
-}
-
-/** The choice of an option as ACP has it: a boolean value names its type. */
-export function typedOption(choice: JsonObject): JsonObject {
-  return typeof choice.value === "boolean" ? { ...choice, type: "boolean" } : choice;
 }
 
 function asksIn({ modes, profile }: Pick<AgentEntry, "modes" | "profile">, mode: unknown): boolean {

@@ -14,15 +14,22 @@ import {
 } from "@reins/runner";
 import type { Harness, Principal } from "@reins/supervisor";
 import type { AgentEntry } from "../agents/agent-entry.ts";
-import { type AgentLaunch, CATALOGUE_FILES, droppedVariables, launchOf } from "../agents/agent-launch.ts";
+import {
+  type AgentLaunch,
+  CATALOGUE_FILES,
+  droppedVariables,
+  launchOf,
+  type ModelEndpoint,
+} from "../agents/agent-launch.ts";
 import type { Catalogue } from "../agents/catalogue.ts";
+import type { InstalledAgent } from "../agents/install/installer.ts";
+import { processChannel } from "../agents/process-channel.ts";
 import type { Clients } from "../control/clients.ts";
 import type { TurnPreparation } from "../governor/context.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
 import type { McpGateway } from "../mcp/gateway.ts";
-import type { ModelEndpoint } from "../model/model-endpoint.ts";
 import { OwnedCommands, type OwnedCommandsOptions } from "../native/owned-commands.ts";
 import type { NativeSettings } from "../native/start-native.ts";
 import type { Subagents } from "../native/subagents.ts";
@@ -30,13 +37,6 @@ import type { Messaging } from "../turn/messaging.ts";
 import type { TurnOffers } from "../turn/turn-offers.ts";
 import { sessionNamedIn, tappedChannel, type WireTap } from "../wire/tap.ts";
 import { type Patience, patientChannel } from "./patient-channel.ts";
-import { processChannel } from "./process-channel.ts";
-
-/** An agent that is installed. */
-export interface InstalledAgent {
-  readonly version: string;
-  readonly folder: string;
-}
 
 /** What hosting agents stands on. */
 export interface AgentHostOptions {

@@ -5,6 +5,7 @@ import { Owner, ProcessRegister } from "@reins/runner";
 import type { Harness } from "@reins/supervisor";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { Catalogue } from "../agents/catalogue.ts";
+import type { InstalledAgent } from "../agents/install/installer.ts";
 import type { TurnPreparation } from "../governor/context.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
 import { Hub } from "../hub/hub.ts";
@@ -21,7 +22,7 @@ import { ToolOfferPreparation } from "../turn/tool-offer.ts";
 import { TurnOffers } from "../turn/turn-offers.ts";
 import { ConstitutionalPreparation } from "../turn/turn-preparation.ts";
 import type { WireTap } from "../wire/tap.ts";
-import { AgentHost, type AgentHostOptions, type InstalledAgent } from "./agent-host.ts";
+import { AgentHost, type AgentHostOptions } from "./agent-host.ts";
 
 /** What hosting stands on. The store of the harness holds `hostTables` too. */
 export interface HostingOptions {

@@ -9,7 +9,6 @@ import { gemini } from "./dialect/gemini.ts";
 import { openaiChat } from "./dialect/openai-chat.ts";
 import { openaiResponses } from "./dialect/openai-responses.ts";
 import type { Wordings } from "./intent.ts";
-import type { ModelEndpoint } from "./model-endpoint.ts";
 import { readBody, UnreadableRequest } from "./request-body.ts";
 import type { Script } from "./script.ts";
 import { speak } from "./spoken-parts.ts";
@@ -40,7 +39,8 @@ export interface ScriptedModelOptions {
  * protocols of Anthropic, OpenAI and Google.
  */
 export class ScriptedModel implements AsyncDisposable {
-  readonly endpoint: ModelEndpoint;
+  /** Its address, without a slash at the end, and the key it expects. */
+  readonly endpoint: { readonly url: string; readonly key: string };
   readonly #server: LoopbackServer;
   readonly #wordings: readonly Wordings[];
   readonly #requests: SeenRequest[] = [];

@@ -16,7 +16,6 @@ import {
 import { type Scene, scene } from "../model/script.ts";
 import type { SeenRequest } from "../model/scripted-model.ts";
 import { attempt, reply, say } from "../model/step.ts";
-import type { TrialAnswer } from "./trial-home.ts";
 import type { TrialSite } from "./trial-site.ts";
 
 /**
@@ -34,6 +33,9 @@ export type ProbeName = (typeof PROBES)[number];
 /** Where a trial takes place: in a harmless workspace, in a hostile one, and there once more in a new process. */
 export const SETTINGS = ["plain", "hostile", "loaded", "resumed"] as const;
 export type ProbeSetting = (typeof SETTINGS)[number];
+
+/** How everything that an agent wants to do in a trial is answered. */
+export type TrialAnswer = "reject" | "allow";
 
 /** One thing that an agent is asked to do, and how to see whether it did. */
 export interface GateProbe {

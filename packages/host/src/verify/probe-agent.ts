@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { AgentProcess, Owner, PrivateHome } from "@reins/runner";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { launchOf } from "../agents/agent-launch.ts";
+import type { InstalledAgent } from "../agents/install/installer.ts";
 import { type Probed, probe } from "../agents/probe.ts";
-import type { InstalledAgent } from "../hosting/agent-host.ts";
-import { processChannel } from "../hosting/process-channel.ts";
+import { processChannel, type TextRedactor } from "../agents/process-channel.ts";
 import { ScriptedModel } from "../model/scripted-model.ts";
 
 /** Whom to ask what it can do. */
@@ -15,6 +15,8 @@ export interface ProbeAgentOptions {
   readonly installed: InstalledAgent;
   /** Where PATH and language come from. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Applied to what the agent writes on stderr. */
+  readonly redactor: TextRedactor;
   readonly now: () => Date;
   readonly signal: AbortSignal;
 }
@@ -37,7 +39,7 @@ export async function probeAgent(options: ProbeAgentOptions): Promise<Probed> {
 
 async function probeIn(
   base: string,
-  { entry, installed, environment, now, signal }: ProbeAgentOptions,
+  { entry, installed, environment, redactor, now, signal }: ProbeAgentOptions,
   model?: ScriptedModel,
 ): Promise<Probed> {
   const [folder, cwd] = [join(base, "home"), join(base, "workspace")];
@@ -59,7 +61,15 @@ async function probeIn(
   );
   try {
     const { version } = installed;
-    return await probe({ entry, version, launch, channel: processChannel(agent), cwd, now, signal });
+    return await probe({
+      entry,
+      version,
+      launch,
+      channel: processChannel(agent, redactor),
+      cwd,
+      now,
+      signal,
+    });
   } finally {
     await agent.stop();
   }

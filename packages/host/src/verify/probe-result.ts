@@ -1,10 +1,5 @@
-import { membersOf } from "@reins/acp";
-import type { PlacedEntry } from "@reins/ledger";
-import { UNGATED } from "@reins/supervisor";
 import { z } from "zod";
-import { UNPROMPTED } from "../governor/unprompted.ts";
 import { PROBES, SETTINGS } from "./gate-probe.ts";
-import { ERRANDS_BEGIN } from "./trial-home.ts";
 
 /** What came of a probe. */
 const PROBE_OUTCOMES = [
@@ -50,25 +45,6 @@ export type ProbeResult = z.infer<typeof ProbeResult>;
 
 /** What the ledger says of a probe. */
 export type Evidence = Pick<ProbeResult, "asked" | "observed" | "failed" | "stopped">;
-
-/** What the ledger says of a turn: what was decided first, and what was only seen. */
-export function evidenceIn(entries: readonly PlacedEntry["entry"][]): Evidence {
-  const asked = entries.flatMap(({ quality, target, payload }) => {
-    const { event_type, verdict, enforcement, rule } = membersOf(payload);
-    if (quality !== "policy_verdict" || event_type !== "pre_action" || rule === ERRANDS_BEGIN) return [];
-    return [{ tool: target ?? "unknown", verdict: String(verdict), enforcement: String(enforcement) }];
-  });
-  const ungated = entries.filter(({ quality, tags }) => quality === "tool_result" && tags.includes(UNGATED));
-  const used = (inVain: boolean) =>
-    ungated.flatMap(({ target, tags }) =>
-      tags.some((tag) => tag === "failed" || tag === "refused") === inVain ? [target ?? "unknown"] : [],
-    );
-  const stopped = entries.some(
-    ({ quality, target, payload }) =>
-      quality === "policy_verdict" && target === UNPROMPTED && membersOf(payload).verdict === "blocked",
-  );
-  return { asked, observed: used(false), failed: used(true), stopped };
-}
 
 /** What came of a probe, from what was decided, seen and done. */
 export function outcomeOf({

@@ -1,9 +1,9 @@
+import { createHash } from "node:crypto";
 import { lstat, readdir } from "node:fs/promises";
 import { isAbsolute, join, relative } from "node:path";
-import { blake3Hex } from "@reins/ledger";
 import type { AgentEntry } from "../agents/agent-entry.ts";
+import type { InstalledAgent } from "../agents/install/installer.ts";
 import { readProvenance } from "../agents/install/provenance.ts";
-import type { InstalledAgent } from "../hosting/agent-host.ts";
 
 /** How many files are looked at at once. */
 const AT_ONCE = 64;
@@ -14,10 +14,14 @@ const AT_ONCE = 64;
  */
 export async function programState({ start }: AgentEntry, { folder }: InstalledAgent): Promise<string> {
   const provenance = await readProvenance(folder);
-  if (provenance) return blake3Hex(JSON.stringify([provenance.lock, ...(await treeOf(folder))]));
+  if (provenance) return sha256([provenance.lock, ...(await treeOf(folder))]);
   const named = [typeof start?.file === "string" ? start.file : "", ...(start?.args ?? [])];
   const states = await Promise.all(named.filter((path) => isAbsolute(path)).map(stateOf));
-  return blake3Hex(JSON.stringify(states));
+  return sha256(states);
+}
+
+function sha256(value: unknown): string {
+  return createHash("sha256").update(JSON.stringify(value)).digest("hex");
 }
 
 /** The files of an install, in order. Its own note of where it came from does not count. */

@@ -1,21 +1,62 @@
 import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { type JsonObject, membersOf } from "@reins/acp";
 import type { Sandbox } from "@reins/runner";
-import { Owner } from "@reins/runner";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { AgentError } from "../agents/agent-error.ts";
-import { Catalogue } from "../agents/catalogue.ts";
+import type { ModelEndpoint } from "../agents/agent-launch.ts";
 import { type HostileFolders, HostileWorkspace } from "../agents/hostile-workspace.ts";
-import { AgentHost, type HostedAgent, type InstalledAgent } from "../hosting/agent-host.ts";
-import { McpGateway } from "../mcp/gateway.ts";
+import type { InstalledAgent } from "../agents/install/installer.ts";
 import { ScriptedModel } from "../model/scripted-model.ts";
-import { TrialHome } from "./trial-home.ts";
+import type { TrialAnswer } from "./gate-probe.ts";
+import type { Evidence } from "./probe-result.ts";
 import { TrialSite } from "./trial-site.ts";
+
+/** What was recorded of an agent since the last time. */
+export interface TrialRecord extends Evidence {
+  /** What was taken out of what the client sent when it opened a session. */
+  readonly stripped: readonly string[];
+}
+
+/** What a governed trial runs, and with what. */
+export interface GovernedTrialOptions {
+  readonly entry: AgentEntry;
+  readonly installed: InstalledAgent;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** An empty folder for the home of Reins. */
+  readonly home: string;
+  readonly userHome: string;
+  readonly model: ModelEndpoint;
+  /** The folders that the agent can write to, where the operating system confines it. */
+  readonly confinedTo?: readonly string[] | undefined;
+  readonly sandbox?: Sandbox | undefined;
+}
+
+/**
+ * Runs an agent under governance as it will really run, with rules that answer everything the same way. The host
+ * implements it. At first everything is rejected.
+ */
+export interface GovernedTrial {
+  /** How long after a turn the last updates of the turn may come. */
+  readonly lateMs: number;
+  /** Starts the agent; returns its private home and what it said of itself. */
+  start(): Promise<{ readonly home?: string | undefined; readonly initialized: JsonObject }>;
+  /** Sends a request to the running agent, as a client would. */
+  request(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown>;
+  /** Ends the agent and everything that it started. */
+  stop(): Promise<void>;
+  /** Answers everything so from now on. */
+  answer(answer: TrialAnswer): Promise<void>;
+  /** Returns what was recorded since the last call. */
+  recorded(): Promise<TrialRecord>;
+  close(): Promise<void>;
+}
 
 /** What a trial is made with. */
 export interface TrialOptions {
+  /** Opens the governed side of the trial. */
+  readonly govern: (options: GovernedTrialOptions) => Promise<GovernedTrial>;
   readonly entry: AgentEntry;
   readonly installed: InstalledAgent;
   /** Where PATH and language come from. */
@@ -45,7 +86,7 @@ const PATIENCE_MS = 90_000;
  * of its own, a harmless workspace and a hostile one. Nothing of it is left afterwards.
  */
 export class Trial implements AsyncDisposable {
-  readonly home: TrialHome;
+  readonly governed: GovernedTrial;
   readonly model: ScriptedModel;
   readonly site: TrialSite;
   readonly places: TrialPlaces;
@@ -53,38 +94,20 @@ export class Trial implements AsyncDisposable {
   readonly hostile: HostileWorkspace;
   readonly #options: TrialOptions;
   readonly #base: string;
-  readonly #gateway: McpGateway;
-  readonly #host: AgentHost;
-  #agent: HostedAgent | undefined;
+  #home: string | undefined;
 
   private constructor(
     options: TrialOptions,
-    parts: Pick<Trial, "home" | "model" | "site" | "places" | "hostile"> & {
-      base: string;
-      owner: Owner;
-      gateway: McpGateway;
-    },
+    base: string,
+    parts: Pick<Trial, "governed" | "model" | "site" | "places" | "hostile">,
   ) {
     this.#options = options;
-    this.#base = parts.base;
-    this.home = parts.home;
+    this.#base = base;
+    this.governed = parts.governed;
     this.model = parts.model;
     this.site = parts.site;
     this.places = parts.places;
     this.hostile = parts.hostile;
-    this.#gateway = parts.gateway;
-    const { entry, installed, environment } = options;
-    this.#host = new AgentHost({
-      harness: parts.home.harness,
-      catalogue: Catalogue.load([entry]),
-      owner: parts.owner,
-      gateway: parts.gateway,
-      install: async () => installed,
-      environment: { ...environment, ...hostileEnvironment(parts.places) },
-      userHome: parts.places.userHome,
-      modelFor: () => parts.model.endpoint,
-      ...(options.sandbox && { sandbox: options.sandbox }),
-    });
   }
 
   /** Makes the folders and opens everything in them. */
@@ -92,55 +115,48 @@ export class Trial implements AsyncDisposable {
     const base = await realpath(await mkdtemp(join(options.folder ?? tmpdir(), "reins-trial-")));
     const opened: (() => Promise<void>)[] = [() => rm(base, { recursive: true, force: true })];
     try {
+      const { entry, installed, environment, confined, sandbox } = options;
       const places = placesIn(base);
       for (const folder of Object.values(places)) await mkdir(folder);
-      const hostile = await HostileWorkspace.plant(options.entry.id, places);
-      const home = await TrialHome.open(join(base, "home"), places.userHome);
-      opened.unshift(() => home.close());
+      const hostile = await HostileWorkspace.plant(entry.id, places);
       const script = () => ({ kind: "reply" as const, parts: [], stop: "end" as const });
-      const model = await ScriptedModel.listen({ script, wordings: [options.entry.wordings] });
+      const model = await ScriptedModel.listen({ script, wordings: [entry.wordings] });
       opened.unshift(() => model.close());
       const site = await TrialSite.open();
       opened.unshift(() => site.close());
-      const owner = new Owner(home.harness.home);
-      const gateway = await McpGateway.open({ owner });
-      return new Trial(options, { base, home, model, site, owner, gateway, places, hostile });
+      const governed = await options.govern({
+        ...{ entry, installed, sandbox, home: join(base, "home"), userHome: places.userHome },
+        environment: { ...environment, ...hostileEnvironment(places) },
+        model: model.endpoint,
+        ...(confined && { confinedTo: [places.plain, places.workspace, places.traps] }),
+      });
+      return new Trial(options, base, { governed, model, site, places, hostile });
     } catch (error) {
       for (const close of opened) await close();
       throw error;
     }
   }
 
-  /** Starts the agent. One that runs already is ended first, and leaves a home that somebody has tampered with. */
-  async start(): Promise<HostedAgent> {
-    const home = this.#agent?.home;
-    await this.stop();
-    if (home !== undefined) await this.hostile.spoil(home);
-    const { entry, confined, signal } = this.#options;
-    signal?.throwIfAborted();
-    const { plain, workspace, traps } = this.places;
-    this.#agent = await this.#host.start(entry.id, {
-      principal: this.home.harness.identity.local(),
-      from: "trial",
-      clients: () => ({ notify: () => undefined, request: refused }),
-      // Of the network it needs what leads to the model, which is on this machine.
-      ...(confined && { confine: { roots: [plain, workspace, traps], network: "open" } }),
-    });
-    return this.#agent;
+  /** Starts the agent; returns what it said of itself. One that runs is ended first, and its home is tampered with. */
+  async start(): Promise<JsonObject> {
+    await this.governed.stop();
+    if (this.#home !== undefined) await this.hostile.spoil(this.#home);
+    this.#options.signal?.throwIfAborted();
+    const { home, initialized } = await this.governed.start();
+    this.#home = home;
+    return initialized;
   }
 
   /** Asks the running agent, as a client would. */
   async request(method: string, params: JsonObject): Promise<JsonObject> {
-    const agent = this.#agent;
-    if (!agent) throw new Error("the agent of the trial does not run");
     const { entry, signal } = this.#options;
     const late = AbortSignal.timeout(PATIENCE_MS);
     const waiting = signal ? AbortSignal.any([signal, late]) : late;
-    const given = agent.governor.request(method, params, { signal: waiting });
+    const given = this.governed.request(method, params, waiting);
     const answer = await Promise.race([given, aborted(waiting)]).catch((error: unknown) => {
-      // Whatever the agent says to being called off comes too late.
+      // What the agent answers to the cancellation comes too late.
       given.catch(() => undefined);
-      if (signal?.aborted) throw new AgentError("cancelled", "The trial was called off.", { cause: error });
+      if (signal?.aborted) throw new AgentError("cancelled", "The trial was cancelled.", { cause: error });
       if (!late.aborted) throw error;
       const message = `${entry.name} did not answer ${method} within ${PATIENCE_MS / 1_000} s.`;
       throw new AgentError("probe_failed", message, { cause: error });
@@ -148,19 +164,10 @@ export class Trial implements AsyncDisposable {
     return membersOf(answer);
   }
 
-  /** Ends the agent and everything that came out of it. */
-  async stop(): Promise<void> {
-    const agent = this.#agent;
-    this.#agent = undefined;
-    await agent?.stop("the trial is over");
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop();
-    await this.#gateway.close();
+    await this.governed.close();
     await this.site.close();
     await this.model.close();
-    await this.home.close();
     await rm(this.#base, { recursive: true, force: true });
   }
 }
@@ -188,11 +195,6 @@ function hostileEnvironment({ workspace, userHome }: HostileFolders): Record<str
     BASH_ENV: join(workspace, "evil.sh"),
     NODE_OPTIONS: `--require=${join(workspace, "evil.cjs")}`,
   };
-}
-
-/** Nobody sits in front of a trial. */
-async function refused(method: string): Promise<never> {
-  throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

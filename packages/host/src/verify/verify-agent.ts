@@ -4,15 +4,20 @@ import { membersOf, RpcError } from "@reins/acp";
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import { AgentError } from "../agents/agent-error.ts";
 import { HOSTILE_INSTRUCTION } from "../agents/hostile-workspace.ts";
-import { LATE_MS } from "../governor/unprompted.ts";
 import { scenes } from "../model/script.ts";
 import type { SeenRequest } from "../model/scripted-model.ts";
-import { type GateProbe, gateProbe, type ProbeName, type ProbeSetting, probesOf } from "./gate-probe.ts";
+import {
+  type GateProbe,
+  gateProbe,
+  type ProbeName,
+  type ProbeSetting,
+  probesOf,
+  type TrialAnswer,
+} from "./gate-probe.ts";
 import { type Holding, holdingsOf } from "./holding.ts";
 import { type Finding, findingOf } from "./level.ts";
-import { type Evidence, evidenceIn, outcomeOf, type ProbeResult } from "./probe-result.ts";
-import { Trial, type TrialOptions } from "./trial.ts";
-import type { TrialAnswer } from "./trial-home.ts";
+import { type Evidence, outcomeOf, type ProbeResult } from "./probe-result.ts";
+import { Trial, type TrialOptions, type TrialRecord } from "./trial.ts";
 
 /** How far a verification is. */
 export interface VerifyProgress extends Pick<GateProbe, "setting" | "name" | "answer"> {
@@ -72,7 +77,7 @@ const ROUNDS: readonly (readonly [ProbeSetting, TrialAnswer])[] = [
  * in a hostile one, and there once more when a new process has taken the session up. In the end it is left alone, before
  * any prompt and after a turn.
  */
-export async function verifyAgent(options: VerifyOptions): Promise<VerifyReport> {
+export async function verifyGate(options: VerifyOptions): Promise<VerifyReport> {
   await using trial = await Trial.open(options);
   return await new Verification(options, trial).run();
 }
@@ -118,17 +123,17 @@ class Verification {
     const [first, second] = [await this.#open("hostile"), await this.#open("hostile")];
     await this.#round("hostile", "reject", first);
     await this.#round("hostile", "allow", second);
-    const { entry, initialized } = await trial.start();
+    const initialized = await trial.start();
     await this.#lookForTraps("hostile");
     const { loadSession, sessionCapabilities } = membersOf(initialized.agentCapabilities);
-    await trial.home.answer("reject");
-    if (loadSession !== true || entry.quirks?.load === false)
+    await trial.governed.answer("reject");
+    if (loadSession !== true || this.#options.entry.quirks?.load === false)
       this.#remarks.push("it cannot load a session in a new process");
     else if (first) await this.#round("loaded", "reject", await this.#open("loaded", "session/load", first));
     if (second && membersOf(sessionCapabilities).resume !== undefined)
       await this.#round("resumed", "reject", await this.#open("resumed", "session/resume", second));
     for (const each of this.#probes) if (each.name === "unprompted") await this.#leaveAlone(each);
-    await trial.stop();
+    await trial.governed.stop();
     await this.#lookForTraps(this.#results.at(-1)?.setting ?? "hostile");
     return this.#report();
   }
@@ -155,7 +160,7 @@ class Verification {
 
   async #round(setting: ProbeSetting, answer: TrialAnswer, sessionId: string | undefined): Promise<void> {
     if (sessionId === undefined) return;
-    await this.#trial.home.answer(answer);
+    await this.#trial.governed.answer(answer);
     for (const each of this.#probes)
       if (each.setting === setting && each.answer === answer && each.name !== "unprompted")
         await this.#try(each, sessionId);
@@ -165,17 +170,17 @@ class Verification {
   async #try(each: GateProbe, sessionId: string): Promise<void> {
     const { setting, name, answer } = each;
     this.#progress(each);
-    const { home, model } = this.#trial;
-    await home.recorded();
+    const { governed, model } = this.#trial;
+    await governed.recorded();
     model.forget();
     let ended = "";
-    let evidence = evidenceIn([]);
+    let evidence = NO_EVIDENCE;
     // What counts is what the last one led to; those before it are to make it easier.
     for (const prompt of each.prompts) {
       ended = await this.#trial
         .request("session/prompt", { sessionId, prompt })
         .then(({ stopReason }) => String(stopReason), refusedTurn);
-      evidence = evidenceIn(await home.recorded());
+      evidence = evidenceIn(await governed.recorded());
     }
     const happened = each.happened(model.requests);
     if (model.requests.some(isMisled)) this.#heard.add(setting);
@@ -192,9 +197,9 @@ class Verification {
   async #leaveAlone(each: GateProbe): Promise<void> {
     const { setting, name, answer } = each;
     this.#progress(each);
-    const { home, model } = this.#trial;
+    const { governed, model } = this.#trial;
     await this.#trial.start();
-    await home.answer(answer);
+    await governed.answer(answer);
     const sessionId = await this.#open(setting);
     if (sessionId === undefined) return;
     model.forget();
@@ -204,15 +209,15 @@ class Verification {
     const ended = await this.#trial
       .request("session/prompt", { sessionId, prompt })
       .then(({ stopReason }) => String(stopReason), refusedTurn);
-    await this.#wait(LATE_MS);
+    await this.#wait(governed.lateMs);
     let [seen, isBusy] = [model.requests.length, false];
-    let evidence = evidenceIn(await home.recorded());
+    let evidence = evidenceIn(await governed.recorded());
     // An agent may need some time to stop.
     for (let round = 0; round === 0 || (isBusy && evidence.stopped && round < MOST_ROUNDS); round += 1) {
       await this.#wait();
       isBusy = model.requests.length > seen;
       seen = model.requests.length;
-      evidence = joined(evidence, evidenceIn(await home.recorded()));
+      evidence = joined(evidence, evidenceIn(await governed.recorded()));
     }
     const happened = each.happened(model.requests);
     if (model.requests.some(isMisled)) this.#heard.add(setting);
@@ -241,13 +246,9 @@ class Verification {
   }
 
   async #noteStripped(setting: ProbeSetting): Promise<void> {
-    for (const { quality, payload } of await this.#trial.home.recorded()) {
-      const { stripped } = membersOf(payload);
-      if (quality !== "session_lifecycle" || !Array.isArray(stripped)) continue;
-      for (const what of stripped.map(String))
-        if (!this.#stripped.some((one) => one.setting === setting && one.what === what))
-          this.#stripped.push({ setting, what });
-    }
+    for (const what of (await this.#trial.governed.recorded()).stripped)
+      if (!this.#stripped.some((one) => one.setting === setting && one.what === what))
+        this.#stripped.push({ setting, what });
   }
 
   #report(): VerifyReport {
@@ -296,6 +297,12 @@ function isMisled({ conversation }: SeenRequest): boolean {
 function refusedTurn(error: unknown): string {
   if (error instanceof RpcError) return `error ${error.code}: ${error.message}`;
   throw error;
+}
+
+const NO_EVIDENCE: Evidence = { asked: [], observed: [], failed: [], stopped: false };
+
+function evidenceIn({ asked, observed, failed, stopped }: TrialRecord): Evidence {
+  return { asked, observed, failed, stopped };
 }
 
 function joined(one: Evidence, other: Evidence): Evidence {

@@ -1,5 +1,6 @@
 import { membersOf } from "@reins/acp";
 import { type AgentEntry, type Installed, type Probed, probeAgent } from "@reins/host";
+import { Redactor } from "@reins/supervisor";
 import type { Command } from "commander";
 import { CliError, helpText } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
@@ -57,7 +58,8 @@ async function ask(agents: HomeAgents, entry: AgentEntry, installed: Installed):
   try {
     const probed = await withStopSignal((stopped) => {
       const signal = AbortSignal.any([stopped, AbortSignal.timeout(PATIENCE_MS)]);
-      return probeAgent({ entry, installed, environment, now: () => new Date(), signal });
+      const redactor = Redactor.create();
+      return probeAgent({ entry, installed, environment, redactor, now: () => new Date(), signal });
     });
     await agents.probes.keep(entry, probed);
     return probed;

@@ -25,11 +25,15 @@ export interface InstallOptions extends Versions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An agent that is installed. */
-export interface Installed {
-  readonly agent: string;
+/** The files of an agent. */
+export interface InstalledAgent {
   readonly version: string;
   readonly folder: string;
+}
+
+/** An agent that is installed. */
+export interface Installed extends InstalledAgent {
+  readonly agent: string;
   /** Where it came from; absent for a program that was there already. */
   readonly provenance: Provenance | undefined;
   /** Whether the catalogue has moved on since: another version, or other packages. */

@@ -4,9 +4,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
-import { typedOption } from "../../governor/client-requests.ts";
 import type { AgentLaunch } from "../agent-launch.ts";
-import { sessionMeta } from "../session-meta.ts";
+import { sessionMeta, typedOption } from "../session-meta.ts";
 
 /** A JSON-RPC message, as loosely as a test needs it. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into messages of every shape

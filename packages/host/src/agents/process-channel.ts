@@ -1,13 +1,17 @@
 import { type Channel, CODE, type JsonObject, RpcError } from "@reins/acp";
 import { MessageError, settlesWithin } from "@reins/kit";
 import type { AgentProcess, Exit, KeptText } from "@reins/runner";
-import { Redactor } from "@reins/supervisor";
 
 /** How long a process whose input is closed is given to end. */
 const ENDING_MS = 1_000;
 
+/** Takes secrets out of what an agent wrote; "cut" says that the text may end in the middle of one. */
+export interface TextRedactor {
+  text(text: string, end?: "cut"): string;
+}
+
 /** The way to an agent's process. When it ends, whatever waits for it learns how, and what it complained of. */
-export function processChannel(process: AgentProcess, redactor = Redactor.create()): Channel {
+export function processChannel(process: AgentProcess, redactor: TextRedactor): Channel {
   const closed = process.exited.then((exit) => endOf(process.label, exit, redactor));
   const send = (message: JsonObject) =>
     process.send(message).catch(async (error: unknown) => {
@@ -18,7 +22,7 @@ export function processChannel(process: AgentProcess, redactor = Redactor.create
   return { send, onMessage: (listener) => process.onMessage(listener), closed };
 }
 
-function endOf(label: string, { code, signal, stderr: written }: Exit, redactor: Redactor): RpcError {
+function endOf(label: string, { code, signal, stderr: written }: Exit, redactor: TextRedactor): RpcError {
   const stderr = shownOf(written, redactor);
   const how = signal ? `was ended by ${signal}` : `ended with code ${code}`;
   const lines = (stderr.tail || stderr.head).trim().split("\n");
@@ -31,7 +35,7 @@ function endOf(label: string, { code, signal, stderr: written }: Exit, redactor:
 const THROWN = /^\s*(?:Uncaught )?[A-Z]\w*(?:Error|Exception)\b/;
 
 /** What is kept of an output, without its secrets. Where something was left out, either side may be half of one. */
-function shownOf({ head, tail, omitted }: KeptText, redactor: Redactor): KeptText {
+function shownOf({ head, tail, omitted }: KeptText, redactor: TextRedactor): KeptText {
   if (omitted === 0) return { head: redactor.text(head + tail), tail: "", omitted };
   const whole = tail.slice(tail.search(/\s|$/));
   return { head: redactor.text(head, "cut"), tail: redactor.text(whole), omitted };

@@ -1,5 +1,4 @@
 import { setImmediate } from "node:timers/promises";
-import * as host from "@reins/host";
 import { ManualClock } from "@reins/kit/manual-clock";
 import type { Store } from "@reins/store";
 import { expect, test } from "vitest";
@@ -23,7 +22,7 @@ function connectionsWith(clock: ManualClock, committing: () => Promise<void> | v
   const onError = (error: unknown) => {
     throw error;
   };
-  return new Connections({ hosting, host, store: { commit, query }, clock, limits, onError });
+  return new Connections({ hosting, store: { commit, query }, clock, limits, onError });
 }
 
 test("a connection that is ended does not come back by what it notes meanwhile", async () => {

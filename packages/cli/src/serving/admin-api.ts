@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Hosting } from "@reins/host";
 import { AdminApi, type AgentRegistry } from "@reins/server";
+import { HomeAgents } from "../hosting/home-agents.ts";
 import { version } from "../installation.ts";
 
 /** The admin API of a home. Loads what it needs on the first request. */
@@ -24,6 +25,5 @@ export function adminApi(home: string, hosting: () => Promise<Hosting>): AdminAp
 }
 
 async function openRegistry(home: string): Promise<AgentRegistry> {
-  const { HomeAgents } = await import("../hosting/home-agents.ts");
   return HomeAgents.open(home);
 }

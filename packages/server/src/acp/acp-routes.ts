@@ -1,5 +1,6 @@
 import { classify, type JsonObject, membersOf, type RequestId } from "@reins/acp";
 import { ACP_CONNECTION, ACP_SESSION, acpOperations } from "@reins/api";
+import { agentIn, questionIn } from "@reins/host";
 import type { Clock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import { type AgentTimeouts, deadlineFor } from "../connections/deadline.ts";
@@ -10,7 +11,7 @@ import type { GatewayLimits, Log } from "../limits.ts";
 import { agentProblem, HttpProblem } from "../problems.ts";
 import { authorize } from "../routes/authorize.ts";
 import type { LongPollCall, RawResponse, Router, Routes } from "../routes/router.ts";
-import type { WebSockets } from "./acp-web-socket.ts";
+import { WebSockets } from "./acp-web-socket.ts";
 
 const PATH = "/acp";
 const frame = framed((text, order) => `${order === undefined ? "" : `id: ${order}\n`}data: ${text}\n\n`);
@@ -20,11 +21,12 @@ export class AcpRoutes implements Routes {
   readonly name = "acp";
   readonly #door: ServingDoor;
   readonly #settings: AcpSettings;
-  #webSockets: Promise<WebSockets> | undefined;
+  readonly #webSockets: WebSockets;
 
   constructor(door: ServingDoor, settings: AcpSettings) {
     this.#door = door;
     this.#settings = settings;
+    this.#webSockets = new WebSockets(settings);
   }
 
   mount(router: Router): void {
@@ -50,19 +52,12 @@ export class AcpRoutes implements Routes {
       const { harness } = this.#settings;
       const { principal, harness: opened } = await authorize(harness, caller.id);
       const serving = await this.#door.open(opened);
-      this.#webSockets ??= this.#load();
-      const webSockets = await this.#webSockets;
-      webSockets.take({ request, socket, head }, { principal, serving, identity: opened.identity });
+      this.#webSockets.take({ request, socket, head }, { principal, serving, identity: opened.identity });
     });
   }
 
-  async close(): Promise<void> {
-    await (await this.#webSockets)?.close();
-  }
-
-  async #load(): Promise<WebSockets> {
-    const { WebSockets: Made } = await import("./acp-web-socket.ts");
-    return new Made(this.#settings);
+  close(): Promise<void> {
+    return this.#webSockets.close();
   }
 }
 
@@ -132,12 +127,12 @@ async function takeMessage(call: AcpCall, serving: Serving, settings: AcpSetting
 /** Makes a connection, which its client is told only when the agent is there. */
 async function initialize(
   call: AcpCall,
-  { connections, hosting, host }: Serving,
+  { connections, hosting }: Serving,
   { clock, patience, defaultAgent }: AcpSettings,
   { id, params }: { readonly id: RequestId; readonly params: JsonObject },
 ): Promise<RawResponse> {
   if (id === null) throw new HttpProblem("invalid", "initialize is a request and has an id");
-  const agent = host.agentIn(params) ?? call.query.agent ?? defaultAgent;
+  const agent = agentIn(params) ?? call.query.agent ?? defaultAgent;
   if (agent === undefined)
     throw new HttpProblem("invalid", "name an agent: in params._meta.reins.agent, or as ?agent=");
   const kept = await connections.open("acp", call.principal, agent);
@@ -174,8 +169,8 @@ function sessionOf({ request }: AcpCall, method: string, { sessionId }: JsonObje
 }
 
 /** An answer that names a session names the one that asked. */
-function expectSessionOf({ request }: AcpCall, { hosting, host }: Serving, id: RequestId): void {
-  const key = host.questionIn(id);
+function expectSessionOf({ request }: AcpCall, { hosting }: Serving, id: RequestId): void {
+  const key = questionIn(id);
   const asking = key === undefined ? undefined : hosting.hub.asking(key);
   const named = headerOf(request, ACP_SESSION);
   if (asking && named !== undefined && named !== asking.session)

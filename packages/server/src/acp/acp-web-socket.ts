@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { CODE, classify, isObject, type JsonObject, membersOf } from "@reins/acp";
 import { parseExact } from "@reins/ahp";
 import { ACP_CONNECTION } from "@reins/api";
-import type { Connection, Outlet } from "@reins/host";
+import { agentIn, type Connection, Conversation, type Outlet, takeMessage } from "@reins/host";
 import type { Harness, Principal } from "@reins/supervisor";
 import type { WebSocket } from "ws";
 import { deadlineFor } from "../connections/deadline.ts";
@@ -68,19 +68,19 @@ class WebSocketClient {
 
   async #initialize(message: JsonObject): Promise<void> {
     const { serving, principal, id, agent, settings } = this.#options;
-    const { host, hosting } = serving;
+    const { hosting } = serving;
     const sorted = classify(message);
     if (sorted.kind !== "request" || sorted.method !== "initialize" || sorted.id === null) {
       this.#socket.close(CLOSE.protocol, "the first message is initialize");
       return;
     }
     const params = membersOf(sorted.params);
-    const named = host.agentIn(params) ?? agent ?? settings.defaultAgent;
+    const named = agentIn(params) ?? agent ?? settings.defaultAgent;
     const connection = await hosting.hub.connect({ id, principal, agent: named, outlet: this.#outlet });
     this.#connection = connection;
     const { hub } = hosting;
     const deadline = deadlineFor({ method: sorted.method, session: undefined }, { ...settings, hub });
-    const conversation = new host.Conversation(connection, new AbortController().signal);
+    const conversation = new Conversation(connection, new AbortController().signal);
     try {
       const answer = await Promise.race([
         conversation.ask(sorted.id, sorted.method, params),
@@ -92,7 +92,7 @@ class WebSocketClient {
       deadline.cancel();
     }
     const send = async (answer: JsonObject) => this.#send(answer, undefined);
-    this.#spoken = (next) => host.takeMessage({ connection, conversation, answer: send }, next);
+    this.#spoken = (next) => takeMessage({ connection, conversation, answer: send }, next);
     if (this.#socket.isOver) hub.disconnect(connection);
   }
 

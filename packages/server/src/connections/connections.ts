@@ -5,7 +5,6 @@ import { change, type Store } from "@reins/store";
 import { isAdmin, type Principal } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
 import { DurableConnection } from "./durable-connection.ts";
-import type { HostCode } from "./host-code.ts";
 import { type AcpEndpoint, type ConnectionRecord, connectionTables } from "./tables.ts";
 
 /** How many connections there may be, and how long they are kept. */
@@ -21,7 +20,6 @@ export interface ConnectionLimits {
 /** What connections stand on. */
 export interface ConnectionsOptions {
   readonly hosting: Hosting;
-  readonly host: HostCode;
   readonly store: Pick<Store, "commit" | "query">;
   readonly clock: Clock;
   readonly limits: ConnectionLimits;
@@ -170,8 +168,8 @@ export class Connections {
     const { id } = record;
     const known = this.#live.get(id);
     if (known) return await known;
-    const { hosting, host, store, clock, onError } = this.#options;
-    const parts = { hub: hosting.hub, host, store, clock, onError };
+    const { hosting, store, clock, onError } = this.#options;
+    const parts = { hub: hosting.hub, store, clock, onError };
     const opening = DurableConnection.open(parts, record, principal);
     this.#live.set(id, opening);
     opening.then(

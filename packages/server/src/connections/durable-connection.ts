@@ -1,15 +1,22 @@
 import { type JsonObject, type RequestId, RpcError } from "@reins/acp";
-import type { Connection, Cursor, Feed, Gap, Hub, Outlet } from "@reins/host";
+import {
+  type Connection,
+  Conversation,
+  type Cursor,
+  type Feed,
+  GAP,
+  type Gap,
+  type Hub,
+  type Outlet,
+} from "@reins/host";
 import type { Clock } from "@reins/kit";
 import { change, type Store } from "@reins/store";
 import type { Principal } from "@reins/supervisor";
-import type { HostCode } from "./host-code.ts";
 import { type ConnectionRecord, connectionTables } from "./tables.ts";
 
 /** What a kept connection stands on. */
 export interface DurableConnectionParts {
   readonly hub: Hub;
-  readonly host: HostCode;
   readonly store: Pick<Store, "commit">;
   readonly clock: Clock;
   /** Told what went wrong in the background. */
@@ -37,7 +44,7 @@ const WHOLE = "";
 export class DurableConnection {
   readonly connection: Connection;
   readonly #parts: DurableConnectionParts;
-  readonly #conversation: InstanceType<HostCode["Conversation"]>;
+  readonly #conversation: Conversation;
   /** The streams that somebody reads, each by its session. */
   readonly #claimed = new Map<string, () => void>();
   /** How far the streams of this process came. */
@@ -55,7 +62,7 @@ export class DurableConnection {
     this.#parts = parts;
     this.#record = record;
     this.connection = connection;
-    this.#conversation = new parts.host.Conversation(connection, new AbortController().signal);
+    this.#conversation = new Conversation(connection, new AbortController().signal);
     this.#used = this.#now();
     this.#seen = Date.parse(record.last_seen);
   }
@@ -186,7 +193,6 @@ export class DurableConnection {
   /** Brings messages to a reader, from the beginning that was found for it. */
   follow(outlet: Outlet, { from, lost }: Beginning, session: Part): Feed {
     const followed = session === undefined ? this.connection.sessions : [session ?? []].flat();
-    const { GAP } = this.#parts.host;
     for (const sessionId of lost ? followed : [])
       void outlet.send({ jsonrpc: "2.0", method: GAP, params: { sessionId, ...lost } }, undefined);
     return this.connection.open(outlet, from, session);

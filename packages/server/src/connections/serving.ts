@@ -3,8 +3,7 @@ import { type Clock, errorMessage } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { Log } from "../limits.ts";
 import { HttpProblem } from "../problems.ts";
-import type { ConnectionLimits, Connections } from "./connections.ts";
-import type { HostCode } from "./host-code.ts";
+import { type ConnectionLimits, Connections } from "./connections.ts";
 
 /** What serving agents needs. */
 export interface ServingOptions {
@@ -18,7 +17,6 @@ export interface ServingOptions {
 /** Everything that serves agents, once it is there. */
 export interface Serving {
   readonly hosting: Hosting;
-  readonly host: HostCode;
   readonly connections: Connections;
 }
 
@@ -59,10 +57,9 @@ export class ServingDoor {
   }
 
   async #load(hosting: Hosting, store: Harness["store"]): Promise<Serving> {
-    const [host, { Connections }] = await Promise.all([import("@reins/host"), import("./connections.ts")]);
     const { clock, limits, log } = this.#options;
     const onError = (error: unknown) => log.warn({ err: error }, "something went wrong with a connection");
-    return { hosting, host, connections: new Connections({ hosting, host, store, clock, limits, onError }) };
+    return { hosting, connections: new Connections({ hosting, store, clock, limits, onError }) };
   }
 }
 

@@ -24,7 +24,7 @@ import {
   newHttpServer,
   UnauthenticatedConnections,
 } from "./listener.ts";
-import type { Tls } from "./tls-server.ts";
+import { newTlsServer, type Tls } from "./tls-server.ts";
 import { Upgrades } from "./upgrades.ts";
 
 /** What a gateway stands on. */
@@ -149,7 +149,10 @@ export class Gateway {
       streaming: true,
       streams: new Set<SseWriter>(),
     };
-    const listener = this.#newListener(context, await this.#newServer(tls));
+    const listener = this.#newListener(
+      context,
+      tls ? newTlsServer(tls, this.#limits, this.#clock) : newHttpServer(this.#limits),
+    );
     await listening(listener.server, `${host}:${port}`, () => listener.server.listen(port, host));
     const address = `${tls ? "https" : "http"}://${name}:${listener.port}`;
     this.#addresses.push(address);
@@ -181,13 +184,6 @@ export class Gateway {
     await Promise.all([...this.#listeners].map((listener) => listener.close()));
     await this.#closeDialects();
     await this.#application.close();
-  }
-
-  /** HTTP/2 is loaded where it is spoken. */
-  async #newServer(tls: Tls | undefined): Promise<Server> {
-    if (!tls) return newHttpServer(this.#limits);
-    const { newTlsServer } = await import("./tls-server.ts");
-    return newTlsServer(tls, this.#limits, this.#clock);
   }
 
   #newListener(context: ListenerContext, server: Server): Listener {

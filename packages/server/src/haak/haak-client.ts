@@ -1,5 +1,14 @@
 import { parseExact } from "@reins/ahp";
-import type { AgentRunner, NumberedEvent } from "@reins/haak";
+import {
+  type AgentRunner,
+  CloseParams,
+  HaakError,
+  InitParams,
+  type NumberedEvent,
+  RunParams,
+  readParams,
+  SessionParams,
+} from "@reins/haak";
 import type { Harness, Principal } from "@reins/supervisor";
 import type { WebSocket } from "ws";
 import { z } from "zod";
@@ -11,7 +20,6 @@ export interface HaakClientOptions extends TextSocketOptions {
   readonly principal: Principal;
   readonly identity: Harness["identity"];
   readonly runner: AgentRunner;
-  readonly code: typeof import("@reins/haak");
   readonly log: Log;
 }
 
@@ -42,7 +50,6 @@ export class HaakClient {
 
   async #take(text: string): Promise<void> {
     const frame = frameIn(text);
-    const { HaakError } = this.#options.code;
     if (frame.kind === "fault") {
       await this.#fail(frame.envelope, new HaakError("invalid_request", frame.reason));
       return;
@@ -72,9 +79,7 @@ export class HaakClient {
   }
 
   async #call(envelope: Envelope, method: string, params: unknown): Promise<object> {
-    const { runner, code } = this.#options;
-    const { haak } = runner;
-    const { HaakError, InitParams, RunParams, SessionParams, CloseParams, readParams } = code;
+    const { haak } = this.#options.runner;
     const principal = await this.#principal();
     switch (method) {
       case "session.init":
@@ -101,16 +106,16 @@ export class HaakClient {
 
   /** Whoever is connected, as of now. */
   async #principal(): Promise<Principal> {
-    const { identity, principal, code } = this.#options;
+    const { identity, principal } = this.#options;
     const now = await identity.current(principal);
     if (now?.tenant === principal.tenant) return now;
-    throw new code.HaakError("unauthenticated", "the token was revoked or has expired");
+    throw new HaakError("unauthenticated", "the token was revoked or has expired");
   }
 
   #fail(envelope: Envelope, error: unknown): undefined | Promise<void> {
-    const { HaakError } = this.#options.code;
+    const { log } = this.#options;
     const { code, message } = HaakError.of(error);
-    if (code === "internal") this.#options.log.warn({ err: error }, "a request over /ws failed");
+    if (code === "internal") log.warn({ err: error }, "a request over /ws failed");
     return this.#send({ ...envelope, error: { code, message } });
   }
 

@@ -1,5 +1,5 @@
 import { BlockList, isIPv6 } from "node:net";
-import type { AgentRunner } from "@reins/haak";
+import { type AgentRunner, anonymousPrincipal } from "@reins/haak";
 import { type Clock, errorMessage, systemClock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { Caller } from "../access/authenticator.ts";
@@ -50,9 +50,8 @@ export class HaakRoutes implements Routes {
           cause: error,
         });
       });
-      const code = await import("@reins/haak");
       const { identity } = harness;
-      const options = { clock, log, code, runner, identity, principal, line: socket, limits: this.#limits };
+      const options = { clock, log, runner, identity, principal, line: socket, limits: this.#limits };
       this.#acceptor.take({ request, socket, head }, (webSocket) => new HaakClient(webSocket, options));
     };
     const anonymous = this.#options.auth === "none" ? { anonymous: anonymousCaller(this.#options) } : {};
@@ -68,7 +67,6 @@ export class HaakRoutes implements Routes {
 function anonymousCaller({ harness }: HaakRoutesOptions) {
   let known: Promise<Caller> | undefined;
   const find = async () => {
-    const { anonymousPrincipal } = await import("@reins/haak");
     return anonymousPrincipal(await harness());
   };
   return async (address: string | undefined): Promise<Caller | undefined> => {

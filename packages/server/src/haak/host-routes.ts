@@ -1,8 +1,9 @@
 import { isAbsolute } from "node:path";
 import { boardOperations, haakOperations, mailboxOperations, memoryOperations } from "@reins/api";
-import type { Board, HaakViews, Mailbox, Message } from "@reins/haak";
-import type { SessionRecord } from "@reins/host";
+import { Board, HaakViews, Mailbox, type Message, SharedFileError } from "@reins/haak";
+import { type SessionRecord, userMemory } from "@reins/host";
 import type { Harness, Principal } from "@reins/supervisor";
+import { actorOf } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
 import type { Answer, Routes } from "../routes/router.ts";
 
@@ -13,9 +14,9 @@ const boardRoutes: Routes = {
     router.handle(boardOperations.showBoard, ({ harness, principal, query }) =>
       shared(async () => ({ lines: await (await boardOf(harness, principal)).read(query.lines) })),
     );
-    router.handle(boardOperations.postBoard, ({ harness, principal, supervisor, body }) =>
+    router.handle(boardOperations.postBoard, ({ harness, principal, body }) =>
       shared(async () => {
-        await (await boardOf(harness, principal)).post(supervisor.actorOf(principal), body.content);
+        await (await boardOf(harness, principal)).post(actorOf(principal), body.content);
         return undefined;
       }),
     );
@@ -23,8 +24,7 @@ const boardRoutes: Routes = {
 };
 
 async function boardOf({ home }: Harness, { tenant }: Principal): Promise<Board> {
-  const { Board: Made } = await import("@reins/haak");
-  return new Made({ home, tenant });
+  return new Board({ home, tenant });
 }
 
 const LIMIT = 100;
@@ -43,10 +43,10 @@ const mailboxRoutes: Routes = {
         return { messages, faults: await mailbox.faults() };
       }),
     );
-    router.handle(mailboxOperations.sendMail, ({ harness, principal, supervisor, body }) =>
+    router.handle(mailboxOperations.sendMail, ({ harness, principal, body }) =>
       shared(async () => {
         const mailbox = await mailboxOf(harness, principal);
-        await mailbox.send({ from: supervisor.actorOf(principal), ...body });
+        await mailbox.send({ from: actorOf(principal), ...body });
         return undefined;
       }),
     );
@@ -70,11 +70,10 @@ const mailboxRoutes: Routes = {
 };
 
 async function mailboxOf(harness: Harness, { tenant }: Principal): Promise<Mailbox> {
-  const { Mailbox: Made } = await import("@reins/haak");
   const { home, store } = harness;
   const ofTenant = mailboxes.get(harness) ?? new Map<string, Mailbox>();
   mailboxes.set(harness, ofTenant);
-  const mailbox = ofTenant.get(tenant) ?? new Made({ home, tenant, store });
+  const mailbox = ofTenant.get(tenant) ?? new Mailbox({ home, tenant, store });
   ofTenant.set(tenant, mailbox);
   return mailbox;
 }
@@ -92,27 +91,24 @@ const memoryRoutes: Routes = {
   name: "memory",
   mount(router) {
     router.handle(memoryOperations.listMemory, async ({ harness, principal, query: asked }) => {
-      const { userMemory } = await import("@reins/host");
       const memory = userMemory(harness, principal);
       const { query, workspace, limit = LIMIT } = asked;
       if (query === undefined) return { facts: await memory.list(limit) };
       return { facts: await memory.recall({ query, limit, ...(workspace !== undefined && { workspace }) }) };
     });
-    router.handle(memoryOperations.addMemory, async ({ harness, principal, supervisor, body }) => {
-      const { userMemory } = await import("@reins/host");
+    router.handle(memoryOperations.addMemory, async ({ harness, principal, body }) => {
       const { content, confidence, workspace } = body;
       if (workspace !== undefined && workspace !== "" && !isAbsolute(workspace))
         throw new HttpProblem("invalid", "the workspace of a fact is an absolute path");
       if (content.trim() === "") throw new HttpProblem("invalid", "a fact needs words");
       return userMemory(harness, principal).remember({
         content,
-        source: supervisor.actorOf(principal),
+        source: actorOf(principal),
         ...(confidence !== undefined && { confidence }),
         ...(workspace !== undefined && { workspace }),
       });
     });
     router.handle(memoryOperations.forgetMemory, async ({ harness, principal, params: { fact } }) => {
-      const { userMemory } = await import("@reins/host");
       if (await userMemory(harness, principal).forget(fact)) return undefined;
       throw new HttpProblem("not_found", `there is no fact ${fact}`);
     });
@@ -153,8 +149,7 @@ const haakTableRoutes: Routes = {
 export const hostRoutes: readonly Routes[] = [boardRoutes, mailboxRoutes, memoryRoutes, haakTableRoutes];
 
 async function viewsOf(harness: Harness): Promise<HaakViews> {
-  const { HaakViews: Made } = await import("@reins/haak");
-  const known = views.get(harness) ?? new Made(harness);
+  const known = views.get(harness) ?? new HaakViews(harness);
   views.set(harness, known);
   return known;
 }
@@ -187,7 +182,6 @@ async function shared(run: () => Promise<Answer>): Promise<Answer> {
   try {
     return await run();
   } catch (error) {
-    const { SharedFileError } = await import("@reins/haak");
     if (!(error instanceof SharedFileError)) throw error;
     throw new HttpProblem(PROBLEMS[error.code] ?? "unavailable", error.message, { cause: error });
   }

@@ -1,5 +1,6 @@
 import { metricsOperations } from "@reins/api";
 import type { Hosting } from "@reins/host";
+import { memoryOf } from "@reins/host";
 import type { Harness, Report } from "@reins/supervisor";
 import { requireDefaultTenant, requireHosting } from "../routes/authorize.ts";
 import type { AuthorizedCall, Routes } from "../routes/router.ts";
@@ -74,7 +75,6 @@ async function serverState(harness: Harness, hosting: Hosting, now: Date): Promi
   const oldest = pending
     .map(({ created_at }) => Date.parse(created_at))
     .sort((left, right) => left - right)[0];
-  const { memoryOf } = await import("@reins/host");
   const { all } = hosting.register;
   const uses = memoryOf(all.map(({ roots }) => roots.map(({ pid }) => pid)));
   const sessions = all.flatMap((one) => one.sessions);

@@ -1,108 +1,82 @@
 import type { Audience } from "@reins/api";
 import type { Hosting } from "@reins/host";
 import { errorMessage } from "@reins/kit";
-import type { Harness, Principal } from "@reins/supervisor";
+import { type Harness, isAdmin, type Principal, problemOf } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
 
-/** The code of the supervisor. */
-export type SupervisorCode = typeof import("@reins/supervisor");
-
-/** The harness with its code, and whoever asks it. */
+/** The open harness and the current principal of a caller. */
 export interface Authorized {
   readonly harness: Harness;
-  readonly supervisor: SupervisorCode;
   readonly principal: Principal;
 }
 
-let supervisorCode: SupervisorCode | undefined;
-
-/** Waits for the harness, and finds whoever asks in it. */
+/** Waits for the harness and finds the principal with an id in it. */
 export async function authorize(open: () => Promise<Harness>, id: string): Promise<Authorized> {
-  let harness: Harness;
-  try {
-    harness = await open();
-  } catch (error) {
-    throw new HttpProblem("unavailable", textOf(error), { cause: error });
-  }
-  // To ask for what is loaded takes a while, too.
-  supervisorCode ??= await import("@reins/supervisor");
-  const supervisor = supervisorCode;
-  let principal: Principal | undefined;
-  try {
-    principal = await harness.identity.current({ id });
-  } catch (error) {
-    throw toHttpProblem(supervisor, error);
-  }
-  if (principal) return { harness, supervisor, principal };
+  const harness = await required(open);
+  const principal = await mapErrors(() => harness.identity.current({ id }));
+  if (principal) return { harness, principal };
   throw new HttpProblem("unauthenticated", "the token was revoked or has expired");
 }
 
-/** Does something, and turns what the supervisor refuses into what whoever asked is told. */
-export async function mapErrors<Result>(
-  supervisor: SupervisorCode,
-  run: () => Promise<Result>,
-): Promise<Result> {
+/** Waits until agents can run; fails with the reason where they cannot. */
+export function requireHosting(open: () => Promise<Hosting>): Promise<Hosting> {
+  return required(open);
+}
+
+async function required<Service>(open: () => Promise<Service>): Promise<Service> {
   try {
-    return await run();
+    return await open();
   } catch (error) {
-    throw toHttpProblem(supervisor, error);
+    throw new HttpProblem("unavailable", errorMessage(error), { cause: error });
   }
 }
 
-/** What whoever asked is told about an error. */
-export function toHttpProblem({ problemOf }: SupervisorCode, error: unknown): HttpProblem {
+/** Runs a handler and maps the supervisor's errors to HTTP problems. */
+export async function mapErrors<Result>(run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    throw toHttpProblem(error);
+  }
+}
+
+/** Maps an error of the supervisor to an HTTP problem. Rethrows any other. */
+export function toHttpProblem(error: unknown): HttpProblem {
   if (error instanceof HttpProblem) return error;
   const { errors, ...found } = problemOf(error);
   return new HttpProblem({ ...found, ...(errors && { errors: [...errors] }) }, "", { cause: error });
 }
 
-/** Refuses whoever does not belong to an audience. */
-export function requireAudience(audience: Audience, governed: Authorized): void {
-  const why = whyNot(audience, governed);
+/** Rejects a principal that does not belong to an audience. */
+export function requireAudience(audience: Audience, principal: Principal): void {
+  const why = exclusion(audience, principal);
   if (why !== undefined) throw new HttpProblem("forbidden", why);
 }
 
-/** Whoever asked, as they are now; nothing when they could not ask again. */
+/** The principal as it is now; undefined once it may no longer make the call. */
 export async function currentPrincipal(
   audience: Audience,
-  { harness, supervisor, principal }: Authorized,
+  { harness, principal }: Authorized,
 ): Promise<Principal | undefined> {
   const now = await harness.identity.current(principal);
   if (now?.tenant !== principal.tenant) return undefined;
-  return whyNot(audience, { principal: now, supervisor }) === undefined ? now : undefined;
+  return exclusion(audience, now) === undefined ? now : undefined;
 }
 
-function whyNot(
-  audience: Audience,
-  { principal, supervisor }: Pick<Authorized, "principal" | "supervisor">,
-): string | undefined {
-  if (principal.kind === "agent" && (audience === "person" || audience === "admin"))
-    return "an agent may not ask for this; a person has to";
-  if (audience === "admin" && !supervisor.isAdmin(principal))
-    return `${principal.user} may not do that: it takes the role "admin"`;
-  return undefined;
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** Waits until agents can be run; refuses with the reason where they cannot. */
-export async function requireHosting(open: () => Promise<Hosting>): Promise<Hosting> {
-  try {
-    return await open();
-  } catch (error) {
-    throw new HttpProblem("unavailable", errorMessage(error), {
-      cause: error,
-    });
-  }
-}
-
-/** Refuses whoever does not belong to the tenant that looks after the harness itself. */
+/** Rejects a principal outside of the default tenant, which administers the server itself. */
 export function requireDefaultTenant({ user, tenant }: Principal, why: string): void {
   if (tenant === "default") return;
   throw new HttpProblem(
     "forbidden",
     `${user} may not do that: ${why}, so it takes an admin of the default tenant`,
   );
+}
+
+/** Why a principal does not belong to an audience. */
+function exclusion(audience: Audience, principal: Principal): string | undefined {
+  if (principal.kind === "agent" && (audience === "person" || audience === "admin"))
+    return "an agent may not ask for this; a person has to";
+  if (audience === "admin" && !isAdmin(principal))
+    return `${principal.user} may not do that: it takes the role "admin"`;
+  return undefined;
 }

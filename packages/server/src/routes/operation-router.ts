@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { OutgoingHttpHeader } from "node:http";
 import { Readable } from "node:stream";
-import type { Operation } from "@reins/api";
+import { Nothing, type Operation } from "@reins/api";
 import { type Clock, isClosed, SseWriter } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from "fastify";
@@ -14,7 +14,7 @@ import type { GatewayLimits, Log } from "../limits.ts";
 import { HttpProblem, SECURITY_HEADERS } from "../problems.ts";
 import { authorize, currentPrincipal, mapErrors, requireAudience, toHttpProblem } from "./authorize.ts";
 import { readCall } from "./read-call.ts";
-import type { Answer, LongPollCall, OperationCall, RawResponse, Router } from "./router.ts";
+import type { LongPollCall, OperationCall, RawResponse, Router } from "./router.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -65,7 +65,7 @@ export class OperationRouter implements Router {
   readonly handle: Router["handle"] = (operation, answer) => {
     this.#route(operation, async (request, reply) => {
       const call = await this.#governedCall(operation, request, reply);
-      return send(operation, reply, await mapErrors(call.supervisor, () => answer(call)));
+      return send(operation, reply, await mapErrors(() => answer(call)));
     });
   };
 
@@ -82,7 +82,7 @@ export class OperationRouter implements Router {
         try {
           answered = await answer(call);
         } catch (error) {
-          throw toHttpProblem(call.supervisor, error);
+          throw toHttpProblem(error);
         }
         return sendRaw(reply, answered);
       };
@@ -99,7 +99,7 @@ export class OperationRouter implements Router {
         return opened;
       };
       try {
-        await mapErrors(call.supervisor, () => tell(call, open));
+        await mapErrors(() => tell(call, open));
       } catch (error) {
         if (!opened) throw error;
         this.#options.log.warn({ err: error, operation: operation.id }, "a stream broke off");
@@ -140,7 +140,7 @@ export class OperationRouter implements Router {
     const handler: RouteHandlerMethod = async (request, reply) => {
       const call = await this.#governedCall(operation, request, reply);
       const pieces = write(call)[Symbol.asyncIterator]();
-      const first = await mapErrors(call.supervisor, () => pieces.next());
+      const first = await mapErrors(() => pieces.next());
       const rest = Readable.from(piecesFrom(first, pieces), { objectMode: false });
       return reply
         .code(operation.status)
@@ -196,7 +196,7 @@ export class OperationRouter implements Router {
   ): Promise<LongPollCall<Op>> {
     const caller = callerOf(request);
     const governed = await authorize(this.#options.harness, caller.id);
-    requireAudience(operation.audience, governed);
+    requireAudience(operation.audience, governed.principal);
     return {
       ...operationCall(operation, request, reply),
       ...governed,
@@ -264,8 +264,10 @@ function callerOf(request: FastifyRequest): Caller {
   throw new HttpProblem("unauthenticated", "nobody knows who asks");
 }
 
-function send({ status, also }: Operation, reply: FastifyReply, answer: Answer): FastifyReply {
-  return reply.code(reply.statusCode === also?.status ? also.status : status).send(answer);
+function send({ status, also, answer }: Operation, reply: FastifyReply, body: unknown): FastifyReply {
+  return reply
+    .code(reply.statusCode === also?.status ? also.status : status)
+    .send(answer === Nothing ? undefined : body);
 }
 
 const JSON_TEXT = "application/json; charset=utf-8";

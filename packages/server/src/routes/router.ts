@@ -6,7 +6,6 @@ import type { Harness, Principal } from "@reins/supervisor";
 import type { z } from "zod";
 import type { Caller } from "../access/authenticator.ts";
 import type { ListenerContext } from "../gateway/listener.ts";
-import type { SupervisorCode } from "./authorize.ts";
 
 /** A group of routes: one protocol, or one resource of the API. */
 export interface Routes {
@@ -49,7 +48,7 @@ export interface Router {
 }
 
 /** The body of a response, in the form of the operation's schema. */
-export type Answer = object | undefined;
+export type Answer = unknown;
 
 /** A parsed and validated request for an operation. */
 export interface OperationCall<Op extends Operation = Operation> {
@@ -72,8 +71,6 @@ export interface AuthorizedCall<Op extends Operation = Operation> extends Operat
   /** The principal as it is now; undefined once it may no longer call the operation. */
   currentPrincipal(): Promise<Principal | undefined>;
   readonly harness: Harness;
-  /** The module of the supervisor, loaded with the harness. */
-  readonly supervisor: SupervisorCode;
 }
 
 /** A call whose response has no timeout. */

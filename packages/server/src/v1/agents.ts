@@ -1,6 +1,7 @@
 import { type AgentInstallProgress, type AgentVerifyProgress, agentsOperations } from "@reins/api";
-import type { AgentEntry, Hosting, Installed } from "@reins/host";
+import { type AgentEntry, type Hosting, type Installed, verifyAgent as proveAgent } from "@reins/host";
 import { errorMessage, SingleFlight, type SseWriter, sseText } from "@reins/kit";
+import { actorOf, isAdmin, isOperator } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
 import { requireDefaultTenant, requireHosting } from "../routes/authorize.ts";
 import type { AuthorizedCall, Routes } from "../routes/router.ts";
@@ -88,14 +89,9 @@ export class AgentsRoutes implements Routes {
     return { ...shown, ...known, ...details, processes };
   }
 
-  #around(
-    { principal, supervisor }: AuthorizedCall,
-    registry: AgentRegistry,
-    agent: string,
-    running: number,
-  ) {
+  #around({ principal }: AuthorizedCall, registry: AgentRegistry, agent: string, running: number) {
     const { environment, userHome } = this.#options;
-    const seesCredentials = supervisor.isAdmin(principal);
+    const seesCredentials = isAdmin(principal);
     const installing = this.#installs.has(agent);
     return { registry, environment, userHome, seesCredentials, running, installing };
   }
@@ -132,23 +128,22 @@ export class AgentsRoutes implements Routes {
       );
     if (!installed) throw new HttpProblem("conflict", `${entry.name} is not installed; install it first`);
     await this.#told(this.#verifications, entry.id, open, (tell) =>
-      this.#prove(registry, entry, installed, tell),
+      this.#verifyAgent(registry, entry, installed, tell),
     );
   }
 
-  async #prove(
+  async #verifyAgent(
     registry: AgentRegistry,
     entry: AgentEntry,
     installed: Installed,
     tell: (news: AgentVerifyProgress) => void,
   ): Promise<void> {
-    const { verifyAgent: prove } = await import("@reins/host");
     const confined = registry.isConfined(entry.id);
     const { environment } = this.#options;
     const onProgress = ({ setting, name, answer, done, total }: VerifyNews) =>
       tell({ phase: "probing", setting, probe: name, answer, done, total });
     const { signal } = this.#closing;
-    const report = await prove({ entry, installed, confined, environment, onProgress, signal });
+    const report = await proveAgent({ entry, installed, confined, environment, onProgress, signal });
     await registry.stamps.keep(report, { entry, installed, confined }, new Date());
     tell({ phase: "verified", verification: await verificationOf(registry, entry, installed) });
   }
@@ -171,25 +166,19 @@ export class AgentsRoutes implements Routes {
     });
   }
 
-  async #restart({
-    params,
-    principal,
-    supervisor,
-  }: AuthorizedCall<typeof restartAgentProcess>): Promise<undefined> {
+  async #restart({ params, principal }: AuthorizedCall<typeof restartAgentProcess>): Promise<undefined> {
     const { register, hub } = await this.#hosting();
     const live = register.all.find(({ id, agent }) => id === params.process && agent === params.agent);
-    const isOwn = live && (principal.id === supervisor.LOCAL || live.tenant === principal.tenant);
+    const isOwn = live && (isOperator(principal) || live.tenant === principal.tenant);
     const hosted = (await hub.running()).find(({ id }) => id === params.process);
     if (!isOwn || !hosted)
       throw new HttpProblem("not_found", `no process ${params.process} of ${params.agent} runs`);
-    await hub.restart(hosted, `${supervisor.actorOf(principal)} restarted it`);
+    await hub.restart(hosted, `${actorOf(principal)} restarted it`);
     return undefined;
   }
 }
 
-type VerifyNews = Parameters<
-  NonNullable<Parameters<typeof import("@reins/host")["verifyAgent"]>[0]["onProgress"]>
->[0];
+type VerifyNews = Parameters<NonNullable<Parameters<typeof proveAgent>[0]["onProgress"]>>[0];
 
 interface Failed {
   readonly phase: "failed";

@@ -1,9 +1,16 @@
 import { approvalOperations } from "@reins/api";
 import { AutoResetEvent, type SseWriter, sseText } from "@reins/kit";
 import type { Answerer, Approvals, Harness } from "@reins/supervisor";
+import {
+  answererOf,
+  approvalTables,
+  changeShownTo,
+  describeApproval,
+  isConcerned,
+  shownTo,
+} from "@reins/supervisor";
 import { lastEventId } from "../gateway/request.ts";
 import { HttpProblem } from "../problems.ts";
-import type { SupervisorCode } from "../routes/authorize.ts";
 import { pageOf } from "../routes/read-call.ts";
 import type { AuthorizedCall, Routes } from "../routes/router.ts";
 
@@ -13,23 +20,23 @@ const { listApprovals, getApproval, answerApproval, streamApprovals } = approval
 export const approvalRoutes: Routes = {
   name: "approvals",
   mount(router) {
-    router.handle(listApprovals, async ({ query, principal, harness, supervisor }) => {
+    router.handle(listApprovals, async ({ query, principal, harness }) => {
       const { tenant } = principal;
-      const answerer = supervisor.answererOf(principal);
+      const answerer = answererOf(principal);
       const { items, next } = await pageOf(query.limit, (limit) =>
         harness.approvals.list({ ...query, tenant, limit }),
       );
-      return { approvals: items.map((approval) => supervisor.shownTo(answerer, approval)), next };
+      return { approvals: items.map((approval) => shownTo(answerer, approval)), next };
     });
-    router.handle(getApproval, async ({ params: { id }, principal, harness, supervisor }) => {
+    router.handle(getApproval, async ({ params: { id }, principal, harness }) => {
       const approval = await harness.approvals.get(id, principal.tenant);
       if (!approval) throw new HttpProblem("not_found", `there is no approval ${id}`);
-      const shown = supervisor.shownTo(supervisor.answererOf(principal), approval);
+      const shown = shownTo(answererOf(principal), approval);
       if ("withheld" in shown) return shown;
-      return { ...shown, description: supervisor.describeApproval(shown) };
+      return { ...shown, description: describeApproval(shown) };
     });
-    router.handle(answerApproval, ({ params, body, principal, harness, supervisor }) =>
-      harness.approvals.answer(params.id, { ...body, ...supervisor.answererOf(principal) }),
+    router.handle(answerApproval, ({ params, body, principal, harness }) =>
+      harness.approvals.answer(params.id, { ...body, ...answererOf(principal) }),
     );
     router.stream(streamApprovals, streamApprovalChanges);
   },
@@ -39,16 +46,16 @@ export const approvalRoutes: Routes = {
 export const grantRoutes: Routes = {
   name: "grants",
   mount(router) {
-    router.handle(approvalOperations.listGrants, async ({ query, principal, harness, supervisor }) => {
+    router.handle(approvalOperations.listGrants, async ({ query, principal, harness }) => {
       const { tenant } = principal;
-      const answerer = supervisor.answererOf(principal);
+      const answerer = answererOf(principal);
       const { items, next } = await pageOf(query.limit, (limit) =>
         harness.approvals.grants.list({ ...query, tenant, limit }),
       );
-      return { grants: items.filter((grant) => supervisor.isConcerned(answerer, grant)), next };
+      return { grants: items.filter((grant) => isConcerned(answerer, grant)), next };
     });
-    router.handle(approvalOperations.revokeGrant, ({ params, principal, harness, supervisor }) =>
-      harness.approvals.grants.revoke(params.id, supervisor.answererOf(principal)),
+    router.handle(approvalOperations.revokeGrant, ({ params, principal, harness }) =>
+      harness.approvals.grants.revoke(params.id, answererOf(principal)),
     );
   },
 };
@@ -58,10 +65,10 @@ export const grantRoutes: Routes = {
  * one they saw.
  */
 async function streamApprovalChanges(call: AuthorizedCall, open: () => SseWriter): Promise<void> {
-  const { request, harness, supervisor, principal } = call;
+  const { request, harness, principal } = call;
   const { tenant } = principal;
-  const tail = ApprovalTail.of(harness, supervisor);
-  const newest = await harness.store.query(supervisor.approvalTables, "lastChange", null);
+  const tail = ApprovalTail.of(harness);
+  const newest = await harness.store.query(approvalTables, "lastChange", null);
   let position = Math.min(lastEventId(request) ?? newest, newest);
   const stream = open();
   const woken = new AutoResetEvent();
@@ -76,7 +83,7 @@ async function streamApprovalChanges(call: AuthorizedCall, open: () => SseWriter
       now && !stream.closed.aborted;
       now = await call.currentPrincipal()
     ) {
-      const following = await tail.after(position, supervisor.answererOf(now));
+      const following = await tail.after(position, answererOf(now));
       for (const text of following.texts) if (!(await stream.send(text))) return;
       position = following.position;
       if (following.texts.length === 0) await woken.wait();
@@ -87,9 +94,6 @@ async function streamApprovalChanges(call: AuthorizedCall, open: () => SseWriter
 }
 
 type Change = Awaited<ReturnType<Approvals["changes"]>>[number];
-
-/** Words for a change as one who listens is told of it. */
-type Show = Pick<SupervisorCode, "changeShownTo">;
 
 /** A change that was told, and its texts: one for each way in which it is shown to those who listen. */
 interface Told {
@@ -115,7 +119,6 @@ const MOST_CHARACTERS = 4 * 1024 * 1024;
 class ApprovalTail {
   static readonly #tails = new WeakMap<Harness, ApprovalTail>();
   readonly #approvals: Approvals;
-  readonly #show: Show;
   readonly #listeners = new Set<{ readonly tenant: string; readonly ring: () => void }>();
   #told: Told[] = [];
   #characters = 0;
@@ -123,15 +126,14 @@ class ApprovalTail {
   #floor: number | undefined;
   #last = 0;
 
-  private constructor(approvals: Approvals, show: Show) {
+  private constructor(approvals: Approvals) {
     this.#approvals = approvals;
-    this.#show = show;
     approvals.subscribe((change) => this.#take(change));
   }
 
   /** The tail of a harness; there is one. */
-  static of(harness: Harness, show: Show): ApprovalTail {
-    const tail = ApprovalTail.#tails.get(harness) ?? new ApprovalTail(harness.approvals, show);
+  static of(harness: Harness): ApprovalTail {
+    const tail = ApprovalTail.#tails.get(harness) ?? new ApprovalTail(harness.approvals);
     ApprovalTail.#tails.set(harness, tail);
     return tail;
   }
@@ -182,7 +184,7 @@ class ApprovalTail {
 
   /** The text of a change for one listener, made once for all who are shown the same of it. */
   #textOf({ change, texts }: Told, answerer: Answerer): string {
-    const { approval } = this.#show.changeShownTo(answerer, change);
+    const { approval } = changeShownTo(answerer, change);
     const key = "withheld" in approval ? "withheld" : approval.options.join();
     const text = texts.get(key) ?? this.#text(change, answerer);
     texts.set(key, text);
@@ -190,6 +192,6 @@ class ApprovalTail {
   }
 
   #text(change: Change, answerer: Answerer): string {
-    return sseText({ id: change.seq, event: "approval", json: this.#show.changeShownTo(answerer, change) });
+    return sseText({ id: change.seq, event: "approval", json: changeShownTo(answerer, change) });
   }
 }

@@ -1,61 +1,78 @@
-import { identityOperations, type Operation, Problem, selfOperations } from "@reins/api";
-import type { Harness, Principal } from "@reins/supervisor";
-import { z } from "zod";
+import { identityOperations, selfOperations } from "@reins/api";
+import { isAdmin, type Principal } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
-import type { SupervisorCode } from "../routes/authorize.ts";
-import type { AuthorizedCall, Routes } from "../routes/router.ts";
+import type { Routes } from "../routes/router.ts";
 
-type IdentityRoute = ReturnType<SupervisorCode["identityRoutes"]>[number];
+const {
+  listTenants,
+  removeTenant,
+  listUsers,
+  addUser,
+  setUser,
+  removeUser,
+  listTokens,
+  createToken,
+  revokeToken,
+  listChildSessions,
+  revokeChildSession,
+} = identityOperations;
 
-const Names = z.record(z.string(), z.string().optional());
-const routes = new WeakMap<Harness, readonly IdentityRoute[]>();
-
-/** Users, tokens, tenants and sub-agents. What is right and who may is the identity's own to say. */
+/** Users, tokens, tenants and sub-agents. `Identity` validates names and checks what the caller may change. */
 export const identityRoutes: Routes = {
   name: "identity",
   mount(router) {
-    const all: readonly Operation[] = Object.values(identityOperations);
-    for (const operation of all) router.handle(operation, (call) => ask(operation, call));
+    router.handle(listTenants, async ({ principal, harness: { identity } }) => ({
+      tenants: await identity.listTenants(principal),
+    }));
+    router.handle(removeTenant, ({ principal, params, harness: { identity } }) =>
+      identity.removeTenant(params.tenant, principal),
+    );
+    router.handle(listUsers, async ({ principal, query, harness: { identity } }) => ({
+      users: await identity.listUsers(query.tenant, principal),
+    }));
+    router.handle(addUser, ({ principal, body, harness: { identity } }) => identity.addUser(body, principal));
+    router.handle(setUser, ({ principal, params, query, body, harness: { identity } }) =>
+      identity.setUser({ ...body, id: params.user, tenant: query.tenant }, principal),
+    );
+    router.handle(removeUser, ({ principal, params, query, harness: { identity } }) =>
+      identity.removeUser({ id: params.user, tenant: query.tenant }, principal),
+    );
+    router.handle(listTokens, async ({ principal, query, harness: { identity } }) => ({
+      tokens: await identity.listTokens(query.tenant, principal),
+    }));
+    // The response contains the secret: it must not be stored or logged.
+    router.handle(createToken, ({ principal, body, harness: { identity } }) =>
+      identity.createToken(body, principal),
+    );
+    router.handle(revokeToken, ({ principal, params, harness: { identity } }) =>
+      identity.revokeToken(params.token, principal),
+    );
+    router.handle(listChildSessions, async ({ principal, query, harness: { identity } }) => ({
+      sessions: await identity.listSessions(query.tenant, principal),
+    }));
+    router.handle(revokeChildSession, async ({ principal, params, query, harness: { identity } }) => {
+      const ended = await identity.revokeSession(params.session, principal, query.tenant);
+      if (ended === 0)
+        throw new HttpProblem("not_found", `no sub-agent runs in the session "${params.session}"`);
+      return { ended };
+    });
   },
 };
 
-async function ask(operation: Operation, call: AuthorizedCall): Promise<object | undefined> {
-  const { principal, body } = call;
-  const params = { ...Names.parse(call.query), ...Names.parse(call.params) };
-  const answer = await routeOf(operation, call).handle({ principal, params, body });
-  if (answer.status >= 400) throw new HttpProblem(Problem.parse(answer.body));
-  return typeof answer.body === "object" && answer.body !== null ? answer.body : undefined;
-}
-
-function routeOf({ method, path }: Operation, { harness, supervisor }: AuthorizedCall): IdentityRoute {
-  const known = routes.get(harness) ?? supervisor.identityRoutes(harness.identity);
-  routes.set(harness, known);
-  const pattern = path.replace(/\{(\w+)\}/g, ":$1");
-  const route = known.find((each) => each.method === method && each.path === pattern);
-  if (route) return route;
-  throw new Error(`identity has no route ${method} ${pattern}`);
-}
-
-/** The folder of somebody's sessions that name none. */
+/** The default folder of a principal's sessions. */
 export type WorkspaceFor = (principal: Principal) => Promise<string>;
 
-/** Tells whoever asks who they are here, and where they would work. */
+/** `/v1/whoami`: the caller's own principal and workspace. */
 export function selfRoutes(workspaceFor: WorkspaceFor | undefined): Routes {
   return {
     name: "self",
     mount(router) {
-      router.handle(selfOperations.getSelf, async ({ principal, supervisor }) => {
+      router.handle(selfOperations.getSelf, async ({ principal }) => {
         const { id, kind, user, tenant, roles, scopes } = principal;
         const workspace = await workspaceFor?.(principal);
-        const is_admin = supervisor.isAdmin(principal);
         return {
-          id,
-          kind,
-          user,
-          tenant,
-          roles,
-          scopes,
-          is_admin,
+          ...{ id, kind, user, tenant, roles, scopes },
+          is_admin: isAdmin(principal),
           ...(workspace !== undefined && { workspace }),
         };
       });

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { type KillRequest, killOperations } from "@reins/api";
 import type { Hosting, Killed, KillOrder } from "@reins/host";
+import { KillReport } from "@reins/host";
+import { actorOf, isOperator } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
 import { requireHosting } from "../routes/authorize.ts";
 import type { AuthorizedCall, Routes } from "../routes/router.ts";
@@ -16,7 +18,6 @@ export function killRoutes(hosting: () => Promise<Hosting>): Routes {
         const opened = await requireHosting(hosting);
         const order = orderIn(call);
         const killed = (await killsOf(opened).kill(order)) ?? (await endedSession(opened, order, call));
-        const { KillReport } = await import("@reins/host");
         const { tenant: _, ...report } = KillReport.parse(call.harness.redact(killed.report));
         return { ...report, entry: killed.entry };
       });
@@ -24,12 +25,12 @@ export function killRoutes(hosting: () => Promise<Hosting>): Routes {
   };
 }
 
-function orderIn({ body, principal, supervisor }: Call): KillOrder {
+function orderIn({ body, principal }: Call): KillOrder {
   return {
     id: randomUUID(),
     target: targetOf(body),
-    tenant: principal.id === supervisor.LOCAL ? null : principal.tenant,
-    by: supervisor.actorOf(principal),
+    tenant: isOperator(principal) ? null : principal.tenant,
+    by: actorOf(principal),
     reason: body.reason ?? null,
   };
 }

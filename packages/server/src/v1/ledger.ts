@@ -1,7 +1,16 @@
 import { join } from "node:path";
 import { ledgerOperations } from "@reins/api";
 import { AutoResetEvent, type SseWriter, sseText } from "@reins/kit";
-import type { EntryRange, PlacedEntry } from "@reins/ledger";
+import {
+  ArtifactStore,
+  announcedKeys,
+  type EntryRange,
+  proveEntry as entryProof,
+  exportLines,
+  type PlacedEntry,
+  readCheckpoint,
+} from "@reins/ledger";
+import { isOperator } from "@reins/supervisor";
 import type { z } from "zod";
 import { lastEventId } from "../gateway/request.ts";
 import { HttpProblem } from "../problems.ts";
@@ -34,11 +43,9 @@ export const ledgerRoutes: Routes = {
     router.handle(proveEntry, async (call) => {
       const { cid } = call.params;
       await entryOf(call, cid);
-      const { proveEntry: prove } = await import("@reins/ledger");
-      return prove(call.harness.ledger, cid);
+      return entryProof(call.harness.ledger, cid);
     });
     router.handle(getCheckpoint, async ({ harness: { ledger } }) => {
-      const { readCheckpoint } = await import("@reins/ledger");
       const { size, note } = await ledger.checkpoint();
       const root = Buffer.from(readCheckpoint(note).root).toString("base64");
       return { origin: ledger.origin, log_key: ledger.logKey, size, root, note };
@@ -55,7 +62,6 @@ export const ledgerRoutes: Routes = {
       return { log_key: ledger.logKey, from, to, later, hashes: proof };
     });
     router.handle(listLedgerKeys, async ({ harness: { ledger } }) => {
-      const { announcedKeys } = await import("@reins/ledger");
       const keys = (await announcedKeys(ledger)).map(
         ({ added, added_at, retired, retired_at: _, ...key }) => ({
           ...key,
@@ -78,7 +84,6 @@ async function entryOf(call: AuthorizedCall, cid: string): Promise<object> {
 async function* exported(call: AuthorizedCall<typeof exportLedger>): AsyncGenerator<string> {
   requireDefaultTenant(call.principal, "the ledger holds what all tenants did");
   const { harness, query } = call;
-  const { ArtifactStore, exportLines } = await import("@reins/ledger");
   const artifacts = new ArtifactStore(join(harness.home, "artifacts"));
   yield* exportLines(harness.ledger, query.private === "true" ? { artifacts } : {});
 }
@@ -146,10 +151,10 @@ class LedgerView {
   /** How the chains of other tenants begin. */
   readonly #foreign: readonly string[];
 
-  private constructor({ harness, principal, supervisor }: AuthorizedCall, tenants: readonly string[]) {
+  private constructor({ harness, principal }: AuthorizedCall, tenants: readonly string[]) {
     this.#ledger = harness.ledger;
     this.#tenant = principal.tenant;
-    this.#seesAll = principal.id === supervisor.LOCAL;
+    this.#seesAll = isOperator(principal);
     this.#foreign = tenants.filter((tenant) => tenant !== principal.tenant).map((tenant) => `${tenant}/`);
   }
 

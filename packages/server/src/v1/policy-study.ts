@@ -1,7 +1,8 @@
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { studyOperations } from "@reins/api";
-import type { PolicyStudy, Subject } from "@reins/supervisor";
+import type { Subject } from "@reins/supervisor";
+import { isAdmin, PolicyStudy, tenantFor } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
 import type { AuthorizedCall, Routes } from "../routes/router.ts";
 
@@ -71,10 +72,10 @@ export const studyRoutes: Routes = {
   },
 };
 
-function studyOf({ harness, supervisor, principal, body }: AuthorizedCall): PolicyStudy {
+function studyOf({ harness, principal, body }: AuthorizedCall): PolicyStudy {
   const asked = typeof body === "object" && body !== null && "tenant" in body ? body.tenant : undefined;
-  const tenant = supervisor.tenantFor(principal, typeof asked === "string" ? asked : undefined);
-  return new supervisor.PolicyStudy(harness, tenant);
+  const tenant = tenantFor(principal, typeof asked === "string" ? asked : undefined);
+  return new PolicyStudy(harness, tenant);
 }
 
 /** Times are kept in one form, by which they also sort. */
@@ -83,14 +84,14 @@ function past({ since, limit }: { since?: string | undefined; limit?: number | u
 }
 
 async function explained(call: AuthorizedCall<typeof explainPolicy>): Promise<object> {
-  const { body, principal, supervisor, harness } = call;
+  const { body, principal, harness } = call;
   const study = studyOf(call);
-  const isAdmin = supervisor.isAdmin(principal);
-  if (!isAdmin && (body.rules !== undefined || body.prose !== undefined))
+  const admin = isAdmin(principal);
+  if (!admin && (body.rules !== undefined || body.prose !== undefined))
     throw new HttpProblem("forbidden", 'to try a draft takes the role "admin"');
   if (body.entry !== undefined)
-    return study.explainEntry(body.entry, ({ user }) => isAdmin || user === principal.user, body);
-  if (!isAdmin) throw new HttpProblem("forbidden", 'to suppose an action takes the role "admin"');
+    return study.explainEntry(body.entry, ({ user }) => admin || user === principal.user, body);
+  if (!admin) throw new HttpProblem("forbidden", 'to suppose an action takes the role "admin"');
   const event = body.event ?? {};
   const cwd = resolve(homedir(), body.cwd ?? ".");
   const roots = (body.roots ?? [cwd]).map((root) => resolve(cwd, root));
@@ -114,12 +115,12 @@ async function explained(call: AuthorizedCall<typeof explainPolicy>): Promise<ob
 }
 
 /** Whoever is supposed to act: what is not said is as whoever asks, or as is usual. */
-function subjectOf({ body, principal, harness, supervisor }: AuthorizedCall<typeof explainPolicy>): Subject {
+function subjectOf({ body, principal, harness }: AuthorizedCall<typeof explainPolicy>): Subject {
   const given = body.subject ?? {};
   const agent = given.agent ?? NATIVE;
   return {
     user: given.user ?? principal.user,
-    tenant: supervisor.tenantFor(principal, body.tenant),
+    tenant: tenantFor(principal, body.tenant),
     roles: given.roles ?? principal.roles,
     scopes: given.scopes ?? principal.scopes,
     agent,

@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { dirname, sep } from "node:path";
 import { policyOperations, rosterOperations } from "@reins/api";
 import type { Harness, PolicyStatus, Roster } from "@reins/supervisor";
+import { actorOf, RosterFile, tenantFor } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
-import type { SupervisorCode } from "../routes/authorize.ts";
 import type { AuthorizedCall, Routes } from "../routes/router.ts";
 
 /** The constitution: what is in force, what waits, and what is wrong with the file. */
@@ -16,10 +16,10 @@ export const policyRoutes: Routes = {
       return policyStatus(call);
     });
     router.handle(policyOperations.acceptPolicy, async (call) => {
-      const { body, query, harness, principal, supervisor } = call;
-      const tenant = supervisor.tenantFor(principal, query.tenant);
+      const { body, query, harness, principal } = call;
+      const tenant = tenantFor(principal, query.tenant);
       expectSeen(body ?? {}, harness.policies.status(tenant)?.waiting?.hashes);
-      await harness.policies.accept(tenant, supervisor.actorOf(principal));
+      await harness.policies.accept(tenant, actorOf(principal));
       return policyStatus(call);
     });
   },
@@ -44,8 +44,8 @@ type Call = AuthorizedCall<(typeof policyOperations)["getPolicy" | "reloadPolicy
 
 /** How the policy of a tenant stands. What looks like a secret in it is not shown, nor where its files lie. */
 async function policyStatus(call: Call): Promise<object> {
-  const { principal, query, harness, supervisor } = call;
-  const tenant = supervisor.tenantFor(principal, query.tenant);
+  const { principal, query, harness } = call;
+  const tenant = tenantFor(principal, query.tenant);
   const status = harness.policies.status(tenant);
   if (!status) throw new HttpProblem("not_found", `the tenant ${tenant} has no policy yet; reload it`);
   const { folder, rules, prose } = await filesOf(call, tenant);
@@ -87,8 +87,6 @@ async function textOf(path: string): Promise<string | null> {
   }
 }
 
-type RosterFile = InstanceType<SupervisorCode["RosterFile"]>;
-
 const files = new WeakMap<Harness, RosterFile>();
 
 /** Who is known, and how well. */
@@ -117,8 +115,8 @@ function agentIn(roster: Roster, agent: string): object {
 }
 
 /** Changes of one file are made one after the other, so there is one of these for each harness. */
-function fileOf({ harness, supervisor }: AuthorizedCall): RosterFile {
-  const file = files.get(harness) ?? new supervisor.RosterFile(harness);
+function fileOf({ harness }: AuthorizedCall): RosterFile {
+  const file = files.get(harness) ?? new RosterFile(harness);
   files.set(harness, file);
   return file;
 }

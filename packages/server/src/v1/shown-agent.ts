@@ -8,6 +8,8 @@ import {
   KeptStderr,
 } from "@reins/api";
 import type { AgentEntry, Catalogue, Hosting, Installed, Installer, ProbeCache, Stamps } from "@reins/host";
+import { memoryOf } from "@reins/host";
+import { isAdmin, isOperator } from "@reins/supervisor";
 import { z } from "zod";
 import type { AuthorizedCall } from "../routes/router.ts";
 
@@ -170,23 +172,22 @@ function enforcementOf(
 /** The agents that run and that whoever asks may see, the oldest first. */
 export async function shownProcesses(
   { register, hub }: Hosting,
-  { principal, supervisor, harness }: AuthorizedCall,
+  { principal, harness }: AuthorizedCall,
   agent?: string,
 ): Promise<AgentProcess[]> {
-  const isAdmin = supervisor.isAdmin(principal);
-  const isOperator = principal.id === supervisor.LOCAL;
+  const admin = isAdmin(principal);
+  const operator = isOperator(principal);
   const seen = register.all.filter(
     (live) =>
       (agent === undefined || live.agent === agent) &&
-      (isOperator || live.tenant === principal.tenant) &&
-      (isAdmin || live.principal === principal.id),
+      (operator || live.tenant === principal.tenant) &&
+      (admin || live.principal === principal.id),
   );
-  const { memoryOf } = await import("@reins/host");
   const uses = memoryOf(seen.map(({ roots }) => roots.map(({ pid }) => pid)));
   const versions = new Map((await hub.running()).map(({ id, version }) => [id, version]));
   return seen.map((live, index) => {
     const { id, agent, pid, principal: holder, started_at, confined, sessions } = live;
-    const kept = isAdmin ? register.processOf(id)?.stderr() : undefined;
+    const kept = admin ? register.processOf(id)?.stderr() : undefined;
     return {
       ...{ id, agent, pid, principal: holder, started_at, confined, sessions: [...sessions] },
       version: versions.get(id) ?? "starting",

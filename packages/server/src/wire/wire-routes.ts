@@ -1,5 +1,6 @@
 import { type LoggedRequest, wireOperations } from "@reins/api";
 import { AutoResetEvent, type SseWriter, sseText } from "@reins/kit";
+import { isOperator } from "@reins/supervisor";
 import type { AnsweredRequest } from "../gateway/application.ts";
 import { lastEventId } from "../gateway/request.ts";
 import { requireDefaultTenant } from "../routes/authorize.ts";
@@ -67,11 +68,11 @@ export function wireRoutes(wire: WireRing, requests: RequestRing): Routes {
 }
 
 /** Which envelopes somebody asks for and may see: those of their tenant, the operator all. */
-function fitting({ principal, supervisor }: AuthorizedCall, filter: Filter, after = -1) {
+function fitting({ principal }: AuthorizedCall, filter: Filter, after = -1) {
   const { session, protocol, edge, direction, agent, method } = filter;
   const wanted = Object.entries({ session, protocol, edge, direction, agent, method });
   const given = wanted.filter(([, value]) => value !== undefined);
-  const seesAll = principal.id === supervisor.LOCAL;
+  const seesAll = isOperator(principal);
   return (envelope: KeptEnvelope): boolean =>
     envelope.seq > after &&
     (seesAll || envelope.tenant === principal.tenant) &&

@@ -13,9 +13,9 @@ import {
   type SpecialisedEventType,
   type SpecialisedHandlers,
 } from "@reins/ahp";
-import type { NativeSettings } from "@reins/host";
+import { familyAnswers, type NativeSettings } from "@reins/host";
 import { errorMessage } from "@reins/kit";
-import type { Harness, supervisorHandlers, Workspace } from "@reins/supervisor";
+import { type Harness, supervisorHandlers, type Workspace } from "@reins/supervisor";
 import type { z } from "zod";
 
 /** Called for every event; the decision is undefined for events without one. */
@@ -126,10 +126,6 @@ async function handlersOf(
   onRefused: (event: AhpEvent, error: unknown) => void,
   native: NativeSettings | undefined,
 ): Promise<ReturnType<typeof supervisorHandlers>> {
-  const [{ supervisorHandlers }, { familyAnswers }] = await Promise.all([
-    import("@reins/supervisor"),
-    import("@reins/host"),
-  ]);
   const { supervisor, identity, approvals, policies, runs, reports, ledger, redact } = harness;
   const parts = { supervisor, identity, approvals, policies, runs, reports, ledger, redact };
   return supervisorHandlers({

@@ -11,6 +11,7 @@ import { repeated } from "../../flags.ts";
 import { HarnessOpener } from "../../harness/harness-opener.ts";
 import { HomeStore } from "../../harness/home-store.ts";
 import { homeFolder, openHome, operatorSocketIn, socketIn } from "../../home.ts";
+import { OpenRunner } from "../../hosting/open-runner.ts";
 import { inspectorFolder, version } from "../../installation.ts";
 import { type Log, logLevel, openLog } from "../../log.ts";
 import { isLoopback, refuseOpenServer } from "../../serving/address.ts";
@@ -152,7 +153,6 @@ function createOpener({ home, runner }: UpSettings, parts: OpenerParts): Harness
   const openStore = () => store.open();
   const open = async (report: (error: unknown) => void) => {
     store.begin();
-    const { OpenRunner } = await import("../../hosting/open-runner.ts");
     const parts = { home, log, report, flags, openStore, workspace, settings: runner };
     const losses = { acceptLoss: flags.acceptLoss, losses: () => store.losses };
     const opened = await OpenRunner.open({ ...parts, ...losses, tap: admin.tap });

@@ -11,14 +11,14 @@ export interface ActionPayload {
 }
 
 /** A prompt: of a client for a turn, or of the native agent for one request to its model. */
-export interface Prompt {
+interface Prompt {
   readonly kind: "prompt";
   readonly payload: unknown;
   readonly origin: Origin;
 }
 
 /** The start of work outside of every turn, charged like a prompt. */
-export interface UnpromptedWork {
+interface UnpromptedWork {
   readonly kind: "unprompted_work";
   /** The message that showed it. */
   readonly message: string;
@@ -57,7 +57,7 @@ export interface ClientRequest {
 }
 
 /** A message between an agent and an MCP server. */
-export interface McpMessage {
+interface McpMessage {
   readonly kind: "mcp_call";
   readonly tool: string;
   readonly arguments: unknown;
@@ -65,13 +65,13 @@ export interface McpMessage {
 }
 
 /** The start of an MCP server. */
-export interface McpStart {
+interface McpStart {
   readonly kind: "mcp_start";
   readonly arguments: unknown;
 }
 
 /** What a client wants to change in an agent: mode, option, model, credentials, a custom method. */
-export interface Setting {
+interface Setting {
   readonly kind: "setting";
   readonly method: string;
   readonly arguments: unknown;
@@ -80,7 +80,7 @@ export interface Setting {
 }
 
 /** A command that the agent itself understands in a prompt. */
-export interface AgentCommand {
+interface AgentCommand {
   readonly kind: "agent_command";
   readonly tool: string;
   readonly arguments: unknown;
@@ -97,7 +97,7 @@ export interface SessionStart {
 }
 
 /** What an agent did without a verdict before: seen in its updates, or work that no client prompted. */
-export interface AfterTheFact {
+interface AfterTheFact {
   readonly kind: "after_the_fact";
   readonly payload: ActionPayload;
   /** Whose tool table names the tool: the agent's, or that of ACP's own methods. */
@@ -107,7 +107,7 @@ export interface AfterTheFact {
 }
 
 /** A call as far as records show it. */
-export interface ShownCall {
+interface ShownCall {
   readonly id: string;
   readonly told: JsonObject;
 }

@@ -33,20 +33,20 @@ import {
 import { awaitVerdict, type DecisionRequest, type Offer, type Waiting } from "./wait-for-verdict.ts";
 
 /** The action may be done as it was requested. */
-export interface Allowed {
+interface Allowed {
   readonly kind: "allowed";
   readonly verdict: Decided;
 }
 
 /** The action may be done with these arguments only. */
-export interface Modified {
+interface Modified {
   readonly kind: "modified";
   readonly arguments: unknown;
   readonly verdict: Decided;
 }
 
 /** The action may not be done. */
-export interface Refused {
+interface Refused {
   readonly kind: "refused";
   readonly reason: string;
   readonly verdict: Decided;
@@ -226,7 +226,7 @@ function recordSeen<Scope extends ControlScope>(
 }
 
 /** How an allowed action ended. */
-export interface Completion {
+interface Completion {
   readonly tool: string;
   /** The entry of its verdict. */
   readonly entry: string | undefined;

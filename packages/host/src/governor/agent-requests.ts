@@ -1,5 +1,6 @@
 import { CODE, isObject, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import { THIRD_PARTY } from "../control/agent-profile.ts";
+import { AGENT_DOORS, doorOf } from "../control/doors.ts";
 import { CANCELLED, PERMISSION, type PermissionOutcome } from "../control/permission-options.ts";
 import { REFUSED } from "../control/verdict-wire.ts";
 import type { GovernorContext } from "./context.ts";
@@ -21,7 +22,7 @@ type Answer = (
 ) => Promise<unknown>;
 
 /** Everything that an agent may ask of its clients; what has no row here is not known. */
-const ROWS: ReadonlyMap<string, Answer> = new Map<string, Answer>([
+export const AGENT_REQUESTS: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   [PERMISSION, (context, session, { params }, signal) => answerPermission(context, session, params, signal)],
   ...FILE_METHODS.map((method): [string, Answer] => [
     method,
@@ -36,11 +37,11 @@ const ROWS: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   ["_sandboxagent/session/request_question", askPeople],
 ]);
 
-/** What changes nothing outside of a turn: questions to people, and what became of a terminal. */
-const ANY_TIME = /^(?:elicitation\/create|_sandboxagent\/session\/request_question|terminal\/(?!create$))/;
-
-/** What ACP has agents tell beside updates. */
-const NOTIFICATIONS: ReadonlySet<string> = new Set(["elicitation/complete", "auth/status_update"]);
+/** The methods of ACP by which agents may inform clients beside updates. */
+export const AGENT_NOTIFICATIONS: ReadonlySet<string> = new Set([
+  "elicitation/complete",
+  "auth/status_update",
+]);
 
 /**
  * Answers a request of an agent in a session. A custom method is known where the agent announced it and a client offered
@@ -54,10 +55,16 @@ export async function answerAgent(
 ): Promise<unknown> {
   const { method, initialized } = request;
   const isAnnounced = isCustom(method) && mayKnow(method, THIRD_PARTY, initialized);
-  const answer = ROWS.get(method) ?? (isAnnounced ? askOneClient : undefined);
+  const answer = AGENT_REQUESTS.get(method) ?? (isAnnounced ? askOneClient : undefined);
   if (!answer) throw notKnown(method);
-  if (!ANY_TIME.test(method) && !(await mayWork(context, session, method))) return refuseUnprompted(method);
+  if (needsTurn(method) && !(await mayWork(context, session, method))) return refuseUnprompted(method);
   return answer(context, session, request, signal);
+}
+
+/** Whether a method has an effect that needs a turn: questions to people and the output of terminals have none. */
+function needsTurn(method: string): boolean {
+  const door = doorOf(AGENT_DOORS, method);
+  return !door || ("point" in door && door.point !== "client_request");
 }
 
 /** What an agent is answered to a method that is not for it to ask. */
@@ -73,7 +80,7 @@ function refuseUnprompted(method: string): PermissionOutcome {
 
 /** Whether an agent may tell clients something by a method, beside updates of a session. */
 export function mayTell(method: string): boolean {
-  return isCustom(method) || NOTIFICATIONS.has(method);
+  return isCustom(method) || AGENT_NOTIFICATIONS.has(method);
 }
 
 /** Passes on what an agent tells in a session. */

@@ -3,6 +3,7 @@ import { errorMessage } from "@reins/kit";
 import { change } from "@reins/store";
 import { lifecycleDraft, type Workspace } from "@reins/supervisor";
 import { sessionMeta, typedOption } from "../agents/session-meta.ts";
+import { CLIENT_DOORS, methodsAt } from "../control/doors.ts";
 import { enforce } from "../control/enforce.ts";
 import { type Descent, forwardIn, subjectIn } from "../control/scope.ts";
 import { refusal } from "../control/verdict-wire.ts";
@@ -18,13 +19,8 @@ import type { SessionPlace } from "./session-folders.ts";
 import { endServers, wrapServers } from "./session-servers.ts";
 import type { Turn } from "./turn.ts";
 
-/** The calls that begin a session or take one up again. */
-export const SESSION_CALLS: ReadonlySet<string> = new Set([
-  "session/new",
-  "session/load",
-  "session/resume",
-  "session/fork",
-]);
+/** The methods that start a session or resume one. */
+export const SESSION_CALLS: ReadonlySet<string> = new Set(methodsAt(CLIENT_DOORS, "session_start"));
 
 /** Those after which the agent tells of the session before it answers. */
 const TAKES_UP = new Set(["session/load", "session/resume"]);

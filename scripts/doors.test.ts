@@ -1,0 +1,157 @@
+import { readdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { EventType, SPECIALISED_EVENT_TYPES } from "../packages/ahp/src/protocol/event.ts";
+import {
+  AGENT_DOORS,
+  AHP_DOORS,
+  CLIENT_DOORS,
+  CUSTOM,
+  HAAK_DOORS,
+  MCP_AGENT_DOORS,
+  MCP_SERVER_DOORS,
+  PROMPT_DOORS,
+  UPDATE_DOORS,
+} from "../packages/host/src/control/doors.ts";
+import { AGENT_NOTIFICATIONS, AGENT_REQUESTS } from "../packages/host/src/governor/agent-requests.ts";
+import { EXTENSIONS } from "../packages/host/src/hub/capabilities.ts";
+import { isHousekeeping } from "../packages/host/src/mcp/relay/methods.ts";
+
+const root = join(import.meta.dirname, "..");
+const require = createRequire(join(root, "packages/host/package.json"));
+
+/** Methods that are missing from a table of doors. */
+const without = (doors: object, methods: Iterable<string>) =>
+  [...new Set(methods)].filter((method) => !Object.hasOwn(doors, method)).toSorted();
+
+/** The methods of ACP by the side that answers them, unstable ones included. */
+async function acpMethods(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const sides = new Map<string, Set<string>>();
+  const collect = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    const { "x-side": side, "x-method": method } = { "x-side": "", "x-method": "", ...value };
+    if (method !== "") sides.set(side, (sides.get(side) ?? new Set()).add(method));
+    for (const member of Object.values(value)) collect(member);
+  };
+  for (const schema of await acpSchemas()) collect(schema);
+  return sides;
+}
+
+/** The variants of a union of ACP, by the member that tells them apart. */
+async function acpVariants(union: string, member: string): Promise<readonly string[]> {
+  const variants = (await acpSchemas()).flatMap(({ $defs }) => $defs[union]?.oneOf ?? []);
+  return variants.flatMap(({ properties }) => properties[member]?.const ?? []);
+}
+
+interface AcpSchema {
+  readonly $defs: Record<string, { oneOf?: { properties: Record<string, { const?: string }> }[] }>;
+}
+
+async function acpSchemas(): Promise<readonly AcpSchema[]> {
+  const folder = join(require.resolve("@agentclientprotocol/sdk"), "../../../../schema/v1");
+  const read = async (name: string): Promise<AcpSchema> =>
+    JSON.parse(await readFile(join(folder, name), "utf8"));
+  return Promise.all(["schema.json", "schema.unstable.json"].map(read));
+}
+
+describe("ACP", () => {
+  test("has a row for every method of clients and agents, unstable ones included", async () => {
+    const sides = await acpMethods();
+    const of = (...names: string[]) => names.flatMap((name) => [...(sides.get(name) ?? [])]);
+    expect([...sides.keys()].toSorted()).toEqual(["agent", "client", "protocol", "proxy"]);
+    expect(of("agent").length).toBeGreaterThan(20);
+    expect(without(CLIENT_DOORS, of("agent", "protocol", "proxy"))).toEqual([]);
+    expect(without(AGENT_DOORS, of("client", "protocol", "proxy"))).toEqual([]);
+  });
+
+  test("has a row for every kind of update and of content in a prompt", async () => {
+    const updates = await acpVariants("SessionUpdate", "sessionUpdate");
+    const contents = await acpVariants("ContentBlock", "type");
+    expect([updates.length > 10, contents.length > 4]).toEqual([true, true]);
+    expect(without(UPDATE_DOORS, updates)).toEqual([]);
+    expect(without(PROMPT_DOORS, contents)).toEqual([]);
+  });
+
+  test("is answered for agents by exactly the methods whose row is open", () => {
+    const handled = [...AGENT_REQUESTS.keys(), ...AGENT_NOTIFICATIONS];
+    const open = Object.entries(AGENT_DOORS).flatMap(([method, door]) => ("closed" in door ? [] : [method]));
+    const elsewhere = ["session/update", "$/cancel_request", CUSTOM];
+    expect([...handled, ...elsewhere].toSorted()).toEqual(open.toSorted());
+  });
+
+  test("is extended by no method without a row", () => {
+    expect(without(CLIENT_DOORS, Object.values(EXTENSIONS))).toEqual([]);
+  });
+
+  test("is spoken nowhere in the host by a method without a row", async () => {
+    const rows = { ...CLIENT_DOORS, ...AGENT_DOORS };
+    const found = await namesIn(
+      ["packages/host/src/governor", "packages/host/src/hub", "packages/host/src/control"],
+      /"((?:session|fs|terminal|providers|elicitation|auth|proxy|_sandboxagent\/session)\/[a-z_]+)"/g,
+    );
+    expect(found.size).toBeGreaterThan(20);
+    expect(without(rows, found)).toEqual(NO_METHODS);
+  });
+});
+
+/** Names in that form that are no methods: a tool in rules, and what Reins sends to clients. */
+const NO_METHODS = ["_sandboxagent/session/ended", "session/unprompted_turn"];
+
+describe("MCP", () => {
+  test("has a row for every request and notification of the specification", async () => {
+    const { agent, server } = await mcpMethods();
+    expect(agent.length).toBeGreaterThan(20);
+    expect(without(MCP_AGENT_DOORS, agent)).toEqual([]);
+    expect(without(MCP_SERVER_DOORS, server)).toEqual([]);
+  });
+
+  test("passes without a verdict only what its row says", () => {
+    const passes = (doors: object) =>
+      Object.entries(doors).flatMap(([method, door]) => ("none" in door ? [method] : []));
+    const inCode = (doors: object, ...senders: Parameters<typeof isHousekeeping>[1][]) =>
+      Object.keys(doors).filter((method) => senders.some((sender) => isHousekeeping(method, sender)));
+    // A call of a tool is governed where it is handled.
+    const agent = [...passes(MCP_AGENT_DOORS), "tools/call"];
+    expect(inCode(MCP_AGENT_DOORS, "agent request", "agent notification").toSorted()).toEqual(
+      agent.toSorted(),
+    );
+    expect(inCode(MCP_SERVER_DOORS, "server request")).toEqual(passes(MCP_SERVER_DOORS));
+  });
+});
+
+/** The methods of MCP's schemas, by who sends them. */
+async function mcpMethods(): Promise<{ readonly agent: string[]; readonly server: string[] }> {
+  const server = createRequire(require.resolve("@modelcontextprotocol/server"));
+  const schemas: Record<string, unknown> = await import(server.resolve("@modelcontextprotocol/core"));
+  const of = (...names: string[]) =>
+    names.flatMap((name) => {
+      const { options } = schemas[name] as { options: { shape: { method: { value: string } } }[] };
+      return options.map(({ shape }) => shape.method.value);
+    });
+  const notifications = of("ClientNotificationSchema", "ServerNotificationSchema");
+  return { agent: [...of("ClientRequestSchema"), ...notifications], server: of("ServerRequestSchema") };
+}
+
+test("AHP has a row for every event, and decides those that ask", () => {
+  expect(Object.keys(AHP_DOORS).toSorted()).toEqual([...EventType.options].toSorted());
+  const decided = Object.entries(AHP_DOORS).flatMap(([type, door]) => ("point" in door ? [type] : []));
+  expect(decided.toSorted()).toEqual(["pre_action", "pre_prompt", ...SPECIALISED_EVENT_TYPES].toSorted());
+});
+
+test("HAAK has a row for every message that its gateway answers, and for no other", async () => {
+  const found = await namesIn(["packages/server/src/haak"], /case "([a-z]+\.[a-z_]+)":/g);
+  expect([...found].toSorted()).toEqual(Object.keys(HAAK_DOORS).toSorted());
+});
+
+/** What a pattern finds in the production code of some folders. */
+async function namesIn(folders: readonly string[], pattern: RegExp): Promise<ReadonlySet<string>> {
+  const names = new Set<string>();
+  for (const folder of folders)
+    for (const file of await readdir(join(root, folder), { recursive: true })) {
+      if (!file.endsWith(".ts") || file.endsWith(".test.ts")) continue;
+      const text = await readFile(join(root, folder, file), "utf8");
+      for (const [, name = ""] of text.matchAll(pattern)) names.add(name);
+    }
+  return names;
+}

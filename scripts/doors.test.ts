@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { EventType, SPECIALISED_EVENT_TYPES } from "../packages/ahp/src/protocol/event.ts";
 import {
@@ -19,7 +19,7 @@ import { EXTENSIONS } from "../packages/host/src/hub/capabilities.ts";
 import { isHousekeeping } from "../packages/host/src/mcp/relay/methods.ts";
 
 const root = join(import.meta.dirname, "..");
-const require = createRequire(join(root, "packages/host/package.json"));
+const modules = join(root, "node_modules");
 
 /** Methods that are missing from a table of doors. */
 const without = (doors: object, methods: Iterable<string>) =>
@@ -49,7 +49,7 @@ interface AcpSchema {
 }
 
 async function acpSchemas(): Promise<readonly AcpSchema[]> {
-  const folder = join(require.resolve("@agentclientprotocol/sdk"), "../../../../schema/v1");
+  const folder = join(modules, "@agentclientprotocol/sdk/schema/v1");
   const read = async (name: string): Promise<AcpSchema> =>
     JSON.parse(await readFile(join(folder, name), "utf8"));
   return Promise.all(["schema.json", "schema.unstable.json"].map(read));
@@ -122,8 +122,8 @@ describe("MCP", () => {
 
 /** The methods of MCP's schemas, by who sends them. */
 async function mcpMethods(): Promise<{ readonly agent: string[]; readonly server: string[] }> {
-  const server = createRequire(require.resolve("@modelcontextprotocol/server"));
-  const schemas: Record<string, unknown> = await import(server.resolve("@modelcontextprotocol/core"));
+  const core = pathToFileURL(join(modules, "@modelcontextprotocol/core/dist/index.mjs"));
+  const schemas: Record<string, unknown> = await import(core.href);
   const of = (...names: string[]) =>
     names.flatMap((name) => {
       const { options } = schemas[name] as { options: { shape: { method: { value: string } } }[] };

@@ -10,7 +10,7 @@ import {
 } from "@reins/supervisor";
 import type { Clients } from "./clients.ts";
 import { chosenKind, optionsIn, PERMISSION } from "./permission-options.ts";
-import { permissionRequest, type Subject } from "./permission-request.ts";
+import { type AskedAbout, permissionRequest } from "./permission-request.ts";
 import type { Offer } from "./wait-for-verdict.ts";
 
 /** How long it takes until a question is put again whose answer could not be written. */
@@ -38,10 +38,10 @@ export function offerApproval<Session extends { readonly id: string }>(
   context: OfferContext<Session>,
   session: Session,
   toolCallId: string,
-  subject?: Subject,
+  about?: AskedAbout,
 ): Offer {
   return async (approval, signal) => {
-    const offered = permissionRequest(session.id, toolCallId, approval, subject);
+    const offered = permissionRequest(session.id, toolCallId, approval, about);
     // Each is offered what they may answer, and who may not answer is not asked.
     const asked = (client: Principal) => {
       const options = optionsFor(offered, mayAnswer(answererOf(client), approval).options);

@@ -25,7 +25,7 @@ interface UnpromptedWork {
 }
 
 /** A tool call for which an agent asks permission. */
-export interface ToolCallRequest {
+interface ToolCallRequest {
   readonly kind: "tool_call";
   readonly payload: ActionPayload;
   readonly call: ShownCall;
@@ -34,7 +34,7 @@ export interface ToolCallRequest {
 }
 
 /** A file that Reins reads or writes for an agent, or reads because a prompt names it. */
-export interface FileAccess {
+interface FileAccess {
   readonly kind: "file_access";
   readonly method: "fs/read_text_file" | "fs/write_text_file";
   readonly path: unknown;

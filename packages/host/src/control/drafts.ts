@@ -27,7 +27,7 @@ export function toolCallDraft(
 }
 
 /** How a turn ended. */
-export interface TurnEnd {
+interface TurnEnd {
   readonly stop_reason: string;
   readonly completed_at: string;
   readonly usage: Readonly<Record<string, unknown>>;

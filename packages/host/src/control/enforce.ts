@@ -30,7 +30,7 @@ import {
   type SubjectContext,
   subjectIn,
 } from "./scope.ts";
-import { awaitVerdict, type DecisionRequest, type Offer, type Waiting } from "./wait-for-verdict.ts";
+import { awaitVerdict, type ControlRequest, type Offer, type Waiting } from "./wait-for-verdict.ts";
 
 /** The action may be done as it was requested. */
 interface Allowed {
@@ -80,7 +80,7 @@ function requestFor(
   context: SubjectContext & Partial<Pick<ControlContext<never>, "enforcement" | "enforcementOf">>,
   scope: ControlScope,
   point: ControlPoint,
-): DecisionRequest {
+): ControlRequest {
   const { event_type, level, tools, origin } = traitsOf(point);
   const beyond = "outOfReach" in point ? point.outOfReach : undefined;
   const own = context.enforcementOf?.(toolOf(point)) ?? context.enforcement ?? "performed";
@@ -104,7 +104,7 @@ async function decide<Scope extends ControlScope>(
   context: ControlContext<Scope>,
   scope: Scope,
   point: ControlPoint,
-  request: DecisionRequest,
+  request: ControlRequest,
   waiting: Waiting,
 ): Promise<Decided> {
   const { harness } = context;
@@ -186,7 +186,7 @@ async function apply<Scope extends ControlScope>(
   context: ControlContext<Scope>,
   scope: Scope,
   point: ControlPoint,
-  { event, subject }: DecisionRequest,
+  { event, subject }: ControlRequest,
   verdict: Decided,
 ): Promise<void> {
   const { entry } = verdict;

@@ -3,7 +3,7 @@ import { visibleJson, visibleText } from "@reins/kit";
 import type { Approval } from "@reins/supervisor";
 
 /** What a question is about where the approval itself has no tool call to show: a prompt, for one. */
-export interface Subject {
+export interface AskedAbout {
   readonly tool: string;
   readonly rawInput: unknown;
 }
@@ -24,7 +24,7 @@ export function permissionRequest(
   sessionId: string,
   toolCallId: string,
   approval: Approval,
-  subject?: Subject,
+  subject?: AskedAbout,
 ): JsonObject {
   const { id, rule, reason, expires_at, facts } = approval;
   const { opaque, doubts } = facts;

@@ -13,7 +13,7 @@ export interface Waiting {
 }
 
 /** A control event as the supervisor decides it. */
-export interface DecisionRequest {
+export interface ControlRequest {
   readonly event: ControlEvent;
   readonly subject: Subject;
   readonly requestContext: RequestContext;
@@ -41,7 +41,7 @@ type Deciders = Pick<Harness, "supervisor" | "approvals">;
  */
 export async function awaitVerdict(
   deciders: Deciders,
-  { event, subject, requestContext }: DecisionRequest,
+  { event, subject, requestContext }: ControlRequest,
   waiting: Waiting,
   offer: Offer,
 ): Promise<Decided> {

@@ -35,7 +35,7 @@ describe("a session that has ended", () => {
     await hub.reap();
     const prompt = client.prompt(id, "say too late");
     const refused = expect(prompt).rejects.toThrow("there is no session");
-    await expect.poll(() => hub.live(id)?.reviving !== undefined, { interval: 1 }).toBe(true);
+    await expect.poll(() => hub.live(id)?.phase === "resuming", { interval: 1 }).toBe(true);
     await client.request(TERMINATE, { sessionId: id });
     await refused;
     expect(client.said).toEqual([]);
@@ -104,7 +104,7 @@ describe("a request that is taken back", () => {
     const takenBack = new AbortController();
     const load = { sessionId: id, cwd: home.workspace, mcpServers: [] };
     const first = client.request("session/load", load, takenBack.signal);
-    await expect.poll(() => hub.live(id)?.reviving !== undefined, { interval: 1 }).toBe(true);
+    await expect.poll(() => hub.live(id)?.phase === "resuming", { interval: 1 }).toBe(true);
     const second = other.request("session/load", load);
     takenBack.abort(new Error("taken back"));
     await expect(first).rejects.toThrow("taken back");
@@ -116,7 +116,7 @@ test("a turn that waits for its agent to be started is cancelled like any other"
   const { hub, client, id } = await begun();
   await hub.reap();
   const turn = client.prompt(id, "say never");
-  await expect.poll(() => hub.live(id)?.reviving !== undefined, { interval: 1 }).toBe(true);
+  await expect.poll(() => hub.live(id)?.phase === "resuming", { interval: 1 }).toBe(true);
   await client.connection.notification("session/cancel", { sessionId: id });
   expect(await turn).toEqual({ stopReason: "cancelled" });
   await client.prompt(id, "say next");

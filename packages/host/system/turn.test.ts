@@ -273,7 +273,14 @@ describe("the governor's preparation of turns", () => {
       created_at: "2026-01-02T03:04:05Z",
       last_activity: "2026-01-02T03:04:05Z",
     };
-    return new GovernedSession(record, { cwd: home, roots: [home], tools: "acp" });
+    const port = {
+      record,
+      clients: { notify: () => undefined, request: () => Promise.reject(new Error("none")) },
+    };
+    return new GovernedSession(
+      { ...port, started: async () => undefined },
+      { cwd: home, roots: [home], tools: "acp" },
+    );
   }
 
   test("tells each session its own preamble, and gives the entries of the mail to the turn", async () => {

@@ -86,7 +86,7 @@ export class HaakTurn {
     this.#emit = emit;
     const first = this.#stretch.promise;
     // While it waits, whatever calls off what waits for its agent calls it off too.
-    const wanted = this.#parts.hub.live(this.#request.record.id)?.wanted;
+    const wanted = this.#parts.hub.live(this.#request.record.id)?.pending;
     const { signal } = this.#cancelled;
     void queue
       .run(() => this.#run(), wanted ? AbortSignal.any([signal, wanted]) : signal)

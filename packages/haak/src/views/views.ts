@@ -74,7 +74,7 @@ export class HaakViews {
       backend: agent,
       model: keptModel(record) ?? null,
       mode,
-      state: stateOf(record),
+      state: record.state,
       pubkey: await this.#pubkeyOf(record),
       last_activity,
       created_at,
@@ -153,12 +153,6 @@ export class HaakViews {
 
 function chainOf({ tenant, id: session, key: session_key, agent }: SessionRecord): string {
   return sessionKey({ tenant, session, session_key, agent });
-}
-
-/** A session that only lost its agent is there to be used. */
-function stateOf({ state, ended }: SessionRecord): SessionState {
-  if (ended) return "closed";
-  return state === "closed" ? "idle" : state;
 }
 
 function turnRow(

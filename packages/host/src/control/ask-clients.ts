@@ -24,19 +24,18 @@ const DECISIONS: Readonly<Record<string, "allow_once" | "allow_always" | "deny" 
   reject_always: "deny",
 };
 
-/** What an offer needs: whoever is asked, and where the answer goes. */
-export interface OfferContext<Session> {
+/** Where an answer goes. */
+export interface OfferContext {
   readonly harness: Pick<Harness, "approvals">;
-  readonly clients: (session: Session) => Clients;
 }
 
 /**
  * Puts a question to the clients of a session as its approval has it, and what they choose to the approval. Nothing of
  * what the agent says goes into it: what a person is shown is what the answer counts for.
  */
-export function offerApproval<Session extends { readonly id: string }>(
-  context: OfferContext<Session>,
-  session: Session,
+export function offerApproval(
+  context: OfferContext,
+  session: { readonly id: string; readonly clients: Clients },
   toolCallId: string,
   about?: AskedAbout,
 ): Offer {
@@ -51,7 +50,7 @@ export function offerApproval<Session extends { readonly id: string }>(
     // The first answer takes the question back from all, though more than one may be needed, or it may not count.
     for (;;) {
       const options = { without: answered, asked };
-      const { value, by } = await context.clients(session).request(PERMISSION, offered, signal, options);
+      const { value, by } = await session.clients.request(PERMISSION, offered, signal, options);
       const state = await give(context, approval, by, chosenKind(optionsIn(offered), value));
       if (state !== "pending" && state !== "unwritten") return;
       if (state === "pending") answered.add(by.id);
@@ -62,7 +61,7 @@ export function offerApproval<Session extends { readonly id: string }>(
 
 /** Gives an answer to the approval, and says how that stands then. Clients that chose nothing do not allow it. */
 async function give(
-  { harness: { approvals } }: Pick<OfferContext<never>, "harness">,
+  { harness: { approvals } }: OfferContext,
   { id }: Approval,
   by: Principal,
   kind: string | undefined,

@@ -1,6 +1,8 @@
 import type { JsonObject } from "@reins/acp";
 import type { Draft } from "@reins/ledger";
 import type { Principal } from "@reins/supervisor";
+import type { SessionRecord } from "../sessions/session-record.ts";
+import type { AcceptedChanges } from "../sessions/session-state.ts";
 
 /** What a client answered, and who sat in front of it. */
 export interface ClientAnswer {
@@ -44,4 +46,12 @@ export interface Clients {
    * only when its entry is there.
    */
   concluded?(turn: Draft): void | Promise<void>;
+}
+
+/** A session as the governor sees it: only its owner changes and stores the record. */
+export interface SessionPort {
+  readonly record: SessionRecord;
+  readonly clients: Clients;
+  /** Has the owner apply what an agent accepted, and store it in one commit with the entry that says so. */
+  started(changes: AcceptedChanges, entry: Draft): Promise<void>;
 }

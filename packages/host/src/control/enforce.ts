@@ -22,6 +22,7 @@ import {
 } from "./control-point.ts";
 import { toolCallDraft } from "./drafts.ts";
 import {
+  type AskableScope,
   agentOf,
   type ControlContext,
   type ControlScope,
@@ -59,9 +60,9 @@ export type Enforced = Allowed | Modified | Refused;
  * Enforces a control point: makes its event, has it decided, waits for people where a rule asks, and records what
  * follows. Rejects only when the caller has stopped waiting.
  */
-export async function enforce<Scope extends ControlScope>(
-  context: ControlContext<Scope>,
-  scope: Scope,
+export async function enforce(
+  context: ControlContext,
+  scope: AskableScope,
   point: ControlPoint,
   waiting: Waiting = UNLIMITED,
 ): Promise<Enforced> {
@@ -77,7 +78,7 @@ const UNLIMITED: Waiting = { signal: new AbortController().signal };
 
 /** A control point as the supervisor decides it. */
 function requestFor(
-  context: SubjectContext & Partial<Pick<ControlContext<never>, "enforcement" | "enforcementOf">>,
+  context: SubjectContext & Partial<Pick<ControlContext, "enforcement" | "enforcementOf">>,
   scope: ControlScope,
   point: ControlPoint,
 ): ControlRequest {
@@ -100,9 +101,9 @@ function requestFor(
   };
 }
 
-async function decide<Scope extends ControlScope>(
-  context: ControlContext<Scope>,
-  scope: Scope,
+async function decide(
+  context: ControlContext,
+  scope: AskableScope,
   point: ControlPoint,
   request: ControlRequest,
   waiting: Waiting,
@@ -140,11 +141,7 @@ export function refuseStart(
 }
 
 /** Asks the clients of a session: on the card of the agent's call, or on one that Reins makes when it is needed. */
-function offerFor<Scope extends ControlScope>(
-  context: ControlContext<Scope>,
-  scope: Scope,
-  point: ControlPoint,
-): Offer {
+function offerFor(context: ControlContext, scope: AskableScope, point: ControlPoint): Offer {
   if (point.kind === "tool_call") return offerApproval(context, scope, point.call.id);
   let offer: Offer | undefined;
   return (approval, signal) => {
@@ -182,9 +179,9 @@ function inexpressible(verdict: Decided, why: string): Refused {
 }
 
 /** Notes an allowed action: in its turn, as settled where nothing follows, and as a call that begins. */
-async function apply<Scope extends ControlScope>(
-  context: ControlContext<Scope>,
-  scope: Scope,
+async function apply(
+  context: ControlContext,
+  scope: ControlScope,
   point: ControlPoint,
   { event, subject }: ControlRequest,
   verdict: Decided,
@@ -209,11 +206,7 @@ const SETTLED_AT_ONCE: ReadonlySet<ControlPoint["kind"]> = new Set([
 ]);
 
 /** Records a call that no verdict came before, with its outcome. */
-function recordSeen<Scope extends ControlScope>(
-  context: ControlContext<Scope>,
-  scope: Scope,
-  point: ControlPoint,
-): void {
+function recordSeen(context: ControlContext, scope: ControlScope, point: ControlPoint): void {
   if (point.kind !== "after_the_fact" || !point.seen) return;
   const { call, outcome } = point.seen;
   const tool = toolOf(point);
@@ -235,9 +228,9 @@ interface Completion {
 }
 
 /** Settles an allowed action and records its outcome. */
-export async function complete<Scope extends ControlScope>(
-  context: ControlContext<Scope>,
-  scope: Scope,
+export async function complete(
+  context: ControlContext,
+  scope: ControlScope,
   { tool, entry, outcome, enforcement }: Completion,
 ): Promise<void> {
   const subject = subjectIn(context, scope, enforcement);
@@ -246,9 +239,9 @@ export async function complete<Scope extends ControlScope>(
 }
 
 /** Performs an allowed action, and completes it by whether that succeeds. */
-export async function perform<Scope extends ControlScope, Value>(
-  context: ControlContext<Scope>,
-  scope: Scope,
+export async function perform<Value>(
+  context: ControlContext,
+  scope: ControlScope,
   call: Pick<Completion, "tool" | "entry">,
   run: () => Promise<Value>,
 ): Promise<Value> {
@@ -264,9 +257,9 @@ export async function perform<Scope extends ControlScope, Value>(
 }
 
 /** Settles an allowed prompt: what it used counts towards limits. */
-export async function chargePrompt<Scope extends ControlScope>(
-  context: ControlContext<Scope>,
-  scope: Scope,
+export async function chargePrompt(
+  context: ControlContext,
+  scope: ControlScope,
   usage: Partial<Usage>,
   enforcement: Enforcement = context.enforcement,
 ): Promise<void> {
@@ -275,9 +268,9 @@ export async function chargePrompt<Scope extends ControlScope>(
 }
 
 /** Whether the rules allow a call without asking a person. Decides and records nothing. */
-export async function isAllowedUnasked<Scope extends ControlScope>(
-  context: ControlContext<Scope>,
-  scope: Scope,
+export async function isAllowedUnasked(
+  context: ControlContext,
+  scope: ControlScope,
   payload: ActionPayload,
 ): Promise<boolean> {
   const point = { kind: "tool_call", payload, call: { id: "foreseen", told: {} }, takesOnce: true } as const;
@@ -287,9 +280,9 @@ export async function isAllowedUnasked<Scope extends ControlScope>(
 }
 
 /** What an action would do as things are now: a link may lead elsewhere than when it was decided. */
-export async function factsOf<Scope extends ControlScope>(
-  context: ControlContext<Scope>,
-  scope: Scope,
+export async function factsOf(
+  context: ControlContext,
+  scope: ControlScope,
   payload: ActionPayload,
   tools: "agent" | "acp",
 ): Promise<DecisionInput["action"] | undefined> {

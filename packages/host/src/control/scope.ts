@@ -39,7 +39,7 @@ export interface Descent {
 }
 
 /** The agent whose actions are enforced, and what enforcing them needs. */
-export interface ControlContext<Scope> {
+export interface ControlContext {
   readonly harness: Harness;
   readonly principal: Principal;
   readonly entry: AgentEntry;
@@ -50,7 +50,6 @@ export interface ControlContext<Scope> {
   readonly enforcementOf: ((tool: string) => Enforcement | undefined) | undefined;
   /** The network that the sandbox leaves to the agent, where it is confined. */
   readonly network?: NetworkReach | undefined;
-  readonly clients: (scope: Scope) => Clients;
   readonly now: () => Date;
   readonly newId: () => string;
   /** Receives faults of the agent and of records that could not be written. */
@@ -77,6 +76,11 @@ export interface ControlScope {
         awaits(writing: Promise<unknown>): void;
       }
     | undefined;
+}
+
+/** One whose clients can be asked. */
+export interface AskableScope extends ControlScope {
+  readonly clients: Clients;
 }
 
 /** The agent as which a session acts: one of the roster, or the one behind it. */
@@ -140,7 +144,7 @@ function beyondDescent(
   return tokens > allowance.tokens ? `the task's ${allowance.tokens} tokens are used up` : undefined;
 }
 
-type RecordContext = Pick<ControlContext<never>, "harness" | "onFault" | "principal" | "entry" | "now">;
+type RecordContext = Pick<ControlContext, "harness" | "onFault" | "principal" | "entry" | "now">;
 
 /** Records entries of a session and adds them to its turn, which ends when they are written. */
 export function recordIn(context: RecordContext, scope: ControlScope, drafts: readonly Draft[]): void {

@@ -90,11 +90,11 @@ export function tellClients(
   method: string,
   params: JsonObject,
 ): void | Promise<void> {
-  const { clients, redact, onFault } = context;
+  const { redact, onFault } = context;
   if (method !== "session/update") {
     if (!mayTell(method))
       return onFault(`the agent sent ${JSON.stringify(method.slice(0, 80))}, which is not for agents`);
-    return clients(session).notify(method, membersOf(redact({ ...params, sessionId: session.id })));
+    return session.clients.notify(method, membersOf(redact({ ...params, sessionId: session.id })));
   }
   if (!isObject(params.update)) return onFault("the agent sent an update that is no object");
   const tell = (update: JsonObject) => (session.isClosing ? undefined : showUpdate(context, session, update));

@@ -50,12 +50,12 @@ function forAgent(session: GovernedSession | undefined, params: JsonObject): Jso
 
 /** The scope of what happens on the connection to an agent outside of any session. */
 export function outsideOfSessions(
-  { entry, principal, now, harness }: GovernorContext,
+  { entry, principal, now, harness, ownerOf }: GovernorContext,
   channel: string,
 ): GovernedSession {
   const place = { peer: "connection", created: now(), cwd: harness.home };
   const record = newSessionRecord({ agent: entry.id, principal, channel, ...place });
-  return new GovernedSession(record, { cwd: harness.home, roots: [] });
+  return new GovernedSession(ownerOf(record), { cwd: harness.home, roots: [] });
 }
 
 /**

@@ -1,8 +1,10 @@
 import type { JsonObject, Peer } from "@reins/acp";
 import type { Redact, Subject } from "@reins/supervisor";
 import type { AgentLaunch } from "../agents/agent-launch.ts";
+import type { SessionPort } from "../control/clients.ts";
 import type { ControlContext } from "../control/scope.ts";
 import type { McpGateway } from "../mcp/gateway.ts";
+import type { SessionRecord } from "../sessions/session-record.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import type { SessionFolders } from "./session-folders.ts";
 
@@ -33,12 +35,14 @@ export interface TurnPreparation {
 }
 
 /** One governed agent: what enforcing its actions needs, and its channel. */
-export interface GovernorContext extends ControlContext<GovernedSession> {
+export interface GovernorContext extends ControlContext {
   readonly launch: Pick<AgentLaunch, "mode" | "configOptions" | "meta" | "strip"> &
     Partial<Pick<AgentLaunch, "env">>;
   /** Which folders sessions may work in. */
   readonly folders: SessionFolders;
   readonly agent: Peer;
+  /** The owner of a session that none is given for: of a trial, or of what happens outside of all sessions. */
+  readonly ownerOf: (record: SessionRecord) => SessionPort;
   /** Puts the MCP gateway between an agent and its servers. */
   readonly servers: Pick<McpGateway, "wrap"> | undefined;
   readonly preparation: TurnPreparation | undefined;

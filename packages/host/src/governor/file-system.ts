@@ -32,7 +32,7 @@ export async function serveFile(
     throw new RpcError(CODE.invalidParams, "what is written is text");
   const { roots, realRoots = roots } = session.workspace;
   const serve = async () =>
-    (await byClient(context, session, method, params, signal)) ??
+    (await byClient(session, method, params, signal)) ??
     (method === WRITE
       ? await writeText(path, String(content), realRoots)
       : await readText(path, params, realRoots));
@@ -65,13 +65,12 @@ async function enforceAccess(
  * does, or where it cannot: then the disk has it.
  */
 async function byClient(
-  context: GovernorContext,
   session: GovernedSession,
   method: string,
   params: JsonObject,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const clients = context.clients(session);
+  const { clients } = session;
   const only = clients.whoServes?.(method, params);
   if (only === undefined) return undefined;
   const late = AbortSignal.timeout(CLIENT_MS);

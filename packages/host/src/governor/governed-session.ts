@@ -1,7 +1,11 @@
 import type { JsonObject } from "@reins/acp";
-import type { UpdateRedactor, Workspace } from "@reins/supervisor";
+import type { Draft } from "@reins/ledger";
+import type { Harness, UpdateRedactor, Workspace } from "@reins/supervisor";
+import type { Clients, SessionPort } from "../control/clients.ts";
 import type { Descent } from "../control/scope.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
+import { putSession } from "../sessions/session-records.ts";
+import { type AcceptedChanges, transition } from "../sessions/session-state.ts";
 import { FilePermits } from "./file-permits.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import type { Turn } from "./turn.ts";
@@ -18,7 +22,10 @@ export interface McpVerdict {
 
 /** A session with an agent, and what the governor knows of it. */
 export class GovernedSession {
-  record: SessionRecord;
+  /** The session with its owner. */
+  readonly port: SessionPort;
+  /** What the agent itself calls it. */
+  agentSessionId: string;
   /** Where the agent's own tools work. */
   readonly workspace: Workspace;
   /** The same place for what the harness itself carries out or passes on. */
@@ -70,20 +77,20 @@ export class GovernedSession {
   /** The mode the agent is in. */
   mode = "default";
 
-  /** What whoever began it knows it by before it has a name. */
-  readonly mark: string | undefined;
-
   /** What it stands under, where another session began it. */
   readonly descent: Descent | undefined;
 
   constructor(
-    record: SessionRecord,
+    port: SessionPort,
     workspace: Workspace,
-    { mark, descent }: { readonly mark?: string | undefined; readonly descent?: Descent | undefined } = {},
+    {
+      agentSessionId = port.record.agent_session_id,
+      descent,
+    }: { readonly agentSessionId?: string; readonly descent?: Descent | undefined } = {},
   ) {
-    this.mark = mark;
+    this.agentSessionId = agentSessionId;
     this.descent = descent;
-    this.record = record;
+    this.port = port;
     this.workspace = workspace;
     this.served = { ...workspace, tools: "acp" };
   }
@@ -92,13 +99,39 @@ export class GovernedSession {
     return this.record.id;
   }
 
+  get record(): SessionRecord {
+    return this.port.record;
+  }
+
+  get clients(): Clients {
+    return this.port.clients;
+  }
+
   /** How far below the user's own agent it stands. */
   get depth(): number {
     return this.descent?.depth ?? 0;
   }
+}
 
-  /** What the agent itself calls it. */
-  get agentSessionId(): string {
-    return this.record.agent_session_id;
+/** The owner of a session that no hub serves: it stores the record when the session starts, and never again. */
+export class StandaloneSession implements SessionPort {
+  readonly clients: Clients;
+  readonly #harness: Pick<Harness, "store" | "record">;
+  #record: SessionRecord;
+
+  constructor(harness: Pick<Harness, "store" | "record">, record: SessionRecord, clients: Clients) {
+    this.#harness = harness;
+    this.#record = record;
+    this.clients = clients;
+  }
+
+  get record(): SessionRecord {
+    return this.#record;
+  }
+
+  async started(changes: AcceptedChanges, entry: Draft): Promise<void> {
+    const starting = { phase: "starting", record: this.#record } as const;
+    this.#record = transition(starting, { type: "accepted", changes }, new Date().toISOString()).record;
+    await putSession(this.#harness, this.#record, entry);
   }
 }

@@ -5,15 +5,16 @@ import type { Enforcement, Harness, NetworkReach, Principal, ReportKind, Subject
 import type { AgentEntry } from "../agents/agent-entry.ts";
 import type { AgentLaunch } from "../agents/agent-launch.ts";
 import { type AgentProfile, THIRD_PARTY } from "../control/agent-profile.ts";
-import type { Clients } from "../control/clients.ts";
+import type { Clients, SessionPort } from "../control/clients.ts";
 import { chargePrompt, type Enforced, enforce, isAllowedUnasked } from "../control/enforce.ts";
 import { type Descent, forwardIn, subjectIn } from "../control/scope.ts";
 import type { McpGateway } from "../mcp/gateway.ts";
+import type { SessionRecord } from "../sessions/session-record.ts";
 import { borderedChannel } from "../wire/agent-border.ts";
 import { answerAgent, mayTell, notKnown, tellClients } from "./agent-requests.ts";
 import { forwardNotification, forwardRequest, outsideOfSessions } from "./client-requests.ts";
 import type { GovernorContext, TurnPreparation } from "./context.ts";
-import type { GovernedSession } from "./governed-session.ts";
+import { type GovernedSession, StandaloneSession } from "./governed-session.ts";
 import { mayKnow } from "./known-methods.ts";
 import { cancelTurn, cutTurn, runTurn } from "./prompts.ts";
 import { beginSession, endSession, keptSession, SESSION_CALLS, type SessionEnding } from "./session-calls.ts";
@@ -42,8 +43,8 @@ export interface GovernorOptions {
   readonly profile?: AgentProfile | undefined;
   /** Where sessions are begun from: the middle of their keys. */
   readonly from: string;
-  /** The clients of a session. */
-  readonly clients: (session: GovernedSession) => Clients;
+  /** The clients of a session that a call names no owner for. */
+  readonly clients: (record: SessionRecord) => Clients;
   readonly servers?: Pick<McpGateway, "wrap"> | undefined;
   readonly preparation?: TurnPreparation | undefined;
   /** How long an agent may take to end a turn that was cancelled. */
@@ -61,8 +62,10 @@ export interface GovernorOptions {
 
 /** How a client's request comes. */
 export interface GovernedCall extends Pick<RequestCall, "signal"> {
-  /** For one that begins a session: what whoever begins it knows it by before it has a name. */
-  readonly mark?: string | undefined;
+  /** The session that is resumed or forked, as its owner has it; by default as it is stored. */
+  readonly earlier?: SessionRecord | undefined;
+  /** Registers the session of a record with its owner; by default, the governor stores it itself. */
+  readonly open?: ((record: SessionRecord) => SessionPort) | undefined;
   /** What it stands under, where another session begins it. */
   readonly descent?: Descent | undefined;
   /** When it was begun, where it waited for its agent; by default now. */
@@ -117,7 +120,7 @@ export class Governor {
       principal: options.principal,
       folders: options.folders ?? new SessionFolders({ harness }),
       agent,
-      clients: options.clients,
+      ownerOf: (record) => new StandaloneSession(harness, record, options.clients(record)),
       servers: options.servers,
       preparation: options.preparation,
       redact: harness.redact,
@@ -252,7 +255,7 @@ export class Governor {
   /** Cuts off the turn of a session because Reins stops. */
   async cut(id: string, onCut: () => void): Promise<void> {
     const session = this.#sessions.get(id);
-    if (session) await cutTurn(this.#context, session, onCut);
+    if (session) await cutTurn(session, onCut);
   }
 
   /** Lets go of every session because the agent ends; the agent itself is the caller's. */
@@ -267,10 +270,10 @@ export class Governor {
   async #begin(
     method: string,
     params: JsonObject,
-    { signal, mark, descent, begun }: GovernedCall,
+    { signal, descent, begun, earlier: given, open: register }: GovernedCall,
   ): Promise<unknown> {
     const earlier =
-      params.sessionId === undefined ? undefined : await keptSession(this.#context, params.sessionId);
+      params.sessionId === undefined ? undefined : await keptSession(this.#context, params.sessionId, given);
     const open = earlier && this.#sessions.get(earlier.id);
     if (open?.turn) throw new RpcError(CODE.invalidRequest, "a turn is under way in this session");
     try {
@@ -280,7 +283,7 @@ export class Governor {
         earlier,
         channel: this.#from,
         signal,
-        mark,
+        open: register ?? this.#context.ownerOf,
         descent,
         begun,
         known: (begun) => this.#know(begun),
@@ -332,9 +335,9 @@ export class Governor {
   /** What an agent tells outside of any session is for the clients of all that it has. */
   async #toldOutside(method: string, params: JsonObject): Promise<void> {
     if (!mayTell(method)) return;
-    const { clients, redact } = this.#context;
+    const { redact } = this.#context;
     const told = membersOf(redact(params));
-    for (const session of this.#sessions.values()) await clients(session).notify(method, told);
+    for (const session of this.#sessions.values()) await session.clients.notify(method, told);
   }
 
   #know(session: GovernedSession): void {

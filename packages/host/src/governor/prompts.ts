@@ -65,12 +65,8 @@ export async function runTurn(
  * Cuts the turn of a session off, as the end of the process would: what was said is shown, and nothing after it. `onCut`
  * is called before anything that waits in the turn is ended.
  */
-export async function cutTurn(
-  context: GovernorContext,
-  session: GovernedSession,
-  onCut: () => void,
-): Promise<void> {
-  await showRest(context, session);
+export async function cutTurn(session: GovernedSession, onCut: () => void): Promise<void> {
+  await showRest(session);
   session.isCut = true;
   onCut();
   session.turn?.cancel("Reins is stopping");
@@ -257,7 +253,7 @@ async function finish(
   await chargePrompt(context, session, isSettled ? {} : usage);
   context.harness.supervisor.turnEnded(usage);
   await noteUnended(context, session, { isCancelled: turn.isCancelled || stop_reason === "interrupted" });
-  await showRest(context, session);
+  await showRest(session);
   if (stop_reason === "interrupted") await recordUnknown(context, session);
   await turn.written();
   const completed_at = context.now().toISOString();
@@ -266,7 +262,7 @@ async function finish(
   forwardIn(context, session, "post_response", { stop_reason, usage: end.usage });
   const { harness, onFault } = context;
   const draft = harness.redacted(turnDraft(subject, turn, end));
-  const clients = context.clients(session);
+  const { clients } = session;
   if (!clients.concluded) return recordTurn(harness, session, draft, { durable: true });
   await clients.concluded(draft);
   // What was kept need not be waited for.

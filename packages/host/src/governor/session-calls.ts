@@ -1,8 +1,8 @@
 import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
-import { change } from "@reins/store";
 import { lifecycleDraft, type Workspace } from "@reins/supervisor";
 import { sessionMeta, typedOption } from "../agents/session-meta.ts";
+import type { SessionPort } from "../control/clients.ts";
 import { CLIENT_DOORS, methodsAt } from "../control/doors.ts";
 import { enforce } from "../control/enforce.ts";
 import { type Descent, forwardIn, subjectIn } from "../control/scope.ts";
@@ -11,6 +11,7 @@ import { daemonIn, namingFault, namingIn } from "../sessions/naming.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
 import { openServers, sealServers } from "../sessions/sealed-servers.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
+import type { AcceptedChanges } from "../sessions/session-state.ts";
 import { sessionTables } from "../sessions/tables.ts";
 import type { GovernorContext } from "./context.ts";
 import { GovernedSession } from "./governed-session.ts";
@@ -34,8 +35,8 @@ export interface BeginOptions {
   /** Where it was begun from: the middle of its key. */
   readonly channel: string;
   readonly signal: AbortSignal;
-  /** What whoever begins it knows it by before it has a name. */
-  readonly mark?: string | undefined;
+  /** Registers the session with its owner. */
+  readonly open: (record: SessionRecord) => SessionPort;
   /** What it stands under, where another session begins it. */
   readonly descent?: Descent | undefined;
   /** When it was begun, where it waited for its agent; by default now. */
@@ -51,20 +52,29 @@ export interface BeginOptions {
  * MCP server behind the harness; then put into the mode in which the agent asks.
  */
 export async function beginSession(context: GovernorContext, options: BeginOptions): Promise<JsonObject> {
-  const { method, params, earlier, signal, mark, descent } = options;
+  const { method, params, earlier, signal, open, descent } = options;
   expectOwn(earlier);
   const place = await placeOf(context, options);
   const { meta, stripped } = sessionMeta(context.launch, membersOf(params._meta));
   const declared = serversIn(context, params, earlier);
-  const record = recordFor(context, options, { ...place, meta, declared });
+  const record = earlier && method !== "session/fork" ? earlier : newRecord(context, options, place);
   if (!earlier) await expectFreeKey(context, record, params);
-  const session = new GovernedSession(record, workspaceOf(context, place), { mark, descent });
+  const accepted = {
+    cwd: place.cwd,
+    additional_directories: place.additional,
+    sealed_servers: sealServers(context.harness.vault, record.id, declared),
+    daemon: daemonIn(meta) ?? record.daemon ?? false,
+  };
+  const session = new GovernedSession(open(record), workspaceOf(context, place), {
+    agentSessionId: earlier?.agent_session_id ?? String(params.sessionId ?? ""),
+    descent,
+  });
   try {
-    await decideBegin(context, session, { method, stripped, signal });
+    await decideBegin(context, session, { method, place, stripped, signal });
     const servers = await wrapServers(context, session, declared, signal);
-    const result = await callAgent(context, session, options, { meta, servers: servers.wrapped });
+    const result = await callAgent(context, session, options, { meta, place, servers: servers.wrapped });
     await enforceProfile(context, session, result);
-    await keep(context, session, method, { stripped, refused: servers.refused });
+    await start(context, session, { method, accepted, stripped, refused: servers.refused });
     return shown(session, result, servers.refused);
   } catch (error) {
     options.failed(session);
@@ -87,10 +97,12 @@ async function withdrawQuestions(
 export async function keptSession(
   { harness, principal, entry }: GovernorContext,
   id: unknown,
+  given?: SessionRecord,
 ): Promise<SessionRecord> {
   const { tenant } = principal;
   const kept =
-    typeof id === "string" ? await harness.store.query(sessionTables, "get", { id, tenant }) : undefined;
+    given ??
+    (typeof id === "string" ? await harness.store.query(sessionTables, "get", { id, tenant }) : undefined);
   if (kept?.agent === entry.id && (kept.principal === principal.id || principal.roles.includes("admin")))
     return kept;
   throw new RpcError(CODE.notFound, `there is no session ${JSON.stringify(id)} of ${entry.id}`);
@@ -130,13 +142,9 @@ export async function endSession(
   else if (turn) await withdrawIn(context, session, turn, reason);
   const subject = subjectIn(context, session, context.enforcement);
   const unfinished = harness.supervisor.abandon(subject);
-  const record = { ...session.record, state: "closed" as const, last_activity: context.now().toISOString() };
-  session.record = record;
   const draft = lifecycleDraft(subject, "session_end", unfinished);
-  await harness.record([{ ...draft, payload: { ...membersOf(draft.payload), reason } }], {
-    with: [change(sessionTables, "put", record)],
-    durable: false,
-  });
+  const payload = { ...membersOf(draft.payload), reason };
+  await harness.record([{ ...draft, payload }], { durable: false });
   forwardIn(context, session, "session_end", { reason });
 }
 
@@ -171,29 +179,16 @@ function serversIn(
   return earlier ? openServers(harness.vault, earlier) : [];
 }
 
-function recordFor(
-  { harness, entry, principal, now, newId }: GovernorContext,
-  { method, params, earlier, channel, descent, begun = now() }: BeginOptions,
-  {
-    cwd,
-    additional,
-    meta,
-    declared,
-  }: SessionPlace & { readonly meta: Readonly<JsonObject>; readonly declared: readonly unknown[] },
+function newRecord(
+  { entry, principal, now, newId }: GovernorContext,
+  { method, params, channel, descent, begun = now() }: BeginOptions,
+  { cwd, additional }: SessionPlace,
 ): SessionRecord {
   const made = { agent: entry.id, principal, channel, peer: newId(), created: begun, cwd };
-  const fresh = newSessionRecord({ ...made, ...(method === "session/new" && namingIn(params)) });
-  const kept = earlier && method !== "session/fork" ? earlier : fresh;
   return {
-    ...kept,
+    ...newSessionRecord({ ...made, ...(method === "session/new" && namingIn(params)) }),
     ...(descent && { parent: descent.parent, depth: descent.depth }),
-    agent_session_id: earlier?.agent_session_id ?? String(params.sessionId ?? ""),
-    cwd,
     additional_directories: additional,
-    sealed_servers: sealServers(harness.vault, kept.id, declared),
-    daemon: daemonIn(meta) ?? kept.daemon ?? false,
-    state: "idle",
-    last_activity: now().toISOString(),
   };
 }
 
@@ -225,11 +220,16 @@ async function decideBegin(
   session: GovernedSession,
   {
     method,
+    place: { cwd, additional: additional_directories },
     stripped,
     signal,
-  }: { readonly method: string; readonly stripped: readonly string[]; readonly signal: AbortSignal },
+  }: {
+    readonly method: string;
+    readonly place: SessionPlace;
+    readonly stripped: readonly string[];
+    readonly signal: AbortSignal;
+  },
 ): Promise<void> {
-  const { cwd, additional_directories } = session.record;
   const point = {
     kind: "session_start",
     method,
@@ -244,7 +244,15 @@ async function callAgent(
   { agent }: GovernorContext,
   session: GovernedSession,
   { method, params, earlier, signal, known }: BeginOptions,
-  { meta, servers }: { readonly meta: Readonly<JsonObject>; readonly servers: readonly unknown[] },
+  {
+    meta,
+    place: { cwd, additional: additionalDirectories },
+    servers,
+  }: {
+    readonly meta: Readonly<JsonObject>;
+    readonly place: SessionPlace;
+    readonly servers: readonly unknown[];
+  },
 ): Promise<JsonObject> {
   if (earlier && TAKES_UP.has(method)) known(session);
   session.replaying = method === "session/load";
@@ -252,11 +260,10 @@ async function callAgent(
   const answered = (result: unknown) => {
     const { sessionId } = membersOf(result);
     session.replaying = false;
-    if (typeof sessionId === "string") session.record = { ...session.record, agent_session_id: sessionId };
+    if (typeof sessionId === "string") session.agentSessionId = sessionId;
     if (typeof sessionId === "string" || TAKES_UP.has(method)) known(session);
   };
   try {
-    const { cwd, additional_directories: additionalDirectories } = session.record;
     const result = await agent.request(
       method,
       {
@@ -302,15 +309,27 @@ async function enforceProfile(
   }
 }
 
-async function keep(
+/** Has the owner of a session store it as its agent accepted it, with the entry of its start. */
+async function start(
   context: GovernorContext,
   session: GovernedSession,
-  method: string,
-  { stripped, refused }: { readonly stripped: readonly string[]; readonly refused: readonly unknown[] },
+  {
+    method,
+    accepted,
+    stripped,
+    refused,
+  }: {
+    readonly method: string;
+    readonly accepted: AcceptedChanges;
+    readonly stripped: readonly string[];
+    readonly refused: readonly unknown[];
+  },
 ): Promise<void> {
   const subject = subjectIn(context, session, context.enforcement);
   const draft = lifecycleDraft(subject, method === "session/new" ? "session_start" : method);
-  const { cwd, additional_directories, agent_session_id, parent, depth } = session.record;
+  const { parent, depth } = session.record;
+  const { cwd, additional_directories } = accepted;
+  const { agentSessionId: agent_session_id } = session;
   const payload = {
     ...membersOf(draft.payload),
     session_id: session.id,
@@ -321,10 +340,7 @@ async function keep(
     ...(stripped.length > 0 && { stripped }),
     ...(refused.length > 0 && { refused_servers: refused }),
   };
-  await context.harness.record([{ ...draft, payload }], {
-    with: [change(sessionTables, "put", session.record)],
-    durable: false,
-  });
+  await session.port.started({ ...accepted, agent_session_id }, { ...draft, payload });
 }
 
 /** The agent's answer with our name for the session, the mode it was put into, and the MCP servers it does without. */

@@ -13,12 +13,12 @@ export function showUpdate(
   session: GovernedSession,
   update: JsonObject,
 ): void | Promise<void> {
-  return tellAll(context, session, redactorOf(context, session).push(update));
+  return notifyAll(session, redactorOf(context, session).push(update));
 }
 
 /** Shows what was held back, when a turn has ended. */
-export async function showRest(context: GovernorContext, session: GovernedSession): Promise<void> {
-  await tellAll(context, session, session.updates?.end() ?? []);
+export async function showRest(session: GovernedSession): Promise<void> {
+  await notifyAll(session, session.updates?.end() ?? []);
 }
 
 /** Notes what an agent says beside an update, which goes along with what is shown of it next. */
@@ -38,7 +38,7 @@ function redactorOf(context: GovernorContext, session: GovernedSession): UpdateR
   session.updates ??= new UpdateRedactor(context.harness.redactor, {
     clock: systemClock,
     onLate: (updates) => {
-      tellAll(context, session, updates)?.catch((error: unknown) => {
+      notifyAll(session, updates)?.catch((error: unknown) => {
         context.onFault(`an update could not be shown: ${String(error)}`);
       });
     },
@@ -46,22 +46,14 @@ function redactorOf(context: GovernorContext, session: GovernedSession): UpdateR
   return session.updates;
 }
 
-function tellAll(
-  context: GovernorContext,
-  session: GovernedSession,
-  updates: readonly JsonObject[],
-): undefined | Promise<void> {
-  const told = updates.map((update) => tell(context, session, update)).filter((one) => one !== undefined);
-  return told.length > 0 ? Promise.all(told).then(() => undefined) : undefined;
+function notifyAll(session: GovernedSession, updates: readonly JsonObject[]): undefined | Promise<void> {
+  const notified = updates.map((update) => notify(session, update)).filter((one) => one !== undefined);
+  return notified.length > 0 ? Promise.all(notified).then(() => undefined) : undefined;
 }
 
-function tell(
-  { clients }: GovernorContext,
-  session: GovernedSession,
-  update: JsonObject,
-): void | Promise<void> {
+function notify(session: GovernedSession, update: JsonObject): void | Promise<void> {
   session.turn?.saw(update);
   const { id: sessionId, beside } = session;
   session.beside = undefined;
-  return clients(session).notify("session/update", { ...beside, sessionId, update });
+  return session.clients.notify("session/update", { ...beside, sessionId, update });
 }

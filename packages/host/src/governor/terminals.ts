@@ -44,7 +44,7 @@ export async function createTerminal(
 
 /** Asks the client that runs a terminal about it. The verdict on its command is the verdict on this too. */
 export async function useTerminal(
-  context: GovernorContext,
+  _context: GovernorContext,
   session: GovernedSession,
   { method, params }: Asked,
   signal: AbortSignal,
@@ -54,7 +54,7 @@ export async function useTerminal(
   if (only === undefined)
     throw new RpcError(CODE.invalidParams, `there is no terminal ${JSON.stringify(id)} in this session`);
   const asked = { ...params, terminalId: id, sessionId: session.id };
-  const { value } = await context.clients(session).request(method, asked, inTurn(session, signal), { only });
+  const { value } = await session.clients.request(method, asked, inTurn(session, signal), { only });
   if (method === "terminal/release") session.terminals.delete(id);
   return value;
 }
@@ -91,22 +91,22 @@ async function askClients(
   signal: AbortSignal,
 ): Promise<{ readonly value: unknown; readonly client: string | undefined }> {
   // No person is asked to allow what no client could do.
-  if (isAskedOfOne) expectClient(context, session, { method, params });
+  if (isAskedOfOne) expectClient(session, { method, params });
   const waiting = inTurn(session, signal);
   const enforced = await enforce(context, session, point, { signal: waiting });
   if (enforced.kind !== "allowed") throw await refusal(method, enforced.verdict);
   return perform(context, session, { tool: method, entry: enforced.verdict.entry }, async () => {
     const asked = { ...params, sessionId: session.id };
     // The client that offered it may have gone while it was decided.
-    const only = isAskedOfOne ? expectClient(context, session, { method, params }) : undefined;
-    const { value } = await context.clients(session).request(method, asked, waiting, { only });
+    const only = isAskedOfOne ? expectClient(session, { method, params }) : undefined;
+    const { value } = await session.clients.request(method, asked, waiting, { only });
     return { value, client: only };
   });
 }
 
 /** The client that a request is for; where none offers to answer it, the answer is -32601. */
-function expectClient(context: GovernorContext, session: GovernedSession, { method, params }: Asked): string {
-  const only = context.clients(session).whoServes?.(method, params);
+function expectClient(session: GovernedSession, { method, params }: Asked): string {
+  const only = session.clients.whoServes?.(method, params);
   if (only !== undefined) return only;
   throw new RpcError(CODE.methodNotFound, `no client of the session offers "${method}"`);
 }

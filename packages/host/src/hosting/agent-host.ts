@@ -24,9 +24,7 @@ import {
 import type { Catalogue } from "../agents/catalogue.ts";
 import type { InstalledAgent } from "../agents/install/installer.ts";
 import { processChannel } from "../agents/process-channel.ts";
-import type { Clients } from "../control/clients.ts";
 import type { TurnPreparation } from "../governor/context.ts";
-import type { GovernedSession } from "../governor/governed-session.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
 import type { McpGateway } from "../mcp/gateway.ts";
@@ -87,7 +85,8 @@ export interface StartOptions {
   readonly principal: Principal;
   /** Where sessions are begun from: the middle of their keys. */
   readonly from: string;
-  readonly clients: (session: GovernedSession) => Clients;
+  /** The clients of a session that a call names no owner for. */
+  readonly clients: GovernorOptions["clients"];
   /** What the clients can do, where that is known already. */
   readonly clientCapabilities?: JsonObject | undefined;
   /** Whether what an agent tells again when it takes up a session is shown. */

@@ -16,7 +16,7 @@ import { McpGateway } from "../mcp/gateway.ts";
 import { Daemons } from "../native/daemons.ts";
 import type { NativeSettings } from "../native/start-native.ts";
 import { Subagents } from "../native/subagents.ts";
-import { renewSessionSeals } from "../sessions/renew-seals.ts";
+import { renewSessionSeals } from "../sessions/session-records.ts";
 import type { Messaging } from "../turn/messaging.ts";
 import { ToolOfferPreparation } from "../turn/tool-offer.ts";
 import { TurnOffers } from "../turn/turn-offers.ts";
@@ -157,7 +157,7 @@ export class Hosting {
       });
       opened = hub;
       late.resolve(hub);
-      hub.attendant = new Daemons({ hub, harness, onError });
+      hub.idleScheduler = new Daemons({ hub, harness, onError });
       await swept;
       const kills = await killing;
       return new Hosting({ catalogue, host, hub, offers, redact, register, kills }, gateway);

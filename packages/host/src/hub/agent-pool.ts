@@ -2,14 +2,13 @@ import { CODE, RpcError } from "@reins/acp";
 import { type Clock, settlesWithin } from "@reins/kit";
 import { Restarts } from "@reins/runner";
 import type { Principal } from "@reins/supervisor";
-import type { Clients } from "../control/clients.ts";
-import type { GovernedSession } from "../governor/governed-session.ts";
 import type { AgentHost, HostedAgent, StartOptions } from "../hosting/agent-host.ts";
 
 /** What a pool needs. */
 export interface AgentPoolOptions {
   readonly host: Pick<AgentHost, "start"> & Partial<Pick<AgentHost, "networkFor" | "folders" | "separates">>;
-  readonly clients: (session: GovernedSession) => Clients;
+  /** The clients of what agents ask outside of every session. */
+  readonly clients: StartOptions["clients"];
   /** Told when an agent has gone, with why. */
   readonly onGone: (agent: HostedAgent, reason: Error) => void;
   readonly clock: Clock;

@@ -5,9 +5,9 @@ import type { Cursor } from "../log/logged-event.ts";
 import { sessionNamedIn } from "../wire/tap.ts";
 import { Feed, type Outlet } from "./feed.ts";
 import type { Hub } from "./hub.ts";
-import type { LiveSession } from "./live-session.ts";
 import { questionIn } from "./question-id.ts";
-import type { SessionClients, SessionEvent, Taken } from "./session-clients.ts";
+import type { Session } from "./session.ts";
+import type { SessionClients, SessionMessage, Taken } from "./session-clients.ts";
 
 /** How a connection is made. */
 export interface ConnectionOptions {
@@ -20,7 +20,7 @@ export interface ConnectionOptions {
   /** When new sessions were begun, where they waited for their agent; by default when they are. */
   readonly begun?: Date | undefined;
   /** Whether its client wants to hear when turns begin and end. */
-  readonly hearsTurns?: boolean | undefined;
+  readonly followsTurns?: boolean | undefined;
   /** What its client said before that it can do. */
   readonly capabilities?: JsonObject | undefined;
   /** Told when it follows a session more, or less. */
@@ -35,7 +35,7 @@ export class Connection {
   readonly id: string;
   agent: string | undefined;
   /** Whether its client wants to hear when turns begin and end. */
-  hearsTurns: boolean;
+  followsTurns: boolean;
   /** What its client said that it can do. */
   capabilities: JsonObject;
   /** What new sessions stand under, where it is another session that begins them. */
@@ -48,17 +48,25 @@ export class Connection {
   /** The sessions it follows, and the place in the log after which each counts. */
   readonly #followed = new Map<string, number>();
   /** The sessions of which everything is to be told to who reads next. */
-  readonly #untold = new Map<string, LiveSession>();
+  readonly #untold = new Map<string, Session>();
   #principal: Principal;
   #closed = false;
   /** Whether it ever read what it is told; what prompts from within Reins may not. */
   #hasListened = false;
 
   constructor(hub: Hub, options: ConnectionOptions) {
-    const { id, principal, agent, descent, begun, hearsTurns = false, onFollow = () => undefined } = options;
+    const {
+      id,
+      principal,
+      agent,
+      descent,
+      begun,
+      followsTurns = false,
+      onFollow = () => undefined,
+    } = options;
     this.id = id;
     this.capabilities = options.capabilities ?? {};
-    this.hearsTurns = hearsTurns;
+    this.followsTurns = followsTurns;
     this.agent = agent;
     this.descent = descent;
     this.begun = begun;
@@ -161,20 +169,26 @@ export class Connection {
   }
 
   /** Follows a session after a place; by default after what was sent. */
-  attach({ id }: Pick<LiveSession, "id">, after = this.position): void {
+  attach({ id, phase }: Pick<Session, "id"> & Partial<Pick<Session, "phase">>, after = this.position): void {
     if (this.#followed.has(id) || this.#closed) return;
     this.#followed.set(id, after);
     for (const feed of this.#feeds) this.#bring(feed, id, after);
-    if (this.hearsTurns) this.#hub.hear(this, id);
+    // A session that does not start after all has no turns.
+    if (phase !== "starting") this.subscribeTurns(id);
     this.#hub.live(id)?.clients.returned(this.id);
     this.#onFollow();
+  }
+
+  /** Subscribes to the turns of a session, if the client wants to. */
+  subscribeTurns(session: string): void {
+    if (this.followsTurns && this.#followed.has(session)) this.#hub.subscribeTurns(this, session);
   }
 
   /**
    * Follows a session after telling all of it that is kept, without a gap between the two. While nobody reads, it is told
    * when somebody does.
    */
-  async replay(session: LiveSession): Promise<void> {
+  async replay(session: Session): Promise<void> {
     const feed = [...this.#feeds].find((one) => one.covers(session.id));
     if (feed) return this.attach(session, await this.#tellAll(feed, session));
     this.attach(session, session.lastOrder);
@@ -185,7 +199,7 @@ export class Connection {
   detach(session: string): boolean {
     this.#untold.delete(session);
     if (!this.#followed.delete(session)) return false;
-    this.#hub.hearers.remove(session, this.id);
+    this.#hub.turnSubscribers.remove(session, this.id);
     for (const feed of this.#feeds) {
       feed.remove(session);
       feed.remove(this.#hub.channelOf(this.id, session));
@@ -195,15 +209,15 @@ export class Connection {
     return true;
   }
 
-  /** Tells this client alone, at a place in the log; on the way that brings a session, or on the one for all else. */
-  tell(message: JsonObject, session?: string): void | Promise<void> {
+  /** Sends a message to this client only, through the log: on the feed of a session, or on the one for all else. */
+  send(message: JsonObject, session?: string): void | Promise<void> {
     return this.#write({ message: membersOf(this.#hub.redact(message)) }, session);
   }
 
   /** Tells this client, if it follows a session, what is of the moment only. */
-  aside(session: string, message: JsonObject): void {
+  sendUnlogged(session: string, message: JsonObject): void {
     if (!this.#followed.has(session)) return;
-    for (const feed of this.#feeds) if (feed.covers(session)) feed.aside(message);
+    for (const feed of this.#feeds) if (feed.covers(session)) feed.sendUnlogged(message);
   }
 
   /** Notes in the log what this client has asked, so that it can be told what became of it. */
@@ -227,7 +241,7 @@ export class Connection {
   /** Ends it. Sessions and turns go on. */
   close(): void {
     this.#closed = true;
-    for (const session of this.#followed.keys()) this.#hub.hearers.remove(session, this.id);
+    for (const session of this.#followed.keys()) this.#hub.turnSubscribers.remove(session, this.id);
     for (const feed of this.#feeds) this.shut(feed);
   }
 
@@ -255,7 +269,7 @@ export class Connection {
     };
   }
 
-  #write(event: SessionEvent, session: string | undefined): void | Promise<void> {
+  #write(event: SessionMessage, session: string | undefined): void | Promise<void> {
     const { tenant } = this.principal;
     return this.#hub.log.append({ tenant, session: this.#hub.channelOf(this.id, session), ...event });
   }
@@ -292,7 +306,7 @@ export class Connection {
   }
 
   /** Tells everything that is kept of a session, and gives the place after which nothing was told. */
-  async #tellAll(feed: Feed, session: LiveSession): Promise<number> {
+  async #tellAll(feed: Feed, session: Session): Promise<number> {
     const { log } = this.#hub;
     const { tenant } = this.principal;
     await log.written();
@@ -302,7 +316,7 @@ export class Connection {
       const page = await log.page(tenant, [session.id], after);
       for (const event of page) {
         if (feed.isClosed) throw unheard();
-        await feed.retell(event);
+        await feed.resend(event);
         after = event.order;
       }
       if (page.length > 0) continue;
@@ -314,7 +328,7 @@ export class Connection {
   }
 
   /** Tells everything of a session that nobody read when it was loaded. Whoever is cut off is told it from its beginning. */
-  async #tellLater(feed: Feed, session: LiveSession): Promise<void> {
+  async #tellLater(feed: Feed, session: Session): Promise<void> {
     let after: number;
     try {
       after = await this.#tellAll(feed, session);

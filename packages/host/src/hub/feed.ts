@@ -24,7 +24,7 @@ export interface Outlet {
 interface FeedReader {
   readonly id: string;
   readonly principal: Principal;
-  readonly hearsTurns: boolean;
+  readonly followsTurns: boolean;
   /** What its client said that it can do. */
   readonly capabilities: JsonObject;
 }
@@ -109,12 +109,12 @@ export class Feed {
   }
 
   /** Tells what is of the moment only, and has no place in the log. */
-  aside(message: JsonObject): void {
+  sendUnlogged(message: JsonObject): void {
     void this.#options.outlet.send({ jsonrpc: "2.0", ...message }, undefined);
   }
 
   /** Tells a message again that was told before; whoever comes back goes on from the place that the stream has reached. */
-  retell(event: LoggedEvent): void | Promise<void> {
+  resend(event: LoggedEvent): void | Promise<void> {
     if (event.message.method !== CANCEL) return this.#deliver(event, this.position, true);
   }
 
@@ -145,7 +145,7 @@ export class Feed {
     const { reader, outlet } = this.#options;
     // What came from here is told again only to who wants to hear everything.
     if (except === reader.id && !isAgain) return;
-    if (event.message.method === TURN && !reader.hearsTurns) return;
+    if (event.message.method === TURN && !reader.followsTurns) return;
     if (request === undefined) {
       const { message, text } = wire(event);
       return outlet.send(message, order, text);

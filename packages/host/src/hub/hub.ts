@@ -10,30 +10,25 @@ import type { SessionRange } from "../sessions/tables.ts";
 import { isOurName } from "../wire/reserved-names.ts";
 import type { WireTap } from "../wire/tap.ts";
 import { AgentPool } from "./agent-pool.ts";
-import { join, replay, takeUp } from "./attendance.ts";
-import type { Attendant } from "./attendant.ts";
-import { agentIn, hearsTurnsIn } from "./begin-meta.ts";
-import { Beginnings } from "./beginnings.ts";
+import { HISTORY, historyOf, join, loadOrResume, replay } from "./attach.ts";
 import { withCapabilities } from "./capabilities.ts";
 import { channelOf } from "./channel.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
-import type { HubContext } from "./context.ts";
+import type { HubContext, IdleScheduler } from "./context.ts";
 import { type ExtensionHub, extend, isExtension } from "./extensions.ts";
 import type { Outlet } from "./feed.ts";
-import { HISTORY, historyOf } from "./history.ts";
+import { closeSession, deleteSession, forwardOutside, forwardToAgent } from "./forward.ts";
 import { listingOf } from "./listing.ts";
-import type { LiveSession } from "./live-session.ts";
-import { closeSession, deleteSession, passOn, passOutside } from "./passage.ts";
 import type { AskedIn } from "./question-id.ts";
+import { Reaper, type ReaperOptions } from "./reaper.ts";
 import { recover } from "./recovery.ts";
-import { Rest, type RestOptions } from "./rest.ts";
-import { type Ending, ServedSessions, type SessionWatcher } from "./served-sessions.ts";
+import type { Session } from "./session.ts";
 import type { SessionClients } from "./session-clients.ts";
-import type { TurnHearers } from "./turn-hearers.ts";
-import { Turns } from "./turns.ts";
+import { type Ending, Sessions, type SessionWatcher } from "./sessions.ts";
+import { agentIn, forkSession, startSession, subscribesToTurns } from "./start-session.ts";
+import { type TurnSubscribers, Turns } from "./turns.ts";
 
-/** What a hub stands on. */
-export interface HubOptions extends RestOptions {
+export interface HubOptions extends ReaperOptions {
   readonly harness: Harness;
   readonly host: Pick<AgentHost, "start"> & Partial<Pick<AgentHost, "networkFor" | "separates">>;
   readonly log: EventLog;
@@ -41,52 +36,50 @@ export interface HubOptions extends RestOptions {
   readonly newId?: () => string;
   /** Sees every message between clients and sessions. */
   readonly tap?: WireTap | undefined;
-  /** Told what went wrong in the background. */
+  /** Receives errors of background work. */
   readonly onError?: (error: unknown) => void;
 }
 
-/** How a client connects. */
 export interface ConnectOptions extends Omit<ConnectionOptions, "id"> {
   readonly id?: string | undefined;
-  /** Where its messages go; one that has none opens ways of its own. */
+  /** Where its messages go; without one, it opens feeds itself. */
   readonly outlet?: Outlet | undefined;
-  /** For one that comes back: up to where it has seen the log. */
+  /** Of a client that reconnects: the position that it has seen. */
   readonly from?: Cursor | undefined;
 }
 
-/** Asks for everything that was said in a session, without having anything done in it. */
+/** Requests everything that was said in a session, and starts no agent. */
 const REPLAY = "_reins/session/replay";
-/** The methods that are about a session. */
+/** The methods that need a sessionId. */
 const OF_SESSIONS: ReadonlySet<string> = new Set([
   ...["load", "resume", "fork", "prompt", "close", "delete"].map((name) => `session/${name}`),
   ...["set_mode", "set_model", "set_config_option"].map((name) => `session/${name}`),
   REPLAY,
   HISTORY,
 ]);
-/** How long a client that has gone may take to come back, before a question is not left to it any more. */
+/** How long a client that is gone may take to reconnect before a question is not left to it any more. */
 const GONE_MS = 10_000;
-/** How long what a client says that it can do may be. */
-const MOST_CAPABILITIES = 64 * 1024;
+/** The most characters that the capabilities of a client may have. */
+const MAX_CAPABILITIES = 64 * 1024;
 const TERMINATED: Ending = { reason: "terminated", terminated_by: "daemon" };
 
-/** Where clients and sessions meet: any number of clients at any session they may see, and agents that outlive none of it. */
+/** Connects clients to sessions: any number of clients to any session that they may see. */
 export class Hub implements ExtensionHub {
   readonly log: EventLog;
   readonly clock: Clock;
-  /** Whoever attends to sessions while nobody prompts them. */
-  attendant: Attendant | undefined;
-  /** Sees every message between clients and sessions, if anybody does. */
+  /** Wakes sessions between prompts. */
+  idleScheduler: IdleScheduler | undefined;
+  /** Sees every message between clients and sessions. */
   readonly tap: WireTap | undefined;
   /** Takes secrets out of what is kept or shown. */
   readonly redact: (value: unknown) => unknown;
   readonly #context: HubContext;
-  readonly #sessions: ServedSessions;
-  readonly #beginnings: Beginnings;
+  readonly #sessions: Sessions;
   readonly #turns: Turns;
-  readonly #rest: Rest;
+  readonly #reaper: Reaper;
   readonly #connections = new Map<string, Connection>();
-  /** Calls off, for connections that have gone, that questions are not left to them any more. */
-  readonly #goneSoon = new Set<() => void>();
+  /** Cancels the timers of connections that are gone and may reconnect. */
+  readonly #reconnecting = new Set<() => void>();
   #closed = false;
 
   private constructor(options: HubOptions) {
@@ -100,27 +93,26 @@ export class Hub implements ExtensionHub {
       const prompting = this.live(session)?.prompting;
       return [...this.#connections.values()].filter((one) => one.canBeAsked(session, prompting));
     };
-    this.#sessions = new ServedSessions({ harness, log, clock, present, onError });
+    this.#sessions = new Sessions({ harness, log, clock, present, onError });
     const pool = new AgentPool({
       host,
-      clients: (session) => this.#beginnings.admit(session).clients,
-      onGone: (agent, reason) => this.#rest.gone(agent, reason),
+      clients: (record) => this.#sessions.unlisted(record),
+      onGone: (agent, reason) => this.#reaper.agentDied(agent, reason),
       clock,
     });
     this.#context = { harness, log, clock, newId, sessions: this.#sessions, pool, onError };
-    this.#beginnings = new Beginnings(this.#context);
     this.#turns = new Turns(this.#context, {
-      rests: (record) => this.attendant?.rests(record),
-      overran: (agent, session) => this.#rest.overran(agent, session),
+      turnEnded: (record) => this.idleScheduler?.turnEnded(record),
+      overran: (agent, session) => this.#reaper.overran(agent, session),
     });
-    this.#rest = new Rest(this.#context, options);
+    this.#reaper = new Reaper(this.#context, options);
   }
 
-  /** Opens a hub. What an earlier run left in the middle of a turn is marked as interrupted. */
+  /** Opens a hub, and marks turns that an earlier process left running as interrupted. */
   static async open(options: HubOptions): Promise<Hub> {
     const hub = new Hub(options);
     await recover(hub.#context);
-    hub.#rest.begin();
+    hub.#reaper.start();
     return hub;
   }
 
@@ -138,36 +130,36 @@ export class Hub implements ExtensionHub {
     return connection;
   }
 
-  /** Ends a connection. Its sessions go on. */
+  /** Ends a connection. Its sessions continue. */
   disconnect(connection: Connection): void {
     const { id, sessions } = connection;
     if (this.#connections.get(id) === connection) this.#connections.delete(id);
     connection.close();
     if (this.#closed || !sessions.some((session) => this.live(session)?.clients.questions.length)) return;
-    // It may come back before long.
-    const callOff = this.clock.after(GONE_MS, () => {
-      this.#goneSoon.delete(callOff);
+    // It may reconnect soon.
+    const cancel = this.clock.after(GONE_MS, () => {
+      this.#reconnecting.delete(cancel);
       if (!this.#connections.has(id)) for (const session of sessions) this.live(session)?.clients.left(id);
     });
-    this.#goneSoon.add(callOff);
+    this.#reconnecting.add(cancel);
   }
 
   /** A session that is served here. */
-  live(id: string): LiveSession | undefined {
+  live(id: string): Session | undefined {
     return this.#sessions.get(id);
   }
 
-  /** Who asks a question that still waits. */
+  /** The session that asks a question that is open. */
   asking(key: string): SessionClients | undefined {
     return this.#sessions.asking.get(key);
   }
 
-  /** Where a question was asked, also one that was settled lately. */
+  /** Where a question was asked, also one that was settled recently. */
   askedIn(key: string): AskedIn | undefined {
     return this.#sessions.asking.askedIn(key);
   }
 
-  /** The name in the log of what is for one connection alone: of a session, or of none. */
+  /** The name in the log of messages for one connection only: of a session, or of none. */
   channelOf(connection: string, session?: string): string {
     return channelOf(connection, session);
   }
@@ -182,12 +174,12 @@ export class Hub implements ExtensionHub {
     return this.#sessions.find(principal, id);
   }
 
-  /** Tells somebody of every session that is new or not as it was, until the answer is called. */
+  /** Calls a watcher for every session that is new or changed, until the returned function is called. */
   watch(watcher: SessionWatcher): () => void {
     return this.#sessions.watch(watcher);
   }
 
-  /** Answers a client. */
+  /** Handles a request of a client. */
   async request(
     connection: Connection,
     method: string,
@@ -195,7 +187,7 @@ export class Hub implements ExtensionHub {
     signal: AbortSignal,
   ): Promise<unknown> {
     if (method === "initialize") return this.#initialize(connection, params);
-    if (method === "session/new") return this.#beginnings.begin(connection, params, signal);
+    if (method === "session/new") return startSession(this.#context, connection, params, signal);
     if (method === "session/list") return listingOf(this, connection.principal, params);
     if (isExtension(method)) return extend(this, connection, method, params);
     if (isOurName(method) && method !== REPLAY && method !== HISTORY)
@@ -203,7 +195,7 @@ export class Hub implements ExtensionHub {
     if (params.sessionId === undefined && OF_SESSIONS.has(method))
       throw new RpcError(CODE.invalidParams, `${method} needs a sessionId`);
     if (params.sessionId === undefined)
-      return passOutside(this.#context, connection, { method, params, signal });
+      return forwardOutside(this.#context, connection, { method, params, signal });
     if (method === REPLAY) return replay(this.#context, connection, params.sessionId);
     if (method === HISTORY)
       return historyOf(this.log, await this.#sessions.see(connection.principal, params.sessionId), params);
@@ -212,17 +204,17 @@ export class Hub implements ExtensionHub {
       this.#sessions.open(principal, params.sessionId) ??
       this.#sessions.serve(await this.#sessions.expect(principal, params.sessionId));
     if (method === "session/load" || method === "session/resume")
-      return takeUp(this.#context, connection, session, { method, params, signal });
-    if (method === "session/fork") return this.#beginnings.fork(connection, session.record, params, signal);
+      return loadOrResume(this.#context, connection, session, { method, params, signal });
+    if (method === "session/fork") return forkSession(this.#context, connection, session, { params, signal });
     if (!connection.following.has(session.id)) await join(this.#context, connection, session);
     if (method === "session/prompt") return this.#turns.prompt(connection, session, params, signal);
     const call = { method, params, signal };
     if (method === "session/close") return closeSession(this.#context, connection, session, call);
     if (method === "session/delete") return deleteSession(this.#context, connection, session, call);
-    return passOn(this.#context, connection, session, call);
+    return forwardToAgent(this.#context, connection, session, call);
   }
 
-  /** Takes a notification of a client. Nothing of it waits behind a turn. */
+  /** Handles a notification of a client. It never waits for a turn. */
   async notification(connection: Connection, method: string, params: JsonObject): Promise<void> {
     if (isExtension(method)) {
       await extend(this, connection, method, params);
@@ -230,28 +222,27 @@ export class Hub implements ExtensionHub {
     }
     if (params.sessionId === undefined || isOurName(method)) return;
     const record = await this.#sessions.expect(connection.principal, params.sessionId);
-    if (this.attendant?.takes(record, method, params)) return;
-    const { starting, agent } = this.#sessions.get(record.id) ?? {};
-    if (starting && method === "session/cancel") starting.abort(new Error("the turn was cancelled"));
+    if (this.idleScheduler?.takes(record, method, params)) return;
+    const { waiting, agent } = this.#sessions.get(record.id) ?? {};
+    if (waiting && method === "session/cancel") waiting.abort(new Error("the turn was cancelled"));
     else await agent?.governor.notification(method, params);
   }
 
-  /** Tells whoever follows a session what is of the moment only. */
-  aside(session: string, message: JsonObject): void {
-    for (const connection of this.#connections.values()) connection.aside(session, message);
+  /** Sends the followers of a session a message that is not logged. */
+  sendUnlogged(session: string, message: JsonObject): void {
+    for (const connection of this.#connections.values()) connection.sendUnlogged(session, message);
   }
 
-  /** Who wants to hear when turns begin and end. */
-  get hearers(): TurnHearers {
-    return this.#turns.hearers;
+  get turnSubscribers(): TurnSubscribers {
+    return this.#turns.subscribers;
   }
 
-  /** Has a client hear of the turns of a session from now on, beginning with how things stand. */
-  hear(connection: Connection, sessionId: string): void {
-    this.#turns.hear(connection, sessionId);
+  /** Subscribes a client to the turns of a session, beginning with the current state. */
+  subscribeTurns(connection: Connection, sessionId: string): void {
+    this.#turns.subscribe(connection, sessionId);
   }
 
-  /** Ends a session for good; whether it was not ended before. */
+  /** Ends a session for good; returns whether it was open. */
   async terminate(principal: Principal, id: string, how = TERMINATED): Promise<boolean> {
     const record = await this.find(principal, id);
     if (!record || record.ended) return false;
@@ -259,32 +250,31 @@ export class Hub implements ExtensionHub {
     return true;
   }
 
-  /** Opens a session again that has ended, as it was or in another mode; it goes on where it was. */
+  /** Reopens a session that has ended, as it was or in another mode. */
   async reopen(principal: Principal, id: string, mode?: SessionMode): Promise<SessionRecord | undefined> {
     const record = await this.find(principal, id);
     if (!record?.ended) return record;
-    const open = { state: "idle", ended: undefined, ...(mode !== undefined && { mode }) } as const;
-    const session = this.#sessions.serve({ ...record, ...open });
-    // Whoever reads one that has ended has it served as it was.
-    await this.#sessions.keep(session, open);
+    const session = this.#sessions.serve(record);
+    await session.apply({ type: "reopened", mode });
     return session.record;
   }
 
-  /** Changes what is kept of a session beside its messages. */
+  /** Changes the metadata of a session, and its title if that is named. */
   async annotate(record: SessionRecord, metadata: Readonly<JsonObject>): Promise<void> {
     const session = this.#sessions.serve(record);
     const shown = membersOf(this.redact(metadata));
     const { title } = shown;
     const merged = { ...session.record.metadata, ...shown };
-    await this.#sessions.keep(session, { metadata: merged, ...(typeof title === "string" && { title }) });
+    const changes = { metadata: merged, ...(typeof title === "string" && { title }) };
+    await session.apply({ type: "annotated", changes });
   }
 
-  /** What is known of a session's modes, models and settings; nothing before its agent told it. */
+  /** The modes, models and config options of a session; empty before its agent lists them. */
   settingsOf(id: string): JsonObject {
     return this.#sessions.get(id)?.settings ?? {};
   }
 
-  /** What the newest session of an agent that a principal may see told of its settings. */
+  /** The settings of the newest session of an agent that a principal may see and that has any. */
   async settingsOfAgent(principal: Principal, agent: string): Promise<JsonObject> {
     for (const { id } of await this.list(principal, { agent, open: true })) {
       const settings = this.settingsOf(id);
@@ -293,67 +283,63 @@ export class Hub implements ExtensionHub {
     return {};
   }
 
-  /** How many messages are kept of each of some sessions of a tenant. */
+  /** How many messages are logged for each of some sessions of a tenant. */
   async countsOf(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
     await this.log.written();
     return this.log.counts(tenant, ids);
   }
 
-  /** The agents that run now. */
+  /** The agents that run. */
   async running(): Promise<readonly HostedAgent[]> {
     return this.#context.pool.running;
   }
 
-  /** Ends an agent that runs. Its sessions stay, and the next prompt of each starts a new one. */
+  /** Stops an agent. Its sessions are parked, and the next prompt of each starts a new one. */
   restart(agent: HostedAgent, reason: string): Promise<void> {
-    return this.#rest.restart(agent, reason);
+    return this.#reaper.restart(agent, reason);
   }
 
-  /**
-   * Ends agents that nobody has used for a while, and forgets sessions that wait for nobody, which come back when they
-   * are wanted; forgets for good what is too old to be kept.
-   */
+  /** Stops idle agents, unloads sessions that are not busy, and prunes what is older than the retention time. */
   reap(): Promise<void> {
-    return this.#rest.reap();
+    return this.#reaper.reap();
   }
 
   /**
-   * Lets no turn begin any more; those under way may end within a time, and are cut off then as the end of the process
-   * would. To be called while clients can still be answered.
+   * Starts no turn any more. Running turns have a grace period and are cut off then, as if the process had ended. To be
+   * called while clients can still be answered.
    */
   interrupt(graceMs = 0): Promise<void> {
     return this.#turns.interrupt(graceMs);
   }
 
-  /** Ends agents and connections. Sessions are kept. */
+  /** Stops agents and connections. Sessions stay stored. */
   async close(): Promise<void> {
     const { pool, onError } = this.#context;
     await this.interrupt();
     this.#closed = true;
-    for (const callOff of this.#goneSoon) callOff();
-    this.#rest.end();
-    this.attendant?.close();
+    for (const cancel of this.#reconnecting) cancel();
+    this.#reaper.stop();
+    this.idleScheduler?.close();
     for (const connection of this.#connections.values()) connection.close();
     this.#connections.clear();
     const sessions = this.#sessions.all.filter(({ agent }) => agent !== undefined);
     await pool.close("Reins is stopping").catch(onError);
-    // Turns whose agent has gone still write down how they ended.
+    // Turns whose agent is gone still record how they ended.
     await Promise.all(sessions.map(({ queue }) => queue.settled));
-    await Promise.all(sessions.map((session) => this.#sessions.keepAgain(session))).catch(onError);
     await this.#sessions.close().catch(onError);
     await this.log.close().catch(onError);
   }
 
   async #initialize(connection: Connection, params: JsonObject): Promise<JsonObject> {
     connection.agent = agentIn(params) ?? connection.agent;
-    connection.hearsTurns ||= hearsTurnsIn(params);
+    connection.followsTurns ||= subscribesToTurns(params);
     const capabilities = membersOf(params.clientCapabilities);
     // Extensions are named beside the capabilities too.
     const _meta = { ...membersOf(params._meta), ...membersOf(capabilities._meta) };
-    if (JSON.stringify({ capabilities, _meta }).length > MOST_CAPABILITIES)
+    if (JSON.stringify({ capabilities, _meta }).length > MAX_CAPABILITIES)
       throw new RpcError(
         CODE.invalidParams,
-        `a client says what it can do in ${MOST_CAPABILITIES} characters`,
+        `a client says what it can do in ${MAX_CAPABILITIES} characters`,
       );
     connection.capabilities = { ...capabilities, _meta };
     if (connection.agent === undefined)

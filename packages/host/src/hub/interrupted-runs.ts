@@ -1,7 +1,6 @@
 import { membersOf } from "@reins/acp";
 import type { RunState } from "@reins/supervisor";
 import { runEnd } from "../control/drafts.ts";
-import { sessionTables } from "../sessions/tables.ts";
 import type { HubContext } from "./context.ts";
 
 const PAGE = 200;
@@ -23,9 +22,9 @@ export async function endInterruptedRuns(context: HubContext, tenant: string): P
   }
 }
 
-async function endRun({ harness, clock }: HubContext, run: RunState): Promise<void> {
+async function endRun({ harness, clock, sessions }: HubContext, run: RunState): Promise<void> {
   const { tenant, run_id, session_id, updated_at: before } = run;
-  const record = await harness.store.query(sessionTables, "get", { id: session_id, tenant });
+  const record = await sessions.read(session_id, tenant);
   if (!record) return;
   const tagged = await harness.ledger.read({ tag: `turn:${run_id}`, limit: PAGE });
   const turn = tagged.find(({ entry }) => entry.quality === "turn");

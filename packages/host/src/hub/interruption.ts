@@ -11,7 +11,7 @@ import {
 import { z } from "zod";
 import type { EventLog } from "../log/event-log.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
-import type { ServedSessions } from "./served-sessions.ts";
+import type { Sessions } from "./sessions.ts";
 import { TURN_OVER, turnsOf, UPDATE } from "./turn-marks.ts";
 
 const PAGE = 500;
@@ -60,8 +60,8 @@ export async function recordInterruption(
 }
 
 /** Tells everybody but whoever learns it otherwise that a turn was cut off. */
-export async function tellInterrupted(
-  sessions: Pick<ServedSessions, "append">,
+export async function notifyInterrupted(
+  sessions: Pick<Sessions, "append">,
   record: SessionRecord,
   why: string,
   except?: string,
@@ -80,7 +80,7 @@ const ENDED: ReadonlySet<unknown> = new Set(["completed", "failed"]);
 
 /** Gives every call of the turn that was cut off its end in the log: whoever reads it must not take it for running. */
 export async function endCalls(
-  { log, sessions }: { readonly log: EventLog; readonly sessions: Pick<ServedSessions, "append"> },
+  { log, sessions }: { readonly log: EventLog; readonly sessions: Pick<Sessions, "append"> },
   record: SessionRecord,
 ): Promise<void> {
   await log.written();

@@ -74,8 +74,7 @@ async function offerOne(
   try {
     const approval: Approval | undefined = await approvals.get(id, session.tenant);
     if (approval?.state !== "pending") return;
-    const context = { harness: { approvals }, clients: () => session.clients };
-    await offerApproval(context, session, toolCallId)(approval, over.signal);
+    await offerApproval({ harness: { approvals } }, session, toolCallId)(approval, over.signal);
   } catch (error) {
     if (!over.signal.aborted) throw error;
   } finally {

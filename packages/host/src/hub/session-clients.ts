@@ -40,8 +40,8 @@ export interface Askable {
   readonly capabilities: JsonObject;
   /** Puts a question to it alone. */
   ask(session: string, request: string, message: JsonObject): void | Promise<void>;
-  /** Tells it alone. */
-  tell(message: JsonObject, session?: string): void | Promise<void>;
+  /** Sends it a message that no other client gets. */
+  send(message: JsonObject, session?: string): void | Promise<void>;
 }
 
 /**
@@ -53,7 +53,7 @@ export type Taken = "first" | "left" | "not_offered" | "late";
 const NOBODY: ReadonlySet<string> = new Set();
 
 /** A message for the session's log. */
-export type SessionEvent = Omit<NewEvent, "tenant" | "session">;
+export type SessionMessage = Omit<NewEvent, "tenant" | "session">;
 
 /** What the clients of a session stand on. */
 export interface SessionClientsOptions {
@@ -65,7 +65,7 @@ export interface SessionClientsOptions {
   /** Who asks the questions that wait, of all sessions. */
   readonly asking: AskedQuestions<SessionClients>;
   /** Adds a message to the session's log. A promise is to be waited for. */
-  readonly append: (event: SessionEvent) => void | Promise<void>;
+  readonly append: (event: SessionMessage) => void | Promise<void>;
   /** Notes something about its turns in the log. Settles when that is written. */
   readonly note: (message: JsonObject) => Promise<void>;
   /** Takes secrets out of what is kept. */
@@ -252,7 +252,7 @@ export class SessionClients implements Clients {
     const asked = present().find(({ id }) => id === only);
     try {
       if (only === undefined) await append({ message: cancelOf(key), except: connection });
-      else await asked?.tell(cancelOf(key), this.session);
+      else await asked?.send(cancelOf(key), this.session);
     } catch (error) {
       onError(error);
     }

@@ -1,55 +1,52 @@
 import { interruptedBy, type JsonObject, membersOf, RpcError } from "@reins/acp";
-import { settlesWithin } from "@reins/kit";
+import { raceAbort, settlesWithin } from "@reins/kit";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext } from "./context.ts";
-import { endCalls, tellInterrupted } from "./interruption.ts";
-import { type LiveSession, SessionClosed } from "./live-session.ts";
-import { agentOf } from "./revival.ts";
-import type { Ending } from "./served-sessions.ts";
-import { TurnHearers } from "./turn-hearers.ts";
+import { endCalls, notifyInterrupted } from "./interruption.ts";
+import { agentOf } from "./resume.ts";
+import { type Session, SessionClosed } from "./session.ts";
+import type { Ending } from "./sessions.ts";
 import { TURN, TURN_ENDED, turnsOf, UPDATE } from "./turn-marks.ts";
 
 const CANCELLED = { stopReason: "cancelled" };
 const ONE_TURN: Ending = { reason: "completed", terminated_by: "daemon", message: "oneshot" };
 
-/** Told how turns end. */
-export interface TurnWatcher {
+export interface TurnListener {
   /** A turn of a session has ended. */
-  rests(record: SessionRecord): void;
-  /** A turn was cancelled, and its agent goes on with it. */
-  overran(agent: HostedAgent, session: LiveSession): void;
+  turnEnded(record: SessionRecord): void;
+  /** A turn was cancelled, and its agent has not ended it. */
+  overran(agent: HostedAgent, session: Session): void;
 }
 
-/** The turns of sessions: one after the other, seen by all who follow, and written down before they are answered. */
+/** The turns of sessions: one after the other, visible to all followers, and logged before they are answered. */
 export class Turns {
-  /** Who wants to hear when turns begin and end. */
-  readonly hearers = new TurnHearers();
+  readonly subscribers = new TurnSubscribers();
   readonly #context: HubContext;
-  readonly #watcher: TurnWatcher;
-  /** What prompts are answered once no turn begins any more. */
+  readonly #listener: TurnListener;
+  /** Rejects prompts once no turn may begin any more. */
   #stopping: Error | undefined;
 
-  constructor(context: HubContext, watcher: TurnWatcher) {
+  constructor(context: HubContext, listener: TurnListener) {
     this.#context = context;
-    this.#watcher = watcher;
+    this.#listener = listener;
   }
 
-  /** Answers a prompt when its turn has come and is over. */
+  /** Queues a prompt, and returns its response when its turn is over. */
   async prompt(
     connection: Connection,
-    session: LiveSession,
+    session: Session,
     params: JsonObject,
     signal: AbortSignal,
   ): Promise<unknown> {
-    const { wanted } = session;
+    const { pending } = session;
     if (this.#stopping) throw this.#stopping;
     const result = await session.queue.run(async () => {
-      if (wanted.reason instanceof SessionClosed) return CANCELLED;
-      wanted.throwIfAborted();
-      const answer = await this.#turn(connection, session, params, { signal, wanted }).catch(
+      if (pending.reason instanceof SessionClosed) return CANCELLED;
+      pending.throwIfAborted();
+      const answer = await this.#turn(connection, session, params, { signal, pending }).catch(
         (error: unknown) => {
           if (error instanceof SessionClosed) return CANCELLED;
           throw error;
@@ -59,21 +56,21 @@ export class Turns {
       if (session.record.mode === "oneshot") await this.#context.sessions.closeAndEnd(session, ONE_TURN);
       return answer;
     }, signal);
-    // The answer comes after everything that was said before it.
-    await connection.caughtUp(session.said);
+    // The response comes after everything that was said before it.
+    await connection.caughtUp(session.written);
     return result;
   }
 
   /**
-   * Lets no turn begin any more. Those under way may end settlesWithin a time, unless they wait for a person, and are cut off
-   * then as if the process had ended: their questions wait on, and the next start tells that they were interrupted.
+   * Starts no turn any more. Running turns have a grace period, unless they wait for a person, and are cut off then as if
+   * the process had ended: their questions stay open, and the next start marks them as interrupted.
    */
   async interrupt(graceMs: number): Promise<void> {
     if (this.#stopping) return;
     const reason = interruptedBy("Reins is stopping");
     this.#stopping = reason;
     const { log, onError, sessions } = this.#context;
-    for (const session of sessions.all) session.callOff(reason);
+    for (const session of sessions.all) session.cancelPending(reason);
     const busy = sessions.all.filter(({ queue }) => queue.isBusy);
     const asking = busy.filter(({ clients }) => clients.questions.length > 0);
     await Promise.all(asking.map((session) => this.#cut(session, reason)));
@@ -82,115 +79,119 @@ export class Turns {
     await log.written().catch(onError);
   }
 
-  async #cut(session: LiveSession, reason: Error): Promise<void> {
-    if (session.record.state !== "running" || session.isCut) return;
+  async #cut(session: Session, reason: Error): Promise<void> {
+    if (session.record.state !== "running" || session.phase === "interrupted") return;
     const cut = () => session.cut(reason);
     await session.agent?.governor.cut(session.id, cut).catch(this.#context.onError);
     cut();
   }
 
-  /** Has a client hear of the turns of a session from now on, beginning with how things stand. */
-  hear(connection: Connection, sessionId: string): void {
+  /** Subscribes a client to the turns of a session, beginning with the current state. */
+  subscribe(connection: Connection, sessionId: string): void {
     const { sessions, onError } = this.#context;
-    this.hearers.add(sessionId, connection.id);
+    this.subscribers.add(sessionId, connection.id);
     const state = sessions.get(sessionId)?.record.state === "running" ? "running" : "idle";
-    const told = connection.tell({ method: TURN, params: { sessionId, state } }, sessionId);
-    told?.catch(onError);
+    const sent = connection.send({ method: TURN, params: { sessionId, state } }, sessionId);
+    sent?.catch(onError);
   }
 
   async #turn(
     connection: Connection,
-    session: LiveSession,
+    session: Session,
     params: JsonObject,
-    { signal, wanted }: { readonly signal: AbortSignal; readonly wanted: AbortSignal },
+    { signal, pending }: { readonly signal: AbortSignal; readonly pending: AbortSignal },
   ): Promise<unknown> {
     const { log, clock, sessions, onError } = this.#context;
     if (!session.agent && !(await this.#isStarted(session, signal))) return CANCELLED;
-    wanted.throwIfAborted();
+    pending.throwIfAborted();
     const turn_after = log.last(session.record.tenant);
-    const room = this.#tellPrompt(connection, session, params);
+    const room = this.#showPrompt(connection, session, params);
     if (room) await room;
     // Another one, if it has died meanwhile.
-    const agent = session.agent ?? (await agentOf(this.#context, session, { signal }));
-    wanted.throwIfAborted();
+    let { agent } = session;
+    while (!agent) {
+      await agentOf(this.#context, session, { signal });
+      ({ agent } = session);
+    }
+    pending.throwIfAborted();
     // Not waited for: what is written later comes after it.
-    sessions.keep(session, { state: "running", turn_after }).catch(onError);
-    this.#tellTurn(session, connection, { state: "running" });
+    session.apply({ type: "prompted", turn_after }).catch(onError);
+    this.#notifyTurn(session, connection, { state: "running" });
     session.prompting = connection.id;
     const governed = agent.governor.session(session.id);
     const before = governed?.lastTurn;
     let stopReason: unknown;
     try {
       const asked = agent.governor.request("session/prompt", withPreface(session, params), { signal });
-      const result = await Promise.race([asked, session.cutOff]);
+      const result = await raceAbort(asked, session.cutOff);
       stopReason = membersOf(result).stopReason;
       return result;
     } catch (error) {
       const { signal: gone } = agent.governor;
-      if (!gone.aborted || session.isCut) throw error;
+      if (!gone.aborted || session.phase === "interrupted") throw error;
       await endCalls(this.#context, { ...session.record, turn_after });
       const why = `${RpcError.of(gone.reason).message}.`;
-      await tellInterrupted(sessions, session.record, why, connection.id);
+      await notifyInterrupted(sessions, session.record, why, connection.id);
       throw error;
     } finally {
       session.prompting = undefined;
       session.used = clock.now().getTime();
-      session.said = log.written();
-      if (!session.isCut) {
-        // Not waited for: how the turn ended is in the log, and what is not done after it is when Reins starts again.
-        sessions.change(session, { state: "idle", turn_after: undefined });
-        this.#tellTurn(session, connection, { state: "idle", stopReason });
+      session.written = log.written();
+      if (session.phase !== "interrupted") {
+        // Not waited for: the log has how the turn ended, and the next start does what is missing after it.
+        session.apply({ type: "turn_ended" }).catch(onError);
+        this.#notifyTurn(session, connection, { state: "idle", stopReason });
         this.#conclude(session, governed, before).catch(onError);
-        if (governed?.overran) this.#watcher.overran(agent, session);
-        this.#watcher.rests(session.record);
+        if (governed?.overran) this.#listener.overran(agent, session);
+        this.#listener.turnEnded(session.record);
       }
     }
   }
 
-  /** Has a session's agent started; whether it was before the turn was cancelled. */
-  async #isStarted(session: LiveSession, signal: AbortSignal): Promise<boolean> {
-    const starting = new AbortController();
-    session.starting = starting;
+  /** Starts the agent of a session; returns false if the turn was cancelled meanwhile. */
+  async #isStarted(session: Session, signal: AbortSignal): Promise<boolean> {
+    const waiting = new AbortController();
+    session.waiting = waiting;
     try {
-      await agentOf(this.#context, session, { signal: AbortSignal.any([signal, starting.signal]) });
+      await agentOf(this.#context, session, { signal: AbortSignal.any([signal, waiting.signal]) });
       return true;
     } catch (error) {
-      if (starting.signal.aborted) return false;
+      if (waiting.signal.aborted) return false;
       throw error;
     } finally {
-      session.starting = undefined;
+      session.waiting = undefined;
     }
   }
 
-  /** After the entry of a turn is kept that the session has nothing under way; and in the log which entry it is. */
+  /** Stores that the turn is over after its entry has its position in the ledger; then logs which entry it is. */
   async #conclude(
-    session: LiveSession,
+    session: Session,
     governed: GovernedSession | undefined,
     before: string | undefined,
   ): Promise<void> {
-    const { sessions, log } = this.#context;
+    const { log } = this.#context;
     await governed?.placed;
-    sessions.putLater(session);
+    await session.apply({ type: "turn_recorded" });
     await governed?.recorded;
     const { lastTurn: turn } = governed ?? {};
     if (turn === before) return;
-    // No client is told of it.
+    // Not for clients.
     const { tenant, id } = session.record;
     const message = { method: TURN_ENDED, params: { turn } };
     await log.append({ tenant, session: turnsOf(id), message }, { relaxed: true });
   }
 
-  /** Those who want to hear of it are told that a turn has begun or ended. Whoever prompted knows. */
-  #tellTurn(session: LiveSession, { id: except }: Connection, how: JsonObject): void {
+  /** Notifies the other subscribers that a turn has begun or ended. */
+  #notifyTurn(session: Session, { id: except }: Connection, how: JsonObject): void {
     const { id: sessionId, record } = session;
-    if (!this.hearers.hasOthers(sessionId, except)) return;
+    if (!this.subscribers.hasOthers(sessionId, except)) return;
     const { sessions, onError } = this.#context;
     const message = { method: TURN, params: { sessionId, ...how } };
     sessions.append(record, { message, except })?.catch(onError);
   }
 
-  /** The other clients see what was asked. Whoever gave it a name sees it too, and so that its turn has come. */
-  #tellPrompt(connection: Connection, session: LiveSession, params: JsonObject): void | Promise<void> {
+  /** Shows a prompt to the other clients; one with an id also to its own, so that it knows that its turn has begun. */
+  #showPrompt(connection: Connection, session: Session, params: JsonObject): void | Promise<void> {
     const { harness, sessions } = this.#context;
     let room: Promise<void> | undefined;
     const { prompt, _meta } = params;
@@ -211,16 +212,40 @@ export class Turns {
   }
 }
 
-/** Whether a block of a prompt says that it is not for people. */
+/** Whether a block of a prompt is annotated as not for people. */
 function isForAgentAlone(content: unknown): boolean {
   const { audience } = membersOf(membersOf(content).annotations);
   return Array.isArray(audience) && audience.length > 0 && !audience.includes("user");
 }
 
-/** A prompt with what a new agent has to know first. */
-function withPreface(session: LiveSession, params: JsonObject): JsonObject {
+/** A prompt with the conversation before it, for a new agent. */
+function withPreface(session: Session, params: JsonObject): JsonObject {
   const { preface } = session;
   if (preface === undefined || !Array.isArray(params.prompt)) return params;
   session.preface = undefined;
   return { ...params, prompt: [{ type: "text", text: preface }, ...params.prompt] };
+}
+
+/** The connections that subscribe to the turns of each session that they follow. */
+export class TurnSubscribers {
+  readonly #connections = new Map<string, Set<string>>();
+
+  add(session: string, connection: string): void {
+    const all = this.#connections.get(session) ?? new Set();
+    all.add(connection);
+    this.#connections.set(session, all);
+  }
+
+  remove(session: string, connection: string): void {
+    const all = this.#connections.get(session);
+    all?.delete(connection);
+    if (all?.size === 0) this.#connections.delete(session);
+  }
+
+  /** Whether a session has a subscriber beside one connection. */
+  hasOthers(session: string, connection: string): boolean {
+    const all = this.#connections.get(session);
+    if (!all) return false;
+    return all.size > 1 || !all.has(connection);
+  }
 }

@@ -56,7 +56,7 @@ export class Kills {
 async function callOff({ hub: served }: KillsOptions, sessions: readonly string[]): Promise<void> {
   const hub = await served;
   const message = "the agent was ended on somebody's word before the prompt's turn came; prompt it again";
-  for (const id of sessions) hub.live(id)?.callOff(new RpcError(CODE.cancelled, message));
+  for (const id of sessions) hub.live(id)?.cancelPending(new RpcError(CODE.cancelled, message));
 }
 
 /** Writes a kill down, then ends what only Reins itself can: a session for good, or the turns of an agent inside. */

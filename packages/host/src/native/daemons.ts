@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "@reins/acp";
 import { Idleness, type Wake, wakeOf } from "@reins/bridge";
 import type { Harness } from "@reins/supervisor";
-import type { Attendant } from "../hub/attendant.ts";
+import type { IdleScheduler } from "../hub/context.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 
@@ -26,7 +26,7 @@ const RESUMED = {
  * clients hear `agent/idle`; `agent/resume` and messages that no prompt brought wake it at once, and what it then does
  * is a turn like any other.
  */
-export class Daemons implements Attendant {
+export class Daemons implements IdleScheduler {
   readonly #options: DaemonsOptions;
   readonly #idling = new Map<string, Idleness>();
   readonly #closing = new AbortController();
@@ -43,7 +43,7 @@ export class Daemons implements Attendant {
     return true;
   }
 
-  rests(session: SessionRecord): void {
+  turnEnded(session: SessionRecord): void {
     if (session.daemon && !session.ended) this.#idlenessOf(session).restartBackoff();
   }
 
@@ -61,7 +61,7 @@ export class Daemons implements Attendant {
         const live = this.#options.hub.live(session.id);
         if (!live) over.abort(new Error("the session is not open any more"));
         else if (!live.queue.isBusy)
-          this.#options.hub.aside(session.id, {
+          this.#options.hub.sendUnlogged(session.id, {
             method: "agent/idle",
             params: { sessionId: session.id, ...tick },
           });

@@ -1,4 +1,4 @@
-/** Where a session stands. */
+/** `closed` is a session that has ended, and no other; `running` one with a turn that is open. */
 const SESSION_STATES = ["idle", "running", "cancelled", "closed"] as const;
 export type SessionState = (typeof SESSION_STATES)[number];
 
@@ -46,10 +46,10 @@ export interface SessionRecord {
   /** RFC 3339. */
   readonly created_at: string;
   readonly last_activity: string;
-  /** Absent while it has not ended: one that is `closed` without it only lost its agent. */
+  /** Absent while it has not ended. */
   readonly ended?: SessionEnd | undefined;
-  /** Of one that runs: the place in the log after which the messages of its turn come. */
+  /** Of one that runs: the position in the log after which the messages of its turn come. */
   readonly turn_after?: number | undefined;
-  /** Of one with approvals that outlived a run: the place in the log after which its clients were asked. */
+  /** Of one with approvals that outlived a process: the position in the log after which its clients were asked. */
   readonly asked_after?: number | undefined;
 }

@@ -50,7 +50,7 @@ export type AcceptedChanges = Partial<
 >;
 
 /** What clients and agents say about a session. */
-export type Annotations = Partial<Pick<SessionRecord, "title" | "metadata" | "mode">>;
+type Annotations = Partial<Pick<SessionRecord, "title" | "metadata" | "mode">>;
 
 /**
  * What the owner of a session does after a transition, in this order.

@@ -73,18 +73,18 @@ export class DurableConnection {
     record: ConnectionRecord,
     principal: Principal,
   ): Promise<DurableConnection> {
-    const { id, agent, hears_turns: hearsTurns, capabilities, epoch, start, sessions, quiet } = record;
+    const { id, agent, hears_turns: followsTurns, capabilities, epoch, start, sessions, quiet } = record;
     const from = { epoch, order: start };
     let kept: DurableConnection | undefined;
     const onFollow = () => {
       if (kept) kept.#saveSessions();
     };
-    const known = { id, principal, agent, hearsTurns, capabilities };
+    const known = { id, principal, agent, followsTurns, capabilities };
     const connection = await parts.hub.connect({ ...known, from, onFollow });
     for (const [session, after] of Object.entries(sessions)) connection.attach({ id: session }, after);
     kept = new DurableConnection(parts, record, connection);
     for (const { id: request, session } of await unansweredAfter(parts.hub, connection, quiet))
-      await connection.tell({ id: request, error: INTERRUPTED }, session);
+      await connection.send({ id: request, error: INTERRUPTED }, session);
     return kept;
   }
 
@@ -129,7 +129,7 @@ export class DurableConnection {
    * Nothing, when they are already.
    */
   settled(): Promise<void> | undefined {
-    const { agent, hearsTurns: hears_turns, capabilities } = this.connection;
+    const { agent, followsTurns: hears_turns, capabilities } = this.connection;
     if (capabilities !== this.#record.capabilities && Object.keys(capabilities).length > 0)
       this.#save({ capabilities });
     if (agent !== this.#record.agent) this.#save({ agent });
@@ -216,7 +216,7 @@ export class DurableConnection {
     const { log } = this.#parts.hub;
     try {
       const { jsonrpc: _, ...message } = await answer;
-      await this.connection.tell(message, this.#followed(session));
+      await this.connection.send(message, this.#followed(session));
       await log.written();
     } finally {
       this.#later -= 1;

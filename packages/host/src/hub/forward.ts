@@ -1,14 +1,13 @@
 import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import type { Connection } from "./connection.ts";
 import type { HubContext, SessionCall } from "./context.ts";
-import { type LiveSession, SessionClosed } from "./live-session.ts";
 import { choicesOf, modelOption } from "./models.ts";
-import { agentOf } from "./revival.ts";
-import { noSession } from "./served-sessions.ts";
+import { agentOf } from "./resume.ts";
+import { noSession, type Session } from "./session.ts";
 import { UPDATE } from "./turn-marks.ts";
 
-/** Passes a request about no session on to the agent that a connection is for. */
-export async function passOutside(
+/** Forwards a request about no session to the agent of a connection. */
+export async function forwardOutside(
   { pool }: HubContext,
   connection: Connection,
   { method, params, signal }: SessionCall,
@@ -19,11 +18,11 @@ export async function passOutside(
   return agent.governor.request(method, params, { signal });
 }
 
-/** Passes a request about a session on to its agent. */
-export async function passOn(
+/** Forwards a request about a session to its agent. */
+export async function forwardToAgent(
   context: HubContext,
   connection: Connection,
-  session: LiveSession,
+  session: Session,
   { method, params, signal }: SessionCall,
 ): Promise<unknown> {
   const agent = await agentOf(context, session, { signal });
@@ -41,16 +40,19 @@ export async function passOn(
   const { configOptions } = membersOf(result);
   session.learn({ configOptions });
   if (configOptions !== undefined)
-    await tellOthers(context, connection, session, { sessionUpdate: "config_option_update", configOptions });
+    await notifyOthers(context, connection, session, {
+      sessionUpdate: "config_option_update",
+      configOptions,
+    });
   if (method === "session/set_mode") {
     const { modeId: currentModeId } = params;
     session.learn({ modes: { ...membersOf(session.settings.modes), currentModeId } });
-    await tellOthers(context, connection, session, { sessionUpdate: "current_mode_update", currentModeId });
+    await notifyOthers(context, connection, session, { sessionUpdate: "current_mode_update", currentModeId });
   }
   return result;
 }
 
-/** Refuses a setting that the agent has not told of, where it told of any: nobody need be asked about it. */
+/** Rejects a setting that the agent does not list, where it lists any: no decision is needed for it. */
 export function expectSetting(settings: JsonObject, method: string, params: JsonObject): void {
   if (Object.keys(settings).length === 0) return;
   const { modes, configOptions, models } = settings;
@@ -81,33 +83,30 @@ function expectKnown(what: string, given: unknown, known: readonly unknown[]): v
   throw new RpcError(CODE.invalidParams, message);
 }
 
-/** What one client has set, the others would hear only from an agent that tells of it. Whoever set it knows. */
-async function tellOthers(
+/** Notifies the other clients of a setting: not every agent does. */
+async function notifyOthers(
   { sessions }: HubContext,
   { id: except }: Connection,
-  { id: sessionId, record }: LiveSession,
+  { id: sessionId, record }: Session,
   update: JsonObject,
 ): Promise<void> {
   await sessions.append(record, { message: { method: UPDATE, params: { sessionId, update } }, except });
 }
 
 /**
- * Closes a session for now: its turn and the prompts in line are cancelled, and its agent lets go of it. It stays listed,
- * and is taken up by the next load, resume, fork or prompt.
+ * Closes a session for now: cancels its turn and the queued prompts, and has its agent close it. It stays listed, and the
+ * next load, resume, fork or prompt resumes it.
  */
 export async function closeSession(
   { sessions }: HubContext,
   connection: Connection,
-  session: LiveSession,
+  session: Session,
   { params, signal }: SessionCall,
 ): Promise<JsonObject> {
-  session.callOff(new SessionClosed());
   const { agent } = session;
-  session.agent = undefined;
-  if (agent?.governor.session(session.id)) {
-    await agent.governor.request("session/close", params, { signal });
-    await sessions.keepAgain(session);
-  } else await sessions.withdraw(session.record, "the session was closed");
+  await session.apply({ type: "released" });
+  if (agent?.governor.session(session.id)) await agent.governor.request("session/close", params, { signal });
+  else await sessions.withdraw(session.record, "the session was closed");
   connection.detach(session.id);
   return {};
 }
@@ -116,11 +115,11 @@ export async function closeSession(
 export async function deleteSession(
   context: HubContext,
   connection: Connection,
-  session: LiveSession,
+  session: Session,
   call: SessionCall,
 ): Promise<unknown> {
-  session.callOff(noSession(session.id));
-  const result = session.agent ? await passOn(context, connection, session, call) : {};
+  session.cancelPending(noSession(session.id));
+  const result = session.agent ? await forwardToAgent(context, connection, session, call) : {};
   await context.sessions.end(session, { reason: "completed", terminated_by: "daemon" });
   return result;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { expectSetting } from "./passage.ts";
+import { expectSetting } from "./forward.ts";
 
 const settings = {
   modes: { currentModeId: "default", availableModes: [{ id: "default" }, { id: "plan" }] },

@@ -1,0 +1,84 @@
+import { Repeater, settlesWithin } from "@reins/kit";
+import type { HostedAgent } from "../hosting/agent-host.ts";
+import type { HubContext } from "./context.ts";
+import type { Session } from "./session.ts";
+
+export interface ReaperOptions {
+  /** How long an agent that is not used keeps running. */
+  readonly idleMs?: number | undefined;
+  /** How long messages, events of runs, reports of agents and ended approvals are stored; without it, for ever. */
+  readonly retentionMs?: number | undefined;
+}
+
+const IDLE_MS = 30 * 60_000;
+const REAP_MS = 60_000;
+/** The grace period of turns whose agent is stopped because of another session: less than its successor waits for it. */
+const OTHERS_MS = 20_000;
+
+/** Stops agents that died or that are idle. Their sessions are parked until the next prompt. */
+export class Reaper {
+  readonly #context: HubContext;
+  readonly #idleMs: number;
+  readonly #retentionMs: number | undefined;
+  #repeater: Repeater | undefined;
+
+  constructor(context: HubContext, { idleMs = IDLE_MS, retentionMs }: ReaperOptions) {
+    this.#context = context;
+    this.#idleMs = idleMs;
+    this.#retentionMs = retentionMs;
+  }
+
+  /** Reaps from time to time from now on. */
+  start(): void {
+    const { clock, onError } = this.#context;
+    this.#repeater = new Repeater(clock, REAP_MS, () => this.reap(), onError);
+  }
+
+  stop(): void {
+    this.#repeater?.stop();
+  }
+
+  /** Stops idle agents, unloads sessions that are not busy, and prunes what is older than the retention time. */
+  async reap(): Promise<void> {
+    const { clock, harness, log, pool, sessions } = this.#context;
+    const before = clock.now().getTime() - this.#idleMs;
+    for (const agent of pool.running) {
+      const isIdle = sessions.of(agent).every((session) => !session.isBusy && session.used <= before);
+      if (isIdle && pool.wanted(agent) <= before) await this.restart(agent, "nobody has used it for a while");
+    }
+    for (const session of sessions.all) if (!session.agent && !session.isBusy) sessions.forget(session);
+    if (this.#retentionMs === undefined) return;
+    const kept = clock.now().getTime() - this.#retentionMs;
+    await log.prune(kept);
+    await harness.approvals.prune(new Date(kept));
+    await harness.runs.prune(new Date(kept));
+    await harness.reports.prune(new Date(kept));
+  }
+
+  /** Stops an agent. Its sessions are parked, and the next prompt of each starts a new one. */
+  async restart(agent: HostedAgent, reason: string): Promise<void> {
+    this.#park(agent);
+    await this.#context.pool.end(agent, reason);
+  }
+
+  /** Stops an agent that did not end a cancelled turn. Turns of its other sessions have a grace period. */
+  overran(agent: HostedAgent, session: Session): void {
+    const { pool, sessions, onError } = this.#context;
+    session.apply({ type: "agent_lost" }).catch(onError);
+    const over = Promise.all(sessions.of(agent).map(({ queue }) => queue.settled));
+    const stopped = settlesWithin(over, OTHERS_MS).then(() =>
+      this.restart(agent, "it went on with a turn that was cancelled"),
+    );
+    pool.retire(agent, stopped.catch(onError));
+  }
+
+  /** Parks the sessions of an agent that has died. */
+  agentDied(agent: HostedAgent, reason: Error): void {
+    this.restart(agent, reason.message).catch(this.#context.onError);
+  }
+
+  #park(agent: HostedAgent): void {
+    const { sessions, onError } = this.#context;
+    for (const session of sessions.of(agent)) session.apply({ type: "agent_lost" }).catch(onError);
+  }
+}

@@ -1,0 +1,174 @@
+import { realpath } from "node:fs/promises";
+import { CODE, interruptedBy, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { raceAbort } from "@reins/kit";
+import type { HostedAgent } from "../hosting/agent-host.ts";
+import type { EventLog } from "../log/event-log.ts";
+import type { SessionRecord } from "../sessions/session-record.ts";
+import type { HubContext } from "./context.ts";
+import { noSession, type Session } from "./session.ts";
+
+/** How a session's agent is requested. */
+export interface ResumeOptions {
+  /** Aborts the wait of this request only: others may wait for the same agent. */
+  readonly signal: AbortSignal;
+  /** The parameters of `session/load` or `session/resume`. */
+  readonly params?: JsonObject;
+}
+
+/** The agent of a session, which is idle or running then; if it has none, one is started and resumes it. */
+export async function agentOf(
+  context: HubContext,
+  session: Session,
+  { params = {}, signal }: ResumeOptions,
+): Promise<HostedAgent> {
+  if (session.agent) return session.agent;
+  if (session.phase === "ended") throw noSession(session.id);
+  if (session.phase === "interrupted") throw interruptedBy("Reins is stopping");
+  const isShared = session.resumed !== undefined;
+  session.resumed ??= resume(context, session, params).finally(() => {
+    session.resumed = undefined;
+  });
+  await raceAbort(session.resumed, signal);
+  if (session.agent) return session.agent;
+  // What was waited for was another client's move to other folders, which has failed.
+  if (isShared) return agentOf(context, session, { params, signal });
+  throw new RpcError(CODE.internal, "the session's agent could not be started");
+}
+
+/** The folders that a session works in. */
+export function rootsOf({ cwd, additional_directories }: SessionRecord): readonly string[] {
+  return [cwd, ...additional_directories];
+}
+
+/** The folders that a client names; undefined if it names none. */
+export function rootsIn({ cwd, additionalDirectories }: JsonObject): readonly string[] | undefined {
+  const more: unknown[] = Array.isArray(additionalDirectories) ? additionalDirectories : [];
+  const named = [cwd, ...more].filter((path) => typeof path === "string");
+  return typeof cwd === "string" ? named : undefined;
+}
+
+/** Whether a session has MCP servers: those that its client names now, or else those it was started with. */
+export function hasServers(
+  { mcpServers }: JsonObject,
+  record?: Pick<SessionRecord, "sealed_servers">,
+): boolean {
+  if (Array.isArray(mcpServers) && mcpServers.length > 0) return true;
+  return record?.sealed_servers !== undefined;
+}
+
+/** Moves an open session to the folders that its client names now; without any, it stays where it is. */
+export async function relocate(
+  { pool }: Pick<HubContext, "pool">,
+  session: Session,
+  { params = {}, signal }: ResumeOptions,
+): Promise<void> {
+  const { agent, record } = session;
+  const roots = rootsIn(params);
+  if (!agent || !roots || (await isSame(roots, rootsOf(record)))) return;
+  const mixes = pool.separates(record.agent) && hasServers(params) && !hasServers({}, record);
+  if (!agent.takesUp || mixes || pool.confines(record.agent))
+    throw new RpcError(
+      CODE.invalidParams,
+      `the session works in ${rootsOf(record).join(", ")}, and its agent cannot change that; begin another one`,
+    );
+  if (session.phase === "running")
+    throw new RpcError(CODE.invalidRequest, "a turn is under way in this session");
+  if (session.phase !== "idle") return;
+  const asked = { ...params, sessionId: record.id };
+  const open = () => session;
+  const relocated = async (method: string) => {
+    await session.apply({ type: "resume" });
+    try {
+      session.learn(await agent.governor.request(method, asked, { signal, earlier: record, open }));
+    } catch (error) {
+      // An agent that failed after it had begun to does not have the session any more.
+      const isKept = agent.governor.session(record.id) !== undefined;
+      await session.apply({ type: isKept ? "retained" : "failed" });
+      throw error;
+    }
+  };
+  const relocating = relocated(agent.takesUp);
+  const over = () => {
+    session.resumed = undefined;
+  };
+  session.resumed = relocating.then(over, over);
+  await relocating;
+}
+
+/** Whether two lists name the same folders, by where they are. */
+async function isSame(named: readonly string[], others: readonly string[]): Promise<boolean> {
+  const real = (folder: string) => realpath(folder).catch(() => folder);
+  const [ours, theirs] = await Promise.all([named, others].map((list) => Promise.all(list.map(real))));
+  return JSON.stringify(ours) === JSON.stringify(theirs);
+}
+
+async function resume(context: HubContext, session: Session, params: JsonObject): Promise<void> {
+  await session.apply({ type: "resume" });
+  try {
+    await start(context, session, params);
+  } catch (error) {
+    if (session.phase === "resuming") await session.apply({ type: "failed" });
+    throw error;
+  }
+}
+
+async function start(context: HubContext, session: Session, params: JsonObject): Promise<void> {
+  const { harness, pool, log } = context;
+  const { record, pending: signal } = session;
+  const principal = await harness.identity.current({ id: record.principal });
+  if (!principal) throw new RpcError(CODE.authRequired, "whoever began the session may do so no more");
+  const apart = hasServers(params, record) ? record.id : undefined;
+  const agent = await pool.acquire(record.agent, principal, rootsIn(params) ?? rootsOf(record), apart);
+  signal.throwIfAborted();
+  session.assign(agent);
+  session.preface = agent.takesUp ? undefined : await transcriptOf(log, record);
+  const { cwd, additional_directories: additionalDirectories } = record;
+  const folders = params.cwd === undefined ? { cwd, additionalDirectories } : {};
+  const asked = { ...folders, ...params, sessionId: record.id };
+  const call = { signal, earlier: record, open: () => session };
+  session.learn(await agent.governor.request(agent.takesUp ?? "session/new", asked, call));
+  if (!signal.aborted) return;
+  await giveBack(context, session, agent);
+  signal.throwIfAborted();
+}
+
+/** Has an agent close a session that was cancelled while the agent resumed it. */
+async function giveBack({ onError }: HubContext, session: Session, { governor }: HostedAgent): Promise<void> {
+  const { id: sessionId } = session;
+  if (session.phase === "idle") await session.apply({ type: "agent_lost" });
+  if (!governor.session(sessionId)) return;
+  const { signal } = new AbortController();
+  await governor.request("session/close", { sessionId }, { signal }).catch(onError);
+}
+
+/** How much of the conversation a new agent gets; of more than that, the newest. */
+const MAX_CHARACTERS = 24_000;
+
+const SPEAKERS: Readonly<Record<string, string | undefined>> = {
+  user_message_chunk: "User",
+  agent_message_chunk: "You",
+};
+
+/** The conversation of a session as text, for an agent that cannot resume it by itself; undefined if it is empty. */
+async function transcriptOf(log: EventLog, { tenant, id }: SessionRecord): Promise<string | undefined> {
+  await log.written();
+  const lines: { readonly speaker: string; text: string }[] = [];
+  for (let after = 0; ; ) {
+    const page = await log.page(tenant, [id], after);
+    for (const { order, message } of page) {
+      after = order;
+      const { sessionUpdate, content } = membersOf(membersOf(message.params).update);
+      const speaker = SPEAKERS[String(sessionUpdate)];
+      const { text } = membersOf(content);
+      if (speaker === undefined || typeof text !== "string") continue;
+      const last = lines.at(-1);
+      if (last?.speaker === speaker) last.text += text;
+      else lines.push({ speaker, text });
+    }
+    if (page.length === 0) break;
+  }
+  if (lines.length === 0) return undefined;
+  const all = lines.map(({ speaker, text }) => `${speaker}: ${text}`).join("\n\n");
+  const kept = all.length > MAX_CHARACTERS ? `[…]\n${all.slice(-MAX_CHARACTERS)}` : all;
+  return `This conversation goes on from an earlier one. What was said so far, the newest last:\n\n${kept}\n\nGo on from there.`;
+}

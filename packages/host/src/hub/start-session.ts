@@ -1,0 +1,122 @@
+import { randomUUID } from "node:crypto";
+import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import type { HostedAgent } from "../hosting/agent-host.ts";
+import { SESSION_MODES, type SessionMode, type SessionRecord } from "../sessions/session-record.ts";
+import { SANDBOX } from "./capabilities.ts";
+import type { Connection } from "./connection.ts";
+import type { HubContext, SessionCall } from "./context.ts";
+import { agentOf, hasServers, rootsIn, rootsOf } from "./resume.ts";
+import type { Session } from "./session.ts";
+
+/** Starts a session. Its client is attached to it from the first question on. */
+export async function startSession(
+  context: HubContext,
+  connection: Connection,
+  params: JsonObject,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const name = agentIn(params) ?? connection.agent;
+  if (name === undefined) throw new RpcError(CODE.invalidParams, "session/new has to name an agent");
+  const apart = hasServers(params) ? randomUUID() : undefined;
+  const agent = await context.pool.acquire(name, connection.principal, rootsIn(params) ?? [], apart);
+  const { result } = await start(context, connection, agent, { method: "session/new", params, signal });
+  return result;
+}
+
+/** Starts a session that continues from where another is. */
+export async function forkSession(
+  context: HubContext,
+  connection: Connection,
+  source: Session,
+  { params, signal }: Omit<SessionCall, "method">,
+): Promise<unknown> {
+  const { log, pool } = context;
+  await agentOf(context, source, { signal });
+  const { record } = source;
+  const apart = hasServers(params, record) ? randomUUID() : undefined;
+  const roots = rootsIn(params) ?? rootsOf(record);
+  const agent = await pool.acquire(record.agent, connection.principal, roots, apart);
+  const { order: forked_after } = await log.end(record.tenant);
+  const call = { method: "session/fork", params, signal };
+  const { session, result } = await start(context, connection, agent, call, record);
+  const metadata = { ...session.record.metadata, forked_from: record.id, forked_after };
+  await session.apply({ type: "annotated", changes: { metadata } });
+  return result;
+}
+
+async function start(
+  { clock, harness, sessions }: HubContext,
+  connection: Connection,
+  agent: HostedAgent,
+  { method, params, signal }: SessionCall,
+  earlier?: SessionRecord,
+): Promise<{ readonly session: Session; readonly result: JsonObject }> {
+  const { descent, begun } = connection;
+  const opened: { session?: Session } = {};
+  const open = (record: SessionRecord) => {
+    const session = sessions.create(record, agent);
+    opened.session = session;
+    connection.attach(session, 0);
+    return session;
+  };
+  try {
+    const call = { signal, earlier, descent, begun, open };
+    const result = membersOf(await agent.governor.request(method, params, call));
+    const { session } = opened;
+    if (!session) throw new RpcError(CODE.internal, "the agent began no session");
+    session.used = clock.now().getTime();
+    session.learn(result);
+    connection.subscribeTurns(session.id);
+    const changes = annotationsIn(session, membersOf(harness.redact(metadataIn(params))), modeIn(params));
+    if (changes) await session.apply({ type: "annotated", changes });
+    return { session, result };
+  } catch (error) {
+    const { session } = opened;
+    if (session?.phase === "starting") {
+      connection.detach(session.id);
+      await session.apply({ type: "failed" });
+    }
+    throw error;
+  }
+}
+
+/** What the client says about a session that it starts. */
+function annotationsIn(
+  { record }: Session,
+  { title, ...metadata }: JsonObject,
+  mode: SessionMode | undefined,
+): Partial<Pick<SessionRecord, "title" | "metadata" | "mode">> | undefined {
+  if (title === undefined && mode === undefined && Object.keys(metadata).length === 0) return undefined;
+  return {
+    ...(mode !== undefined && { mode }),
+    ...(typeof title === "string" && { title }),
+    metadata: { ...record.metadata, ...metadata, ...(title !== undefined && { title }) },
+  };
+}
+
+/** The members of a client's `_meta` that are stored with the session. */
+const STORED = ["title", "model", "mode", "variant", "permissionMode"] as const;
+
+/** The agent that a request names for itself. */
+export function agentIn({ _meta }: JsonObject): string | undefined {
+  const meta = membersOf(_meta);
+  const named = membersOf(meta.reins).agent ?? membersOf(meta[SANDBOX]).agent;
+  return typeof named === "string" ? named : undefined;
+}
+
+/** Whether a client's `initialize` subscribes to the start and end of turns. */
+export function subscribesToTurns({ _meta }: JsonObject): boolean {
+  return membersOf(membersOf(_meta).reins).turns === true;
+}
+
+function metadataIn({ _meta }: JsonObject): JsonObject {
+  const given = membersOf(membersOf(_meta)[SANDBOX]);
+  return Object.fromEntries(
+    STORED.flatMap((name) => (typeof given[name] === "string" ? [[name, given[name]]] : [])),
+  );
+}
+
+function modeIn({ _meta }: JsonObject): SessionMode | undefined {
+  const { mode } = membersOf(membersOf(_meta).reins);
+  return SESSION_MODES.find((known) => known === mode);
+}

@@ -9,13 +9,15 @@ export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["verify", []],
   ["policy", ["kit"]],
   ["runner", ["kit"]],
+  ["scripted-model", ["kit"]],
+  ["agents", ["kit", "acp", "runner", "scripted-model"]],
   ["bridge", ["kit", "store"]],
   ["supervisor", ["kit", "ahp", "store", "ledger", "policy"]],
   ["agent", ["kit", "acp", "bridge"]],
-  ["host", ["kit", "acp", "store", "ledger", "supervisor", "runner", "bridge", "agent"]],
-  ["haak", ["kit", "acp", "store", "ledger", "supervisor", "host"]],
+  ["host", ["kit", "acp", "store", "ledger", "supervisor", "runner", "agents", "bridge", "agent"]],
+  ["haak", ["kit", "acp", "store", "ledger", "supervisor", "agents", "host"]],
   ["api", []],
-  ["server", ["kit", "acp", "ahp", "api", "host", "haak", "supervisor", "ledger", "store"]],
+  ["server", ["kit", "acp", "ahp", "api", "agents", "host", "haak", "supervisor", "ledger", "store"]],
   [
     "cli",
     [
@@ -28,6 +30,7 @@ export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
       "verify",
       "policy",
       "runner",
+      "agents",
       "bridge",
       "supervisor",
       "agent",
@@ -40,8 +43,14 @@ export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["inspector", ["kit", "acp", "api", "verify"]],
 ]);
 
+/** Packages that the tests of any package may import, beside what its row names. */
+export const FOR_TESTS: ReadonlySet<string> = new Set(["scripted-model"]);
+
 /** The only files outside its package that a package's tests, benchmarks and torture runs may import. */
 export const SHARED_WITH_TESTS: ReadonlySet<string> = new Set([
+  "packages/agents/test/acp-agent.ts",
+  "packages/agents/test/agent-room.ts",
+  "packages/agents/test/test-agents.ts",
   "packages/runner/test/agents.ts",
   "packages/runner/test/bubblewrap.ts",
   "packages/runner/test/with-sandbox.ts",

@@ -1,7 +1,7 @@
 import { isBuiltin } from "node:module";
 import { posix } from "node:path";
 import { importsOf } from "./imports.ts";
-import { LINE_LIMIT, MAY_IMPORT, REACHES_ALL_PACKAGES, SCOPE, SHARED_WITH_TESTS } from "./rows.ts";
+import { FOR_TESTS, LINE_LIMIT, MAY_IMPORT, REACHES_ALL_PACKAGES, SCOPE, SHARED_WITH_TESTS } from "./rows.ts";
 import type { Manifest, SourceFile, SourceTree } from "./tree.ts";
 
 /** Everything in a tree that breaks a rule of ARCHITECTURE.md, one sentence each. */
@@ -29,7 +29,8 @@ function manifestViolations(
   for (const [name, version] of Object.entries(declared)) {
     if (!name.startsWith(SCOPE)) continue;
     const target = name.slice(SCOPE.length);
-    if (!row.includes(target)) found.push(`depends on ${name}, which its row does not name`);
+    const isForTests = FOR_TESTS.has(target) && devDependencies?.[name] !== undefined;
+    if (!row.includes(target) && !isForTests) found.push(`depends on ${name}, which its row does not name`);
     const current = all.get(target)?.version;
     if (version !== current) found.push(`depends on ${name} ${version}, but that is at ${current}`);
   }
@@ -58,6 +59,7 @@ function importProblem(path: string, specifier: string): string | undefined {
   const own = packageOf(path);
   const target = specifier.slice(SCOPE.length).split("/")[0] ?? "";
   if (own === undefined || own === target || MAY_IMPORT.get(own)?.includes(target)) return undefined;
+  if (isTestCode(path) && FOR_TESTS.has(target)) return undefined;
   return `which the row of ${own} does not name`;
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { membersOf } from "@reins/acp";
 import { TURN_ENDED } from "@reins/host";
-import { call, reply, ScriptedModel, say, scene, scenes } from "@reins/host/scripted-model";
+import { call, reply, ScriptedModel, say, scene, scenes } from "@reins/scripted-model";
 import type { Principal } from "@reins/supervisor";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ofType, openRunner, textIn } from "./fixtures/haak.ts";

@@ -4,14 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type JsonObject, membersOf, Peer } from "@reins/acp";
+import { AgentEntry, processChannel } from "@reins/agents";
 import { MessageReader } from "@reins/kit";
 import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
 import { AgentProcess, Owner } from "@reins/runner";
 import { openSqlite } from "@reins/store";
 import { Harness, harnessTables, writeFirstFiles } from "@reins/supervisor";
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
-import { AgentEntry } from "../src/agents/agent-entry.ts";
-import { processChannel } from "../src/agents/process-channel.ts";
 import { Governor } from "../src/governor/governor.ts";
 import { sessionTables } from "../src/sessions/tables.ts";
 

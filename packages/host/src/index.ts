@@ -1,16 +1,4 @@
 export { type Killed, KillOrder, KillReport, memoryOf } from "@reins/runner";
-export type { AgentEntry } from "./agents/agent-entry.ts";
-export { AgentError } from "./agents/agent-error.ts";
-export { isPassable } from "./agents/agent-launch.ts";
-export { Catalogue } from "./agents/catalogue.ts";
-export {
-  type Installed,
-  type InstalledAgent,
-  Installer,
-  type InstallProgress,
-} from "./agents/install/installer.ts";
-export { findNpm } from "./agents/install/npm.ts";
-export { ProbeCache, type Probed } from "./agents/probe.ts";
 export { REFUSED } from "./control/verdict-wire.ts";
 export type { GovernedSession } from "./governor/governed-session.ts";
 export type { SessionFolders } from "./governor/session-folders.ts";
@@ -57,8 +45,4 @@ export {
 } from "./turn/messaging.ts";
 export type { ToolGate } from "./turn/tool-offer.ts";
 export type { ClientTool, ClientToolOutcome, TurnOffers } from "./turn/turn-offers.ts";
-export { probeAgent } from "./verify/probe-agent.ts";
-export type { ProbeOutcome, ProbeResult } from "./verify/probe-result.ts";
-export { Stamps, type Standing } from "./verify/stamp.ts";
-export type { VerifyProgress, VerifyReport } from "./verify/verify-agent.ts";
 export type { Passing, WireTap } from "./wire/tap.ts";

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { JsonObject } from "@reins/acp";
+import { AgentEntry } from "@reins/agents";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { AgentEntry } from "../src/agents/agent-entry.ts";
 import { Governor } from "../src/governor/governor.ts";
 import { openTestHome } from "./fixtures/home.ts";
 import { type Play, ScriptedAgent } from "./fixtures/scripted-agent.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
-import { testAgents } from "../src/agents/testing/test-agents.ts";
+import { testAgents } from "../../agents/test/test-agents.ts";
 import { CASES, ESSENTIAL } from "../torture/agents/cases.ts";
 import { expectedCells } from "../torture/agents/expected.ts";
 import { MatrixAgent } from "../torture/agents/matrix-agent.ts";

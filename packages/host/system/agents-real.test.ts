@@ -1,19 +1,27 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Catalogue, launchOf, ProbeCache, probe, processChannel } from "@reins/agents";
 import { AgentProcess, Owner } from "@reins/runner";
+import {
+  attempt,
+  callMcpTool,
+  hold,
+  type Intent,
+  readFile as look,
+  refuse,
+  reply,
+  runCommand,
+  say,
+  scene,
+  scenes,
+  writeFile,
+} from "@reins/scripted-model";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
-import { launchOf } from "../src/agents/agent-launch.ts";
-import { Catalogue } from "../src/agents/catalogue.ts";
-import { ProbeCache, probe } from "../src/agents/probe.ts";
-import { processChannel } from "../src/agents/process-channel.ts";
-import type { AcpAgent } from "../src/agents/testing/acp-agent.ts";
-import { AgentRoom } from "../src/agents/testing/agent-room.ts";
-import { testAgents } from "../src/agents/testing/test-agents.ts";
-import { callMcpTool, type Intent, readFile as look, runCommand, writeFile } from "../src/model/intent.ts";
-import { scene, scenes } from "../src/model/script.ts";
-import { attempt, hold, refuse, reply, say } from "../src/model/step.ts";
+import type { AcpAgent } from "../../agents/test/acp-agent.ts";
+import { AgentRoom } from "../../agents/test/agent-room.ts";
+import { testAgents } from "../../agents/test/test-agents.ts";
 import { stdioServer } from "./fixtures/mcp/home.ts";
 
 const AS_WRITTEN = { text: (text: string) => text };

@@ -1,10 +1,8 @@
+import type { AgentEntry, VerifyReport } from "@reins/agents";
+import { Catalogue, Trial } from "@reins/agents";
 import { beforeAll, describe, expect, test } from "vitest";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
-import type { AgentEntry } from "../src/agents/agent-entry.ts";
-import { Catalogue } from "../src/agents/catalogue.ts";
 import { openGovernedTrial, verifyAgent } from "../src/trial/governed-trial.ts";
-import { Trial } from "../src/verify/trial.ts";
-import type { VerifyReport } from "../src/verify/verify-agent.ts";
 import { installedAgent } from "./fixtures/installed-agent.ts";
 import { REAL_AGENTS } from "./fixtures/real-agents.ts";
 

@@ -1,7 +1,5 @@
+import { call, refuse, reply, type Script, ScriptedModel, say, scene, scenes } from "@reins/scripted-model";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type Script, scene, scenes } from "../src/model/script.ts";
-import { ScriptedModel } from "../src/model/scripted-model.ts";
-import { call, refuse, reply, say } from "../src/model/step.ts";
 import { type NativeTest, openNative } from "./fixtures/native.ts";
 
 async function openScripted(script: Script, options: NativeTest = {}) {

@@ -1,10 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { StoredMemory } from "@reins/bridge";
+import type { Conversation } from "@reins/scripted-model";
+import { type ModelStep, refuse, reply, ScriptedModel, say } from "@reins/scripted-model";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Conversation } from "../src/model/conversation.ts";
-import { ScriptedModel } from "../src/model/scripted-model.ts";
-import { type ModelStep, refuse, reply, say } from "../src/model/step.ts";
 import { memoryOwner } from "../src/native/memory-owner.ts";
 import { answeringHarness } from "./fixtures/answering-harness.ts";
 import { openNative } from "./fixtures/native.ts";

@@ -1,10 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type JsonObject, membersOf } from "@reins/acp";
+import { call, hold, reply, type Scene, ScriptedModel, say, scene, scenes } from "@reins/scripted-model";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type Scene, scene, scenes } from "../src/model/script.ts";
-import { ScriptedModel } from "../src/model/scripted-model.ts";
-import { call, hold, reply, say } from "../src/model/step.ts";
 import { textIn } from "./fixtures/home.ts";
 import { stubEntry } from "./fixtures/hub.ts";
 import { type NativeTest, openNative, verdictsOf } from "./fixtures/native.ts";

@@ -1,12 +1,10 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { Catalogue } from "@reins/agents";
+import { attempt, reply, runCommand, say, scene, scenes } from "@reins/scripted-model";
 import { describe, expect, test } from "vitest";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
-import { Catalogue } from "../src/agents/catalogue.ts";
-import { runCommand } from "../src/model/intent.ts";
-import { scene, scenes } from "../src/model/script.ts";
-import { attempt, reply, say } from "../src/model/step.ts";
 import { textIn } from "./fixtures/home.ts";
 import { REAL_AGENTS, shareRealAgent, verdictsIn } from "./fixtures/real-agents.ts";
 

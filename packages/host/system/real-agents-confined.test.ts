@@ -1,12 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { membersOf } from "@reins/acp";
+import { attempt, lookAround, reply, runCommand, say, scene, scenes } from "@reins/scripted-model";
 import { expect, it } from "vitest";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
 import { describeConfined, sandbox } from "../../runner/test/with-sandbox.ts";
-import { lookAround, runCommand } from "../src/model/intent.ts";
-import { scene, scenes } from "../src/model/script.ts";
-import { attempt, reply, say } from "../src/model/step.ts";
 import { textIn } from "./fixtures/home.ts";
 import { openRealAgent, REAL_AGENTS } from "./fixtures/real-agents.ts";
 

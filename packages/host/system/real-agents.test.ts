@@ -1,12 +1,21 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { membersOf } from "@reins/acp";
+import { Catalogue } from "@reins/agents";
+import {
+  attempt,
+  callMcpTool,
+  fetchPage,
+  hold,
+  reply,
+  runCommand,
+  say,
+  scene,
+  scenes,
+  writeFile,
+} from "@reins/scripted-model";
 import { describe, expect, test } from "vitest";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
-import { Catalogue } from "../src/agents/catalogue.ts";
-import { callMcpTool, fetchPage, runCommand, writeFile } from "../src/model/intent.ts";
-import { scene, scenes } from "../src/model/script.ts";
-import { attempt, hold, reply, say } from "../src/model/step.ts";
 import { textIn } from "./fixtures/home.ts";
 import { REAL_AGENTS, shareRealAgent, verdictsIn } from "./fixtures/real-agents.ts";
 

@@ -14,13 +14,11 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { VerifyReport } from "@reins/agents";
+import { AgentEntry, Stamps, writeProvenance } from "@reins/agents";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { describeConfined, sandbox } from "../../runner/test/with-sandbox.ts";
-import { AgentEntry } from "../src/agents/agent-entry.ts";
-import { writeProvenance } from "../src/agents/install/provenance.ts";
 import { verifyAgent } from "../src/trial/governed-trial.ts";
-import { Stamps } from "../src/verify/stamp.ts";
-import type { VerifyReport } from "../src/verify/verify-agent.ts";
 import toyEntry from "./fixtures/toy-agent.json" with { type: "json" };
 
 const TOY = fileURLToPath(new URL("./fixtures/toy-agent.mjs", import.meta.url));

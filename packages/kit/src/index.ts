@@ -19,3 +19,4 @@ export { type JsonObject, type MessageListener, MessageReader } from "./messages
 export { MessageError, type MessageErrorCode, MessageWriter } from "./messages/message-writer.ts";
 export { EventTooLarge, readSse, type ServerSentEvent, SseParser, sseText } from "./sse.ts";
 export { isClosed, SseWriter, type StreamLimits } from "./sse-writer.ts";
+export { fill, fillDeep, type TemplateValues } from "./template.ts";

@@ -4,7 +4,7 @@ export type { LiveProcess, ProcessRoot } from "./kill/live-process.ts";
 export { KillOrder, KillReport } from "./kill/order.ts";
 export { killJournalIn } from "./kill/places.ts";
 export { ProcessRegister } from "./kill/process-register.ts";
-export { AgentProcess, type Exit, type StopReport } from "./process/agent-process.ts";
+export { AgentProcess, type ProcessExit, type StopReport } from "./process/agent-process.ts";
 export { Family } from "./process/family.ts";
 export { PrivateHome } from "./process/home/private-home.ts";
 export { Inactivity } from "./process/inactivity.ts";

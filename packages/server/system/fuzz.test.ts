@@ -1,7 +1,7 @@
 import { Agent } from "node:http";
 import { join } from "node:path";
+import { Catalogue, Installer, ProbeCache, Stamps } from "@reins/agents";
 import { agentOperations, hostOperations, operations, operatorOperations } from "@reins/api";
-import { Catalogue, Installer, ProbeCache, Stamps } from "@reins/host";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { z } from "zod";

@@ -1,15 +1,6 @@
 import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  call,
-  hold,
-  reply,
-  type Script,
-  ScriptedModel,
-  say,
-  scene,
-  scenes,
-} from "@reins/host/scripted-model";
+import { call, hold, reply, type Script, ScriptedModel, say, scene, scenes } from "@reins/scripted-model";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ofType, saidIn, serveHaak } from "./fixtures/haak.ts";
 

@@ -1,5 +1,6 @@
 import { appendFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { systemClock } from "@reins/kit";
 import {
   call,
   hold,
@@ -10,8 +11,7 @@ import {
   scene,
   scenes,
   think,
-} from "@reins/host/scripted-model";
-import { systemClock } from "@reins/kit";
+} from "@reins/scripted-model";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Answered, ofType, saidIn, serveHaak } from "./fixtures/haak.ts";
 

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Catalogue, Installer, ProbeCache, Stamps } from "@reins/agents";
 import {
   AgentDetail,
   AgentList,
@@ -10,7 +11,7 @@ import {
   RequestPage,
   WirePage,
 } from "@reins/api";
-import { Catalogue, Installer, ProbeCache, Stamps, type WireTap } from "@reins/host";
+import type { WireTap } from "@reins/host";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AdminApi } from "../src/index.ts";
 import { stubEntry } from "./fixtures/agent-home.ts";

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { methods } from "@agentclientprotocol/sdk";
-import { attempt, hold, reply, runCommand, say, scene, scenes } from "@reins/host/scripted-model";
+import { attempt, hold, reply, runCommand, say, scene, scenes } from "@reins/scripted-model";
 import { expect, onTestFinished, test } from "vitest";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
 import { AcpClient } from "./fixtures/acp-client.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { isPassable } from "@reins/host";
+import { isPassable } from "@reins/agents";
 import { z } from "zod";
 import { readYamlFile } from "./configuration.ts";
 

@@ -1,5 +1,6 @@
 import { CODE, RpcError } from "@reins/acp";
-import { type AgentEntry, AgentError, REFUSED } from "@reins/host";
+import { type AgentEntry, AgentError } from "@reins/agents";
+import { REFUSED } from "@reins/host";
 import { CliError, EXIT } from "../errors.ts";
 import { printable } from "../printable.ts";
 

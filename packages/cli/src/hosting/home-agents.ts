@@ -3,12 +3,12 @@ import {
   type AgentEntry,
   AgentError,
   Catalogue,
-  type HostingOptions,
   type InstalledAgent,
   Installer,
   ProbeCache,
   Stamps,
-} from "@reins/host";
+} from "@reins/agents";
+import type { HostingOptions } from "@reins/host";
 import type { Network } from "@reins/runner";
 import { type AgentsFile, agentsFileIn, readAgentsFile } from "../configuration/agents-file.ts";
 import {

@@ -1,4 +1,4 @@
-import type { InstallProgress } from "@reins/host";
+import type { InstallProgress } from "@reins/agents";
 import { describe, expect, it } from "vitest";
 import { InstallDisplay } from "./install-agent.ts";
 

@@ -1,4 +1,4 @@
-import { type AgentEntry, AgentError, type InstalledAgent, type InstallProgress } from "@reins/host";
+import { type AgentEntry, AgentError, type InstalledAgent, type InstallProgress } from "@reins/agents";
 import { noticeOnStderr } from "../output.ts";
 import { agentError } from "./agent-error.ts";
 import { HomeAgents } from "./home-agents.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type JsonObject, membersOf, RpcError, usageIn } from "@reins/acp";
+import type { AgentEntry } from "@reins/agents";
 import type {
-  AgentEntry,
   ClientTool,
   Connection,
   GovernedSession,

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
+import type { Catalogue } from "@reins/agents";
 import {
-  type Catalogue,
   type Hub,
   newSessionRecord,
   type SessionFolders,

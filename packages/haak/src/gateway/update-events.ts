@@ -1,5 +1,6 @@
 import { type JsonObject, membersOf } from "@reins/acp";
-import { type AgentEntry, isFinal, type ToolCall, ToolCalls, toolNameOf } from "@reins/host";
+import type { AgentEntry } from "@reins/agents";
+import { isFinal, type ToolCall, ToolCalls, toolNameOf } from "@reins/host";
 import type { HaakEvent } from "./event.ts";
 
 /** What the harness knows of a call, without secrets, where the agent has not told its clients of it. */

@@ -1,6 +1,6 @@
 import { membersOf } from "@reins/acp";
+import { Catalogue } from "@reins/agents";
 import {
-  Catalogue,
   logTables,
   type SessionRecord,
   type SessionState,

@@ -1,4 +1,5 @@
 import { membersOf } from "@reins/acp";
+import type { AgentEntry } from "@reins/agents";
 import type { Draft } from "@reins/ledger";
 import type {
   ControlEvent,
@@ -11,7 +12,6 @@ import type {
   Subject,
   Workspace,
 } from "@reins/supervisor";
-import type { AgentEntry } from "../agents/agent-entry.ts";
 import type { AgentProfile } from "./agent-profile.ts";
 import type { Clients } from "./clients.ts";
 

@@ -1,5 +1,5 @@
+import { Catalogue } from "@reins/agents";
 import { describe, expect, it } from "vitest";
-import { Catalogue } from "../agents/catalogue.ts";
 import { settingsOf } from "./client-requests.ts";
 
 describe("an option that the launch profile holds", () => {

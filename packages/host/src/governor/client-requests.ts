@@ -1,6 +1,6 @@
 import { type JsonObject, membersOf } from "@reins/acp";
-import type { AgentEntry } from "../agents/agent-entry.ts";
-import { typedOption } from "../agents/session-meta.ts";
+import type { AgentEntry } from "@reins/agents";
+import { typedOption } from "@reins/agents";
 import { enforce } from "../control/enforce.ts";
 import { refusal } from "../control/verdict-wire.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";

@@ -1,6 +1,6 @@
 import type { JsonObject, Peer } from "@reins/acp";
+import type { AgentLaunch } from "@reins/agents";
 import type { Redact, Subject } from "@reins/supervisor";
-import type { AgentLaunch } from "../agents/agent-launch.ts";
 import type { SessionPort } from "../control/clients.ts";
 import type { ControlContext } from "../control/scope.ts";
 import type { McpGateway } from "../mcp/gateway.ts";

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { type Channel, CODE, type JsonObject, membersOf, Peer, type RequestCall, RpcError } from "@reins/acp";
+import type { AgentEntry, AgentLaunch } from "@reins/agents";
 import { settlesWithin } from "@reins/kit";
 import type { Enforcement, Harness, NetworkReach, Principal, ReportKind, Subject } from "@reins/supervisor";
-import type { AgentEntry } from "../agents/agent-entry.ts";
-import type { AgentLaunch } from "../agents/agent-launch.ts";
 import { type AgentProfile, THIRD_PARTY } from "../control/agent-profile.ts";
 import type { Clients, SessionPort } from "../control/clients.ts";
 import { chargePrompt, type Enforced, enforce, isAllowedUnasked } from "../control/enforce.ts";

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { isObject, type JsonObject, membersOf } from "@reins/acp";
+import type { AgentEntry } from "@reins/agents";
+import { fill } from "@reins/kit";
 import { type Decided, lifecycleDraft, resultDraft } from "@reins/supervisor";
-import type { AgentEntry } from "../agents/agent-entry.ts";
-import { fill } from "../agents/template.ts";
 import { complete, enforce } from "../control/enforce.ts";
 import { recordIn, subjectIn } from "../control/scope.ts";
 import { placed, verdictMeta } from "../control/verdict-wire.ts";

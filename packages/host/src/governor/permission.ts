@@ -1,8 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import type { AgentEntry } from "@reins/agents";
 import { visibleText } from "@reins/kit";
 import type { Decided } from "@reins/supervisor";
-import type { AgentEntry } from "../agents/agent-entry.ts";
 import type { ActionPayload } from "../control/control-point.ts";
 import { type Enforced, enforce } from "../control/enforce.ts";
 import {

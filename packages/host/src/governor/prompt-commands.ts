@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { membersOf } from "@reins/acp";
+import type { AgentEntry, CommandEffect } from "@reins/agents";
 import type { Decided } from "@reins/supervisor";
-import type { AgentEntry, CommandEffect } from "../agents/agent-entry.ts";
 import { enforce } from "../control/enforce.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";

@@ -1,7 +1,7 @@
 import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { sessionMeta, typedOption } from "@reins/agents";
 import { errorMessage } from "@reins/kit";
 import { lifecycleDraft, type Workspace } from "@reins/supervisor";
-import { sessionMeta, typedOption } from "../agents/session-meta.ts";
 import type { SessionPort } from "../control/clients.ts";
 import { CLIENT_DOORS, methodsAt } from "../control/doors.ts";
 import { enforce } from "../control/enforce.ts";

@@ -1,5 +1,5 @@
+import { Catalogue } from "@reins/agents";
 import { describe, expect, it } from "vitest";
-import { Catalogue } from "../agents/catalogue.ts";
 import { argumentsOf, toolNameOf } from "./tool-name.ts";
 
 const gemini = Catalogue.load().entry("gemini");

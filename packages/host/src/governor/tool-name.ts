@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "@reins/acp";
-import type { AgentEntry } from "../agents/agent-entry.ts";
+import type { AgentEntry } from "@reins/agents";
 import type { ToolCall } from "./tool-calls.ts";
 
 /** The name of a tool that nobody could find out. No rule that names tools lets it pass. */

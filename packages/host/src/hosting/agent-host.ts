@@ -1,6 +1,15 @@
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { type Channel, type JsonObject, membersOf } from "@reins/acp";
+import type { AgentEntry, Catalogue, InstalledAgent } from "@reins/agents";
+import {
+  type AgentLaunch,
+  CATALOGUE_FILES,
+  droppedVariables,
+  launchOf,
+  type ModelEndpoint,
+  processChannel,
+} from "@reins/agents";
 import { systemClock } from "@reins/kit";
 import { blake3Hex } from "@reins/ledger";
 import type { Owner, ProcessRegister, ProcessRoot, Sandbox } from "@reins/runner";
@@ -13,17 +22,6 @@ import {
   type StopReport,
 } from "@reins/runner";
 import type { Harness, Principal } from "@reins/supervisor";
-import type { AgentEntry } from "../agents/agent-entry.ts";
-import {
-  type AgentLaunch,
-  CATALOGUE_FILES,
-  droppedVariables,
-  launchOf,
-  type ModelEndpoint,
-} from "../agents/agent-launch.ts";
-import type { Catalogue } from "../agents/catalogue.ts";
-import type { InstalledAgent } from "../agents/install/installer.ts";
-import { processChannel } from "../agents/process-channel.ts";
 import type { TurnPreparation } from "../governor/context.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";
 import { SessionFolders } from "../governor/session-folders.ts";

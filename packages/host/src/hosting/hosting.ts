@@ -1,11 +1,10 @@
 import { homedir } from "node:os";
+import type { AgentEntry, InstalledAgent } from "@reins/agents";
+import { Catalogue } from "@reins/agents";
 import { SYSTEM } from "@reins/ledger";
 import type { Network } from "@reins/runner";
 import { Owner, ProcessRegister } from "@reins/runner";
 import type { Harness } from "@reins/supervisor";
-import type { AgentEntry } from "../agents/agent-entry.ts";
-import { Catalogue } from "../agents/catalogue.ts";
-import type { InstalledAgent } from "../agents/install/installer.ts";
 import type { TurnPreparation } from "../governor/context.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
 import { Hub } from "../hub/hub.ts";

@@ -12,8 +12,8 @@ import {
   type Prices,
   type SubagentService,
 } from "@reins/agent";
+import type { AgentEntry } from "@reins/agents";
 import type { Harness, NetworkReach, Principal } from "@reins/supervisor";
-import type { AgentEntry } from "../agents/agent-entry.ts";
 import { NATIVE } from "../control/agent-profile.ts";
 import { agentOf } from "../control/scope.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";

@@ -1,7 +1,6 @@
 import type { SubagentTask } from "@reins/agent";
+import type { AgentEntry, Catalogue } from "@reins/agents";
 import type { Harness, Principal } from "@reins/supervisor";
-import type { AgentEntry } from "../agents/agent-entry.ts";
-import type { Catalogue } from "../agents/catalogue.ts";
 import type { Allowance, Descent } from "../control/scope.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { Hub } from "../hub/hub.ts";

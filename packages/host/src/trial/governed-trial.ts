@@ -1,19 +1,23 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import type { Evidence, GovernedTrial, GovernedTrialOptions, TrialRecord } from "@reins/agents";
+import {
+  Catalogue,
+  ERRAND,
+  type TrialAnswer,
+  type VerifyOptions,
+  type VerifyReport,
+  verifyGate,
+} from "@reins/agents";
 import { KeyFolder, KeyRing, Ledger, ledgerTables, type PlacedEntry } from "@reins/ledger";
 import { Owner } from "@reins/runner";
 import { openSqlite, type Store } from "@reins/store";
 import { Harness, harnessTables, UNGATED } from "@reins/supervisor";
-import { Catalogue } from "../agents/catalogue.ts";
 import { LATE_MS, UNPROMPTED } from "../governor/unprompted.ts";
 import { AgentHost, type HostedAgent } from "../hosting/agent-host.ts";
 import { McpGateway } from "../mcp/gateway.ts";
 import { sessionTables } from "../sessions/tables.ts";
-import { ERRAND, type TrialAnswer } from "../verify/gate-probe.ts";
-import type { Evidence } from "../verify/probe-result.ts";
-import type { GovernedTrial, GovernedTrialOptions, TrialRecord } from "../verify/trial.ts";
-import { type VerifyOptions, type VerifyReport, verifyGate } from "../verify/verify-agent.ts";
 
 const PAGE = 1_000;
 

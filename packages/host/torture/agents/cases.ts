@@ -3,19 +3,23 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { JsonObject } from "@reins/acp";
-import { Catalogue } from "../../src/agents/catalogue.ts";
+import { Catalogue } from "@reins/agents";
 import {
+  attempt,
   callMcpTool,
+  hold,
   type Intent,
   lookAround,
   readFile,
+  reply,
   runCommand,
+  say,
+  scene,
+  scenes,
   startAgent,
   workLater,
   writeFile as write,
-} from "../../src/model/intent.ts";
-import { scene, scenes } from "../../src/model/script.ts";
-import { attempt, hold, reply, say } from "../../src/model/step.ts";
+} from "@reins/scripted-model";
 import type { MatrixAgent, Person } from "./matrix-agent.ts";
 
 /**

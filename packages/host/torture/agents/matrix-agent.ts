@@ -2,21 +2,20 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type JsonObject, membersOf } from "@reins/acp";
+import { Catalogue } from "@reins/agents";
 import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
 import type { Sandbox } from "@reins/runner";
 import { Owner } from "@reins/runner";
+import { reply, ScriptedModel, say } from "@reins/scripted-model";
 import { openSqlite } from "@reins/store";
 import { Harness, harnessTables, writeFirstFiles } from "@reins/supervisor";
-import { Catalogue } from "../../src/agents/catalogue.ts";
-import { testAgents } from "../../src/agents/testing/test-agents.ts";
+import { testAgents } from "../../../agents/test/test-agents.ts";
 import { AgentHost } from "../../src/hosting/agent-host.ts";
 import { hostTables } from "../../src/hosting/tables.ts";
 import type { Connection } from "../../src/hub/connection.ts";
 import { Hub } from "../../src/hub/hub.ts";
 import { EventLog } from "../../src/log/event-log.ts";
 import { McpGateway } from "../../src/mcp/gateway.ts";
-import { ScriptedModel } from "../../src/model/scripted-model.ts";
-import { reply, say } from "../../src/model/step.ts";
 
 /** What a person does with a question: choose an option of a kind, or leave it open. */
 type Choice = "allow_once" | "reject_once" | "silent";

@@ -19,7 +19,7 @@ import type { Swept } from "./sweep.ts";
 import type { TableSight } from "./table.ts";
 
 /** How a process ended, and what it complained of. */
-export interface Exit {
+export interface ProcessExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stderr: KeptText;
@@ -31,7 +31,7 @@ export interface Exit {
  */
 export interface StopReport extends Swept {
   /** Absent if even the process itself could not be ended. */
-  readonly exit?: Exit;
+  readonly exit?: ProcessExit;
   readonly sight: TableSight | "namespace";
 }
 
@@ -66,7 +66,7 @@ export class AgentProcess {
   readonly #writer: MessageWriter;
   readonly #stderr: KeptOutput;
   readonly #dead: Promise<void>;
-  readonly #exited: Promise<Exit>;
+  readonly #exited: Promise<ProcessExit>;
   #reader: MessageReader | undefined;
   #swept: Promise<Swept> | undefined;
   /** All that is to be done once the process is dead. */
@@ -117,7 +117,7 @@ export class AgentProcess {
     for (const stream of [stdout, stderr]) stream.on("error", () => undefined);
     const stderrEnded = once(stderr, "close");
     const callOff = options.owner.lifeline.hold(this.pid);
-    const exited = Promise.withResolvers<Exit>();
+    const exited = Promise.withResolvers<ProcessExit>();
     this.#exited = exited.promise;
     const dead = Promise.withResolvers<void>();
     this.#dead = dead.promise;
@@ -144,7 +144,7 @@ export class AgentProcess {
    * Settles as soon as the process is dead and what it had said has been taken. Never fails. Whatever it left running
    * is being ended by then; {@link stop} tells with what success.
    */
-  get exited(): Promise<Exit> {
+  get exited(): Promise<ProcessExit> {
     return this.#exited;
   }
 

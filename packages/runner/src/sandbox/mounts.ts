@@ -10,7 +10,7 @@ export interface Mount {
 }
 
 /** A name that leads elsewhere. */
-export interface Link {
+export interface SymbolicLink {
   readonly path: string;
   readonly target: string;
 }
@@ -41,7 +41,7 @@ export function isHidden(path: string, mounts: readonly Mount[]): boolean {
 }
 
 /** The arguments with which bubblewrap makes the mounts, over a read-only machine. */
-export function mountArguments(mounts: readonly Mount[], links: readonly Link[]): string[] {
+export function mountArguments(mounts: readonly Mount[], links: readonly SymbolicLink[]): string[] {
   const ordered = inOrder(mounts);
   return [
     ...["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],

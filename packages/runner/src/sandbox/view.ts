@@ -3,13 +3,13 @@ import { homedir } from "node:os";
 import { dirname, resolve } from "node:path";
 import type { Confinement } from "./confinement.ts";
 import { folderIdentity } from "./folder-identity.ts";
-import { isHidden, isInside, type Link, type Mount } from "./mounts.ts";
+import { isHidden, isInside, type Mount, type SymbolicLink } from "./mounts.ts";
 import { SandboxError } from "./sandbox-error.ts";
 
 /** What a confined agent sees of the file system. */
 export interface View {
   readonly mounts: readonly Mount[];
-  readonly links: readonly Link[];
+  readonly links: readonly SymbolicLink[];
   /** The roots as they are to be found inside, each with what it is. */
   readonly roots: readonly { readonly path: string; readonly identity: string }[];
   readonly home: string;
@@ -48,7 +48,7 @@ export async function viewOf(confinement: Confinement): Promise<View> {
     ...(await resolved(KNOBS)).map((path): Mount => ({ path, kind: "read", source: path })),
     ...(await nameServers()),
   ];
-  const roots: Link[] = [];
+  const roots: SymbolicLink[] = [];
   const checked: { path: string; identity: string }[] = [];
   for (const root of confinement.roots) {
     const target = await required(root);

@@ -1,5 +1,6 @@
+import type { AgentEntry, Installed } from "@reins/agents";
 import { type AgentInstallProgress, type AgentVerifyProgress, agentsOperations } from "@reins/api";
-import { type AgentEntry, type Hosting, type Installed, verifyAgent as proveAgent } from "@reins/host";
+import { type Hosting, verifyAgent as proveAgent } from "@reins/host";
 import { errorMessage, SingleFlight, type SseWriter, sseText } from "@reins/kit";
 import { actorOf, isAdmin, isOperator } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";

@@ -1,5 +1,6 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
+import type { AgentEntry, Catalogue, Installed, Installer, ProbeCache, Stamps } from "@reins/agents";
 import {
   type Agent,
   type AgentInstall,
@@ -7,8 +8,7 @@ import {
   type AgentVerification,
   KeptStderr,
 } from "@reins/api";
-import type { AgentEntry, Catalogue, Hosting, Installed, Installer, ProbeCache, Stamps } from "@reins/host";
-import { memoryOf } from "@reins/host";
+import { type Hosting, memoryOf } from "@reins/host";
 import { isAdmin, isOperator } from "@reins/supervisor";
 import { z } from "zod";
 import type { AuthorizedCall } from "../routes/router.ts";

@@ -1,4 +1,4 @@
-import type { AgentEntry, Installed } from "@reins/host";
+import type { AgentEntry, Installed } from "@reins/agents";
 import type { Command } from "commander";
 import { CliError, EXIT } from "../../errors.ts";
 import type { HomeAgents } from "../../hosting/home-agents.ts";

@@ -1,4 +1,4 @@
-import type { AgentEntry, Installed } from "@reins/host";
+import type { AgentEntry, Installed } from "@reins/agents";
 import type { Command } from "commander";
 import { helpText } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";

@@ -1,5 +1,5 @@
 import { membersOf } from "@reins/acp";
-import { type AgentEntry, type Installed, type Probed, probeAgent } from "@reins/host";
+import { type AgentEntry, type Installed, type Probed, probeAgent } from "@reins/agents";
 import { Redactor } from "@reins/supervisor";
 import type { Command } from "commander";
 import { CliError, helpText } from "../../errors.ts";

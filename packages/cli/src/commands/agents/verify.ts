@@ -1,11 +1,5 @@
-import {
-  type AgentEntry,
-  type Installed,
-  type ProbeResult,
-  type VerifyProgress,
-  type VerifyReport,
-  verifyAgent,
-} from "@reins/host";
+import type { AgentEntry, Installed, ProbeResult, VerifyProgress, VerifyReport } from "@reins/agents";
+import { verifyAgent } from "@reins/host";
 import type { Command } from "commander";
 import { EXIT, type ExitCode, helpText } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";

@@ -1,4 +1,4 @@
-import { findNpm } from "@reins/host";
+import { findNpm } from "@reins/agents";
 import { detectSandbox } from "@reins/runner";
 import { foundCredentials } from "@reins/server";
 import { HomeAgents } from "../../hosting/home-agents.ts";

@@ -1,0 +1,220 @@
+import { readFileSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { type JsonObject, membersOf } from "@reins/acp";
+import { fill, fillDeep, type TemplateValues } from "@reins/kit";
+import type { AgentEntry, HomeFile } from "./agent-entry.ts";
+import { AgentError } from "./agent-error.ts";
+import { laidOver } from "./overlay.ts";
+
+/** The folders an agent is given. */
+interface AgentFolders {
+  /** Its private home. */
+  readonly home: string;
+  /** Its own folder for temporary files; not within the home, nor the home within it. */
+  readonly temporary: string;
+}
+
+/** Where a model is found. */
+export interface ModelEndpoint {
+  /** The address before any path of an API, without a slash at its end. */
+  readonly url: string;
+  readonly key: string;
+  /** The name to ask for; the agent's usual one when there is none. */
+  readonly model?: string;
+}
+
+/** What a launch depends on besides the entry. */
+export interface LaunchOptions {
+  readonly folders: AgentFolders;
+  /** Where the install is; not needed for a program that is there already. */
+  readonly install?: string;
+  /** The model to use instead of the agent's own. */
+  readonly model?: ModelEndpoint;
+  /** Whether the operating system confines it. */
+  readonly confined?: boolean;
+  /** Variables of the environment that the operator wants passed on, such as those of a proxy. */
+  readonly pass?: readonly string[];
+  /** The environment to take PATH, language and credentials from. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The Node to run scripts with. */
+  readonly node: string;
+  /** As `process.platform`-`process.arch`. */
+  readonly platform: string;
+}
+
+/** Everything that is needed to start an agent and to open sessions with it. Data only. */
+export interface AgentLaunch {
+  readonly agent: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Files of the private home, by their path in it. */
+  readonly files: Readonly<Record<string, string>>;
+  /** What is taken away from the private home before the files are put there. */
+  readonly clears: readonly string[];
+  /** Credential files, from the user's home to the private one. */
+  readonly credentials: readonly { readonly from: string; readonly to: string }[];
+  readonly mode: string | undefined;
+  readonly configOptions: Readonly<Record<string, string | boolean>>;
+  /** Laid over `_meta` of every session call. */
+  readonly meta: Readonly<Record<string, unknown>>;
+  /** Keys of client-sent `_meta` that are taken out. */
+  readonly strip: readonly string[];
+}
+
+/** What shells, git and npm heed in any home, so that nothing done in one session is there to lead the next astray. */
+const HEEDED_BY_ALL = [
+  ".bash_login",
+  ".bash_profile",
+  ".bashrc",
+  ".profile",
+  ".zprofile",
+  ".zshenv",
+  ".zshrc",
+  ".config/fish",
+  ".gitconfig",
+  ".config/git",
+  ".npmrc",
+];
+
+/** Where files that the catalogue speaks of are kept. */
+export const CATALOGUE_FILES = fileURLToPath(new URL("../catalogue/files", import.meta.url));
+const PASSED_ON = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ"];
+
+/** Variables that say how an agent reaches its model: without them it may wait for a server that is not there. */
+const WAYS_OUT =
+  /^(?:(?:https?|all|no)_proxy|node_extra_ca_certs|ssl_cert_(?:file|dir)|requests_ca_bundle|curl_ca_bundle|[a-z0-9_]+_(?:base_url|api_base)|claude_code_use_(?:bedrock|vertex)|aws_(?:region|profile)|google_cloud_(?:project|location)|anthropic_vertex_project_id|cloud_ml_region)$/i;
+
+/** Variables that have a program load code, or read files, that nobody decided about. They are never passed on. */
+const LOADS_CODE =
+  /^(?:node_options|node_path|ld_.*|dyld_.*|bash_env|env|zdotdir|prompt_command|pythonstartup|pythonpath|perl5(?:lib|opt)|rubyopt|rubylib|java_tool_options|git_.*|home|path|tmpdir|shell)$/i;
+
+/** Whether a variable may be passed on to agents at all. */
+export function isPassable(name: string): boolean {
+  return !LOADS_CODE.test(name);
+}
+
+/** The variables of an environment that an agent may need to reach its model, and is not given. */
+export function droppedVariables(
+  entry: AgentEntry,
+  { environment, pass = [] }: Pick<LaunchOptions, "environment" | "pass">,
+): readonly string[] {
+  const given = new Set([
+    ...PASSED_ON,
+    ...entry.credentials.variables,
+    ...pass,
+    ...Object.keys(entry.profile.env),
+  ]);
+  return Object.keys(environment).filter(
+    (name) => environment[name] !== undefined && WAYS_OUT.test(name) && !given.has(name),
+  );
+}
+
+/** What it takes to start an agent as its entry says. */
+export function launchOf(entry: AgentEntry, options: LaunchOptions): AgentLaunch {
+  const { folders, model } = options;
+  const profile = profileOf(entry, options);
+  const endpoint = model ? endpointOf(entry) : undefined;
+  const values: TemplateValues = {
+    ...folders,
+    install: options.install,
+    catalogue: CATALOGUE_FILES,
+    ...(model && { url: model.url, key: model.key, model: model.model ?? endpoint?.model }),
+  };
+  const { command, args } = launchCommand(entry, options);
+  const known = Object.entries(endpoint?.env ?? {}).filter(
+    ([, value]) => values.model || !/\$\{model/.test(value),
+  );
+  const given = { ...profile.env, ...Object.fromEntries(known) };
+  return {
+    agent: entry.id,
+    command,
+    args: [...args, ...[...profile.args, ...(endpoint?.args ?? [])].map((arg) => fill(arg, values))],
+    env: {
+      ...passedOn(options, endpoint ? [] : entry.credentials.variables),
+      HOME: folders.home,
+      TMPDIR: folders.temporary,
+      ...Object.fromEntries(Object.entries(given).map(([name, value]) => [name, fill(value, values)])),
+    },
+    files: filesOf([...profile.files, ...(endpoint?.files ?? [])], values),
+    clears: [...HEEDED_BY_ALL, ...profile.clears],
+    credentials: endpoint ? [] : entry.credentials.files,
+    mode: profile.mode,
+    configOptions: profile.configOptions,
+    meta: profile.meta,
+    strip: entry.strip,
+  };
+}
+
+/** The profile as it is for an agent that is confined, or for one that is not. */
+function profileOf(
+  { profile }: AgentEntry,
+  { confined = false }: LaunchOptions,
+): Omit<AgentEntry["profile"], "confined"> {
+  const { confined: inside, ...outside } = profile;
+  if (!confined || !inside) return outside;
+  const replaced = new Set(inside.files.map(({ path }) => path));
+  return {
+    ...outside,
+    env: { ...outside.env, ...inside.env },
+    files: [...outside.files.filter(({ path }) => !replaced.has(path)), ...inside.files],
+    mode: inside.mode ?? outside.mode,
+  };
+}
+
+/** The program and the arguments that come before those of the profile. */
+export function launchCommand(
+  entry: AgentEntry,
+  { install, node, platform }: Pick<LaunchOptions, "install" | "node" | "platform">,
+): { readonly command: string; readonly args: readonly string[] } {
+  const { start } = entry;
+  if (!start)
+    throw new AgentError("unsupported_agent", `${entry.name} cannot be run. ${entry.support.reason}`);
+  const named = typeof start.file === "string" ? start.file : start.file[platform];
+  if (named === undefined)
+    throw new AgentError("unsupported_agent", `${entry.name} is not made for ${platform}.`);
+  if (!isAbsolute(named) && install === undefined) {
+    throw new AgentError(
+      "agent_not_installed",
+      `${entry.name} is not installed: run \`reins agents install ${entry.id}\`.`,
+    );
+  }
+  const file = isAbsolute(named) ? named : join(install ?? "", named);
+  if (start.with === "file") return { command: file, args: start.args };
+  const imports = start.imports.map((module) => fill(module, { install, catalogue: CATALOGUE_FILES }));
+  const flags = imports.flatMap((module) => ["--import", pathToFileURL(module).href]);
+  return { command: node, args: [...flags, file, ...start.args] };
+}
+
+function endpointOf({ name, endpoint }: AgentEntry): NonNullable<AgentEntry["endpoint"]> {
+  if (endpoint) return endpoint;
+  throw new AgentError("unsupported_agent", `${name} cannot be pointed at a model of one's own.`);
+}
+
+function passedOn(
+  { environment, pass = [] }: LaunchOptions,
+  credentials: readonly string[],
+): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const name of [...PASSED_ON, ...credentials, ...pass]) {
+    const value = environment[name];
+    if (value !== undefined) passed[name] = value;
+  }
+  return passed;
+}
+
+function filesOf(files: readonly HomeFile[], values: TemplateValues): Record<string, string> {
+  const texts: Record<string, string> = {};
+  const documents: Record<string, JsonObject> = {};
+  for (const { path, text, json, source } of files) {
+    if (json !== undefined)
+      documents[path] = laidOver(documents[path] ?? {}, membersOf(fillDeep(json, values)));
+    else if (source !== undefined) texts[path] = readFileSync(join(CATALOGUE_FILES, source), "utf8");
+    else texts[path] = (texts[path] ?? "") + fill(text ?? "", values);
+  }
+  for (const [path, document] of Object.entries(documents)) {
+    texts[path] = `${JSON.stringify(document, undefined, 2)}\n`;
+  }
+  return texts;
+}

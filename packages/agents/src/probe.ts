@@ -1,0 +1,123 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Channel, CODE, isObject, type JsonObject, membersOf, Peer, RpcError } from "@reins/acp";
+import { replaceFile } from "@reins/kit";
+import { z } from "zod";
+import type { AgentEntry } from "./agent-entry.ts";
+import { AgentError } from "./agent-error.ts";
+import type { AgentLaunch } from "./agent-launch.ts";
+import { sessionMeta } from "./session-meta.ts";
+import { settingsHash } from "./settings-hash.ts";
+
+const Probed = z.object({
+  agent: z.string(),
+  version: z.string(),
+  /** The hash of the settings it was probed with. */
+  settings: z.string(),
+  probedAt: z.string(),
+  /** What it answered to `initialize`. */
+  initialized: z.record(z.string(), z.unknown()),
+  /** What it answered to `session/new`: modes and options; absent when it would not open one. */
+  session: z.record(z.string(), z.unknown()).optional(),
+  /** Why it would not open a session, such as a login that is missing. */
+  refused: z.object({ code: z.number(), message: z.string() }).optional(),
+});
+
+/** What an agent said of itself when it was asked. */
+export type Probed = z.infer<typeof Probed>;
+
+/** What a probe needs. */
+interface ProbeOptions {
+  readonly entry: AgentEntry;
+  readonly version: string;
+  readonly launch: Pick<AgentLaunch, "meta" | "strip">;
+  /** An agent that was just started with that launch. */
+  readonly channel: Channel;
+  /** An empty folder to open a session in. */
+  readonly cwd: string;
+  readonly now: () => Date;
+  readonly signal: AbortSignal;
+}
+
+/** Asks a running agent what it can do: by `initialize`, and by opening a session that is never used. */
+export async function probe(options: ProbeOptions): Promise<Probed> {
+  const { entry, version, launch, cwd, now, signal } = options;
+  const peer = new Peer(options.channel, {
+    request: async (method) => {
+      throw new RpcError(CODE.methodNotFound, `${method} is not served to a probe`);
+    },
+    notification: () => undefined,
+  });
+  const ask = (method: string, params: JsonObject) => answerOf(entry, peer, method, params, signal);
+  const initialized = await ask("initialize", {
+    protocolVersion: 1,
+    clientInfo: { name: "reins", title: "Reins", version },
+    clientCapabilities: {},
+  });
+  const about = { agent: entry.id, version, settings: settingsHash(entry), probedAt: now().toISOString() };
+  try {
+    const { meta: _meta } = sessionMeta(launch);
+    const { sessionId: _, ...session } = await ask("session/new", { cwd, mcpServers: [], _meta });
+    return { ...about, initialized, session };
+  } catch (error) {
+    const { cause } = error instanceof AgentError ? error : { cause: error };
+    if (!(cause instanceof RpcError) || peer.signal.aborted) throw error;
+    return { ...about, initialized, refused: { code: cause.code, message: cause.message } };
+  }
+}
+
+/** What was learnt by probes, kept by agent, version and settings. */
+export class ProbeCache {
+  readonly #folder: string;
+
+  /** @param folder the one that holds a folder for each agent */
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** What is known of an agent in this version under the settings of its entry; undefined when it has to be asked. */
+  async find(entry: AgentEntry, version: string): Promise<Probed | undefined> {
+    try {
+      return Probed.safeParse(JSON.parse(await readFile(this.#file(entry, version), "utf8"))).data;
+    } catch (error) {
+      if (
+        error instanceof SyntaxError ||
+        (error instanceof Error && "code" in error && error.code === "ENOENT")
+      ) {
+        return undefined;
+      }
+      throw error;
+    }
+  }
+
+  /** Remembers what an agent said. */
+  async keep(entry: AgentEntry, probed: Probed): Promise<void> {
+    const file = this.#file(entry, probed.version);
+    await replaceFile(file, `${JSON.stringify(probed, undefined, 2)}\n`);
+  }
+
+  #file(entry: AgentEntry, version: string): string {
+    const name = `${version.replaceAll(/[^\w.+-]/g, "_")}-${settingsHash(entry).slice(0, 16)}.json`;
+    return join(this.#folder, `${entry.id}.probes`, name);
+  }
+}
+
+async function answerOf(
+  { name }: AgentEntry,
+  peer: Peer,
+  method: string,
+  params: JsonObject,
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  try {
+    const gone = new Promise<never>((_, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    });
+    const answer = await Promise.race([peer.request(method, params, { signal }), gone]);
+    if (isObject(answer)) return membersOf(answer);
+    throw new Error("it was no object");
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new AgentError("probe_failed", `${name} did not answer ${method}: ${reason}`, { cause });
+  }
+}

@@ -1,0 +1,17 @@
+export type { Conversation, OfferedTool } from "./conversation.ts";
+export {
+  callMcpTool,
+  fetchPage,
+  type Intent,
+  lookAround,
+  readFile,
+  runCommand,
+  startAgent,
+  Wordings,
+  wordIntent,
+  workLater,
+  writeFile,
+} from "./intent.ts";
+export { type Scene, type Script, scene, scenes } from "./script.ts";
+export { ScriptedModel, type SeenRequest } from "./scripted-model.ts";
+export { attempt, call, hold, type ModelStep, type Part, refuse, reply, say, think } from "./step.ts";

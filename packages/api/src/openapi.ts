@@ -22,7 +22,10 @@ const SECURITY_SCHEMES: Json = {
 };
 
 /** Describes operations in OpenAPI 3.1, from the schemas that check them. */
-export function openApi(operations: readonly Operation[], { title, version }: ApiInfo): Json {
+export function openApi(
+  operations: readonly Operation[],
+  { title, version }: ApiInfo,
+): Json & { openapi: string } {
   const paths: Record<string, Json> = {};
   for (const operation of operations) {
     const { path, method } = operation;

@@ -17,7 +17,6 @@ export { hostRoutes } from "./haak/host-routes.ts";
 export type { GatewayLimits, Log } from "./limits.ts";
 export { HttpProblem, type HttpProblemOptions } from "./problems.ts";
 export type {
-  Answer,
   AuthorizedCall,
   OperationCall,
   RawHandler,

@@ -1,3 +1,4 @@
+import type { SessionRecord } from "@reins/host";
 import type { PlacedEntry } from "@reins/ledger";
 
 /** A session as HAAK's table `sessions` has it. */
@@ -7,8 +8,8 @@ export interface SessionRow {
   readonly agent_id: string;
   readonly backend: string;
   readonly model: string | null;
-  readonly mode: string;
-  readonly state: string;
+  readonly mode: SessionRecord["mode"];
+  readonly state: SessionRecord["state"];
   /** The key that its agent's turns are signed with, base64; null before the first turn. */
   readonly pubkey: string | null;
   readonly last_activity: string;

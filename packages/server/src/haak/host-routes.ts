@@ -5,7 +5,7 @@ import { type SessionRecord, userMemory } from "@reins/host";
 import type { Harness, Principal } from "@reins/supervisor";
 import { actorOf } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
-import type { Answer, Routes } from "../routes/router.ts";
+import type { Routes } from "../routes/router.ts";
 
 /** The board, on which everybody leaves word. */
 const boardRoutes: Routes = {
@@ -39,7 +39,7 @@ const mailboxRoutes: Routes = {
         const mailbox = await mailboxOf(harness, principal);
         const all = await mailbox.list();
         const asked = agent === undefined ? all : all.filter((message) => concerns(message, agent));
-        const messages = asked.slice(-limit).map(told);
+        const messages = asked.slice(-limit).map(shown);
         return { messages, faults: await mailbox.faults() };
       }),
     );
@@ -55,7 +55,7 @@ const mailboxRoutes: Routes = {
         const { harness, principal, params, query } = call;
         const mailbox = await mailboxOf(harness, principal);
         const unread = await mailbox.unreadFor(params.agent);
-        const messages = unread.slice(0, query.limit ?? LIMIT).map(told);
+        const messages = unread.slice(0, query.limit ?? LIMIT).map(shown);
         return { messages, faults: await mailbox.faults() };
       }),
     );
@@ -82,7 +82,7 @@ function concerns({ from, to }: Message, agent: string): boolean {
   return from === agent || to.includes(agent);
 }
 
-function told({ id, from, to, subject, body, timestamp }: Message): object {
+function shown({ id, from, to, subject, body, timestamp }: Message) {
   return { id, from, to, subject, body, timestamp };
 }
 
@@ -178,7 +178,7 @@ const PROBLEMS: Readonly<Record<string, "invalid" | "too_large" | "conflict" | u
 };
 
 /** Does something with a file that others write to as well, and tells what is wrong with it as a problem. */
-async function shared(run: () => Promise<Answer>): Promise<Answer> {
+async function shared<Result>(run: () => Promise<Result>): Promise<Result> {
   try {
     return await run();
   } catch (error) {

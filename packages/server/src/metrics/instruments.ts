@@ -165,7 +165,7 @@ export class History {
   }
 
   /** All of it. */
-  read(): object {
+  read() {
     return { step_ms: this.#stepMs, at: this.#at, ...this.#series };
   }
 }

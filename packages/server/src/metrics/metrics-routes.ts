@@ -43,7 +43,7 @@ export function metricsRoutes({ measures, watchdog, hosting, version }: MetricsO
   };
 }
 
-function shownStalls({ count, totalMs, last }: Stalls): object {
+function shownStalls({ count, totalMs, last }: Stalls) {
   return { count, total_ms: totalMs, last: last ?? null };
 }
 
@@ -92,7 +92,7 @@ async function serverState(harness: Harness, hosting: Hosting, now: Date): Promi
 }
 
 /** How a Reins does, in one look. */
-function overviewOf(measures: Measures, standing: ServerState, now: Date, version: string): object {
+function overviewOf(measures: Measures, standing: ServerState, now: Date, version: string) {
   const { history } = measures;
   const { rss, heapUsed, external } = standing.memory;
   return {
@@ -133,13 +133,15 @@ function overviewOf(measures: Measures, standing: ServerState, now: Date, versio
 }
 
 /** The reports of each agent and session as one, the agent that reported last first. */
-function reportsByAgent(reports: readonly Report[]): object[] {
+function reportsByAgent(reports: readonly Report[]) {
   const byAgent = Map.groupBy(reports, ({ tenant, user, agent, session }) =>
     JSON.stringify([tenant, user, agent, session]),
   );
-  return [...byAgent.values()].map((all) => {
-    const [{ tenant, user, agent, session } = {}] = all;
+  return [...byAgent.values()].flatMap((all) => {
+    const [first] = all;
+    if (!first) return [];
+    const { tenant, user, agent, session } = first;
     const kinds = all.map(({ kind, at, count, payload }) => [kind, { at, count, payload }] as const);
-    return { tenant, user, agent, session, ...Object.fromEntries(kinds) };
+    return [{ tenant, user, agent, session, ...Object.fromEntries(kinds) }];
   });
 }

@@ -39,6 +39,16 @@ function read(part: string, schema: z.ZodType, given: unknown): unknown {
   throw new HttpProblem("invalid", detail, { errors });
 }
 
+/** Returns a value unchanged after checking it against a schema of the API. A mismatch is an error of the server. */
+export function conforming<Schema extends z.ZodType>(schema: Schema, value: unknown): z.input<Schema> {
+  if (conforms(schema, value)) return value;
+  throw new Error("a response does not have the form that the API describes");
+}
+
+function conforms<Schema extends z.ZodType>(schema: Schema, value: unknown): value is z.input<Schema> {
+  return schema.safeParse(value).success;
+}
+
 /** What a message has at most; a longer one is for the schema to judge. */
 const MOST_ID = 1_024;
 const MOST_METHOD = 256;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Operation } from "@reins/api";
-import type { SseWriter } from "@reins/kit";
+import { type SseWriter, sseText } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
 import type { z } from "zod";
 import type { Caller } from "../access/authenticator.ts";
@@ -21,10 +21,13 @@ export interface Router {
   /** Handles an operation that needs no open harness. */
   withoutHarness<Op extends Operation>(
     operation: Op,
-    handler: (call: OperationCall<Op>) => Promise<Answer>,
+    handler: (call: OperationCall<Op>) => Promise<ResponseBody<Op>>,
   ): void;
   /** Handles an operation for its audience once the harness is open. */
-  handle<Op extends Operation>(operation: Op, handler: (call: AuthorizedCall<Op>) => Promise<Answer>): void;
+  handle<Op extends Operation>(
+    operation: Op,
+    handler: (call: AuthorizedCall<Op>) => Promise<ResponseBody<Op>>,
+  ): void;
   /** Handles an operation without a response timeout and with a large body. */
   longPoll<Op extends Operation>(
     operation: Op,
@@ -47,8 +50,24 @@ export interface Router {
   upgrade(path: string, handler: UpgradeHandler, options?: UpgradeOptions): void;
 }
 
-/** The body of a response, in the form of the operation's schema. */
-export type Answer = unknown;
+/** The body of an operation's response: what its schema accepts, read-only. Without a schema nothing is sent. */
+export type ResponseBody<Op extends Operation> = [z.input<Op["answer"]>] extends [undefined]
+  ? unknown
+  : Wire<z.input<Op["answer"]>>;
+
+/** A value in the form of a schema: read-only, and without the members that a loose schema only tolerates. */
+export type Wire<Value> = Value extends readonly (infer Item)[]
+  ? readonly Wire<Item>[]
+  : Value extends object
+    ? keyof Named<Value> extends never
+      ? unknown extends Value[keyof Value]
+        ? object
+        : { readonly [Name in keyof Value]: Wire<Value[Name]> }
+      : { readonly [Name in keyof Named<Value>]: Wire<Named<Value>[Name]> }
+    : Value;
+
+/** The members that an object type names. */
+type Named<Value> = { [Name in keyof Value as string extends Name ? never : Name]: Value[Name] };
 
 /** A parsed and validated request for an operation. */
 export interface OperationCall<Op extends Operation = Operation> {
@@ -107,3 +126,12 @@ export type UpgradeHandler = (
   head: Buffer,
   caller: Caller,
 ) => Promise<void>;
+
+/** One event of an operation's stream, in the form of its schema. */
+export function eventText<Op extends Operation>(
+  { events }: Op,
+  id: number | string,
+  json: ResponseBody<Op>,
+): string {
+  return sseText({ id, ...(events !== undefined && { event: events }), json });
+}

@@ -56,7 +56,7 @@ export function healthRoutes({ harness, version, stalls }: HealthOptions): Route
   };
 }
 
-function stallsOf(stalls: Stalls | undefined): object {
+function stallsOf(stalls: Stalls | undefined) {
   if (!stalls?.last) return {};
   const { count, last } = stalls;
   return { stalls: { count, last_at: last.at, last_ms: last.ms } };
@@ -101,7 +101,7 @@ export function loginRoutes(
 
 /** Describes everything that can be asked for, from the schemas that check it. */
 export function descriptionRoutes(operations: readonly Operation[], version: string): Routes {
-  let described: object | undefined;
+  let described: ReturnType<typeof openApi> | undefined;
   return {
     name: "description",
     mount(router) {

@@ -5,7 +5,7 @@ import { errorMessage, SingleFlight, type SseWriter, sseText } from "@reins/kit"
 import { actorOf, isAdmin, isOperator } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
 import { requireDefaultTenant, requireHosting } from "../routes/authorize.ts";
-import type { AuthorizedCall, Routes } from "../routes/router.ts";
+import type { AuthorizedCall, ResponseBody, Routes } from "../routes/router.ts";
 import {
   type AgentRegistry,
   agentDetails,
@@ -60,7 +60,7 @@ export class AgentsRoutes implements Routes {
     return requireHosting(this.#options.hosting);
   }
 
-  async #list(call: AuthorizedCall): Promise<object> {
+  async #list(call: AuthorizedCall): Promise<ResponseBody<typeof listAgents>> {
     const registry = await this.#options.agents();
     const hosting = await this.#hosting();
     const [processes, found] = await Promise.all([shownProcesses(hosting, call), registry.installer.list()]);
@@ -76,7 +76,7 @@ export class AgentsRoutes implements Routes {
     return { agents: await Promise.all(agents) };
   }
 
-  async #get(call: AuthorizedCall<typeof getAgent>): Promise<object> {
+  async #get(call: AuthorizedCall<typeof getAgent>): Promise<ResponseBody<typeof getAgent>> {
     const registry = await this.#options.agents();
     const entry = entryIn(registry, call.params.agent);
     const hosting = await this.#hosting();

@@ -12,7 +12,7 @@ import {
 import { lastEventId } from "../gateway/request.ts";
 import { HttpProblem } from "../problems.ts";
 import { pageOf } from "../routes/read-call.ts";
-import type { AuthorizedCall, Routes } from "../routes/router.ts";
+import { type AuthorizedCall, eventText, type Routes } from "../routes/router.ts";
 
 const { listApprovals, getApproval, answerApproval, streamApprovals } = approvalOperations;
 
@@ -192,6 +192,6 @@ class ApprovalTail {
   }
 
   #text(change: Change, answerer: Answerer): string {
-    return sseText({ id: change.seq, event: "approval", json: changeShownTo(answerer, change) });
+    return eventText(streamApprovals, change.seq, changeShownTo(answerer, change));
   }
 }

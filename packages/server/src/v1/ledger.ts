@@ -15,7 +15,7 @@ import type { z } from "zod";
 import { lastEventId } from "../gateway/request.ts";
 import { HttpProblem } from "../problems.ts";
 import { requireDefaultTenant } from "../routes/authorize.ts";
-import type { AuthorizedCall, Routes } from "../routes/router.ts";
+import { type AuthorizedCall, eventText, type Routes } from "../routes/router.ts";
 
 const {
   listEntries,
@@ -74,7 +74,7 @@ export const ledgerRoutes: Routes = {
   },
 };
 
-async function entryOf(call: AuthorizedCall, cid: string): Promise<object> {
+async function entryOf(call: AuthorizedCall, cid: string): Promise<PlacedEntry> {
   const found = await (await LedgerView.of(call)).get(cid);
   if (!found) throw new HttpProblem("not_found", `there is no entry ${cid}`);
   return found;
@@ -116,7 +116,7 @@ async function streamLedgerEntries(
         limit: STREAM_PAGE,
       });
       for (const placed of entries)
-        if (!(await stream.send(sseText({ id: placed.seq, event: "entry", json: placed })))) return;
+        if (!(await stream.send(eventText(streamEntries, placed.seq, placed)))) return;
       position = seen ?? position;
       if (!more) await woken.wait();
     }

@@ -4,7 +4,8 @@ import { studyOperations } from "@reins/api";
 import type { Subject } from "@reins/supervisor";
 import { isAdmin, PolicyStudy, tenantFor } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
-import type { AuthorizedCall, Routes } from "../routes/router.ts";
+import { conforming } from "../routes/read-call.ts";
+import type { AuthorizedCall, ResponseBody, Routes } from "../routes/router.ts";
 
 const { validatePolicy, testPolicy, explainPolicy, backtestPolicy, coverPolicy } = studyOperations;
 const NATIVE = "native";
@@ -83,14 +84,19 @@ function past({ since, limit }: { since?: string | undefined; limit?: number | u
   return { since: since === undefined ? undefined : new Date(since).toISOString(), limit };
 }
 
-async function explained(call: AuthorizedCall<typeof explainPolicy>): Promise<object> {
+async function explained(
+  call: AuthorizedCall<typeof explainPolicy>,
+): Promise<ResponseBody<typeof explainPolicy>> {
   const { body, principal, harness } = call;
   const study = studyOf(call);
   const admin = isAdmin(principal);
   if (!admin && (body.rules !== undefined || body.prose !== undefined))
     throw new HttpProblem("forbidden", 'to try a draft takes the role "admin"');
   if (body.entry !== undefined)
-    return study.explainEntry(body.entry, ({ user }) => admin || user === principal.user, body);
+    return conforming(
+      explainPolicy.answer,
+      await study.explainEntry(body.entry, ({ user }) => admin || user === principal.user, body),
+    );
   if (!admin) throw new HttpProblem("forbidden", 'to suppose an action takes the role "admin"');
   const event = body.event ?? {};
   const cwd = resolve(homedir(), body.cwd ?? ".");
@@ -111,7 +117,7 @@ async function explained(call: AuthorizedCall<typeof explainPolicy>): Promise<ob
     },
     body,
   );
-  return Object(harness.redact(explanation));
+  return conforming(explainPolicy.answer, harness.redact(explanation));
 }
 
 /** Whoever is supposed to act: what is not said is as whoever asks, or as is usual. */

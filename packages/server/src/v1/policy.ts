@@ -4,7 +4,8 @@ import { policyOperations, rosterOperations } from "@reins/api";
 import type { Harness, PolicyStatus, Roster } from "@reins/supervisor";
 import { actorOf, RosterFile, tenantFor } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
-import type { AuthorizedCall, Routes } from "../routes/router.ts";
+import { conforming } from "../routes/read-call.ts";
+import type { AuthorizedCall, ResponseBody, Routes } from "../routes/router.ts";
 
 /** The constitution: what is in force, what waits, and what is wrong with the file. */
 export const policyRoutes: Routes = {
@@ -43,24 +44,24 @@ type Loaded = NonNullable<PolicyStatus["policy"]>;
 type Call = AuthorizedCall<(typeof policyOperations)["getPolicy" | "reloadPolicy" | "acceptPolicy"]>;
 
 /** How the policy of a tenant stands. What looks like a secret in it is not shown, nor where its files lie. */
-async function policyStatus(call: Call): Promise<object> {
+async function policyStatus(call: Call): Promise<ResponseBody<typeof policyOperations.getPolicy>> {
   const { principal, query, harness } = call;
   const tenant = tenantFor(principal, query.tenant);
   const status = harness.policies.status(tenant);
   if (!status) throw new HttpProblem("not_found", `the tenant ${tenant} has no policy yet; reload it`);
   const { folder, rules, prose } = await filesOf(call, tenant);
   const { policy, waiting, fault } = status;
-  return {
+  return conforming(policyOperations.getPolicy.answer, {
     tenant,
     in_force: policy ? harness.redact(loaded(policy)) : null,
     waiting: waiting ? harness.redact(loaded(waiting)) : null,
     fault: fault === undefined ? null : harness.redact(fault.replaceAll(folder, "")),
     rules: harness.redact(rules),
     prose: harness.redact(prose),
-  };
+  });
 }
 
-function loaded({ hashes, rules, file }: Loaded): object {
+function loaded({ hashes, rules, file }: Loaded) {
   const tests = file.tests.map(({ name, expect, rule }) => ({ name, expect, rule }));
   return { ...hashes, rules: rules.map(({ rule }) => rule), tests, file };
 }
@@ -97,7 +98,7 @@ export const rosterRoutes: Routes = {
       const { roster } = harness.policies;
       const { entries, faults } = roster;
       const counting = entries.filter((entry) => roster.find(entry.session_id) === entry);
-      return { agents: counting.map(({ session_id }) => agentIn(roster, session_id)), faults };
+      return { agents: counting.map((entry) => shownAgent(roster, entry)), faults };
     });
     router.handle(rosterOperations.addAgent, async (call) => {
       const { session_id } = await fileOf(call).add(call.body, call.principal);
@@ -110,8 +111,15 @@ export const rosterRoutes: Routes = {
   },
 };
 
-function agentIn(roster: Roster, agent: string): object {
-  return { agent, trust: roster.trustOf(agent), entry: roster.find(agent) };
+function agentIn(roster: Roster, agent: string) {
+  const entry = roster.find(agent);
+  if (!entry) throw new HttpProblem("not_found", `the roster has no agent ${agent}`);
+  return shownAgent(roster, entry);
+}
+
+function shownAgent(roster: Roster, entry: Roster["entries"][number]) {
+  const { session_id: agent } = entry;
+  return { agent, trust: roster.trustOf(agent), entry };
 }
 
 /** Changes of one file are made one after the other, so there is one of these for each harness. */

@@ -1,9 +1,11 @@
-import { runOperations } from "@reins/api";
+import { Run, runOperations, RunEvent as ShownRunEvent } from "@reins/api";
 import { AutoResetEvent, type SseWriter, sseText } from "@reins/kit";
 import type { RunEvent, RunState } from "@reins/supervisor";
+import type { z } from "zod";
 import { lastEventId } from "../gateway/request.ts";
 import { HttpProblem } from "../problems.ts";
-import type { AuthorizedCall, Routes } from "../routes/router.ts";
+import { conforming } from "../routes/read-call.ts";
+import { type AuthorizedCall, eventText, type Routes } from "../routes/router.ts";
 
 const PAGE = 100;
 
@@ -37,12 +39,13 @@ export const runRoutes: Routes = {
 };
 
 /** The states of each run as one, in the order in which they come. */
-function runsIn(states: readonly RunState[]): object[] {
+function runsIn(states: readonly RunState[]): z.input<typeof Run>[] {
   const byRun = Map.groupBy(states, ({ run_id }) => run_id);
   return [...byRun].map(([run_id, all]) => {
     const times = all.map(({ updated_at }) => updated_at);
     const contracts = Object.fromEntries(all.map(({ contract, payload }) => [contract, payload]));
-    return { run_id, session_id: all[0]?.session_id, updated_at: times.toSorted().at(-1), ...contracts };
+    const updated_at = times.toSorted().at(-1);
+    return conforming(Run, { run_id, session_id: all[0]?.session_id, updated_at, ...contracts });
   });
 }
 
@@ -72,7 +75,7 @@ async function streamRuns(
     ) {
       const { events, seen } = await runs.events(now, { ...query, after, limit: PAGE });
       for (const event of events)
-        if (!(await stream.send(sseText({ id: event.seq, event: "run", json: shownEvent(event) })))) return;
+        if (!(await stream.send(eventText(runOperations.streamRuns, event.seq, shownEvent(event))))) return;
       after = seen;
       if (events.length < PAGE) await woken.wait();
     }
@@ -81,6 +84,6 @@ async function streamRuns(
   }
 }
 
-function shownEvent({ seq, run_id, session_id, contract, at, payload, fault }: RunEvent): object {
-  return { seq, run_id, session_id, contract, at, payload, fault };
+function shownEvent({ seq, run_id, session_id, contract, at, payload, fault }: RunEvent) {
+  return conforming(ShownRunEvent, { seq, run_id, session_id, contract, at, payload, fault });
 }

@@ -1,12 +1,12 @@
 import { type Connection, connectionOperations, type Session, sessionOperations } from "@reins/api";
 import type { Hosting, SessionRecord } from "@reins/host";
-import { AutoResetEvent, type SseWriter, sseText } from "@reins/kit";
+import { AutoResetEvent, type SseWriter } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { ServingDoor } from "../connections/serving.ts";
 import type { ConnectionRecord } from "../connections/tables.ts";
 import { HttpProblem } from "../problems.ts";
 import { pageOf } from "../routes/read-call.ts";
-import type { AuthorizedCall, Routes } from "../routes/router.ts";
+import { type AuthorizedCall, eventText, type Routes } from "../routes/router.ts";
 
 const { listSessions, streamSessions, getSession } = sessionOperations;
 const { listConnections, closeConnection } = connectionOperations;
@@ -84,7 +84,7 @@ async function streamSessionChanges(
       const found = await Promise.all(ids.map((session) => hub.find(principal, session)));
       const records = found.filter((record) => record !== undefined);
       for (const session of await shownSessions(hosting, harness, records))
-        if (!(await stream.send(sseText({ id: session.id, event: "session", json: session })))) return;
+        if (!(await stream.send(eventText(streamSessions, session.id, session)))) return;
       await woken.wait();
       await gathered(hub.clock, stream.closed);
     }

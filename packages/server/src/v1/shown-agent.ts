@@ -11,7 +11,7 @@ import {
 import { type Hosting, memoryOf } from "@reins/host";
 import { isAdmin, isOperator } from "@reins/supervisor";
 import { z } from "zod";
-import type { AuthorizedCall } from "../routes/router.ts";
+import type { AuthorizedCall, Wire } from "../routes/router.ts";
 
 /** The agents of a home: which there are, what of them is installed, and what is known of them. */
 export interface AgentRegistry {
@@ -42,7 +42,7 @@ export async function shownAgent(
   entry: AgentEntry,
   installed: Installed | undefined,
   around: AgentSurroundings,
-): Promise<Omit<Agent, "capabilities">> {
+): Promise<Omit<Wire<Agent>, "capabilities">> {
   const { registry, environment, userHome, seesCredentials, running, installing } = around;
   const credentials = seesCredentials
     ? await foundCredentials(entry, environment, userHome)
@@ -73,7 +73,7 @@ export async function probedAgent(
   registry: AgentRegistry,
   entry: AgentEntry,
   installed: Installed | undefined,
-): Promise<object> {
+) {
   const probed = installed && (await registry.probes.find(entry, installed.version));
   const { modes, models, configOptions } = Session.parse(probed?.session ?? {});
   return {
@@ -90,7 +90,7 @@ export async function agentDetails(
   registry: AgentRegistry,
   entry: AgentEntry,
   installed: Installed | undefined,
-): Promise<object> {
+) {
   const standing = installed && (await registry.stamps.standing(runningAs(registry, entry, installed)));
   return {
     versions: entry.install ? [...(await registry.installer.versions(entry.id))] : [],

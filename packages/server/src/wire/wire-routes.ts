@@ -80,7 +80,7 @@ function fitting({ principal }: AuthorizedCall, filter: Filter, after = -1) {
 }
 
 /** Envelopes without secrets, those that lie across several included. */
-function shown({ harness }: AuthorizedCall, wire: WireRing, some: readonly KeptEnvelope[]): object[] {
+function shown({ harness }: AuthorizedCall, wire: WireRing, some: readonly KeptEnvelope[]) {
   const sessions = new Set(some.map(({ session }) => session));
   const split = [...sessions].map((session) => {
     const all = wire.list((envelope) => envelope.session === session, session ?? "");

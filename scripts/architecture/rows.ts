@@ -72,6 +72,7 @@ export const SHARED_WITH_TESTS: ReadonlySet<string> = new Set([
 export const REACHES_ALL_PACKAGES: ReadonlySet<string> = new Set([
   "scripts/doors.test.ts",
   "scripts/growth/growth.test.ts",
+  "scripts/json-borders.test.ts",
   "scripts/visible.test.ts",
 ]);
 

@@ -7,12 +7,11 @@ import { stringifySorted } from "../../packages/ahp/src/json/stringify.ts";
 import { printable } from "../../packages/cli/src/printable.ts";
 import { defused, mentionsIn } from "../../packages/host/src/governor/mentions.ts";
 import { readEvents } from "../../packages/host/src/mcp/wire/event-stream.ts";
-import { parseExact } from "../../packages/host/src/mcp/wire/exact-json.ts";
 import { Lines } from "../../packages/host/src/mcp/wire/lines.ts";
 import { serverEvents as pageEvents } from "../../packages/inspector/src/api/parse.ts";
 import { diffLines } from "../../packages/inspector/src/design/diff-lines.ts";
 import { markdownBlocks } from "../../packages/inspector/src/design/markdown-blocks.ts";
-import { duplicatesAtTop, parseExact as parseAny, parseJson } from "../../packages/kit/src/json/parse.ts";
+import { duplicatesAtTop, parseExact, parseJson, parseSpelled } from "../../packages/kit/src/json/parse.ts";
 import { scan } from "../../packages/kit/src/json/scan.ts";
 import { MessageReader } from "../../packages/kit/src/messages/message-reader.ts";
 import { canonicalJson } from "../../packages/ledger/src/canonical.ts";
@@ -30,7 +29,7 @@ import { givenPath } from "../../packages/policy/src/facts/path/resolve.ts";
 import { shellGlob } from "../../packages/policy/src/facts/path/shell-glob.ts";
 import { repositoryPrograms } from "../../packages/policy/src/facts/repository.ts";
 import { isPlainAwk, isPlainSed } from "../../packages/policy/src/facts/shell/programs/editors.ts";
-import { isModest, readJson, textsIn } from "../../packages/policy/src/facts/tool/json.ts";
+import { isModest, readArgumentText, textsIn } from "../../packages/policy/src/facts/tool/json.ts";
 import { patchFindings } from "../../packages/policy/src/facts/tool/patch.ts";
 import { readToolCall } from "../../packages/policy/src/facts/tool/tool-call.ts";
 import { loadToolTables } from "../../packages/policy/src/facts/tool/tool-table.ts";
@@ -74,9 +73,9 @@ const JSON_TEXTS: Readonly<Record<string, (size: number) => string>> = {
 const JSON_READERS: Readonly<Record<string, (text: string) => unknown>> = {
   "AHP's scanner": scan,
   "AHP's reader": parseJson,
-  "the reader of every other border": parseAny,
+  "the reader of every other border": parseExact,
   "AHP's duplicate keys": (text) => (isJson(text) ? duplicatesAtTop(text) : undefined),
-  "MCP's reader": parseExact,
+  "MCP's reader": parseSpelled,
   "the verifier's reader": parseStrict,
   "HAAK's frames": frameIn,
 };
@@ -456,7 +455,7 @@ describe("facts take time in proportion to what they are given", () => {
     patches: (text) => patchFindings(text, ["/"]),
     "awk scripts": isPlainAwk,
     "sed scripts": isPlainSed,
-    "JSON texts": readJson,
+    "JSON texts": readArgumentText,
     "paths of tools": (text) => factsOf("Read", { file_path: text }),
     "globs of tools": (text) => factsOf("Glob", { pattern: text }),
     "searches of tools": (text) => factsOf("Grep", { pattern: text, glob: text }),

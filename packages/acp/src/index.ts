@@ -13,20 +13,20 @@ export {
 export { metaOf, type ReinsMeta, reinsData, reinsMeta, SANDBOX, sandboxMeta, withReinsMeta } from "./meta.ts";
 export { CANCEL_REQUEST, Peer, type PeerHandlers, type RequestCall } from "./peer.ts";
 export {
-  type Content,
+  type AcpContent,
+  type AcpMethod,
+  type AcpToolCall,
   chunkText,
-  type Method,
-  type Params,
-  type Result,
+  type ParamsOf,
+  type ResultOf,
   readContent,
   readParams,
   readResult,
-  readToolCall,
   readUpdate,
   type SessionUpdate,
-  type ToolCall,
-  type Update,
+  toolCallIn,
   type UpdateKind,
+  type UpdateOf,
   updateIn,
   usageIn,
 } from "./schemas.ts";

@@ -1,4 +1,4 @@
-import { errorMessage, type JsonObject } from "@reins/kit";
+import { errorMessage, type JsonObject, parseExact } from "@reins/kit";
 
 export type { JsonObject };
 
@@ -53,7 +53,7 @@ export function membersOf(value: unknown): JsonObject {
 /** Parses a JSON object; the result is empty for anything else. */
 export function parseObject(json: string): JsonObject {
   try {
-    return membersOf(JSON.parse(json));
+    return membersOf(parseExact(json));
   } catch {
     return {};
   }

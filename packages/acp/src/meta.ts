@@ -1,9 +1,11 @@
 import type { z } from "zod";
 import { isObject, type JsonObject } from "./json-rpc.ts";
-import { flag, loose, optionalObject, text } from "./schemas.ts";
+import { looseSchemas } from "./schemas.ts";
 
 /** The key of the Sandbox Agent profile in `_meta`. */
 export const SANDBOX = "sandboxagent.dev";
+
+const { text, flag, optionalObject, loose } = looseSchemas;
 
 /**
  * What Reins and its clients say in `_meta.reins`. A member of another type reads as absent. An agent's own `_meta.reins`

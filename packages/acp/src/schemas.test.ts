@@ -1,19 +1,19 @@
 import * as fc from "fast-check";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import {
+  type AcpMethod,
   chunkText,
-  type Method,
   readContent,
   readParams,
   readResult,
-  readToolCall,
   readUpdate,
+  toolCallIn,
   type UpdateKind,
   updateIn,
   usageIn,
 } from "./schemas.ts";
 
-const METHODS: Method[] = [
+const METHODS: AcpMethod[] = [
   ...(["initialize", "session/new", "session/load", "session/resume", "session/fork"] as const),
   ...(["session/list", "session/close", "session/delete", "session/set_mode", "session/set_model"] as const),
   ...(["session/set_config_option", "session/prompt", "session/cancel"] as const),
@@ -55,7 +55,7 @@ describe("every reader", () => {
           readResult(method, value);
         }
         for (const kind of KINDS) readUpdate(kind, value);
-        for (const read of [readContent, readToolCall, updateIn, usageIn]) read(value);
+        for (const read of [readContent, toolCallIn, updateIn, usageIn]) read(value);
       }),
       { numRuns: 300 },
     );
@@ -70,7 +70,7 @@ describe("every reader", () => {
 
   test("keeps members that it does not know, at every depth", () => {
     const call = { toolCallId: "1", vendor: { deep: 1 }, locations: [{ path: "/a", extra: true }] };
-    expect(readToolCall(call)).toMatchObject(call);
+    expect(toolCallIn(call)).toMatchObject(call);
     const params = { sessionId: "s", _meta: { acme: 1 }, prompt: [{ type: "hologram", shape: [1] }] };
     expect(readParams("session/prompt", params)).toMatchObject(params);
   });
@@ -86,7 +86,7 @@ describe("a member of another type", () => {
       locations: [null, { path: 5 }, { path: "/etc", line: "1" }],
       content: [{ type: "diff", path: "/a", newText: null }, "text"],
     };
-    const { toolCallId, kind, title, rawInput, locations, content } = readToolCall(call);
+    const { toolCallId, kind, title, rawInput, locations, content } = toolCallIn(call);
     expect([toolCallId, kind]).toEqual([undefined, undefined]);
     expect([title, rawInput]).toEqual(["rm", { command: "rm -rf /" }]);
     expect(locations.map(({ path, line }) => [path, line])).toEqual([

@@ -8,15 +8,17 @@ const EMPTY: Record<string, unknown> = Object.freeze({});
  * may fail inside, because an error costs zod ten times as much as the rest.
  */
 const anything = z.unknown().optional();
-export const text = anything.transform((value) => (typeof value === "string" ? value : undefined));
+const text = anything.transform((value) => (typeof value === "string" ? value : undefined));
 const number = anything.transform((value) => (typeof value === "number" ? value : undefined));
-export const flag = anything.transform((value) => (typeof value === "boolean" ? value : undefined));
-export const optionalObject = anything.transform((value) => (isRecord(value) ? value : undefined));
+const flag = anything.transform((value) => (typeof value === "boolean" ? value : undefined));
+const optionalObject = anything.transform((value) => (isRecord(value) ? value : undefined));
+/** The building blocks, for `_meta.reins`. */
+export const looseSchemas = { text, flag, optionalObject, loose };
 const texts = anything.transform((value): string[] =>
   Array.isArray(value) ? value.filter((item) => typeof item === "string") : [],
 );
 
-export function loose<Shape extends z.ZodRawShape>(shape: Shape) {
+function loose<Shape extends z.ZodRawShape>(shape: Shape) {
   return anything.transform((value) => (isRecord(value) ? value : EMPTY)).pipe(z.looseObject(shape));
 }
 
@@ -168,46 +170,46 @@ const METHODS = {
 };
 
 /** A method whose parameters and result have a schema. `session/update` has {@link updateIn} instead. */
-export type Method = keyof typeof METHODS;
-export type Params<Name extends Method> = z.output<(typeof METHODS)[Name]["params"]>;
-export type Result<Name extends Method> = z.output<(typeof METHODS)[Name]["result"]>;
+export type AcpMethod = keyof typeof METHODS;
+export type ParamsOf<Name extends AcpMethod> = z.output<(typeof METHODS)[Name]["params"]>;
+export type ResultOf<Name extends AcpMethod> = z.output<(typeof METHODS)[Name]["result"]>;
 /** A block of a prompt or of a message. */
-export type Content = z.output<typeof Content>;
+export type AcpContent = z.output<typeof Content>;
 /** A tool call as an update or a permission request describes it. */
-export type ToolCall = z.output<typeof ToolCall>;
+export type AcpToolCall = z.output<typeof ToolCall>;
 /** A kind of update that Reins looks into. */
 export type UpdateKind = keyof typeof UPDATES;
-export type Update<Kind extends UpdateKind> = z.output<(typeof UPDATES)[Kind]>;
+export type UpdateOf<Kind extends UpdateKind> = z.output<(typeof UPDATES)[Kind]>;
 
 /**
  * Reads the parameters of a method:
  * `const { sessionId, toolCall: { title, locations } } = readParams("session/request_permission", params)`.
  * The result is a copy for reading. Forward the message itself, which is exact.
  */
-export function readParams<Name extends Method>(method: Name, params: unknown): Params<Name>;
-export function readParams(method: Method, params: unknown): unknown {
+export function readParams<Name extends AcpMethod>(method: Name, params: unknown): ParamsOf<Name>;
+export function readParams(method: AcpMethod, params: unknown): unknown {
   return METHODS[method].params.parse(params);
 }
 
 /** Reads the result of a method, as {@link readParams} reads parameters. */
-export function readResult<Name extends Method>(method: Name, result: unknown): Result<Name>;
-export function readResult(method: Method, result: unknown): unknown {
+export function readResult<Name extends AcpMethod>(method: Name, result: unknown): ResultOf<Name>;
+export function readResult(method: AcpMethod, result: unknown): unknown {
   return METHODS[method].result.parse(result);
 }
 
 /** Reads an update of a known kind: `readUpdate("plan", update).entries`. Not for every streamed chunk: see {@link chunkText}. */
-export function readUpdate<Kind extends UpdateKind>(kind: Kind, update: unknown): Update<Kind>;
+export function readUpdate<Kind extends UpdateKind>(kind: Kind, update: unknown): UpdateOf<Kind>;
 export function readUpdate(kind: UpdateKind, update: unknown): unknown {
   return UPDATES[kind].parse(update);
 }
 
 /** Reads a block of a prompt or of a message. */
-export function readContent(block: unknown): Content {
+export function readContent(block: unknown): AcpContent {
   return Content.parse(block);
 }
 
 /** Reads a tool call, without the message around it. */
-export function readToolCall(call: unknown): ToolCall {
+export function toolCallIn(call: unknown): AcpToolCall {
   return ToolCall.parse(call);
 }
 

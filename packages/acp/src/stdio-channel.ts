@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { type MessageFault, MessageReader, MessageWriter } from "@reins/kit";
+import { JsonError, type MessageFault, MessageReader, MessageWriter } from "@reins/kit";
 import type { Channel } from "./channel.ts";
 import { CODE, type JsonObject } from "./json-rpc.ts";
 
@@ -39,6 +39,8 @@ function errorResponse({ kind, id, cause }: MessageFault): JsonObject | undefine
             code: CODE.invalidRequest,
             message: "a message is an object of JSON-RPC 2.0; there are no batches",
           }
-        : { code: CODE.parse, message: "this is no JSON in UTF-8" };
+        : cause instanceof JsonError && cause.fault === "duplicate_member"
+          ? { code: CODE.invalidRequest, message: cause.message }
+          : { code: CODE.parse, message: "this is no JSON in UTF-8" };
   return { jsonrpc: "2.0", id: id ?? null, error };
 }

@@ -5,8 +5,15 @@ export { type Clock, systemClock } from "./clock.ts";
 export { errorCode, errorMessage, hasCode } from "./errors.ts";
 export { createFile, replaceFile } from "./files.ts";
 export { HIDDEN, hasHidden, quoteLines, visibleJson, visibleText } from "./hidden.ts";
-export { duplicatesAtTop, type ParsedJson, parseExact, parseJson } from "./json/parse.ts";
-export { exactNumber, Floats, isSpelledNumber, type SpelledNumber } from "./json/read.ts";
+export {
+  duplicatesAtTop,
+  type ParsedJson,
+  parseExact,
+  parseJson,
+  parseSpelled,
+  readJson,
+} from "./json/parse.ts";
+export { exactNumber, Floats, isSpelledNumber, type SpelledNumber, spelledNumber } from "./json/read.ts";
 export { isRecord } from "./json/record.ts";
 export { JsonError, type JsonFault, MAX_NESTING } from "./json/scan.ts";
 export { type CutLine, LineReader, LineWriter, messageIdIn } from "./lines.ts";

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "@reins/acp";
-import { errorMessage } from "@reins/kit";
+import { errorMessage, readJson, type SpelledNumber } from "@reins/kit";
 import { FileError } from "../files/roots.ts";
 import type { CallPart, ToolResult } from "../history/entry.ts";
 import { checkOf } from "../tools/run-command.ts";
@@ -146,27 +146,24 @@ function contextOf(turn: Turn): ToolContext {
   return { ...toolContext, signal: turn.signal, onWorker: (update) => emit({ type: "worker", update }) };
 }
 
-declare global {
-  interface JSON {
-    rawJSON(text: string): { readonly rawJSON: string };
-  }
-}
-
-/** Keeps the digits of numbers that JavaScript would round: the decided arguments are those that the model wrote. */
-function keepDigits(_name: string, value: unknown, context?: { readonly source?: string }): unknown {
-  if (typeof value !== "number" || context?.source === undefined) return value;
-  const isHeld = Number.isSafeInteger(value) || !/^-?\d+$/.test(context.source);
-  return isHeld && Number.isFinite(value) ? value : JSON.rawJSON(context.source);
+/** Keeps the digits of integers that JavaScript would round: the decided arguments are those that the model wrote. */
+function keepDigits(source: string): number | SpelledNumber {
+  const value = Number(source);
+  const isHeld = Number.isSafeInteger(value) || !/^-?\d+$/.test(source);
+  return isHeld && Number.isFinite(value) ? value : JSON.rawJSON(source);
 }
 
 function parsed({ name, arguments: json }: CallPart): JsonObject {
+  let duplicate: string | undefined;
   try {
-    const given: unknown = JSON.parse(json, keepDigits);
-    if (isObject(given)) return given;
+    const read = readJson(json, keepDigits);
+    duplicate = read.duplicate;
+    if (isObject(read.value) && duplicate === undefined) return read.value;
   } catch {
     // Reported below, as is JSON that is not an object.
   }
-  throw new ToolError("malformed", `the arguments of ${name} are not a JSON object: ${json.slice(0, 200)}`);
+  const fault = duplicate === undefined ? "are not a JSON object" : `have the member ${duplicate} twice`;
+  throw new ToolError("malformed", `the arguments of ${name} ${fault}: ${json.slice(0, 200)}`);
 }
 
 function notOffered(turn: Turn, name: string): string {

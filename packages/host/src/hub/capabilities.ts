@@ -1,7 +1,4 @@
-import { type JsonObject, membersOf } from "@reins/acp";
-
-/** Under which name, in `_meta`, the extensions of the sandbox agent's profile stand. */
-export const SANDBOX = "sandboxagent.dev";
+import { type JsonObject, membersOf, SANDBOX } from "@reins/acp";
 
 /** The methods beside ACP's own that any session takes, and what says that they are there. */
 export const EXTENSIONS = {

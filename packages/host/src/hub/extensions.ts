@@ -1,8 +1,8 @@
-import { CODE, isObject, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { CODE, isObject, type JsonObject, membersOf, RpcError, SANDBOX } from "@reins/acp";
 import type { Principal } from "@reins/supervisor";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { SessionRange } from "../sessions/tables.ts";
-import { EXTENSIONS, SANDBOX } from "./capabilities.ts";
+import { EXTENSIONS } from "./capabilities.ts";
 import type { Connection } from "./connection.ts";
 import { modelsOf } from "./models.ts";
 import { sessionInfo } from "./session-info.ts";

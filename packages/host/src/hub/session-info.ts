@@ -1,6 +1,5 @@
-import { type JsonObject, membersOf } from "@reins/acp";
+import { type JsonObject, membersOf, SANDBOX } from "@reins/acp";
 import type { SessionRecord } from "../sessions/session-record.ts";
-import { SANDBOX } from "./capabilities.ts";
 import { modelsOf } from "./models.ts";
 
 /** What is known of a session beside what is kept. */

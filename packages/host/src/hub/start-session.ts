@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { CODE, type JsonObject, membersOf, RpcError, SANDBOX } from "@reins/acp";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import { SESSION_MODES, type SessionMode, type SessionRecord } from "../sessions/session-record.ts";
-import { SANDBOX } from "./capabilities.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext, SessionCall } from "./context.ts";
 import { agentOf, hasServers, rootsIn, rootsOf } from "./resume.ts";

@@ -1,6 +1,13 @@
 import { errorMessage } from "../errors.ts";
-import { Floats, readSpelled } from "./read.ts";
-import { JsonError, scan } from "./scan.ts";
+import {
+  exactNumber,
+  Floats,
+  type NumberReader,
+  type ReaderOptions,
+  readSpelled,
+  spelledNumber,
+} from "./read.ts";
+import { isName, JsonError, type Scan, scan } from "./scan.ts";
 
 /** A parsed text, with what the plain value no longer shows. */
 export interface ParsedJson {
@@ -17,73 +24,74 @@ export interface ParsedJson {
  * process.
  */
 const MAX_MEMBERS = 200_000;
-/** Shorter texts cannot hold so many. */
-const SURELY_FEW = MAX_MEMBERS * '"":0,'.length;
 
-/** Parses JSON as strictly as AHP peers do; throws {@link JsonError}. */
+/** Parses JSON as strictly as AHP peers do; throws {@link JsonError}. Duplicate keys are reported, not refused. */
 export function parseJson(text: string): ParsedJson {
   if (!text.isWellFormed()) throw new JsonError("lone_surrogate", "the text holds half of a surrogate pair");
-  const { members, delicateNumbers } = scan(text);
-  if (members > MAX_MEMBERS)
-    throw new JsonError("too_many_members", `the objects have more than ${MAX_MEMBERS} members`);
-  const floats = delicateNumbers ? new Floats() : undefined;
-  const value = parseValue(text, floats);
-  return { value, floats, duplicateKeys: countMembers(value) !== members };
+  const scanned = scan(text);
+  const floats = scanned.delicateNumbers ? new Floats() : undefined;
+  const value = parseScanned(text, scanned, { numbers: exactNumber, floats });
+  return { value, floats, duplicateKeys: countMembers(value) !== scanned.members };
 }
-
-function parseValue(text: string, floats: Floats | undefined): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return floats ? readSpelled(text, floats) : value;
-  } catch (error) {
-    if (error instanceof JsonError) throw error;
-    throw new JsonError("syntax", errorMessage(error), { cause: error });
-  }
-}
-
-/** What no number that JavaScript holds looks like; most texts have nothing of the kind and are parsed the fast way. */
-const DELICATE = /(?:^|[[:,\s])-?(?:\d+[.eE]|\d{16}|0(?<=-0))/;
 
 /** What walks through a value by recursion, `JSON.stringify` among it, gets to the end of one that is nested so deep. */
 const DEEPEST = 512;
 
+/** A value, and the name of a member that some object of its text has twice. */
+interface ReadJson {
+  readonly value: unknown;
+  /** The last of both is in the value. Another reader may have taken the first. */
+  readonly duplicate: string | undefined;
+}
+
 /**
- * Parses any JSON; numbers that JavaScript cannot hold keep their digits (`JSON.isRawJSON`), and `JSON.stringify` writes
- * them as they came. Throws a `SyntaxError` for what is no JSON, and a `RangeError` for what is nested too deep, or has
- * too many members, to read.
+ * Reads any JSON from outside. Numbers that JavaScript cannot hold keep their digits (`JSON.isRawJSON`), and
+ * `JSON.stringify` writes them as they came; with `spelledNumber` every number is written as it came. Throws
+ * {@link JsonError} for what is no JSON, nested too deep, or has too many members.
  */
-export function parseExact(text: string, deepest = DEEPEST): unknown {
-  if (text.length > 2 * deepest && isDeeperThan(text, deepest))
-    throw new RangeError(`nested deeper than ${deepest} arrays and objects`);
-  if (text.length > SURELY_FEW && mayHoldMembers(text) > MAX_MEMBERS)
-    throw new RangeError(`the objects have more than ${MAX_MEMBERS} members`);
-  const value: unknown = JSON.parse(text);
-  return DELICATE.test(text) ? readSpelled(text) : value;
+export function readJson(text: string, numbers: NumberReader = exactNumber, deepest = DEEPEST): ReadJson {
+  const scanned = scan(text, { maxNesting: deepest, loneSurrogates: true });
+  const value = parseScanned(text, scanned, { numbers });
+  return {
+    value,
+    duplicate: countMembers(value) === scanned.members ? undefined : (duplicateIn(text) ?? ""),
+  };
 }
 
-/** Whether a text nests arrays and objects deeper than a bound. The parser itself has none, and what comes after it does. */
-function isDeeperThan(text: string, bound: number): boolean {
-  let depth = 0;
-  let isInText = false;
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    if (code === 0x22) isInText = !isInText;
-    else if (isInText) index += code === 0x5c ? 1 : 0;
-    else if (code === 0x5b || code === 0x7b) depth += 1;
-    else if (code === 0x5d || code === 0x7d) depth -= 1;
-    if (depth > bound) return true;
-  }
-  return false;
+/** {@link readJson} for borders: a text in which an object has a member twice is refused. */
+export function parseExact(text: string, deepest?: number): unknown {
+  return withoutDuplicate(readJson(text, exactNumber, deepest));
 }
 
-/** How many members a text may hold: keys end with a quote that is not escaped, before a colon. */
-function mayHoldMembers(text: string): number {
-  let count = 0;
-  for (const _ of text.matchAll(/[^\\]"\s*:/g)) {
-    count += 1;
-    if (count > MAX_MEMBERS) break;
+/** {@link parseExact}, but every number is written again as it was spelled. */
+export function parseSpelled(text: string): unknown {
+  return withoutDuplicate(readJson(text, spelledNumber));
+}
+
+function withoutDuplicate({ value, duplicate }: ReadJson): unknown {
+  if (duplicate === undefined) return value;
+  throw JsonError.duplicate(duplicate);
+}
+
+/**
+ * Parses a text that was scanned. V8 takes a name with an escape in it for one that it has seen at the same place in an
+ * earlier object, if that has a backslash where the escape begins: `{"a":1,"\n":2}` after `{"a":1,"\\":2}` has no member
+ * `\n`. A text with such names is read by our own reader, as one with numbers that JavaScript cannot hold.
+ */
+function parseScanned(
+  text: string,
+  { members, delicateNumbers, escapedNames }: Scan,
+  options: ReaderOptions,
+): unknown {
+  if (members > MAX_MEMBERS)
+    throw new JsonError("too_many_members", `the objects have more than ${MAX_MEMBERS} members`);
+  try {
+    const value: unknown = JSON.parse(text);
+    return delicateNumbers || escapedNames ? readSpelled(text, options) : value;
+  } catch (error) {
+    if (error instanceof JsonError) throw error;
+    throw new JsonError("syntax", errorMessage(error), { cause: error });
   }
-  return count;
 }
 
 function countMembers(value: unknown): number {
@@ -102,22 +110,46 @@ function countMembers(value: unknown): number {
 export function duplicatesAtTop(text: string): ReadonlySet<string> {
   const seen = new Set<string>();
   const duplicates = new Set<string>();
-  const structure = /["{}[\]]/g;
-  let depth = 0;
-  for (let match = structure.exec(text); match; match = structure.exec(text)) {
-    const token = match[0];
-    if (token === "{" || token === "[") depth += 1;
-    else if (token === "}" || token === "]") depth -= 1;
-    else {
-      const end = endOfString(text, match.index);
-      structure.lastIndex = end;
-      if (depth !== 1 || !isKey(text, end)) continue;
-      const key = String(JSON.parse(text.slice(match.index, end)));
-      if (seen.has(key)) duplicates.add(key);
-      seen.add(key);
-    }
+  for (const { name, depth } of namesIn(text)) {
+    if (depth !== 1) continue;
+    if (seen.has(name)) duplicates.add(name);
+    seen.add(name);
   }
   return duplicates;
+}
+
+/** The first name that an object of a well-formed JSON text has twice. */
+function duplicateIn(text: string): string | undefined {
+  const open: Set<string>[] = [];
+  for (const { name, depth, isFirst } of namesIn(text)) {
+    if (isFirst) open[depth] = new Set();
+    if (open[depth]?.has(name)) return name;
+    open[depth]?.add(name);
+  }
+  return undefined;
+}
+
+/** The names of all members in order, with the depth of their object and whether they are the first in it. */
+function* namesIn(text: string): Generator<{ name: string; depth: number; isFirst: boolean }> {
+  const structure = /["{}[\]]/g;
+  let depth = 0;
+  let isFirst = true;
+  for (let match = structure.exec(text); match; match = structure.exec(text)) {
+    const token = match[0];
+    if (token === "{" || token === "[") {
+      depth += 1;
+      isFirst = true;
+    } else if (token === "}" || token === "]") {
+      depth -= 1;
+      isFirst = false;
+    } else {
+      const end = endOfString(text, match.index);
+      structure.lastIndex = end;
+      if (!isName(text, end)) continue;
+      yield { name: String(JSON.parse(text.slice(match.index, end))), depth, isFirst };
+      isFirst = false;
+    }
+  }
 }
 
 /** The index after the closing quote of the string that opens at `start`. */
@@ -131,10 +163,4 @@ function isEscaped(text: string, index: number): boolean {
   let before = index;
   while (text[before - 1] === "\\") before -= 1;
   return (index - before) % 2 === 1;
-}
-
-function isKey(text: string, end: number): boolean {
-  const colon = /\s*:/y;
-  colon.lastIndex = end;
-  return colon.test(text);
 }

@@ -10,23 +10,35 @@ const LOWER_T = 0x74;
 const LOWER_F = 0x66;
 const LOWER_N = 0x6e;
 
+/** Makes a value of the spelling of a number. */
+export type NumberReader = (source: string) => number | SpelledNumber;
+
+/** How numbers are read. */
+export interface ReaderOptions {
+  readonly numbers: NumberReader;
+  /** Notes which of them are floating point. */
+  readonly floats?: Floats | undefined;
+}
+
 /**
- * Reads a text that `JSON.parse` has accepted, and sees how its numbers are spelled: those that JavaScript cannot hold
- * keep their digits. `JSON.parse` with a reviver would see the same at ten times the price. The caller bounds nesting.
+ * Reads a text that `JSON.parse` has accepted, and sees how its numbers are spelled. `JSON.parse` with a reviver would
+ * see the same at ten times the price. The caller bounds nesting.
  */
-export function readSpelled(text: string, floats?: Floats): unknown {
-  return new Reader(text, floats).value({}, "");
+export function readSpelled(text: string, options: ReaderOptions): unknown {
+  return new Reader(text, options).value({}, "");
 }
 
 class Reader {
   readonly #text: string;
+  readonly #numbers: NumberReader;
   readonly #floats: Floats | undefined;
   #at = 0;
   /** The next backslash, looked for again only when it was passed. */
   #backslash: number;
 
-  constructor(text: string, floats: Floats | undefined) {
+  constructor(text: string, { numbers, floats }: ReaderOptions) {
     this.#text = text;
+    this.#numbers = numbers;
     this.#floats = floats;
     this.#backslash = text.indexOf("\\");
   }
@@ -114,7 +126,7 @@ class Reader {
     while (isOfNumber(this.#text.charCodeAt(this.#at))) this.#at += 1;
     const source = this.#text.slice(start, this.#at);
     this.#floats?.note(holder, key, source);
-    return exactNumber(source);
+    return this.#numbers(source);
   }
 
   #word<Word>(length: number, word: Word): Word {
@@ -157,6 +169,12 @@ declare global {
 export function exactNumber(source: string): number | SpelledNumber {
   const value = Number(source);
   return isExact(value, source) ? value : JSON.rawJSON(source);
+}
+
+/** The number of a JSON spelling: a plain one if JavaScript would spell it so, else one that keeps its spelling. */
+export function spelledNumber(source: string): number | SpelledNumber {
+  const value = Number(source);
+  return String(value) === source ? value : JSON.rawJSON(source);
 }
 
 /** Whether a value is a number that JavaScript cannot hold. */

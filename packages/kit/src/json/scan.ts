@@ -1,7 +1,13 @@
-/** Why a text is not JSON that AHP accepts. */
-export type JsonFault = "syntax" | "too_deep" | "too_many_members" | "number_out_of_range" | "lone_surrogate";
+/** Why a text is not JSON that is accepted. The last two are faults for AHP alone. */
+export type JsonFault =
+  | "syntax"
+  | "too_deep"
+  | "too_many_members"
+  | "duplicate_member"
+  | "number_out_of_range"
+  | "lone_surrogate";
 
-/** Thrown by {@link parseJson}; `fault` is for programs, `message` for people. */
+/** Thrown by every reader of JSON; `fault` is for programs, `message` for people. */
 export class JsonError extends Error {
   override readonly name = "JsonError";
   readonly fault: JsonFault;
@@ -9,6 +15,14 @@ export class JsonError extends Error {
   constructor(fault: JsonFault, message: string, options?: ErrorOptions) {
     super(message, options);
     this.fault = fault;
+  }
+
+  /** The error of a text in which an object has a member twice. */
+  static duplicate(name: string): JsonError {
+    return new JsonError(
+      "duplicate_member",
+      `an object has the member ${JSON.stringify(name.slice(0, 80))} twice`,
+    );
   }
 }
 
@@ -21,7 +35,18 @@ export interface Scan {
   readonly members: number;
   /** Whether some number is not a plain integer that JavaScript holds exactly. */
   readonly delicateNumbers: boolean;
+  /** Whether the name of some member is written with an escape, which `JSON.parse` may misread. */
+  readonly escapedNames: boolean;
 }
+
+/** What a scan accepts. */
+interface ScanOptions {
+  readonly maxNesting: number;
+  /** Whether an escape may be half of a surrogate pair. */
+  readonly loneSurrogates: boolean;
+}
+
+const OF_AHP: ScanOptions = { maxNesting: MAX_NESTING, loneSurrogates: false };
 
 const QUOTE = 0x22;
 const BACKSLASH = "\\";
@@ -40,13 +65,14 @@ const LOWER_U = 0x75;
 const SAFE_DIGITS = 15;
 
 /**
- * Walks the text once without building anything. It bounds nesting before `JSON.parse` sees the text, refuses
- * the escapes of lone surrogates, and notes what `JSON.parse` would hide: duplicate keys and how numbers were
- * spelled. It judges no syntax; a text that is not JSON passes through to `JSON.parse`.
+ * Walks the text once without building anything. It bounds nesting before `JSON.parse` sees the text, and notes what
+ * `JSON.parse` would hide: duplicate keys, names with escapes, and how numbers were spelled. It judges no syntax; a text
+ * that is not JSON passes through to `JSON.parse`.
  */
-export function scan(text: string): Scan {
+export function scan(text: string, { maxNesting, loneSurrogates }: ScanOptions = OF_AHP): Scan {
   let members = 0;
   let delicateNumbers = false;
+  let escapedNames = false;
   let depth = 0;
   let index = 0;
   // Both are looked for again only when they were passed; else every escape would cost the rest of the text.
@@ -57,16 +83,19 @@ export function scan(text: string): Scan {
     const code = text.charCodeAt(index);
     if (code === QUOTE) {
       index += 1;
+      let isEscaped = false;
       for (;;) {
         if (nextQuote < index) nextQuote = text.indexOf('"', index);
-        if (nextQuote < 0) return { members, delicateNumbers };
+        if (nextQuote < 0) return { members, delicateNumbers, escapedNames };
         if (nextBackslash >= 0 && nextBackslash < index) nextBackslash = text.indexOf(BACKSLASH, index);
         if (nextBackslash < 0 || nextBackslash > nextQuote) {
           index = nextQuote + 1;
           break;
         }
-        index = skipEscape(text, nextBackslash);
+        isEscaped = true;
+        index = loneSurrogates ? nextBackslash + 2 : skipEscape(text, nextBackslash);
       }
+      if (isEscaped && !escapedNames) escapedNames = isName(text, index);
       continue;
     }
     if (code >= ZERO && code <= NINE) {
@@ -80,15 +109,26 @@ export function scan(text: string): Scan {
     }
     if (code === OPEN_BRACE || code === OPEN_BRACKET) {
       depth += 1;
-      if (depth > MAX_NESTING) {
-        throw new JsonError("too_deep", `nested deeper than ${MAX_NESTING} arrays and objects`);
+      if (depth > maxNesting) {
+        throw new JsonError("too_deep", `nested deeper than ${maxNesting} arrays and objects`);
       }
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth -= 1;
     else if (code === COLON) members += 1;
     else if (code === MINUS && text.charCodeAt(index + 1) === ZERO) delicateNumbers = true;
     index += 1;
   }
-  return { members, delicateNumbers };
+  return { members, delicateNumbers, escapedNames };
+}
+
+/** Whether the string that ends before `end` is the name of a member. */
+export function isName(text: string, end: number): boolean {
+  let index = end;
+  while (isSpace(text.charCodeAt(index))) index += 1;
+  return text.charCodeAt(index) === COLON;
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
 function isDigit(text: string, index: number): boolean {

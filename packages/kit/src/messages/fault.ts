@@ -8,7 +8,7 @@ export interface MessageFault {
     | "listener_failed";
   /** The beginning of the line, shortened. */
   readonly excerpt: string;
-  /** The id of the request, where the line is too long and says so at its begin or its end. */
+  /** The id of the request, where it is known. */
   readonly id?: string | number | undefined;
   readonly cause?: unknown;
 }

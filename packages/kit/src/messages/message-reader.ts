@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Readable } from "node:stream";
-import { parseExact } from "../json/parse.ts";
+import { duplicatesAtTop, readJson } from "../json/parse.ts";
+import { JsonError } from "../json/scan.ts";
 import type { MessageFault } from "./fault.ts";
 import { HeldLine } from "./held-line.ts";
 
@@ -129,9 +130,10 @@ export class MessageReader {
     // Some programs send blank lines, or end theirs as Windows does.
     if (line === "" || line === "\r") return undefined;
     try {
-      const value = parseExact(line);
-      if (isObject(value)) return value;
-      this.#fault("not_a_message", line);
+      const { value, duplicate } = readJson(line);
+      if (!isObject(value)) this.#fault("not_a_message", line);
+      else if (duplicate === undefined) return value;
+      else this.#duplicate(line, value, duplicate);
     } catch (cause) {
       this.#fault("not_a_message", line, cause);
     }
@@ -203,6 +205,17 @@ export class MessageReader {
     const id = idIn(start, end);
     const excerpt = start.slice(0, EXCERPT_LENGTH);
     this.#sink.fault({ kind: "line_too_long", excerpt, ...(id !== undefined && { id }) });
+  }
+
+  /** Refuses a message in which an object has a member twice: another reader may take the other one. */
+  #duplicate(line: string, { id }: JsonObject, name: string): void {
+    const isKnown = (typeof id === "string" || typeof id === "number") && !duplicatesAtTop(line).has("id");
+    this.#sink.fault({
+      kind: "not_a_message",
+      excerpt: line.slice(0, EXCERPT_LENGTH),
+      cause: JsonError.duplicate(name),
+      ...(isKnown && { id }),
+    });
   }
 
   #fault(kind: MessageFault["kind"], line: string, cause?: unknown): void {

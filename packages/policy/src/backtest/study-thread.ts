@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
+import { readJson, spelledNumber } from "@reins/kit";
 import { Policy } from "../decision/policy.ts";
 import { isNoLooser } from "../decision/verdict.ts";
-import { parseExactly } from "../facts/tool/json.ts";
 import { Backtest } from "./backtest.ts";
 import { checkConstitution, readPolicy } from "./check.ts";
 import { Coverage } from "./coverage.ts";
@@ -9,6 +9,8 @@ import type { CheckedDraft, StudyJob, StudyMessage } from "./study-port.ts";
 
 // The code of a thread that studies one draft. Whatever the draft makes it do, the main thread goes on, and may end it.
 const job: StudyJob = workerData;
+/** Arguments may be nested as deep as a message, and a payload has levels around them. */
+const DEEPEST_PAYLOAD = 1_024;
 const port = parentPort;
 if (!port) throw new Error("a study is started as a thread");
 
@@ -19,7 +21,8 @@ else {
   const trial = trialOf(job);
   port.on("message", (message: StudyMessage) => {
     if (message.kind === "add")
-      for (const { cid, payload } of message.verdicts) trial.add(cid, parseExactly(payload));
+      for (const { cid, payload } of message.verdicts)
+        trial.add(cid, readJson(payload, spelledNumber, DEEPEST_PAYLOAD).value);
     else reply(trial.report());
   });
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { CODE, classify, isObject, type JsonObject, membersOf } from "@reins/acp";
-import { parseExact } from "@reins/ahp";
 import { ACP_CONNECTION } from "@reins/api";
 import { agentIn, type Connection, Conversation, type Outlet, takeMessage } from "@reins/host";
+import { JsonError, parseExact } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
 import type { WebSocket } from "ws";
 import { deadlineFor } from "../connections/deadline.ts";
@@ -50,8 +50,12 @@ class WebSocketClient {
   }
 
   async #take(text: string): Promise<void> {
-    const value = valueIn(text);
-    if (value === undefined) return this.#send(errorOf(CODE.parse, "this is no JSON"), undefined);
+    let value: unknown;
+    try {
+      value = parseExact(text);
+    } catch (error) {
+      return this.#send(jsonErrorOf(error), undefined);
+    }
     if (Array.isArray(value))
       return this.#send(errorOf(CODE.invalidRequest, "there are no batches in ACP"), undefined);
     if (!isObject(value))
@@ -126,13 +130,12 @@ class WebSocketClient {
   }
 }
 
-/** The value in a frame; `undefined` when it is no JSON. */
-function valueIn(text: string): unknown {
-  try {
-    return parseExact(text);
-  } catch {
-    return undefined;
-  }
+/** The response to a frame that cannot be read. */
+function jsonErrorOf(error: unknown): JsonObject {
+  if (!(error instanceof JsonError)) throw error;
+  return error.fault === "duplicate_member"
+    ? errorOf(CODE.invalidRequest, error.message)
+    : errorOf(CODE.parse, "this is no JSON");
 }
 
 function errorOf(code: number, message: string, id: string | number | null = null): JsonObject {

@@ -1,7 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
-import { JsonError, parseJson } from "@reins/ahp";
-import { type Clock, readRequestBody } from "@reins/kit";
+import { type Clock, JsonError, parseJson, readRequestBody } from "@reins/kit";
 import type { Caller } from "../access/authenticator.ts";
 import type { GatewayLimits } from "../limits.ts";
 import { HttpProblem, httpProblem } from "../problems.ts";
@@ -94,10 +93,11 @@ async function readJson(request: IncomingMessage, maxBytes: number, clock: Clock
   if ("fault" in body) throw new HttpProblem("too_large", `a body has at most ${maxBytes} bytes`);
   if (body.bytes.length === 0) return undefined;
   if (!isUtf8(body.bytes)) throw new HttpProblem("invalid", "the body is not UTF-8");
-  return valueIn(body.bytes.toString());
+  return parseBody(body.bytes.toString());
 }
 
-function valueIn(text: string): unknown {
+/** Parses the text of a body as strictly as AHP does. */
+export function parseBody(text: string): unknown {
   try {
     const { value, duplicateKeys } = parseJson(text);
     if (!duplicateKeys) return value;

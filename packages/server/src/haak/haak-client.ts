@@ -1,4 +1,3 @@
-import { parseExact } from "@reins/ahp";
 import {
   type AgentRunner,
   CloseParams,
@@ -9,6 +8,7 @@ import {
   readParams,
   SessionParams,
 } from "@reins/haak";
+import { JsonError, readJson } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
 import type { WebSocket } from "ws";
 import { z } from "zod";
@@ -153,8 +153,10 @@ export type Envelope = Readonly<Record<string, unknown>>;
 
 /** Reads a text as a request. */
 export function frameIn(text: string): Frame {
-  const value = parsed(text);
-  if (value === undefined) return fault({ id: null }, "this is no JSON, or is nested too deep");
+  const read = parsed(text);
+  if (read === undefined) return fault({ id: null }, "this is no JSON, or is nested too deep");
+  const { value, duplicate } = read;
+  if (duplicate !== undefined) return fault({ id: null }, JsonError.duplicate(duplicate).message);
   const { data } = Request.safeParse(value);
   if (!data) return fault({ id: idIn(value) }, "a request is an object with id, method and params");
   const { jsonrpc, id = null, method, params } = data;
@@ -170,9 +172,9 @@ function idIn(value: unknown): unknown {
   return typeof value === "object" && value !== null && "id" in value ? value.id : null;
 }
 
-function parsed(text: string): unknown {
+function parsed(text: string): ReturnType<typeof readJson> | undefined {
   try {
-    return parseExact(text) ?? null;
+    return readJson(text);
   } catch {
     return undefined;
   }

@@ -1,3 +1,4 @@
+import { parseSpelled } from "@reins/kit";
 import { ManualClock, settled } from "@reins/kit/manual-clock";
 import { describe, expect, test } from "vitest";
 import { type Fault, Faults } from "../faults.ts";
@@ -7,7 +8,6 @@ import { Secrets } from "../server/secrets.ts";
 import { Upstream } from "../server/upstream.ts";
 import { ScriptedServer } from "../testing/scripted-server.ts";
 import { ToolCatalog } from "../tools/catalog.ts";
-import { parseExact } from "../wire/exact-json.ts";
 import { isObject, type Message } from "../wire/message.ts";
 import { AgentRequest } from "./agent-request.ts";
 import { GovernedCalls } from "./governed-calls.ts";
@@ -36,7 +36,7 @@ async function open(own: Partial<McpGate> = {}) {
   );
   const calls = new GovernedCalls({ ...shared, server: "lab", gate, catalog, mayAskForSampling: false });
   const call = (text: string): Promise<Message> => {
-    const message = parseExact(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${text}}`);
+    const message = parseSpelled(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${text}}`);
     if (!isObject(message)) throw new Error("no message");
     return calls.perform(new AgentRequest(message, { send: () => {}, done: () => {} }), upstream);
   };

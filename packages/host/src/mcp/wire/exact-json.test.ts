@@ -1,6 +1,7 @@
+import { parseSpelled } from "@reins/kit";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseExact, toNearlyPlain, toPlain } from "./exact-json.ts";
+import { toNearlyPlain, toPlain } from "./exact-json.ts";
 
 describe("exact JSON", () => {
   test.each([
@@ -10,42 +11,42 @@ describe("exact JSON", () => {
     '"\\ud800"',
     "0.1",
   ])("is written as it was read: %s", (text) => {
-    expect(JSON.stringify(parseExact(text))).toBe(text);
+    expect(JSON.stringify(parseSpelled(text))).toBe(text);
   });
 
   test("loses nothing that JSON can say", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = JSON.stringify(value);
-        expect(JSON.stringify(parseExact(text))).toBe(text);
-        expect(toPlain(parseExact(text))).toEqual(JSON.parse(text));
+        expect(JSON.stringify(parseSpelled(text))).toBe(text);
+        expect(toPlain(parseSpelled(text))).toEqual(JSON.parse(text));
       }),
     );
   });
 
   test("gives up on what is nested without end", () => {
-    expect(() => parseExact("[".repeat(600) + "]".repeat(600))).toThrow("nested deeper than 512");
-    expect(() => parseExact("[".repeat(500) + "]".repeat(500))).not.toThrow();
+    expect(() => parseSpelled("[".repeat(600) + "]".repeat(600))).toThrow("nested deeper than 512");
+    expect(() => parseSpelled("[".repeat(500) + "]".repeat(500))).not.toThrow();
   });
 });
 
 describe("plain data", () => {
   test("is the same object where there is nothing to change", () => {
-    const value = parseExact('{"a":[1,{"b":0.5}],"c":null}');
+    const value = parseSpelled('{"a":[1,{"b":0.5}],"c":null}');
     expect(toPlain(value)).toBe(value);
   });
 
   test("has numbers for what was only spelled differently", () => {
-    expect(toPlain(parseExact('{"a":[1.0,1e2,{"b":-0}]}'))).toEqual({
+    expect(toPlain(parseSpelled('{"a":[1.0,1e2,{"b":-0}]}'))).toEqual({
       a: [1, 100, { b: JSON.rawJSON("-0") }],
     });
-    expect(toPlain(parseExact("10000000000000000000000"))).toBe(1e22);
+    expect(toPlain(parseSpelled("10000000000000000000000"))).toBe(1e22);
   });
 
   test.each(["12345678901234567891", "-9007199254740993", "1e400"])(
     "keeps the digits of %s, which does not fit",
     (number) => {
-      const value = parseExact(`{"n":${number}}`);
+      const value = parseSpelled(`{"n":${number}}`);
       expect(JSON.stringify(toPlain(value))).toBe(`{"n":${number}}`);
       expect(toNearlyPlain(value)).toEqual({ n: Number(number) });
     },

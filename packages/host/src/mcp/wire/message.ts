@@ -1,4 +1,4 @@
-import { parseExact } from "./exact-json.ts";
+import { parseSpelled } from "@reins/kit";
 
 /** A JSON object on the wire, with whatever members it came with. */
 export type Message = Readonly<Record<string, unknown>>;
@@ -37,7 +37,7 @@ export function objectIn(message: unknown, name: string): Message | undefined {
 /** The messages in a text: one, or the several of a batch. Nothing when it is no JSON. */
 export function readMessages(text: string): readonly unknown[] | undefined {
   try {
-    const value = parseExact(text);
+    const value = parseSpelled(text);
     return Array.isArray(value) ? value : [value];
   } catch {
     return undefined;

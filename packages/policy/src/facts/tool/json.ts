@@ -1,3 +1,5 @@
+import { readJson, spelledNumber } from "@reins/kit";
+
 const DEPTH_LIMIT = 64;
 const MEMBER_LIMIT = 50_000;
 const TEXT_LIMIT = 8 * 1_024 * 1_024;
@@ -40,47 +42,16 @@ function excessIn(
 export type ReadJson = { readonly value: unknown; readonly doubt?: string } | { readonly doubt: string };
 
 /** Reads JSON that came as a text. A name that occurs twice means one thing to us and may mean another to the agent. */
-export function readJson(text: string): ReadJson {
+export function readArgumentText(text: string): ReadJson {
   if (text.length > TEXT_LIMIT) return { doubt: "the arguments are too large to be read" };
   try {
-    const value = parseExactly(text);
+    const { value, duplicate } = readJson(text, spelledNumber);
     const excess = excessOf(value);
     if (excess !== undefined) return { doubt: `the arguments are ${excess}` };
-    return hasTwins(text) ? { value, doubt: "the arguments hold a name twice" } : { value };
+    return duplicate === undefined ? { value } : { value, doubt: "the arguments hold a name twice" };
   } catch {
     return { doubt: "the arguments are no JSON" };
   }
-}
-
-/** Parses JSON with every digit of its numbers. */
-export function parseExactly(text: string): unknown {
-  return DELICATE.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
-}
-
-/** What no number that JavaScript holds looks like. */
-const DELICATE = /(?:^|[[:,\s])-?(?:\d+[.eE]|\d{16}|0(?<=-0))/;
-
-/** A number that JavaScript would write differently keeps the digits it came with. */
-function keepDigits(_name: string, value: unknown, context?: { readonly source?: string }): unknown {
-  if (typeof value !== "number" || context?.source === undefined) return value;
-  return String(value) === context.source ? value : JSON.rawJSON(context.source);
-}
-
-/** Whether some object of a text, which is known to be JSON, has a name twice. */
-function hasTwins(text: string): boolean {
-  const open: (Set<string> | undefined)[] = [];
-  for (const [token, name] of text.matchAll(/("(?:[^"\\]|\\.)*")(?=\s*:)|"(?:[^"\\]|\\.)*"|[{}[\]]/g)) {
-    if (token === "{") open.push(new Set());
-    else if (token === "[") open.push(undefined);
-    else if (token === "}" || token === "]") open.pop();
-    else if (name !== undefined) {
-      const names = open.at(-1);
-      const plain = String(JSON.parse(name));
-      if (names?.has(plain)) return true;
-      names?.add(plain);
-    }
-  }
-  return false;
 }
 
 /** Every text in a value, however deep, at most so many, each with the name of the member it stands under. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Claims } from "../../action.ts";
-import { isModest, isRecord, readJson } from "./json.ts";
+import { isModest, isRecord, readArgumentText } from "./json.ts";
 
 /** A tool call as a payload tells it, whatever its dialect. */
 export interface ToolCall {
@@ -85,7 +85,7 @@ function readArguments(value: unknown, given: unknown[], doubts: string[]): void
     given.push(value);
     return;
   }
-  const read = /^\s*\{/.test(value) ? readJson(value) : { value };
+  const read = /^\s*\{/.test(value) ? readArgumentText(value) : { value };
   if (read.doubt !== undefined) doubts.push(read.doubt);
   given.push("value" in read ? read.value : value);
 }

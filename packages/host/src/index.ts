@@ -1,5 +1,5 @@
 export { type Killed, KillOrder, KillReport, memoryOf } from "@reins/runner";
-export { REFUSED } from "./control/verdict-wire.ts";
+export { REFUSED } from "./control/verdict.ts";
 export type { GovernedSession } from "./governor/governed-session.ts";
 export type { SessionFolders } from "./governor/session-folders.ts";
 export { isFinal, type ToolCall, ToolCalls } from "./governor/tool-calls.ts";
@@ -24,8 +24,7 @@ export { settled } from "./log/held-back.ts";
 export type { Cursor, Gap, LoggedEvent } from "./log/logged-event.ts";
 export type { Subscription } from "./log/subscription.ts";
 export { logTables } from "./log/tables.ts";
-export { userMemory } from "./memory/user-memory.ts";
-export { familyAnswers } from "./native/family-answers.ts";
+export { familyAnswers, userMemory } from "./native/advisers.ts";
 export type { NativeSettings } from "./native/start-native.ts";
 export { newSessionRecord } from "./sessions/new-session.ts";
 export {

@@ -4,7 +4,7 @@ import { StoredMemory } from "@reins/bridge";
 import type { Conversation } from "@reins/scripted-model";
 import { type ModelStep, refuse, reply, ScriptedModel, say } from "@reins/scripted-model";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { memoryOwner } from "../src/native/memory-owner.ts";
+import { memoryOwner } from "../src/native/advisers.ts";
 import { answeringHarness } from "./fixtures/answering-harness.ts";
 import { openNative } from "./fixtures/native.ts";
 

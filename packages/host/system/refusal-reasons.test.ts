@@ -1,6 +1,6 @@
 import type { JsonObject } from "@reins/acp";
 import { expect, test } from "vitest";
-import { mcpGate } from "../src/governor/mcp-gate.ts";
+import { mcpGate } from "../src/governor/mcp-servers.ts";
 import { bash, govern, verdictsOf } from "./fixtures/governed.ts";
 
 test("a model is told with the next prompt what was not allowed, and why, once", async () => {

@@ -8,8 +8,7 @@ import { Harness, harnessTables, type Subject, writeFirstFiles } from "@reins/su
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { GovernedSession } from "../src/governor/governed-session.ts";
 import { manifestOf } from "../src/turn/manifest.ts";
-import { type TurnCircumstances, TurnContext } from "../src/turn/turn-context.ts";
-import { ConstitutionalPreparation } from "../src/turn/turn-preparation.ts";
+import { ConstitutionalPreparation, type TurnCircumstances, TurnContext } from "../src/turn/turn-context.ts";
 import { MemoryMessaging } from "./fixtures/messaging.ts";
 
 const ROSTER = [

@@ -20,7 +20,6 @@ import {
   toolOf,
   traitsOf,
 } from "./control-point.ts";
-import { toolCallDraft } from "./drafts.ts";
 import {
   type AskableScope,
   agentOf,
@@ -30,8 +29,9 @@ import {
   requestContextIn,
   type SubjectContext,
   subjectIn,
+  toolCallDraft,
 } from "./scope.ts";
-import { awaitVerdict, type ControlRequest, type Offer, type Waiting } from "./wait-for-verdict.ts";
+import { awaitVerdict, type ControlRequest, type Offer, type Waiting } from "./verdict.ts";
 
 /** The action may be done as it was requested. */
 interface Allowed {

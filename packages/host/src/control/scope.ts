@@ -1,4 +1,4 @@
-import { membersOf } from "@reins/acp";
+import { type JsonObject, membersOf } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
 import type { Draft } from "@reins/ledger";
 import type {
@@ -12,8 +12,9 @@ import type {
   Subject,
   Workspace,
 } from "@reins/supervisor";
+import { sessionKey } from "@reins/supervisor";
 import type { AgentProfile } from "./agent-profile.ts";
-import type { Clients } from "./clients.ts";
+import type { Clients } from "./ask-clients.ts";
 
 /** How much a session may use that another one started. */
 export interface Allowance {
@@ -178,4 +179,27 @@ export function forwardIn(
     timestamp: now().toISOString(),
     payload: harness.redact(payload),
   });
+}
+
+/** The entry for the start of a tool call, with what the agent says about it. */
+export function toolCallDraft(
+  subject: Subject,
+  call: { readonly id: string; readonly told: JsonObject },
+  { tool, verdict }: { readonly tool: string; readonly verdict: string | undefined },
+): Draft {
+  const { title, kind, rawInput } = call.told;
+  return {
+    quality: "tool_call",
+    actor: subject.agent,
+    target: tool,
+    entity_id: sessionKey(subject),
+    tags: [`call:${call.id}`],
+    payload: {
+      tool,
+      call: call.id,
+      verdict: verdict ?? null,
+      claims: { title: title ?? null, kind: kind ?? null },
+      arguments: rawInput ?? null,
+    },
+  };
 }

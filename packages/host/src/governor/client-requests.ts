@@ -2,7 +2,7 @@ import { type JsonObject, membersOf } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
 import { typedOption } from "@reins/agents";
 import { enforce } from "../control/enforce.ts";
-import { refusal } from "../control/verdict-wire.ts";
+import { refusal } from "../control/verdict.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
 import type { GovernorContext } from "./context.ts";
 import { GovernedSession } from "./governed-session.ts";

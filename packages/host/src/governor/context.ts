@@ -1,7 +1,7 @@
 import type { JsonObject, Peer } from "@reins/acp";
 import type { AgentLaunch } from "@reins/agents";
 import type { Redact, Subject } from "@reins/supervisor";
-import type { SessionPort } from "../control/clients.ts";
+import type { SessionPort } from "../control/ask-clients.ts";
 import type { ControlContext } from "../control/scope.ts";
 import type { McpGateway } from "../mcp/gateway.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";

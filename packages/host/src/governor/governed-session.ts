@@ -1,12 +1,12 @@
 import type { JsonObject } from "@reins/acp";
 import type { Draft } from "@reins/ledger";
 import type { Harness, UpdateRedactor, Workspace } from "@reins/supervisor";
-import type { Clients, SessionPort } from "../control/clients.ts";
+import type { Clients, SessionPort } from "../control/ask-clients.ts";
 import type { Descent } from "../control/scope.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { putSession } from "../sessions/session-records.ts";
 import { type AcceptedChanges, transition } from "../sessions/session-state.ts";
-import { FilePermits } from "./file-permits.ts";
+import { FilePermits } from "./file-access.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import type { Turn } from "./turn.ts";
 import type { UnpromptedTurn } from "./unprompted.ts";

@@ -4,7 +4,7 @@ import type { AgentEntry, AgentLaunch } from "@reins/agents";
 import { settlesWithin } from "@reins/kit";
 import type { Enforcement, Harness, NetworkReach, Principal, ReportKind, Subject } from "@reins/supervisor";
 import { type AgentProfile, THIRD_PARTY } from "../control/agent-profile.ts";
-import type { Clients, SessionPort } from "../control/clients.ts";
+import type { Clients, SessionPort } from "../control/ask-clients.ts";
 import { chargePrompt, type Enforced, enforce, isAllowedUnasked } from "../control/enforce.ts";
 import { type Descent, forwardIn, subjectIn } from "../control/scope.ts";
 import type { McpGateway } from "../mcp/gateway.ts";
@@ -15,10 +15,10 @@ import { forwardNotification, forwardRequest, outsideOfSessions } from "./client
 import type { GovernorContext, TurnPreparation } from "./context.ts";
 import { type GovernedSession, StandaloneSession } from "./governed-session.ts";
 import { mayKnow } from "./known-methods.ts";
+import { endServers } from "./mcp-servers.ts";
 import { cancelTurn, cutTurn, runTurn } from "./prompts.ts";
 import { beginSession, endSession, keptSession, SESSION_CALLS, type SessionEnding } from "./session-calls.ts";
 import { SessionFolders } from "./session-folders.ts";
-import { endServers } from "./session-servers.ts";
 import type { TurnUsage } from "./turn.ts";
 import { tellsState } from "./updates.ts";
 

@@ -1,6 +1,6 @@
 import { type JsonObject, membersOf } from "@reins/acp";
 import type { AgentProfile } from "../control/agent-profile.ts";
-import { isOurMethod, isOurName } from "../wire/reserved-names.ts";
+import { isOurMethod, isOurName } from "../wire/agent-border.ts";
 
 /** What any agent may take without saying so when it introduces itself; a session tells of modes, options and models. */
 const BASELINE: ReadonlySet<string> = new Set([

@@ -11,13 +11,13 @@ import {
   outcomeOf,
   type PermissionOption,
   type PermissionOutcome,
-} from "../control/permission-options.ts";
-import { placed, REFUSED, verdictMeta } from "../control/verdict-wire.ts";
+} from "../control/permission-request.ts";
+import { placed, REFUSED, verdictMeta } from "../control/verdict.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
-import { showUpdate } from "./shown-updates.ts";
 import { diffsOf, isEmpty, type ToolCall } from "./tool-calls.ts";
 import { argumentsOf, isUngoverned, namesOf, toolNameOf } from "./tool-name.ts";
+import { showUpdate } from "./updates.ts";
 
 /** An answer with what stands behind it. */
 type Answer = PermissionOutcome & { readonly _meta?: JsonObject };

@@ -4,11 +4,10 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type JsonObject, membersOf } from "@reins/acp";
 import { enforce, perform } from "../control/enforce.ts";
-import { realPlace } from "../files/real-place.ts";
-import { readDecided } from "../files/text-file.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { defused, defusedWhole, type Mention, mentionsIn } from "./mentions.ts";
+import { readDecided, realPlace } from "./text-file.ts";
 import type { Turn } from "./turn.ts";
 
 const READ = "fs/read_text_file";

@@ -1,17 +1,16 @@
 import { CODE, interruptedBy, type JsonObject, membersOf, RpcError, usageIn } from "@reins/acp";
 import type { Draft, RecordOptions } from "@reins/ledger";
 import type { Decided, Harness } from "@reins/supervisor";
-import { runEnd, turnDraft } from "../control/drafts.ts";
 import { chargePrompt, complete, enforce } from "../control/enforce.ts";
 import { forwardIn, subjectIn } from "../control/scope.ts";
-import { placed, verdictMeta } from "../control/verdict-wire.ts";
+import { placed, verdictMeta } from "../control/verdict.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { settleCommands, withoutCommands } from "./prompt-commands.ts";
 import { withFiles } from "./prompt-files.ts";
-import { showRest, showUpdate } from "./shown-updates.ts";
-import { Turn } from "./turn.ts";
+import { runEnd, Turn, turnDraft } from "./turn.ts";
 import { noteUnended } from "./ungated.ts";
+import { showRest, showUpdate } from "./updates.ts";
 
 /** Runs one turn: decides about the prompt, passes it on with what belongs before it, and records how it ended. */
 export async function runTurn(

@@ -2,11 +2,11 @@ import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import { sessionMeta, typedOption } from "@reins/agents";
 import { errorMessage } from "@reins/kit";
 import { lifecycleDraft, type Workspace } from "@reins/supervisor";
-import type { SessionPort } from "../control/clients.ts";
+import type { SessionPort } from "../control/ask-clients.ts";
 import { CLIENT_DOORS, methodsAt } from "../control/doors.ts";
 import { enforce } from "../control/enforce.ts";
 import { type Descent, forwardIn, subjectIn } from "../control/scope.ts";
-import { refusal } from "../control/verdict-wire.ts";
+import { refusal } from "../control/verdict.ts";
 import { daemonIn, namingFault, namingIn } from "../sessions/naming.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
 import { openServers, sealServers } from "../sessions/sealed-servers.ts";
@@ -15,9 +15,9 @@ import type { AcceptedChanges } from "../sessions/session-state.ts";
 import { sessionTables } from "../sessions/tables.ts";
 import type { GovernorContext } from "./context.ts";
 import { GovernedSession } from "./governed-session.ts";
+import { endServers, wrapServers } from "./mcp-servers.ts";
 import { withdrawIn } from "./prompts.ts";
 import type { SessionPlace } from "./session-folders.ts";
-import { endServers, wrapServers } from "./session-servers.ts";
 import type { Turn } from "./turn.ts";
 
 /** The methods that start a session or resume one. */

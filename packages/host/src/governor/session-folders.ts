@@ -5,9 +5,8 @@ import { CODE, RpcError } from "@reins/acp";
 import { folderIdentity } from "@reins/runner";
 import { DEFAULT_TENANT, type Harness, isAdmin, isOperator, type Principal } from "@reins/supervisor";
 import { refuseStart } from "../control/enforce.ts";
-import { REFUSED, refusal } from "../control/verdict-wire.ts";
-import { realPlace } from "../files/real-place.ts";
-import { showsKernel } from "../files/text-file.ts";
+import { REFUSED, refusal } from "../control/verdict.ts";
+import { realPlace, showsKernel } from "./text-file.ts";
 
 /** Which folders the sessions of a home may work in. */
 export interface FolderOptions {

@@ -1,5 +1,7 @@
 import { isObject, type JsonObject } from "@reins/acp";
+import type { Draft } from "@reins/ledger";
 import { blake3Hex, canonicalJson } from "@reins/ledger";
+import { type Subject, sessionKey } from "@reins/supervisor";
 
 /** How much of what an agent says in one turn is kept for its hash. */
 const MAX_OUTPUT = 32 * 1024 * 1024;
@@ -140,4 +142,50 @@ export class Turn {
     if (typeof used === "number") this.#tokens = Math.max(this.#tokens, used);
     if (isObject(cost) && typeof cost.amount === "number") this.#cost = cost.amount;
   }
+}
+
+/** How a turn ended. */
+interface TurnEnd {
+  readonly stop_reason: string;
+  readonly completed_at: string;
+  readonly usage: Readonly<Record<string, unknown>>;
+}
+
+/** The entry for a turn, which names the entries it covers. */
+export function turnDraft(
+  subject: Subject,
+  turn: Turn,
+  { stop_reason, completed_at, usage }: TurnEnd,
+): Draft {
+  return {
+    quality: "turn",
+    actor: subject.agent,
+    target: subject.session,
+    entity_id: sessionKey(subject),
+    tags: [`turn:${turn.id}`, stop_reason],
+    // In the order in which they are recorded, by name.
+    payload: {
+      actor: subject.agent,
+      completed_at,
+      entries: turn.entries,
+      ...turn.hashes,
+      started_at: turn.started,
+      stop_reason,
+      timestamp: turn.started,
+      turn: turn.id,
+      usage,
+    },
+  };
+}
+
+const RUN_ENDS: ReadonlyMap<string, "failed" | "cancelled"> = new Map([
+  ["cancelled", "cancelled"],
+  ["refusal", "failed"],
+  ["error", "failed"],
+  ["interrupted", "failed"],
+]);
+
+/** The status of a run whose turn ended so. */
+export function runEnd(stop_reason: string): "completed" | "failed" | "cancelled" {
+  return RUN_ENDS.get(stop_reason) ?? "completed";
 }

@@ -3,17 +3,16 @@ import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { isObject, type JsonObject, membersOf } from "@reins/acp";
 import { type Decided, resultDraft } from "@reins/supervisor";
-import { toolCallDraft } from "../control/drafts.ts";
 import { enforce, factsOf } from "../control/enforce.ts";
-import { recordIn, subjectIn } from "../control/scope.ts";
-import { placed, verdictMeta } from "../control/verdict-wire.ts";
+import { recordIn, subjectIn, toolCallDraft } from "../control/scope.ts";
+import { placed, verdictMeta } from "../control/verdict.ts";
 import { type Claim, claimsBeyond, MOST_CLAIMS, payloadOfClaim } from "./claims.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { payloadOf } from "./permission.ts";
-import { showUpdate } from "./shown-updates.ts";
 import { comparedToDecided, type ToolCall } from "./tool-calls.ts";
 import { namesOf, toolNameOf } from "./tool-name.ts";
+import { showUpdate } from "./updates.ts";
 
 /** File times lag behind the clock by as much as this. */
 const CLOCK_LAG_MS = 20;

@@ -1,11 +1,11 @@
 import { isObject, type JsonObject } from "@reins/acp";
 import type { Decided } from "@reins/supervisor";
 import { chargePrompt, enforce } from "../control/enforce.ts";
-import { placed } from "../control/verdict-wire.ts";
+import { placed } from "../control/verdict.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
-import { showUpdate } from "./shown-updates.ts";
 import { ungatedMeta } from "./ungated.ts";
+import { showUpdate } from "./updates.ts";
 
 /** The name of work that nobody prompted, in rules and records. */
 export const UNPROMPTED = "session/unprompted_turn";

@@ -1,13 +1,12 @@
 import { type JsonObject, membersOf } from "@reins/acp";
-import { errorMessage } from "@reins/kit";
-import type { Decided } from "@reins/supervisor";
+import { errorMessage, systemClock } from "@reins/kit";
+import { type Decided, UpdateRedactor } from "@reins/supervisor";
 import { complete } from "../control/enforce.ts";
 import { forwardIn } from "../control/scope.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
-import { verdictForCard } from "./mcp-gate.ts";
+import { verdictForCard } from "./mcp-servers.ts";
 import { cancelTurn } from "./prompts.ts";
-import { showUpdate } from "./shown-updates.ts";
 import { isFinal, type ToolCall } from "./tool-calls.ts";
 import { toolNameOf } from "./tool-name.ts";
 import {
@@ -150,3 +149,57 @@ const TASK_STATUS: Readonly<Record<string, string | undefined>> = {
   in_progress: "in_progress",
   completed: "completed",
 };
+
+/**
+ * Shows an update to the clients of a session without the secrets in it. The end of a text may be held back until it is
+ * known not to be the begin of one.
+ */
+export function showUpdate(
+  context: GovernorContext,
+  session: GovernedSession,
+  update: JsonObject,
+): void | Promise<void> {
+  return notifyAll(session, redactorOf(context, session).push(update));
+}
+
+/** Shows what was held back, when a turn has ended. */
+export async function showRest(session: GovernedSession): Promise<void> {
+  await notifyAll(session, session.updates?.end() ?? []);
+}
+
+/** Notes what an agent says beside an update, which goes along with what is shown of it next. */
+export function noteBeside(
+  { redact }: GovernorContext,
+  session: GovernedSession,
+  { sessionId: _, update: __, _meta, ...beside }: JsonObject,
+): void {
+  const { reins: ___, ...meta } = membersOf(_meta);
+  const hasMeta = Object.keys(meta).length > 0;
+  if (!hasMeta && Object.keys(beside).length === 0) return;
+  const said = redact({ ...beside, ...(hasMeta && { _meta: meta }) });
+  session.beside = { ...session.beside, ...membersOf(said) };
+}
+
+function redactorOf(context: GovernorContext, session: GovernedSession): UpdateRedactor {
+  session.updates ??= new UpdateRedactor(context.harness.redactor, {
+    clock: systemClock,
+    onLate: (updates) => {
+      notifyAll(session, updates)?.catch((error: unknown) => {
+        context.onFault(`an update could not be shown: ${String(error)}`);
+      });
+    },
+  });
+  return session.updates;
+}
+
+function notifyAll(session: GovernedSession, updates: readonly JsonObject[]): undefined | Promise<void> {
+  const notified = updates.map((update) => notify(session, update)).filter((one) => one !== undefined);
+  return notified.length > 0 ? Promise.all(notified).then(() => undefined) : undefined;
+}
+
+function notify(session: GovernedSession, update: JsonObject): void | Promise<void> {
+  session.turn?.saw(update);
+  const { id: sessionId, beside } = session;
+  session.beside = undefined;
+  return session.clients.notify("session/update", { ...beside, sessionId, update });
+}

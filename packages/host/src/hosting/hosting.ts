@@ -18,8 +18,8 @@ import { Subagents } from "../native/subagents.ts";
 import { renewSessionSeals } from "../sessions/session-records.ts";
 import type { Messaging } from "../turn/messaging.ts";
 import { ToolOfferPreparation } from "../turn/tool-offer.ts";
+import { ConstitutionalPreparation } from "../turn/turn-context.ts";
 import { TurnOffers } from "../turn/turn-offers.ts";
-import { ConstitutionalPreparation } from "../turn/turn-preparation.ts";
 import type { WireTap } from "../wire/tap.ts";
 import { AgentHost, type AgentHostOptions } from "./agent-host.ts";
 

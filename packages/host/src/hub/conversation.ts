@@ -1,5 +1,5 @@
 import { CODE, type JsonObject, membersOf, type RequestId, RpcError } from "@reins/acp";
-import { askedFor } from "../control/wait-for-verdict.ts";
+import { askedFor } from "../control/verdict.ts";
 import type { Connection } from "./connection.ts";
 
 /** More requests than this are not under way for one client at once. */

@@ -7,7 +7,7 @@ import type { EventLog } from "../log/event-log.ts";
 import type { Cursor } from "../log/logged-event.ts";
 import type { SessionMode, SessionRecord } from "../sessions/session-record.ts";
 import type { SessionRange } from "../sessions/tables.ts";
-import { isOurName } from "../wire/reserved-names.ts";
+import { isOurName } from "../wire/agent-border.ts";
 import type { WireTap } from "../wire/tap.ts";
 import { AgentPool } from "./agent-pool.ts";
 import { HISTORY, historyOf, join, loadOrResume, replay } from "./attach.ts";

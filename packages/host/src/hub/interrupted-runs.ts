@@ -1,6 +1,6 @@
 import { membersOf } from "@reins/acp";
 import type { RunState } from "@reins/supervisor";
-import { runEnd } from "../control/drafts.ts";
+import { runEnd } from "../governor/turn.ts";
 import type { HubContext } from "./context.ts";
 
 const PAGE = 200;

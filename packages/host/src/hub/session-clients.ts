@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { CODE, type JsonObject, RpcError } from "@reins/acp";
 import type { Draft } from "@reins/ledger";
-import type { AskedOf, ClientAnswer, Clients, RequestOptions } from "../control/clients.ts";
-import { PERMISSION, readChoice } from "../control/permission-options.ts";
-import { redactedQuestion } from "../control/permission-request.ts";
+import type { AskedOf, ClientAnswer, Clients, RequestOptions } from "../control/ask-clients.ts";
+import { PERMISSION, readChoice, redactedQuestion } from "../control/permission-request.ts";
 import { clientOffers } from "../governor/known-methods.ts";
 import type { NewEvent } from "../log/logged-event.ts";
 import { type AskedQuestions, questionId } from "./question-id.ts";

@@ -1,6 +1,6 @@
 import { CODE, interruptedBy, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import type { Draft } from "@reins/ledger";
-import type { SessionPort } from "../control/clients.ts";
+import type { SessionPort } from "../control/ask-clients.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { SessionRecords } from "../sessions/session-records.ts";

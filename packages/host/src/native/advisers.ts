@@ -1,5 +1,8 @@
-import type { DecisionEvents, DecisionEventType } from "@reins/agent";
-import type { Harness } from "@reins/supervisor";
+import { readFile } from "node:fs/promises";
+import { Advisor, type DecisionEvents, type DecisionEventType } from "@reins/agent";
+import { type Memory, StoredMemory } from "@reins/bridge";
+import type { FamilyAnswers, FamilyAsker, Harness, Principal } from "@reins/supervisor";
+import type { NativeSettings } from "./start-native.ts";
 
 /** The events that an operator may have answered by a harness of their own. */
 type Family = Exclude<DecisionEventType, "pre_prompt">;
@@ -27,4 +30,62 @@ export function advisersFrom(harness: Pick<Harness, "advise">, tenant: string): 
     confirmation: (payload) => harness.advise(tenant, "confirmation", payload),
     idle: (payload) => harness.advise(tenant, "idle", payload),
   };
+}
+
+/**
+ * What agents that speak AHP are answered by default in the typed families: the same as the native agent. Memory is that
+ * of the token's user, and of a workspace no more is looked at than its agent may read without anybody being asked.
+ */
+export function familyAnswers(harness: Harness, settings: NativeSettings = {}): FamilyAnswers {
+  const defaultsFor = ({ principal, subject, requestContext }: FamilyAsker) => {
+    const mayRead = async (path: string) => {
+      const event = {
+        event_type: "pre_action",
+        session_id: subject.session,
+        agent_id: subject.agent,
+        depth: subject.depth,
+        payload: { tool_name: "read_file", arguments: { path } },
+      };
+      return (await harness.supervisor.foresee(event, subject, requestContext))?.verdict === "allowed";
+    };
+    return new Advisor({
+      memory: userMemory(harness, principal),
+      constitution: () => proseOf(harness, principal.tenant),
+      mayRead: () => mayRead,
+      ...settings,
+    });
+  };
+  return {
+    idle: (payload, asker) => defaultsFor(asker).ask("idle", payload, asker),
+    context_perception: (payload, asker) => defaultsFor(asker).ask("context_perception", payload, asker),
+    memory_recall: (payload, asker) => defaultsFor(asker).ask("memory_recall", payload, asker),
+    planning: (payload, asker) => defaultsFor(asker).ask("planning", payload, asker),
+    reasoning: (payload, asker) => defaultsFor(asker).ask("reasoning", payload, asker),
+    rate_limit: (payload, asker) => defaultsFor(asker).ask("rate_limit", payload, asker),
+    intent_detection: (payload, asker) => defaultsFor(asker).ask("intent_detection", payload, asker),
+  };
+}
+
+/** The constitution of a tenant in words; empty where it has none of its own. */
+export async function proseOf({ policies }: Pick<Harness, "policies">, tenant: string): Promise<string> {
+  try {
+    return await readFile(policies.filesOf(tenant).prose, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
+    throw error;
+  }
+}
+
+/** What the sessions of a principal's user know: the same memory that the native agent recalls from. */
+export function userMemory(
+  { store, redact }: Pick<Harness, "store" | "redact">,
+  principal: Principal,
+): Memory {
+  const withoutSecrets = (content: string) => String(redact(content));
+  return new StoredMemory({ store, owner: memoryOwner(principal), redact: withoutSecrets });
+}
+
+/** Whose sessions know the same facts: those of one user of one tenant. No name holds a slash. */
+export function memoryOwner({ tenant, user }: Pick<Principal, "tenant" | "user">): string {
+  return `${tenant}/${user}`;
 }

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { RpcError } from "@reins/acp";
 import type { Approval, ControlEvent, Decided, Harness, RequestContext, Subject } from "@reins/supervisor";
 
 /** Puts an approval to the people in front of a session. Settles when one of them has answered, or there is no need to. */
@@ -105,4 +106,35 @@ async function awaitAnswer(
 function unanswered(decided: Decided, state: "expired" | "withdrawn"): Decided {
   const why = state === "expired" ? "nobody answered in time" : "the question was withdrawn";
   return { ...decided, verdict: "blocked", reason: `${decided.reason}; ${why}` };
+}
+
+/** The code of an answer that says that something was not allowed. */
+export const REFUSED = -32010;
+
+/** What the wire carries of a verdict, under `_meta.reins`. */
+export function verdictMeta({ verdict, reason, rule, enforcement, entry, approval }: Decided): {
+  reins: Record<string, unknown>;
+} {
+  return {
+    reins: {
+      verdict,
+      reason,
+      enforcement,
+      ...(rule !== undefined && { rule }),
+      ...(entry !== undefined && { entry }),
+      ...(approval !== undefined && { approval }),
+    },
+  };
+}
+
+/** A verdict with its place in the ledger, also where it was told before it was written. */
+export async function placed(decided: Decided): Promise<Decided> {
+  const { entry = await decided.written } = decided;
+  return { ...decided, entry };
+}
+
+/** The error that whoever asked gets for what was not allowed. */
+export async function refusal(what: string, decided: Decided): Promise<RpcError> {
+  const data = verdictMeta(await placed(decided));
+  return new RpcError(REFUSED, `${what} was not allowed: ${decided.reason}`, data);
 }

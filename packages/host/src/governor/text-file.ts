@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, readlink, realpath, statfs } from "node:fs/promises";
-import { basename, dirname, join, relative, sep } from "node:path";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 
 /** The largest file that is read as text. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -132,4 +132,28 @@ function linesOf(text: string, { line, limit }: LineRange): string {
   return lines
     .slice(first, typeof limit === "number" ? first + Math.max(0, Math.trunc(limit)) : undefined)
     .join("\n");
+}
+
+/** As many links as the kernel follows. */
+const MOST_LINKS = 40;
+
+/**
+ * Where a path leads, also where nothing is: links are followed as far as there are any, and the rest of the path is taken
+ * by its names. So a link that leads nowhere lies where it leads to, and whether something is there makes no difference.
+ */
+export async function realPlace(path: string): Promise<string> {
+  const rest = resolve(path).split(sep).filter(Boolean);
+  let place: string = sep;
+  for (let links = 0; ; ) {
+    const name = rest.shift();
+    if (name === undefined) return place;
+    const next = name === ".." ? resolve(place, "..") : join(place, name);
+    const target = name === "." ? "" : await readlink(next).catch(() => undefined);
+    if (target === undefined || links === MOST_LINKS) place = next;
+    else if (target !== "") {
+      links += 1;
+      rest.unshift(...target.split(sep).filter(Boolean));
+      if (target.startsWith(sep)) place = sep;
+    }
+  }
 }

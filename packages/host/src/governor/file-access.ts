@@ -1,11 +1,12 @@
+import { resolve } from "node:path";
 import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import type { ActionPayload } from "../control/control-point.ts";
 import { enforce, perform } from "../control/enforce.ts";
-import { refusal } from "../control/verdict-wire.ts";
-import { readText, writeText } from "../files/text-file.ts";
+import { refusal } from "../control/verdict.ts";
 import { covers, seenOf } from "./claims.ts";
 import type { GovernorContext } from "./context.ts";
-import type { FilePermit } from "./file-permits.ts";
 import type { GovernedSession } from "./governed-session.ts";
+import { readText, writeText } from "./text-file.ts";
 
 const READ = "fs/read_text_file";
 const WRITE = "fs/write_text_file";
@@ -110,4 +111,52 @@ function fileError(error: unknown, path: string): RpcError {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code === "ENOENT") return new RpcError(CODE.notFound, `there is no file ${path}`, { uri: path });
   return RpcError.of(error);
+}
+
+/** What an agent said it would do to a file when a verdict let its call through. */
+export interface FilePermit {
+  readonly access: "read" | "write";
+  readonly path: string;
+  /** The content that was shown when it was decided; another needs a verdict of its own. */
+  readonly content?: string | undefined;
+  /** The tool call it was given to, as it was decided. */
+  readonly call: ActionPayload;
+  readonly entry: string | undefined;
+}
+
+const MAX_PERMITS = 1_000;
+
+/**
+ * Verdicts about files that the agent will ask the harness to carry out. An agent that first asks permission and then
+ * writes through the harness is decided about once. Which files a call is about is what the agent says: whether the
+ * verdict was about them too is for whoever takes a permit to find out.
+ */
+export class FilePermits {
+  #permits: FilePermit[] = [];
+
+  /** Remembers a verdict. */
+  add(permit: FilePermit): void {
+    this.#permits.push({ ...permit, path: resolve(permit.path) });
+    if (this.#permits.length > MAX_PERMITS) this.#permits.shift();
+  }
+
+  /** Uses a verdict that lets exactly this be done; once for a write. */
+  take(access: FilePermit["access"], path: string, content?: string): FilePermit | undefined {
+    const wanted = resolve(path);
+    const index = this.#permits.findIndex(
+      (permit) =>
+        permit.access === access &&
+        permit.path === wanted &&
+        (permit.content === undefined || permit.content === content),
+    );
+    if (index < 0) return undefined;
+    const permit = this.#permits[index];
+    if (access === "write") this.#permits.splice(index, 1);
+    return permit;
+  }
+
+  /** Forgets them all, at the end of a turn. */
+  clear(): void {
+    this.#permits = [];
+  }
 }

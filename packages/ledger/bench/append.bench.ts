@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
-import { blake3Hex } from "../src/blake3.ts";
+import { blake3Hex } from "../src/canonical.ts";
 import type { Ledger } from "../src/ledger.ts";
 import { type Home, withHome } from "./home.ts";
 import { RawSqlite, type Row } from "./raw-sqlite.ts";

@@ -1,5 +1,5 @@
 import SqliteDatabase from "better-sqlite3";
-import type { EntryContent } from "../src/entry/entry.ts";
+import type { EntryContent } from "../src/entry.ts";
 import { MIGRATIONS } from "../src/tables/schema.ts";
 
 /** One row as the ledger writes it. */

@@ -1,4 +1,4 @@
-import type { Draft } from "../src/entry/draft.ts";
+import type { Draft } from "../src/entry.ts";
 
 /** A verdict as the harness records them, about 500 bytes. */
 export function verdict(producer: number, n: number): Draft {

@@ -1,6 +1,5 @@
 import type { Store } from "@reins/store";
-import type { Cid, LedgerEntry } from "./entry/entry.ts";
-import { entryOf } from "./entry/entry-builder.ts";
+import { type Cid, entryOf, type LedgerEntry } from "./entry.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { EntryRange } from "./tables/queries.ts";
 import { ledgerTables, type Sessions, type StoredCheckpoint, type StoredEntry } from "./tables/tables.ts";

@@ -1,8 +1,20 @@
 import { type Clock, SharedLock, systemClock } from "@reins/kit";
-import { type Change, change, type Results, type Store } from "@reins/store";
+import { type Change, change, type Results, type Store, StoreError } from "@reins/store";
+import type { ArtifactStore } from "./artifacts/artifact-store.ts";
+import { withhold } from "./artifacts/private-payload.ts";
 import { Checkpointer, verifierKey } from "./checkpoint.ts";
-import { contentOf, type Draft } from "./entry/draft.ts";
-import { isAttested, SYSTEM } from "./entry/entry.ts";
+import {
+  type AttestationOrder,
+  attested,
+  contentOf,
+  type Draft,
+  isAttested,
+  type ParentlessContent,
+  type PreparedEntry,
+  prepare,
+  SEALED_PAYLOAD,
+  SYSTEM,
+} from "./entry.ts";
 import {
   Announcements,
   announcedKeys,
@@ -12,15 +24,8 @@ import {
 } from "./keys/announced-keys.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { LedgerReader } from "./ledger-reader.ts";
-import { PayloadProtection, type ProtectionOptions } from "./payload-protection.ts";
+import type { Audiences } from "./seal/audiences.ts";
 import type { Appended } from "./tables/append.ts";
-import {
-  type AttestationOrder,
-  attested,
-  type ParentlessContent,
-  type PreparedEntry,
-  prepare,
-} from "./tables/prepared-entry.ts";
 import type { EntryRange } from "./tables/queries.ts";
 import { ledgerTables, type StoredCheckpoint, type StoredEntry } from "./tables/tables.ts";
 
@@ -277,4 +282,49 @@ function attestationBy({ keyId, privateKey }: LedgerSigner, draft: Draft): Attes
 async function settleAll<Result>(running: readonly Promise<Result>[]): Promise<Result[]> {
   await Promise.allSettled(running);
   return Promise.all(running);
+}
+
+/** Where protected content goes. */
+export interface ProtectionOptions {
+  /** Seals what is for an audience only. */
+  readonly audiences?: Pick<Audiences, "seal">;
+  /** Keeps what is private. */
+  readonly artifacts?: ArtifactStore;
+}
+
+/** Protects the payloads of one commit; the artifacts made for it are erased should it fail. */
+export class PayloadProtection {
+  readonly #options: ProtectionOptions;
+  readonly #artifacts: string[] = [];
+
+  constructor(options: ProtectionOptions) {
+    this.#options = options;
+  }
+
+  /** Moves private parts into artifacts and seals what is for an audience. */
+  async protect(draft: Draft, content: ParentlessContent): Promise<ParentlessContent> {
+    const { artifacts, audiences } = this.#options;
+    let { payload } = content;
+    if (!artifacts && (draft.isPrivate || draft.audience === undefined)) {
+      throw new LedgerError("invalid", "this ledger has no place for private content");
+    }
+    if (artifacts) {
+      const withheld = await withhold(artifacts, payload, draft.isPrivate ?? (() => false));
+      this.#artifacts.push(...withheld.artifacts.map(({ digest }) => digest));
+      payload = withheld.payload;
+    }
+    if (draft.audience === undefined) return { ...content, payload };
+    if (!audiences) throw new LedgerError("invalid", "this ledger knows no audiences");
+    return {
+      ...content,
+      payload: SEALED_PAYLOAD,
+      envelope: await audiences.seal(payload, draft.audience, content),
+    };
+  }
+
+  /** Erases the artifacts of a commit that failed. After a failure of the disk it may have been written, so they stay. */
+  async undo(error: unknown): Promise<void> {
+    if (error instanceof StoreError && error.code === "io") return;
+    await Promise.allSettled(this.#artifacts.map((digest) => this.#options.artifacts?.erase(digest)));
+  }
 }

@@ -5,19 +5,16 @@ import { change, openSqlite, type Store, StoreError } from "@reins/store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ArtifactStore } from "../src/artifacts/artifact-store.ts";
 import { reveal } from "../src/artifacts/private-payload.ts";
-import { blake3Hex } from "../src/blake3.ts";
+import { blake3Hex } from "../src/canonical.ts";
 import { openCheckpoint, verifierKey } from "../src/checkpoint.ts";
-import type { Draft } from "../src/entry/draft.ts";
-import { buildEntry } from "../src/entry/entry-builder.ts";
+import { buildEntry, type Draft } from "../src/entry.ts";
 import { KeyFolder, KeyRing, LOG_HOLDER } from "../src/keys/key-folder.ts";
 import { verifySignature } from "../src/keys/signer.ts";
 import { Ledger } from "../src/ledger.ts";
 import { Audiences } from "../src/seal/audiences.ts";
 import { ledgerTables } from "../src/tables/tables.ts";
-import { exportLines } from "../src/transfer/export.ts";
-import { importLines } from "../src/transfer/import.ts";
-import { proveEntry } from "../src/transfer/proof-file.ts";
-import { leafHash, nodeHash } from "../src/tree/merkle.ts";
+import { exportLines, importLines, proveEntry } from "../src/transfer.ts";
+import { leafHash, nodeHash } from "../src/tree.ts";
 import { breaking } from "./fixtures/breaking-store.ts";
 
 async function folder(): Promise<string> {

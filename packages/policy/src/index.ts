@@ -34,7 +34,6 @@ export {
 export type { UnreplayableCounts } from "./backtest/replay.ts";
 export type { CheckedDraft } from "./backtest/study-port.ts";
 export { backtestDraft, checkDraft, coverDraft, StudyTimeout } from "./backtest/study-port.ts";
-export { blake3Hex } from "./blake3.ts";
 export { milliseconds } from "./constitution/condition.ts";
 export {
   ConstitutionFile,
@@ -44,18 +43,22 @@ export {
 } from "./constitution/constitution.ts";
 export type { ConstitutionText } from "./constitution/load.ts";
 export { type DefaultFile, defaultFile, loadPolicy, loadTestedPolicy } from "./constitution/load.ts";
+export { isNoLooser } from "./constitution/no-looser.ts";
 export { type TestOutcome, testOutcomes } from "./constitution/run-tests.ts";
 export type { Explanation, RuleOutcome } from "./decision/explain.ts";
 export { type AskedClause, type Explained, type ExplainedRule, explainedBy } from "./decision/explain.ts";
-export { NO_RULE, Policy, type PolicyHashes } from "./decision/policy.ts";
 export {
   type AskTerms,
   afterModify,
+  blake3Hex,
+  History,
   isAtLeastAsStrict,
-  isNoLooser,
+  NO_RULE,
+  Policy,
+  type PolicyHashes,
   type PolicyVerdict,
   permitsAction,
-} from "./decision/verdict.ts";
+} from "./decision/policy.ts";
 export { type FileKind, type FilePort, type FolderEntry, realFiles } from "./facts/files.ts";
 export type { FactsContext } from "./facts/gather.ts";
 export { gatherFacts } from "./facts/gather.ts";
@@ -64,7 +67,6 @@ export { isManifest, type RunInputs, runInputs } from "./facts/run-inputs.ts";
 export { type SimpleCommand, simpleCommand, tellingArguments } from "./facts/simple-command.ts";
 export { excessOf, isModest } from "./facts/tool/json.ts";
 export { loadToolTables, type ToolTable, type ToolTables } from "./facts/tool/tool-table.ts";
-export { History } from "./history.ts";
 export { type FilePlace, PolicyError, type PolicyFault } from "./policy-error.ts";
 export { Roster, RosterEntry } from "./roster.ts";
 export { constitutionSchema, SCHEMA_FILE, schemaFile } from "./schema/json-schema.ts";

@@ -1,7 +1,6 @@
 export { TextPacker } from "./packed-text.ts";
 export { MarkFile } from "./sqlite/commit-mark.ts";
 export { examine as examineSqlite, type StoreLoss } from "./sqlite/examine.ts";
-export type { DatabaseWrap } from "./sqlite/messages.ts";
 export type { SqliteLimits } from "./sqlite/open.ts";
 export {
   openSqlite,
@@ -10,9 +9,8 @@ export {
   prepareSqlite,
   type SqliteOptions,
 } from "./sqlite/open.ts";
-export type { CommitOptions, Lease, Results, Store, StoreReader } from "./store.ts";
-export { StoreError, type StoreErrorCode } from "./store-error.ts";
-export type { Database, Statement } from "./tables.ts";
+export type { DatabaseWrap } from "./sqlite/threads.ts";
+export type { CommitOptions, Database, Lease, Results, Statement, Store, StoreReader } from "./store.ts";
 export {
   type Change,
   change,
@@ -20,4 +18,5 @@ export {
   type Operations,
   type Tables,
   type TablesModule,
-} from "./tables.ts";
+} from "./store.ts";
+export { StoreError, type StoreErrorCode } from "./store-error.ts";

@@ -1,6 +1,5 @@
-import type { Lease } from "./store.ts";
+import type { Lease, TablesModule } from "./store.ts";
 import { StoreError } from "./store-error.ts";
-import type { TablesModule } from "./tables.ts";
 
 /** The owner of a released lease; the row stays, because its epoch has to grow. */
 const NO_OWNER = "";

@@ -1,5 +1,4 @@
-import type { Lease } from "./store.ts";
-import type { Tables } from "./tables.ts";
+import type { Lease, Tables } from "./store.ts";
 
 type LeaseChanges = {
   claim(args: { name: string; owner: string; now: number; milliseconds: number }): Lease | undefined;

@@ -1,5 +1,5 @@
 import SqliteDatabase from "better-sqlite3";
-import type { Database, Statement } from "../src/tables.ts";
+import type { Database, Statement } from "../src/store.ts";
 import { type FaultPlan, PlannedFaults } from "./faults.ts";
 
 /** A database that fails as planned. Given to a store as the module of its `wrap`. */

@@ -1,6 +1,6 @@
 import { partsOf } from "../src/sqlite/open.ts";
 import { loadModules, Opened } from "../src/sqlite/opened.ts";
-import type { Change } from "../src/tables.ts";
+import type { Change } from "../src/store.ts";
 import type { Faults } from "./faults.ts";
 import { notes } from "./tables/notes.ts";
 import { tally } from "./tables/tally.ts";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { dyingDisk } from "../../test/dying-disk.ts";
 import { rejectionOf } from "../../test/rejection.ts";
 import { scratchFolder } from "../../test/scratch-folder.ts";
-import { blake3Hex } from "../blake3.ts";
+import { blake3Hex } from "../canonical.ts";
 import { machineDisk } from "../disk.ts";
 import { ArtifactStore, MAX_ARTIFACT_SIZE } from "./artifact-store.ts";
 

@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { blake3Hex } from "../blake3.ts";
+import { blake3Hex } from "../canonical.ts";
 import { type Ports, portsWith, sweepLeftovers, writeWhole } from "../disk.ts";
 import { LedgerError } from "../ledger-error.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { rejectionOf } from "../../test/rejection.ts";
 import { scratchFolder } from "../../test/scratch-folder.ts";
-import { blake3Hex } from "../blake3.ts";
+import { blake3Hex } from "../canonical.ts";
 import { machineDisk } from "../disk.ts";
 import { KeyFolder, LOG_HOLDER } from "./key-folder.ts";
 import { verifySignature } from "./signer.ts";

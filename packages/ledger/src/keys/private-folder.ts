@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { KeyedQueue } from "@reins/kit";
 import { z } from "zod";
-import { blake3Hex } from "../blake3.ts";
+import { blake3Hex } from "../canonical.ts";
 import { type Ports, sweepLeftovers, writeWhole } from "../disk.ts";
 import { LedgerError } from "../ledger-error.ts";
 

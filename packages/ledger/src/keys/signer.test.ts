@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
 import { rejectionOf } from "../../test/rejection.ts";
-import { blake3Hex } from "../blake3.ts";
+import { blake3Hex } from "../canonical.ts";
 import { exportSigner, importSigner, privateKeyFrom, signerFrom, verifySignature } from "./signer.ts";
 
 const hex = (text: string) => Buffer.from(text, "hex");

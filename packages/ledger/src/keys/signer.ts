@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
-import { blake3Hex } from "../blake3.ts";
+import { blake3Hex } from "../canonical.ts";
 import { LedgerError } from "../ledger-error.ts";
 
 /** The curves in use: Edwards for signing, Montgomery for sealing. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Ports, portsWith } from "../disk.ts";
-import type { Envelope } from "../entry/entry.ts";
-import { keyRecordOf, newKey } from "../keys/key-records.ts";
+import type { Envelope } from "../entry.ts";
+import { keyRecordOf, newKey } from "../keys/key-folder.ts";
 import { PrivateFolder, type SecretKind, type Update } from "../keys/private-folder.ts";
 import { KEY_LENGTH } from "../keys/signer.ts";
 import { LedgerError } from "../ledger-error.ts";

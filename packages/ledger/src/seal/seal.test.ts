@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { rejectionOf } from "../../test/rejection.ts";
 import { canonicalJson } from "../canonical.ts";
-import type { Envelope } from "../entry/entry.ts";
+import type { Envelope } from "../entry.ts";
 import { keyIdOf, privateKeyFrom, publicBytesOf } from "../keys/signer.ts";
 import { encrypt, parseEncryptedKey, printEncryptedKey, sharedSecret, wrappingKey } from "./encryption.ts";
 import {

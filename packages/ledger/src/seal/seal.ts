@@ -1,6 +1,6 @@
 import { randomBytes as machineRandomBytes } from "node:crypto";
 import { assertPlainJson, canonicalJson } from "../canonical.ts";
-import { Envelope, type LedgerEntry } from "../entry/entry.ts";
+import { Envelope, type LedgerEntry } from "../entry.ts";
 import { KEY_LENGTH, privateKeyFrom, publicBytesOf } from "../keys/signer.ts";
 import { LedgerError } from "../ledger-error.ts";
 import {

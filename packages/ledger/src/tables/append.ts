@@ -1,13 +1,16 @@
 import type { Database, Statement } from "@reins/store";
-import { type Cid, type EntryQuality, LedgerEntry } from "../entry/entry.ts";
-import { bodyOf, cidOf } from "../entry/entry-builder.ts";
+import {
+  bodyOf,
+  bodyWith,
+  type Cid,
+  cidOf,
+  type EntryQuality,
+  LedgerEntry,
+  type PreparedEntry,
+} from "../entry.ts";
 import { LedgerError } from "../ledger-error.ts";
-import { leafHash } from "../tree/merkle.ts";
-import type { Tiles } from "../tree/tiles.ts";
-import type { Checkpoints } from "./checkpoints.ts";
-import type { EntryIndex } from "./entry-index.ts";
-import { bodyWith, type PreparedEntry } from "./prepared-entry.ts";
-import { entryPacker } from "./schema.ts";
+import { leafHash, type TileShelf, Tiles } from "../tree.ts";
+import { type Checkpoints, entryPacker } from "./schema.ts";
 import type { ImportArgs } from "./tables.ts";
 
 /** The ends of one chain: its last entry, and its last turn. */
@@ -165,4 +168,126 @@ export function importEntries(
   }
   for (const checkpoint of checkpoints) kept.keep(checkpoint);
   return added;
+}
+
+/** Number of entries that are indexed together when the store is idle. */
+const WORTHWHILE = 256;
+/** With so many not indexed, the next append indexes them. As many of the newest bodies are kept unpacked. */
+const MOST = 1_024;
+
+/**
+ * What entries are found by: quality, actor, time and tags. An index for each, kept up with every entry, would cost more
+ * than the entry itself, so it is done for many at once. A search scans the entries that are not indexed yet.
+ */
+export class EntryIndex {
+  readonly #count: Statement;
+  readonly #add: Statement;
+  readonly #addTags: Statement;
+  readonly #clear: Statement;
+  #missing = 0;
+
+  constructor(database: Database) {
+    const isMissing = "e.seq > (SELECT coalesce(max(seq), -1) FROM ledger_index)";
+    this.#count = database.prepare(`SELECT count(*) AS missing FROM ledger_entries e WHERE ${isMissing}`);
+    this.#add = database.prepare(
+      `INSERT INTO ledger_index (seq, quality, actor, timestamp)
+       SELECT e.seq, e.quality, e.actor, e.timestamp FROM ledger_entries e WHERE ${isMissing}`,
+    );
+    // In the order of the table, so that each of its pages is looked for once. An entry may name a tag twice.
+    this.#addTags = database.prepare(
+      `INSERT OR IGNORE INTO ledger_tags (tag, seq)
+       SELECT t.value, e.seq FROM ledger_recent e JOIN json_each(e.body, '$.tags') t WHERE ${isMissing} ORDER BY 1, 2`,
+    );
+    this.#clear = database.prepare(
+      `DELETE FROM ledger_recent WHERE seq <= (SELECT max(seq) FROM ledger_entries) - ${MOST}`,
+    );
+  }
+
+  /** Whether enough entries are missing to update it when the store is idle. */
+  get isDue(): boolean {
+    return this.#missing >= WORTHWHILE;
+  }
+
+  /** Counts an entry that was added. */
+  added(): void {
+    this.#missing += 1;
+    if (this.#missing >= MOST) this.update();
+  }
+
+  /** Brings it up to date. */
+  update(): void {
+    // The tags first: what is missing is known from the other table.
+    this.#addTags.run();
+    this.#add.run();
+    this.#clear.run();
+    this.#missing = 0;
+  }
+
+  /** Counts again what is missing, when it is opened or something was undone. */
+  restore(): void {
+    const row = this.#count.get();
+    this.#missing = typeof row === "object" && row !== null && "missing" in row ? Number(row.missing) : 0;
+  }
+}
+
+/** Tiles of 16 KB that stay at hand: a proof asks the same few again and again. */
+const MAX_AT_HAND = 64;
+
+/** Keeps the tree's tiles in the database. A complete tile never changes, unless its writing is undone. */
+function shelfIn(database: Database, atHand: Map<string, Uint8Array>): TileShelf {
+  const read = database.prepare("SELECT bytes FROM ledger_tiles WHERE height = ? AND tile = ?");
+  const write = database.prepare("INSERT INTO ledger_tiles (height, tile, bytes) VALUES (?, ?, ?)");
+  return {
+    read(height, tile) {
+      const key = `${height}/${tile}`;
+      const known = atHand.get(key);
+      if (known) return known;
+      const row = read.get(height, tile);
+      if (typeof row !== "object" || row === null || !("bytes" in row)) return undefined;
+      if (!(row.bytes instanceof Uint8Array)) return undefined;
+      const oldest = atHand.keys().next();
+      if (atHand.size >= MAX_AT_HAND && !oldest.done) atHand.delete(oldest.value);
+      atHand.set(key, row.bytes);
+      return row.bytes;
+    },
+    write: (height, tile, bytes) => void write.run(height, tile, bytes),
+  };
+}
+
+/** The tree over the entries of a database. */
+export class StoredTree {
+  readonly tiles: Tiles;
+  readonly #count: () => number;
+  readonly #leafAt: (seq: number) => Buffer;
+  readonly #atHand = new Map<string, Uint8Array>();
+
+  constructor(database: Database) {
+    this.tiles = new Tiles(shelfIn(database, this.#atHand));
+    const last = database.prepare("SELECT max(seq) AS last FROM ledger_entries");
+    const cid = database.prepare("SELECT cid FROM ledger_entries WHERE seq = ?");
+    this.#count = () => sizeFrom(last.get());
+    this.#leafAt = (seq) => leafHash(cidFrom(cid.get(seq), seq));
+  }
+
+  /** How many entries the database holds now. */
+  get stored(): number {
+    return this.#count();
+  }
+
+  /** Reads the tree of the first `size` entries from the database. */
+  restore(size = this.#count()): Tiles {
+    this.#atHand.clear();
+    this.tiles.restore(size, this.#leafAt);
+    return this.tiles;
+  }
+}
+
+function sizeFrom(row: unknown): number {
+  const last = typeof row === "object" && row !== null && "last" in row ? row.last : null;
+  return last === null ? 0 : Number(last) + 1;
+}
+
+function cidFrom(row: unknown, seq: number): string {
+  if (typeof row === "object" && row !== null && "cid" in row) return String(row.cid);
+  throw new LedgerError("corrupt", `entry ${seq} is missing`);
 }

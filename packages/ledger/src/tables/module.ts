@@ -1,12 +1,9 @@
 import type { KeyObject } from "node:crypto";
 import type { Database, TablesModule } from "@reins/store";
-import { Appender, importEntries } from "./append.ts";
-import { Checkpoints, Meta } from "./checkpoints.ts";
-import { EntryIndex } from "./entry-index.ts";
-import type { PreparedEntry } from "./prepared-entry.ts";
+import type { PreparedEntry } from "../entry.ts";
+import { Appender, EntryIndex, importEntries, StoredTree } from "./append.ts";
 import { openQueries } from "./queries.ts";
-import { MIGRATIONS } from "./schema.ts";
-import { StoredTree } from "./stored-tree.ts";
+import { Checkpoints, Meta, MIGRATIONS } from "./schema.ts";
 import type { ImportArgs } from "./tables.ts";
 
 /** The ledger inside the store: loaded by the threads that own the database. */

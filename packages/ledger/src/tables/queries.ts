@@ -1,10 +1,9 @@
 import type { Database, Statement } from "@reins/store";
-import { SYSTEM } from "../entry/entry.ts";
+import { SYSTEM } from "../entry.ts";
 import { LedgerError } from "../ledger-error.ts";
-import { consistencyProof, inclusionProof, type NodeSource } from "../tree/merkle.ts";
-import { Meta } from "./checkpoints.ts";
-import { entryPacker } from "./schema.ts";
-import { StoredTree } from "./stored-tree.ts";
+import { consistencyProof, inclusionProof, type NodeSource } from "../tree.ts";
+import { StoredTree } from "./append.ts";
+import { entryPacker, Meta } from "./schema.ts";
 import type { LedgerQueries, Sessions, StoredCheckpoint, StoredEntry } from "./tables.ts";
 
 /** Which entries, from where, and how many. */

@@ -1,8 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import type { Tables } from "@reins/store";
-import type { Cid } from "../entry/entry.ts";
+import type { Cid, PreparedEntry } from "../entry.ts";
 import type { Appended } from "./append.ts";
-import type { PreparedEntry } from "./prepared-entry.ts";
 import type { EntryRange } from "./queries.ts";
 
 /** An entry as it is kept: its place, its name and the canonical text of the rest. */

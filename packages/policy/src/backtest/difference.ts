@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { rulesOf } from "../constitution/approval-lists.ts";
 import type { ConstitutionFile } from "../constitution/constitution.ts";
-import { isNoLooser } from "../decision/verdict.ts";
+import { isNoLooser } from "../constitution/no-looser.ts";
 
 /** The parts of a constitution. */
 export const SECTIONS = ["rules", "limits", "tools", "harnesses", "tests", "default_mandate"] as const;

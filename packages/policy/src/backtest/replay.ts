@@ -1,10 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import type { DecisionInput } from "../action.ts";
-import type { Clause } from "../conditions/effect-clauses.ts";
-import type { CompiledRule } from "../decision/compiled-rule.ts";
-import { argumentPathsIn, type Policy } from "../decision/policy.ts";
-import { afterModify, type PolicyVerdict, permitsAction, type Said } from "../decision/verdict.ts";
-import { History } from "../history.ts";
+import type { Clause } from "../conditions/clauses.ts";
+import {
+  afterModify,
+  argumentPathsIn,
+  History,
+  type Policy,
+  type PolicyVerdict,
+  permitsAction,
+  type Said,
+} from "../decision/policy.ts";
+import type { CompiledRule } from "../decision/rules.ts";
 import {
   type ModifiedFrom,
   type RecordedStep,

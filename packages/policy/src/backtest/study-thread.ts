@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { readJson, spelledNumber } from "@reins/kit";
+import { isNoLooser } from "../constitution/no-looser.ts";
 import { Policy } from "../decision/policy.ts";
-import { isNoLooser } from "../decision/verdict.ts";
 import { Backtest } from "./backtest.ts";
 import { checkConstitution, readPolicy } from "./check.ts";
 import { Coverage } from "./coverage.ts";

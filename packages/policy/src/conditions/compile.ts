@@ -2,8 +2,7 @@ import type { DecisionInput, Effect, EffectKind } from "../action.ts";
 import type { Condition, PlainCondition } from "../constitution/condition.ts";
 import type { ToolDeclarations } from "../constitution/constitution.ts";
 import { isHarmlessEffect } from "../facts/harmless.ts";
-import { type Clause, effectClauses } from "./effect-clauses.ts";
-import { subjectClauses, timeClause } from "./subject-clauses.ts";
+import { type Clause, effectClauses, subjectClauses, timeClause } from "./clauses.ts";
 
 /** What a condition is compiled for. */
 interface Purpose {

@@ -1,8 +1,7 @@
 import type { Action, DecisionInput } from "../action.ts";
 import type { Limit, RuleVerdict } from "../constitution/constitution.ts";
-import type { CompiledRule } from "./compiled-rule.ts";
-import type { Policy } from "./policy.ts";
-import type { PolicyVerdict } from "./verdict.ts";
+import type { Policy, PolicyVerdict } from "./policy.ts";
+import type { CompiledRule } from "./rules.ts";
 
 /** How one rule fared. */
 export interface RuleOutcome {

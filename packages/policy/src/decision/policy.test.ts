@@ -3,13 +3,11 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import type { DecisionInput, Effect, ReadEffect, WriteEffect } from "../action.ts";
-import { blake3Hex } from "../blake3.ts";
 import { Condition } from "../constitution/condition.ts";
 import { RuleVerdict } from "../constitution/constitution.ts";
 import { loadPolicy } from "../constitution/load.ts";
-import { History } from "../history.ts";
 import type { Subject } from "../subject.ts";
-import type { Policy } from "./policy.ts";
+import { blake3Hex, History, type Policy } from "./policy.ts";
 
 const prose = Buffer.from("be kind");
 

@@ -1,15 +1,70 @@
-import type { DecisionInput } from "../action.ts";
-import { blake3Hex } from "../blake3.ts";
+import { createBLAKE3 } from "hash-wasm";
+import type { Counters, DecisionInput } from "../action.ts";
+import type { Clause } from "../conditions/clauses.ts";
 import { compilePlain, many } from "../conditions/compile.ts";
 import { rulesOf } from "../constitution/approval-lists.ts";
-import { milliseconds } from "../constitution/condition.ts";
-import type { ConstitutionFile, Limit, Rule } from "../constitution/constitution.ts";
+import { milliseconds, type Whose } from "../constitution/condition.ts";
+import type { ConstitutionFile, Limit, Rule, RuleVerdict } from "../constitution/constitution.ts";
 import type { ConstitutionText } from "../constitution/load.ts";
-import type { Sequence } from "../history.ts";
-import { type CompiledRule, compileRule, permits } from "./compiled-rule.ts";
+import type { Subject } from "../subject.ts";
 import { type Explanation, explain } from "./explain.ts";
-import { RuleIndex } from "./rule-index.ts";
-import type { PolicyVerdict } from "./verdict.ts";
+import { type CompiledRule, compileRule, permits, RuleIndex } from "./rules.ts";
+
+/** What an `ask` demands of the people who answer it. */
+export interface AskTerms {
+  /** How many people must agree. */
+  readonly quorum?: number;
+  /** The roles that may answer, where the rule names them. */
+  readonly approvers?: readonly string[];
+  /** Whether the user who asks cannot agree to it. */
+  readonly four_eyes?: boolean;
+  /** How long the question stands. */
+  readonly expires_ms?: number;
+}
+
+/** What the constitution says about an action, and by which rule. */
+export type PolicyVerdict = {
+  readonly reason: string;
+  /** The rule that matched; absent when none did. */
+  readonly rule: string | undefined;
+  /** BLAKE3 of the prose constitution. */
+  readonly constitution_hash: string;
+  /** BLAKE3 of the rules. */
+  readonly rules_hash: string;
+} & (
+  | { readonly verdict: "allowed" | "blocked" }
+  | ({ readonly verdict: "ask" } & AskTerms)
+  /** `retry_after_ms`: when to ask again. */
+  | { readonly verdict: "defer"; readonly retry_after_ms: number }
+  /** `patch`: members of the arguments to set, by dotted path. */
+  | { readonly verdict: "modify"; readonly patch: Readonly<Record<string, unknown>> }
+);
+
+/** A verdict and the rule it is from; no rule says that none matched. */
+export type Said = Pick<PolicyVerdict, "verdict" | "rule">;
+
+/**
+ * What comes of an action that a rule modifies, once what it has become was decided on: it passes as modified unless
+ * that is stopped, and what a second rule would modify further is blocked.
+ */
+export function afterModify(first: Said, again: Said): Said {
+  if (again.verdict === "allowed") return first;
+  if (again.verdict !== "modify") return again;
+  return again.rule === first.rule ? first : { verdict: "blocked", rule: again.rule };
+}
+
+/** Whether an action with this verdict happens, as it is or modified. */
+export function permitsAction(verdict: RuleVerdict): boolean {
+  return verdict === "allowed" || verdict === "modify";
+}
+
+/** From the strictest to the loosest. */
+const STRICTNESS: readonly RuleVerdict[] = ["blocked", "defer", "ask", "modify", "allowed"];
+
+/** Whether one verdict is at least as strict as another. */
+export function isAtLeastAsStrict(verdict: RuleVerdict, than: RuleVerdict): boolean {
+  return STRICTNESS.indexOf(verdict) <= STRICTNESS.indexOf(than);
+}
 
 /** What a verdict says when no rule matched. */
 export const NO_RULE = "no matching policy rule";
@@ -165,4 +220,94 @@ function verdictOf(rule: Rule, { constitution_hash, rules_hash }: PolicyHashes):
     default:
       return { verdict: "blocked", ...base };
   }
+}
+
+/** Earlier actions that a rule asks about: of a kind, by a subject, within a time. */
+export interface Sequence {
+  readonly key: string;
+  readonly by: Whose;
+  /** Milliseconds; without it, since the beginning. */
+  readonly within: number | undefined;
+  readonly clauses: readonly Clause[];
+}
+
+/** The times at which something of a kind was done, oldest first. */
+type Times = number[];
+
+/** How many times are kept of one kind by one doer; counts beyond it stay at it. */
+const MAX_KEPT = 10_000;
+
+/**
+ * What subjects did, as far as a constitution's sequences ask. An action counts from the moment it is allowed, so
+ * calls in flight are counted; one that was blocked never is.
+ */
+export class History {
+  readonly #sequences: readonly Sequence[];
+  readonly #times = new Map<string, Times>();
+
+  constructor(sequences: readonly Sequence[]) {
+    this.#sequences = sequences;
+  }
+
+  /** Counts an action that was allowed. */
+  note(input: DecisionInput): void {
+    for (const place of this.#placesOf(input)) {
+      const times = this.#times.get(place) ?? [];
+      // A clock that was set back must not put them out of order.
+      times.splice(times.findLastIndex((time) => time <= input.at) + 1, 0, input.at);
+      if (times.length > MAX_KEPT) times.shift();
+      this.#times.set(place, times);
+    }
+  }
+
+  /** Uncounts an action that was not allowed after all. */
+  takeBack(input: DecisionInput): void {
+    for (const place of this.#placesOf(input)) {
+      const times = this.#times.get(place) ?? [];
+      const index = times.lastIndexOf(input.at);
+      if (index >= 0) times.splice(index, 1);
+    }
+  }
+
+  /** How often each sequence has come to pass for a subject, at a time. */
+  counters(subject: Subject, at: number): Counters {
+    if (this.#sequences.length === 0) return NONE;
+    const counters: Record<string, number> = {};
+    for (const { key, by, within } of this.#sequences) {
+      const times = this.#times.get(`${key}\n${doer(subject, by)}`);
+      if (times) counters[key] = within === undefined ? times.length : countSince(times, at - within);
+    }
+    return counters;
+  }
+
+  /** Under which names an action counts. */
+  #placesOf(input: DecisionInput): string[] {
+    const counting = this.#sequences.filter(({ clauses }) => clauses.every(({ holds }) => holds(input)));
+    return counting.map(({ key, by }) => `${key}\n${doer(input.subject, by)}`);
+  }
+}
+
+const NONE: Counters = Object.freeze({});
+
+function doer(subject: Subject, by: Whose): string {
+  // Names are the tenant's own: two tenants may both have a user "ann".
+  return `${subject.tenant}\n${by === "tenant" ? "" : subject[by]}`;
+}
+
+/** How many of the times, which are in order, are not before one. */
+function countSince(times: Times, since: number): number {
+  let [low, high] = [0, times.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((times[middle] ?? 0) < since) low = middle + 1;
+    else high = middle;
+  }
+  return times.length - low;
+}
+
+const hasher = await createBLAKE3();
+
+/** BLAKE3-256 as 64 lower-case hexadecimal digits. One hasher serves all, in one step, so calls cannot mix. */
+export function blake3Hex(data: string | Uint8Array): string {
+  return hasher.init().update(data).digest("hex");
 }

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { temporaryFolder } from "../../test/temporary-folder.ts";
+import { damagedPages, PageSums } from "./examine.ts";
 import { scrub, shortenLog, takeLogOver } from "./maintenance.ts";
-import { damagedPages, PageSums } from "./page-sums.ts";
 import { openDatabase } from "./sqlite-database.ts";
 
 describe("shortening the log", () => {

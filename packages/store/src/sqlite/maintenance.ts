@@ -1,6 +1,6 @@
+import type { Database } from "../store.ts";
 import { StoreError } from "../store-error.ts";
-import type { Database } from "../tables.ts";
-import type { PageSums } from "./page-sums.ts";
+import type { PageSums } from "./examine.ts";
 
 /** Pages in the log that are checkpointed when the store is idle; SQLite's default. */
 const WORTHWHILE = 1_000;

@@ -1,5 +1,5 @@
+import type { Database, TablesModule } from "../store.ts";
 import { StoreError } from "../store-error.ts";
-import type { Database, TablesModule } from "../tables.ts";
 
 type Modules = ReadonlyMap<string, Pick<TablesModule, "migrations">>;
 

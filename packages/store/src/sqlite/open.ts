@@ -1,12 +1,10 @@
 import { existsSync } from "node:fs";
 import { leases } from "../leases.ts";
-import type { Store, StoreReader } from "../store.ts";
+import type { Operations, Store, StoreReader, Tables } from "../store.ts";
 import { StoreError } from "../store-error.ts";
-import type { Operations, Tables } from "../tables.ts";
 import type { StoreLoss } from "./examine.ts";
-import type { DatabaseWrap } from "./messages.ts";
 import { SqliteReader, SqliteStore } from "./sqlite-store.ts";
-import { ThreadPort } from "./thread-port.ts";
+import { type DatabaseWrap, ThreadPort } from "./threads.ts";
 
 /** How much a store is willing to hold. */
 export interface SqliteLimits {

@@ -1,13 +1,11 @@
+import type { Database, OpenTables, Statement, TablesModule } from "../store.ts";
 import { StoreError } from "../store-error.ts";
-import type { Database, OpenTables, Statement, TablesModule } from "../tables.ts";
 import { CommitMark } from "./commit-mark.ts";
-import { examine, refuseLosses, type StoreLoss } from "./examine.ts";
+import { examine, PageSums, refuseLosses, type StoreLoss } from "./examine.ts";
 import { scrub, takeLogOver } from "./maintenance.ts";
-import type { ThreadData, Write } from "./messages.ts";
 import { expectMigrated, migrate } from "./migrate.ts";
-import { type Outcome, translate } from "./outcome.ts";
-import { PageSums } from "./page-sums.ts";
 import { backUp, createPrivate, type DatabaseFile, openDatabase, takeWriteLock } from "./sqlite-database.ts";
+import { type Outcome, type ThreadData, translate, type Write } from "./threads.ts";
 import { type Safeguards, Writer } from "./writer.ts";
 
 /** Lets a query of several statements see one state of the database. */

@@ -2,9 +2,9 @@ import { closeSync, constants, openSync } from "node:fs";
 import { access, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import SqliteDatabase from "better-sqlite3";
+import type { Database } from "../store.ts";
 import { StoreError } from "../store-error.ts";
-import type { Database } from "../tables.ts";
-import { translate } from "./outcome.ts";
+import { translate } from "./threads.ts";
 
 /** More than any database has. */
 const ALL_PAGES = 2 ** 31 - 1;

@@ -1,6 +1,7 @@
 // The code of both threads of the store: the writer, which owns the database, and the reader beside it.
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { StoreError } from "../store-error.ts";
+import { loadModules, Opened } from "./opened.ts";
 import {
   type ApplyRequest,
   Inbox,
@@ -9,8 +10,7 @@ import {
   type Request,
   type Task,
   type ThreadData,
-} from "./messages.ts";
-import { loadModules, Opened } from "./opened.ts";
+} from "./threads.ts";
 
 /** After so long without a write, maintenance runs. */
 const QUIET_MS = 100;

@@ -1,11 +1,10 @@
 import SqliteDatabase from "better-sqlite3";
+import type { Database, OpenTables, Statement } from "../store.ts";
 import { StoreError } from "../store-error.ts";
-import type { Database, OpenTables, Statement } from "../tables.ts";
 import type { CommitMark } from "./commit-mark.ts";
+import type { PageSums } from "./examine.ts";
 import { BUSY_LOG, freePages, shortenLog, takeLogOver } from "./maintenance.ts";
-import type { Write } from "./messages.ts";
-import { failed, type Outcome, translate } from "./outcome.ts";
-import type { PageSums } from "./page-sums.ts";
+import { failed, type Outcome, translate, type Write } from "./threads.ts";
 
 /** The transaction of a batch, and a mark in it to which a single commit can be taken back. */
 class Transaction {

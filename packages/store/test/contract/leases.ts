@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Lease, Store } from "../../src/store.ts";
-import { change } from "../../src/tables.ts";
+import { change, type Lease, type Store } from "../../src/store.ts";
 import { notes } from "../tables/notes.ts";
 import { expectRefusal, placeFor, type StoreSubject } from "./subject.ts";
 

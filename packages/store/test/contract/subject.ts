@@ -1,7 +1,6 @@
 import { expect, onTestFinished } from "vitest";
-import type { Store } from "../../src/store.ts";
+import type { Operations, Store, Tables } from "../../src/store.ts";
 import type { StoreErrorCode } from "../../src/store-error.ts";
-import type { Operations, Tables } from "../../src/tables.ts";
 
 /** Tables of any package. */
 export type AnyTables = Tables<Operations, Operations>;

@@ -1,5 +1,5 @@
+import type { Database, TablesModule } from "../../src/store.ts";
 import { StoreError, type StoreErrorCode } from "../../src/store-error.ts";
-import type { Database, TablesModule } from "../../src/tables.ts";
 import { cell } from "./cell.ts";
 import type { Note } from "./notes.ts";
 

@@ -1,4 +1,4 @@
-import type { Tables } from "../../src/tables.ts";
+import type { Tables } from "../../src/store.ts";
 
 /** Something to keep. */
 export interface Note {

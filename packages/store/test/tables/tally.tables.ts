@@ -1,4 +1,4 @@
-import type { TablesModule } from "../../src/tables.ts";
+import type { TablesModule } from "../../src/store.ts";
 import { cell } from "./cell.ts";
 
 const module: TablesModule = {

@@ -1,4 +1,4 @@
-import type { Tables } from "../../src/tables.ts";
+import type { Tables } from "../../src/store.ts";
 
 /** What the tables remember of one count, and what is in the database. */
 interface TallyState {

@@ -100,7 +100,7 @@ export interface FailedOpen {
 }
 
 /** What an action was before it was modified, and the rule or the external harness that modified it. */
-export type ModifiedFrom = { readonly input: DecisionInput } & (
+export type Modification = { readonly input: DecisionInput } & (
   | { readonly by: "harness"; readonly harness: string }
   | {
       readonly by: "rule";
@@ -110,7 +110,7 @@ export type ModifiedFrom = { readonly input: DecisionInput } & (
 );
 
 /** The verdict so far, with what each variant needs. */
-export type Verdict = { readonly reason: string; readonly rule: string | undefined } & (
+export type CurrentVerdict = { readonly reason: string; readonly rule: string | undefined } & (
   | { readonly verdict: "allowed" | "blocked" | "ask" }
   | { readonly verdict: "defer"; readonly retry_after_ms: number }
   | { readonly verdict: "modify"; readonly patch: Readonly<Record<string, unknown>> }
@@ -119,7 +119,7 @@ export type Verdict = { readonly reason: string; readonly rule: string | undefin
 const NO_TERMS: AskTerms = {};
 
 /** One decision under way; the stages change it. */
-export class Decision {
+export class PendingDecision {
   /** As the agent sent it. */
   readonly request: DecisionRequest;
   readonly state: TenantState;
@@ -128,11 +128,11 @@ export class Decision {
   input: DecisionInput;
   /** What the policy itself says to the input. */
   said: PolicyVerdict;
-  verdict: Verdict;
+  verdict: CurrentVerdict;
   /** Whose agreement an `ask` takes: what the rule says, also where a limit asks after it. */
   terms: AskTerms = NO_TERMS;
   /** Where it was modified: what it was, and the arguments to act with instead. */
-  modified: { readonly from: ModifiedFrom; readonly arguments: unknown } | undefined;
+  modified: { readonly from: Modification; readonly arguments: unknown } | undefined;
   /** What was reserved of limits, once it was. */
   uses: readonly Use[] | undefined;
   /** Whether a limit asks, which no grant answers: each time beyond it takes a person's word. */
@@ -182,7 +182,7 @@ export class Decision {
 
   /** Continues with other arguments, and what the policy says to those. */
   async become(
-    from: ModifiedFrom,
+    from: Modification,
     changed: unknown,
     { gatherFacts, now }: { readonly gatherFacts: GatherFacts; readonly now: () => number },
   ): Promise<void> {
@@ -214,11 +214,11 @@ export function inputFor(
 
 /** The payload with other arguments; a prompt is in the payload itself. */
 function withArguments({ event_type, payload }: ControlEvent, args: unknown): unknown {
-  const inPlace = event_type === "pre_prompt" ? membersOf(args) : {};
-  return { ...membersOf(payload), ...inPlace, arguments: args };
+  const inPlace = event_type === "pre_prompt" ? payloadMembers(args) : {};
+  return { ...payloadMembers(payload), ...inPlace, arguments: args };
 }
 
-export function membersOf(value: unknown): Record<string, unknown> {
+export function payloadMembers(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? { ...value } : {};
 }
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import {
   type AhpClient,
-  type Decision as AhpDecision,
+  type Decision,
   type Decisions,
   decode,
   EventContext,
@@ -18,7 +18,7 @@ import {
   isAtLeastAsStrict,
   milliseconds,
 } from "@reins/policy";
-import { type Decision, type GatherFacts, membersOf, payloadFault } from "./decision.ts";
+import { type GatherFacts, type PendingDecision, payloadFault, payloadMembers } from "./decision.ts";
 import { HarnessConnections } from "./harness-connections.ts";
 
 const MAX_REASON = 2_000;
@@ -189,7 +189,7 @@ function tidy(reason: string): string {
 /** The shortest and the longest time after which what a harness defers is decided again. */
 const RETRY_MS = { least: 1_000, most: 86_400_000 };
 
-function answerOf(decision: AhpDecision, harness: string): HarnessAnswer {
+function answerOf(decision: Decision, harness: string): HarnessAnswer {
   switch (decision.decision) {
     case "allow":
       return { harness, verdict: "allowed", reason: `the harness "${harness}" allows it` };
@@ -233,8 +233,8 @@ function requestedChange(
 ): HarnessChange | string | undefined {
   const refused = (why: string) => `the harness "${harness}" would change it ${why}`;
   if (payloadFault(modified) !== undefined) return refused("to what is no payload");
-  const given = membersOf(modified);
-  const payload = membersOf(event.payload);
+  const given = payloadMembers(modified);
+  const payload = payloadMembers(event.payload);
   if (event.event_type === "pre_prompt") {
     const isSame = Object.entries(given).every(([name, value]) => isDeepStrictEqual(value, payload[name]));
     return isSame ? undefined : { harness, reason, arguments: given };
@@ -247,7 +247,7 @@ function requestedChange(
   if (payloadFault(args) !== undefined) return refused("to what are no arguments");
   return isDeepStrictEqual(args, action.arguments)
     ? undefined
-    : { harness, reason, arguments: membersOf(args) };
+    : { harness, reason, arguments: payloadMembers(args) };
 }
 
 /** What the stage of the external harnesses works with. */
@@ -258,7 +258,7 @@ interface HarnessPorts {
 }
 
 /** Asks the external harnesses, and once more about what one of them made of the action. */
-export async function askHarnesses(decision: Decision, ports: HarnessPorts): Promise<void> {
+export async function askHarnesses(decision: PendingDecision, ports: HarnessPorts): Promise<void> {
   const change = await consult(decision, ports);
   if (!change) return;
   const { harness } = change;
@@ -275,7 +275,10 @@ export async function askHarnesses(decision: Decision, ports: HarnessPorts): Pro
 }
 
 /** Applies stricter verdicts of harnesses; returns the change that one of them makes, unless the action is blocked anyway. */
-async function consult(decision: Decision, { harnesses }: HarnessPorts): Promise<HarnessChange | undefined> {
+async function consult(
+  decision: PendingDecision,
+  { harnesses }: HarnessPorts,
+): Promise<HarnessChange | undefined> {
   if (!harnesses) return undefined;
   let change: HarnessChange | undefined;
   for (const answer of await harnesses.ask(decision.state.policy.file.harnesses, decision.event)) {
@@ -304,7 +307,11 @@ function inTwoWays(first: string, second: string): string {
 }
 
 /** Continues as what a harness made of it, decided again as after a rule's change; a stricter verdict stays. */
-async function modifyAs(decision: Decision, change: HarnessChange, ports: HarnessPorts): Promise<void> {
+async function modifyAs(
+  decision: PendingDecision,
+  change: HarnessChange,
+  ports: HarnessPorts,
+): Promise<void> {
   const { verdict: before, input, state } = decision;
   const { harness, reason } = change;
   await decision.become({ by: "harness", harness, input }, change.arguments, ports);

@@ -13,11 +13,11 @@ import type { ApprovalRequest } from "../approvals/request.ts";
 import { limitTables, type Use } from "../limits/tables.ts";
 import {
   type Decided,
-  Decision,
   type DecisionRequest,
   type GatherFacts,
   type InputState,
   inputFor,
+  PendingDecision,
   payloadFault,
   type TargetState,
   type Unrecorded,
@@ -48,11 +48,11 @@ export interface PipelinePorts {
  * policy and the commit nothing may be counted, so nothing is awaited that need not be.
  */
 type Stage =
-  | { readonly name: string; readonly run: (decision: Decision) => void }
+  | { readonly name: string; readonly run: (decision: PendingDecision) => void }
   | {
       readonly name: string;
-      readonly applies: (decision: Decision) => boolean;
-      readonly wait: (decision: Decision, ports: PipelinePorts) => Promise<void>;
+      readonly applies: (decision: PendingDecision) => boolean;
+      readonly wait: (decision: PendingDecision, ports: PipelinePorts) => Promise<void>;
     };
 
 /** The stages between policy and commit, in order. */
@@ -81,17 +81,17 @@ const MAX_SWAPS = 5;
 export async function decide(request: DecisionRequest, ports: PipelinePorts): Promise<Decided> {
   try {
     const fault = payloadFault(request.event.payload);
-    if (fault !== undefined) return await refuse(request, fault, ports);
+    if (fault !== undefined) return await refuseEvent(request, fault, ports);
     for (let swaps = 0; swaps <= MAX_SWAPS; swaps += 1) {
       const { tenant } = request.subject;
       const policy = ports.policyFor(tenant);
-      if (!policy) return await refuse(request, "no policy is loaded", ports);
+      if (!policy) return await refuseEvent(request, "no policy is loaded", ports);
       const decided = await ports.states.under(tenant, policy, (state) => decideUnder(state, request, ports));
       if (decided) return decided;
     }
-    return await refuse(request, "the policy changed again and again while it was being decided", ports);
+    return await refuseEvent(request, "the policy changed again and again while it was being decided", ports);
   } catch (error) {
-    return refuse(request, `it could not be decided: ${errorMessage(error)}`, ports);
+    return refuseEvent(request, `it could not be decided: ${errorMessage(error)}`, ports);
   }
 }
 
@@ -103,7 +103,7 @@ async function decideUnder(
 ): Promise<Decided | undefined> {
   const { event, subject, requestContext } = request;
   const action = await ports.gatherFacts(event, subject, requestContext);
-  const decision = new Decision(request, state, inputFor(request, action, state, ports.now()));
+  const decision = new PendingDecision(request, state, inputFor(request, action, state, ports.now()));
   try {
     for (const stage of STAGES)
       if ("run" in stage) stage.run(decision);
@@ -120,7 +120,7 @@ async function decideUnder(
 }
 
 /** Asks people about what no rule is about, where the session wants that. */
-function askUnmatched(decision: Decision): void {
+function askUnmatched(decision: PendingDecision): void {
   const { ask } = decision.request.requestContext;
   const { verdict, rule } = decision.verdict;
   if (ask === undefined || rule !== undefined || verdict !== "allowed") return;
@@ -128,7 +128,7 @@ function askUnmatched(decision: Decision): void {
 }
 
 /** Decides a modified action again as what it has become; one that would be modified further is blocked. */
-async function modify(decision: Decision, ports: PipelinePorts): Promise<void> {
+async function modify(decision: PendingDecision, ports: PipelinePorts): Promise<void> {
   const { verdict: first, input } = decision;
   if (first.verdict !== "modify") return;
   const { rule, patch } = first;
@@ -146,7 +146,7 @@ async function modify(decision: Decision, ports: PipelinePorts): Promise<void> {
 }
 
 /** Asks people once; an answer to the same action, or a grant for it, settles it. */
-async function askPeople(decision: Decision, ports: PipelinePorts): Promise<void> {
+async function askPeople(decision: PendingDecision, ports: PipelinePorts): Promise<void> {
   if (decision.verdict.verdict !== "ask") return;
   const { approvals, targetState, inputState } = ports;
   const { request, input, verdict, terms, isLimited } = decision;
@@ -190,7 +190,7 @@ async function askPeople(decision: Decision, ports: PipelinePorts): Promise<void
 }
 
 /** Blocks when the requester lost its rights while the other stages ran. */
-async function confirm(decision: Decision): Promise<void> {
+async function confirm(decision: PendingDecision): Promise<void> {
   try {
     await decision.request.requestContext.confirm?.();
   } catch (error) {
@@ -199,7 +199,7 @@ async function confirm(decision: Decision): Promise<void> {
 }
 
 /** Writes the verdict: one that allows something before it is returned, any other a little later. */
-async function commit(decision: Decision, ports: PipelinePorts): Promise<Decided> {
+async function commit(decision: PendingDecision, ports: PipelinePorts): Promise<Decided> {
   const { request, input, state, modified, said, failedOpen, uses = [] } = decision;
   const { hashes, argumentPaths } = state.policy;
   const decided = unrecorded(decision);
@@ -220,7 +220,7 @@ async function commit(decision: Decision, ports: PipelinePorts): Promise<Decided
 }
 
 async function commitAllowed(
-  { request, input, state, uses = [], changes }: Decision,
+  { request, input, state, uses = [], changes }: PendingDecision,
   record: VerdictRecord,
   ports: PipelinePorts,
 ): Promise<Decided> {
@@ -238,7 +238,7 @@ async function commitAllowed(
     state.history.takeBack(input);
     state.limits.release(uses);
     writer.report(error);
-    return refuse(request, `the verdict could not be written: ${errorMessage(error)}`, ports);
+    return refuseEvent(request, `the verdict could not be written: ${errorMessage(error)}`, ports);
   }
 }
 
@@ -255,7 +255,7 @@ function usesKept(
   return [kept, change(limitTables, "forget", { tenant: subject.tenant, before })];
 }
 
-function unrecorded({ request, verdict, approval, modified }: Decision): Unrecorded {
+function unrecorded({ request, verdict, approval, modified }: PendingDecision): Unrecorded {
   const { reason, rule } = verdict;
   const { enforcement } = request.subject;
   const base = { reason, rule, enforcement, entry: undefined, ...(approval && { approval: approval.id }) };
@@ -274,7 +274,7 @@ function unrecorded({ request, verdict, approval, modified }: Decision): Unrecor
 }
 
 /** Blocks what could not be decided or not be written, on the record. */
-export async function refuse(
+export async function refuseEvent(
   request: DecisionRequest,
   reason: string,
   { writer }: Pick<PipelinePorts, "writer">,

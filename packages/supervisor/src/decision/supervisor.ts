@@ -19,7 +19,7 @@ import {
 } from "./decision.ts";
 import type { Harnesses } from "./harnesses.ts";
 import { type CallEnd, type OpenCall, OpenCalls } from "./open-calls.ts";
-import { decide, type PipelinePorts, refuse } from "./pipeline.ts";
+import { decide, type PipelinePorts, refuseEvent } from "./pipeline.ts";
 import { TenantStates } from "./tenant-state.ts";
 import { VerdictWriter } from "./verdict-record.ts";
 
@@ -96,7 +96,7 @@ export class Supervisor {
     requestContext: RequestContext,
     reason: string,
   ): Promise<Decided> {
-    const decided = await refuse({ event, subject, requestContext }, reason, this.#ports);
+    const decided = await refuseEvent({ event, subject, requestContext }, reason, this.#ports);
     for (const { decided: tell } of this.#observers) tell(decided, 0);
     return decided;
   }

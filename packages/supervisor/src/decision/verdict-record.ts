@@ -14,7 +14,7 @@ import { approvalTag } from "../approvals/approval.ts";
 import type { Commitment } from "../record/commitment.ts";
 import { sessionKey, withoutSecrets } from "../record/drafts.ts";
 import { knownRedactor, type Redactor } from "../redaction/redactor.ts";
-import type { DecisionRequest, FailedOpen, ModifiedFrom, Unrecorded } from "./decision.ts";
+import type { DecisionRequest, FailedOpen, Modification, Unrecorded } from "./decision.ts";
 
 /** What a verdict's entry is made from. */
 export interface VerdictRecord {
@@ -23,7 +23,7 @@ export interface VerdictRecord {
   readonly hashes: PolicyHashes | undefined;
   /** What the policy said to the input, before limits, harnesses and people were heard. */
   readonly policy?: Pick<PolicyVerdict, "verdict" | "rule"> | undefined;
-  readonly modifiedFrom?: ModifiedFrom | undefined;
+  readonly modifiedFrom?: Modification | undefined;
   /** Members of the arguments that the policy looks at; the others are not kept. */
   readonly argumentPaths: readonly string[];
   /** The external harnesses that failed and were skipped. */
@@ -119,7 +119,7 @@ function toolIn(payload: unknown): string {
 
 /** The change of another harness has a name of its own, because no rule makes it again. */
 function recordedFrom(
-  from: ModifiedFrom,
+  from: Modification,
   argumentPaths: readonly string[],
 ): { readonly modified_by: object } | { readonly modified_from: object } {
   const { action, at, counters } = from.input;

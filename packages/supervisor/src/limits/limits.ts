@@ -1,11 +1,11 @@
 import { type DecisionInput, type Limit, milliseconds, type Policy, type Subject } from "@reins/policy";
-import type { Verdict } from "../decision/decision.ts";
+import type { CurrentVerdict } from "../decision/decision.ts";
 import { exceeded, NO_USAGE, plus, type Usage, type Use } from "./tables.ts";
 
 /** What limits say to an action: what they reserved for it, or the verdict of the one that is used up. */
 export type LimitOutcome =
   | { readonly passed: true; readonly uses: readonly Use[] }
-  | { readonly passed: false; readonly verdict: Verdict };
+  | { readonly passed: false; readonly verdict: CurrentVerdict };
 
 interface Counted {
   readonly limit: Limit;
@@ -152,7 +152,11 @@ export class Limits {
 const RETRY_MS = { least: 1_000, most: 60_000 };
 
 /** What a limit that is used up says, given the time until its oldest use counts no more. */
-function exceededVerdict({ name: rule, exceeded: verdict }: Limit, reason: string, freesMs: number): Verdict {
+function exceededVerdict(
+  { name: rule, exceeded: verdict }: Limit,
+  reason: string,
+  freesMs: number,
+): CurrentVerdict {
   if (verdict !== "defer") return { verdict, reason, rule };
   const retry_after_ms = Math.min(Math.max(freesMs, RETRY_MS.least), RETRY_MS.most);
   return { verdict, reason, rule, retry_after_ms };

@@ -1,8 +1,86 @@
+import { isRecord } from "@reins/kit";
 import { change, type Store } from "@reins/store";
 import { z } from "zod";
-import { openCheckpoint } from "../checkpoint.ts";
-import { LedgerError } from "../ledger-error.ts";
-import { ledgerTables, type StoredCheckpoint } from "../tables/tables.ts";
+import { referenceIn } from "./artifacts/private-payload.ts";
+import { openCheckpoint } from "./checkpoint.ts";
+import { type Cid, entryOf, type LedgerEntry } from "./entry.ts";
+import { announcedKeys } from "./keys/announced-keys.ts";
+import { LedgerError } from "./ledger-error.ts";
+import type { LedgerReader, PlacedEntry } from "./ledger-reader.ts";
+import { ledgerTables, type StoredCheckpoint } from "./tables/tables.ts";
+
+/** Reads private content as it is kept: salt, then content. */
+interface ArtifactReader {
+  readRaw(digest: string): Promise<Uint8Array | undefined>;
+}
+
+/** The digests of the private content that a payload refers to. */
+function* privateDigests(payload: unknown): Generator<string> {
+  const reference = referenceIn(payload);
+  if (reference) yield reference.digest;
+  else if (Array.isArray(payload)) for (const item of payload) yield* privateDigests(item);
+  else if (isRecord(payload)) for (const member of Object.values(payload)) yield* privateDigests(member);
+}
+
+/** What goes along with the entries. */
+interface ExportOptions {
+  /** Where private content is kept; with it, what was not erased is exported too. */
+  readonly artifacts?: ArtifactReader;
+}
+
+const PAGE = 1_000;
+
+/**
+ * The whole ledger as lines of `docs/ledger-format.md`, up to its newest checkpoint. Reads page by page, so it takes no
+ * more memory for a long ledger than for a short one.
+ */
+export async function* exportLines(
+  ledger: LedgerReader,
+  options: ExportOptions = {},
+): AsyncGenerator<string> {
+  const { size } = await ledger.checkpoint();
+  yield line({
+    kind: "header",
+    format: "reins-ledger/1",
+    origin: ledger.origin,
+    log_key: ledger.logKey,
+    size,
+  });
+  let checkpoints = await ledger.checkpoints(0, PAGE);
+  const exported = new Set<string>();
+  for (let next = 0; next < size; ) {
+    const page = await ledger.readStored({ after: next - 1, limit: Math.min(PAGE, size - next) });
+    if (page.length === 0) break;
+    for (const { seq, cid, body } of page) {
+      yield `{"kind":"entry","seq":${seq},"entry":{"cid":"${cid}",${body.slice(1)}}\n`;
+      if (options.artifacts) yield* artifactLines(entryOf(cid, body).payload, options.artifacts, exported);
+      next = seq + 1;
+      while (checkpoints[0]?.size === next) {
+        yield line({ kind: "checkpoint", note: checkpoints[0].note });
+        checkpoints.shift();
+        if (checkpoints.length === 0) checkpoints = await ledger.checkpoints(next, PAGE);
+      }
+    }
+  }
+  yield line({ kind: "end", size });
+}
+
+/** The private content of a payload, each piece once in an export. */
+async function* artifactLines(
+  payload: unknown,
+  artifacts: ArtifactReader,
+  exported: Set<string>,
+): AsyncGenerator<string> {
+  for (const digest of privateDigests(payload)) {
+    const bytes = exported.has(digest) ? undefined : await artifacts.readRaw(digest);
+    exported.add(digest);
+    if (bytes) yield line({ kind: "artifact", digest, bytes: Buffer.from(bytes).toString("base64") });
+  }
+}
+
+function line(value: object): string {
+  return `${JSON.stringify(value)}\n`;
+}
 
 const Line = z.discriminatedUnion("kind", [
   z.object({
@@ -32,7 +110,6 @@ export interface Imported {
   readonly added: number;
 }
 
-const PAGE = 1_000;
 /** How long the lines of entries that wait for the checkpoint behind them may be together. */
 const MOST_WAITING = 256 * 1024 * 1024;
 
@@ -131,4 +208,50 @@ async function describe(
     throw new LedgerError("conflict", `this database holds the ledger ${name}, the import is of ${origin}`);
   }
   return name === undefined;
+}
+
+/** An entry and the way from it to the root of a checkpoint. */
+interface Proven {
+  readonly entry: LedgerEntry;
+  readonly index: number;
+  readonly hashes: readonly string[];
+}
+
+/** Proves that an entry is in a ledger, with no ledger at hand. */
+interface ProofFile extends Proven {
+  readonly format: "reins-proof/1";
+  readonly log_key: string;
+  readonly checkpoint: string;
+  /** The announcement of the key that signed the entry. */
+  readonly key: Proven | null;
+}
+
+/** Makes the proof of an entry against the newest checkpoint. */
+export async function proveEntry(ledger: LedgerReader, cid: Cid): Promise<ProofFile> {
+  const found = await ledger.get(cid);
+  if (!found) throw new LedgerError("not_found", `there is no entry ${cid}`);
+  const { size, note } = await ledger.checkpoint();
+  const announcement = await announcementOf(ledger, found.entry);
+  return {
+    format: "reins-proof/1",
+    log_key: ledger.logKey,
+    checkpoint: note,
+    ...(await proven(ledger, found, size)),
+    key: announcement && announcement.seq !== found.seq ? await proven(ledger, announcement, size) : null,
+  };
+}
+
+async function proven(ledger: LedgerReader, { seq, entry }: PlacedEntry, size: number): Promise<Proven> {
+  const hashes = await ledger.inclusion(seq, size);
+  return { entry, index: seq, hashes: hashes.map((hash) => Buffer.from(hash).toString("base64")) };
+}
+
+async function announcementOf(
+  ledger: LedgerReader,
+  { proof }: LedgerEntry,
+): Promise<PlacedEntry | undefined> {
+  if (proof?.type !== "attestation") return undefined;
+  const key = (await announcedKeys(ledger)).find(({ key_id }) => key_id === proof.key_id);
+  const [announcement] = key ? await ledger.read({ after: key.added - 1, limit: 1 }) : [];
+  return announcement;
 }

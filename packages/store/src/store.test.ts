@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { notes } from "../test/tables/notes.ts";
-import { change } from "./tables.ts";
+import { change } from "./store.ts";
 
 describe("tables", () => {
   it("name their changes", () => {

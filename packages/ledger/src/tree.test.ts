@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { consistencyProof, inclusionProof, leafHash, nodeHash, rootOf } from "./merkle.ts";
-import { Tiles } from "./tiles.ts";
+import { consistencyProof, inclusionProof, leafHash, nodeHash, rootOf, Tiles } from "./tree.ts";
 
 /** The leaves and roots that implementations of RFC 6962 are commonly tested with. */
 const LEAVES = [

@@ -1,8 +1,7 @@
 import SqliteDatabase from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { contentOf } from "../entry/draft.ts";
+import { contentOf, prepare } from "../entry.ts";
 import module from "./module.ts";
-import { prepare } from "./prepared-entry.ts";
 import type { EntryRange } from "./queries.ts";
 import { MIGRATIONS } from "./schema.ts";
 

@@ -1,14 +1,21 @@
-export { Board } from "./board/board.ts";
 export { AgentRunner, type AgentRunnerOptions } from "./gateway/agent-runner.ts";
 export { anonymousPrincipal } from "./gateway/anonymous.ts";
-export type { Emit, HaakEvent, NumberedEvent } from "./gateway/event.ts";
 export type { Haak, InitializedSession } from "./gateway/haak.ts";
-export { HaakError, type HaakErrorCode } from "./gateway/haak-error.ts";
-export { CloseParams, InitParams, RunParams, readParams, SessionParams } from "./gateway/requests.ts";
+export type { Emit, HaakEvent, NumberedEvent } from "./gateway/protocol.ts";
+export {
+  CloseParams,
+  HaakError,
+  type HaakErrorCode,
+  InitParams,
+  RunParams,
+  readParams,
+  SessionParams,
+} from "./gateway/protocol.ts";
+export { Board } from "./mail/board.ts";
+export type { Message } from "./mail/mail-file.ts";
 export { Mailbox } from "./mail/mailbox.ts";
-export type { Message } from "./mail/message.ts";
 export { haakMessaging } from "./mail/messaging.ts";
-export { SharedFileError } from "./mail/shared-file-error.ts";
+export { SharedFileError } from "./mail/shared-file.ts";
 export { mailTables } from "./mail/tables.ts";
-export type { HistoryRow, SessionRow, TurnRow } from "./views/rows.ts";
+export type { HistoryRow, SessionRow, TurnRow } from "./views/views.ts";
 export { HaakViews } from "./views/views.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { Outbox } from "../src/mail/outbox.ts";
+import { Outbox } from "../src/mail/mailbox.ts";
 import { scratchFolder } from "../test/scratch.ts";
 import { run } from "./mail/run.ts";
 

@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { Board } from "../src/board/board.ts";
-import { MAIL_LIMITS } from "../src/mail/limits.ts";
-import { MailFile } from "../src/mail/mail-file.ts";
+import { Board } from "../src/mail/board.ts";
+import { MAIL_LIMITS, MailFile } from "../src/mail/mail-file.ts";
 import { scratchFolder } from "../test/scratch.ts";
 import { run } from "./mail/run.ts";
 

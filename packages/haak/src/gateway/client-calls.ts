@@ -1,7 +1,7 @@
 import type { ClientToolOutcome } from "@reins/host";
 import type { Clock } from "@reins/kit";
-import type { HaakEvent } from "./event.ts";
 import type { ToolResult } from "./prompt.ts";
+import type { HaakEvent } from "./protocol.ts";
 
 /** A call that the client is to carry out. */
 interface Wanted {

@@ -2,7 +2,7 @@ import { type Hub, type SessionRecord, sessionTables } from "@reins/host";
 import type { Clock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { Haak } from "./haak.ts";
-import { trustOf } from "./session-begin.ts";
+import { trustOf } from "./open-session.ts";
 
 /** Why a session was closed that nobody used. */
 const IDLE_EVICTED = "idle_evicted";

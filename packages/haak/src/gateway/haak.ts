@@ -11,16 +11,19 @@ import {
 } from "@reins/host";
 import { type Clock, KeyedQueue, systemClock } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
-import { backendOf } from "./backend.ts";
-import { derivedKey, standingKey } from "./derived-key.ts";
-import type { Emit, NumberedEvent } from "./event.ts";
-import { HaakError } from "./haak-error.ts";
-import { HaakSessions } from "./haak-sessions.ts";
-import { HaakTurn } from "./haak-turn.ts";
-import { PendingSessions } from "./pending-sessions.ts";
+import {
+  backendOf,
+  beginSession,
+  chooseModel,
+  keptModel,
+  type SessionWish,
+  trustOf,
+} from "./open-session.ts";
 import { saidIn } from "./prompt.ts";
-import type { InitParams, RunParams } from "./requests.ts";
-import { beginSession, chooseModel, keptModel, type SessionWish, trustOf } from "./session-begin.ts";
+import type { Emit, InitParams, NumberedEvent, RunParams } from "./protocol.ts";
+import { HaakError } from "./protocol.ts";
+import { derivedKey, HaakSessions, PendingSessions, standingKey } from "./sessions.ts";
+import { HaakTurn } from "./turn.ts";
 
 /** What HAAK's sessions stand on. */
 export interface HaakOptions {

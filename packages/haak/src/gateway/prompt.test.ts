@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { Message } from "./message.ts";
 import { resultBlock, saidIn } from "./prompt.ts";
+import { Message } from "./protocol.ts";
 
 const messages = (...all: readonly [string, unknown][]) =>
   all.map(([role, content]) => Message.parse({ role, content }));

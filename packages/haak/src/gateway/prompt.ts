@@ -1,5 +1,5 @@
 import type { JsonObject } from "@reins/acp";
-import { type ContentBlock, type Message, resultText } from "./message.ts";
+import { type ContentBlock, type Message, resultText } from "./protocol.ts";
 
 /** What came of a tool that the client carried out. */
 export interface ToolResult {

@@ -2,8 +2,7 @@ import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { scratchFolder } from "../../test/scratch.ts";
-import { MAIL_LIMITS, type MailLimits } from "./limits.ts";
-import { MailFile } from "./mail-file.ts";
+import { MAIL_LIMITS, MailFile, type MailLimits, outgoingLine, readMessage } from "./mail-file.ts";
 
 async function mailFile(content: string | Buffer, limits: Partial<MailLimits> = {}) {
   const path = join(await scratchFolder(), "agent-mailbox.jsonl");
@@ -113,4 +112,114 @@ describe("messages that say the same", () => {
     expect(after.map(({ id }) => id)).toEqual(before);
     expect(after.map(({ read }) => read)).toEqual([true, false]);
   });
+});
+
+const LETTER = {
+  from: "reed",
+  to: "coder",
+  subject: "hello",
+  body: "how are you?",
+  timestamp: "2026-01-02T03:04:05Z",
+};
+
+function read(line: object) {
+  return readMessage(JSON.stringify(line))!;
+}
+
+describe("a line of the mailbox", () => {
+  test("is read with members that nobody here knows", () => {
+    const message = read({ ...LETTER, thread: 7, labels: ["a"] });
+    expect(message).toMatchObject({ ...LETTER, to: ["coder"], read: false });
+    expect(message.line).toEqual({ ...LETTER, thread: 7, labels: ["a"] });
+  });
+
+  test("needs nothing but somebody to go to", () => {
+    expect(read({ to: "coder" })).toMatchObject({
+      from: "",
+      subject: "",
+      body: "",
+      timestamp: "",
+      read: false,
+    });
+    expect(read({ to: ["a", "b"], timestamp: 1767323045 })).toMatchObject({
+      to: ["a", "b"],
+      timestamp: "1767323045",
+    });
+  });
+
+  test.each([
+    "",
+    "half {",
+    '{"to":"a","body":',
+    "null",
+    "[]",
+    '"to"',
+    "{}",
+    '{"to":7}',
+    '{"to":"a","body":{"rich":true}}',
+    '{"to":"a","read":"yes"}',
+  ])("is no message: %s", (line) => {
+    expect(readMessage(line)).toBeUndefined();
+  });
+});
+
+describe("the id of a message", () => {
+  test("stays when another program writes the line anew", () => {
+    const { id } = read(LETTER);
+    expect(id).toMatch(/^[0-9a-f]{64}$/);
+    const { timestamp, ...rest } = LETTER;
+    expect(read({ timestamp, ...rest, read: true, read_at: "now" }).id).toBe(id);
+  });
+
+  test.each([
+    ["sender", { from: "else" }],
+    ["receiver", { to: "else" }],
+    ["subject", { subject: "else" }],
+    ["text", { body: "else" }],
+    ["time", { timestamp: "else" }],
+    ["id of its own", { id: "else" }],
+  ])("is another with another %s", (_, difference) => {
+    expect(read({ ...LETTER, ...difference }).id).not.toBe(read(LETTER).id);
+  });
+
+  test("cannot be taken by another message that bears the same id of its own", () => {
+    expect(read({ ...LETTER, id: "1" }).id).not.toBe(read({ ...LETTER, id: "1", body: "mine" }).id);
+  });
+
+  test("is had also by text with half of a surrogate pair", () => {
+    expect(read({ ...LETTER, body: "\ud800" }).id).not.toBe(read({ ...LETTER, body: "\ud801" }).id);
+  });
+});
+
+const STAMP = { id: "one", timestamp: "2026-01-02T03:04:05.000Z" };
+const OUTGOING = { from: "reed", to: "coder", subject: "hello", body: "how\nare you?" };
+
+function lineFor(difference: Partial<typeof OUTGOING> = {}): string {
+  return outgoingLine({ ...OUTGOING, ...difference }, STAMP, MAIL_LIMITS);
+}
+
+test("a message that is sent is one line, which says the same when read", () => {
+  expect(lineFor()).not.toContain("\n");
+  expect(readMessage(lineFor())).toMatchObject({
+    ...OUTGOING,
+    to: ["coder"],
+    timestamp: STAMP.timestamp,
+    read: false,
+  });
+});
+
+test("the longest message that can be sent is short enough to be read", () => {
+  const body = "\u0001".repeat(MAIL_LIMITS.maxBodyBytes);
+  expect(Buffer.byteLength(lineFor({ body }))).toBeLessThan(MAIL_LIMITS.maxLineBytes);
+});
+
+test.each([
+  [{ from: "" }, "a message needs a sender"],
+  [{ to: "" }, "a message needs a sender and somebody to go to"],
+  [{ body: " \n" }, "a message needs a text"],
+  [{ body: "ä".repeat(MAIL_LIMITS.maxBodyBytes) }, "the body has 32768 bytes, and may have 16384"],
+  [{ subject: "x".repeat(2_000) }, "the subject has 2000 bytes"],
+  [{ to: "x".repeat(2_000) }, "the to has 2000 bytes"],
+])("what cannot be sent is refused: %#", (difference, message) => {
+  expect(() => lineFor(difference)).toThrow(message);
 });

@@ -1,10 +1,10 @@
 import { isUtf8 } from "node:buffer";
+import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
+import type { JsonObject } from "@reins/acp";
 import { visibleJson } from "@reins/kit";
-import type { MailLimits } from "./limits.ts";
-import { type Message, readMessage } from "./message.ts";
-import { SharedFile, stampOf } from "./shared-file.ts";
-import { SharedFileError } from "./shared-file-error.ts";
+import { z } from "zod";
+import { SharedFile, SharedFileError, stampOf } from "./shared-file.ts";
 
 /** What a mailbox holds. */
 export interface Mail {
@@ -134,3 +134,109 @@ class MailReading implements Mail {
     return times === 1 ? message : { ...message, id: `${message.id}-${times}` };
   }
 }
+
+/** One line of `agent-mailbox.jsonl`. Members we do not know stay. */
+const MessageLine = z.looseObject({
+  to: z.union([z.string(), z.array(z.string())]),
+  from: z.string().optional(),
+  subject: z.string().optional(),
+  body: z.string().optional(),
+  timestamp: z.union([z.string(), z.number()]).optional(),
+  id: z.union([z.string(), z.number()]).optional(),
+  read: z.boolean().optional(),
+});
+
+/** A message from one agent to others. Everything in it is a claim of whoever wrote the line. */
+export interface Message {
+  /** Tells it from every other message of the mailbox, and stays when its line is written anew. */
+  readonly id: string;
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly subject: string;
+  readonly body: string;
+  readonly timestamp: string;
+  /** Whether its line says that it was read. */
+  readonly read: boolean;
+  /** The line as it was written. */
+  readonly line: JsonObject;
+}
+
+/** Reads a line; `undefined` when it is no message. The id is that of the first message that says just this. */
+export function readMessage(text: string): Message | undefined {
+  const { data } = MessageLine.safeParse(parsed(text));
+  if (!data) return undefined;
+  const { from = "", subject = "", body = "", timestamp = "", read = false } = data;
+  const to = Array.isArray(data.to) ? data.to : [data.to];
+  // Not the id of the line alone: whoever guesses one could hide somebody else's message behind it. Nor members such
+  // as `read`, which other programs change.
+  const said = JSON.stringify([data.id ?? null, from, to, subject, body, timestamp]);
+  const id = createHash("sha256").update(said).digest("hex");
+  return { id, from, to, subject, body, timestamp: String(timestamp), read, line: data };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A message to be sent. */
+export interface OutgoingMessage {
+  /** Who sends it, as the harness knows. */
+  readonly from: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly body: string;
+}
+
+/** The line for a message, unless it says nothing, or too much. */
+export function outgoingLine(
+  { from, to, subject, body }: OutgoingMessage,
+  { id, timestamp }: { readonly id: string; readonly timestamp: string },
+  { maxHeaderBytes, maxBodyBytes }: MailLimits,
+): string {
+  if (from === "" || to === "")
+    throw new SharedFileError("invalid", "a message needs a sender and somebody to go to");
+  if (body.trim() === "") throw new SharedFileError("invalid", "a message needs a text");
+  for (const [name, text] of Object.entries({ from, to, subject })) checkLength(name, text, maxHeaderBytes);
+  checkLength("body", body, maxBodyBytes);
+  return JSON.stringify({ id, from, to, subject, body, timestamp, read: false });
+}
+
+function checkLength(name: string, text: string, maxBytes: number): void {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= maxBytes) return;
+  const message = `the ${name} has ${bytes} bytes, and may have ${maxBytes}; put the rest into a file and name it`;
+  throw new SharedFileError("too_large", message);
+}
+
+/** How much mail there may be. */
+export interface MailLimits {
+  /** The largest mailbox that is read, and that sending makes. */
+  readonly maxFileBytes: number;
+  /** The longest line that is read; what is longer is passed over and reported. */
+  readonly maxLineBytes: number;
+  /** The longest text that can be sent. */
+  readonly maxBodyBytes: number;
+  /** The longest subject, and the longest name of a sender or receiver, that can be sent. */
+  readonly maxHeaderBytes: number;
+  /** How many messages are put into one turn; the others stay unread. */
+  readonly perTurn: number;
+  /** How long all texts of one turn may be together; one message always fits. */
+  readonly perTurnBytes: number;
+  /** How many characters of a text are put into a turn. Only others can write longer ones. */
+  readonly shownCharacters: number;
+}
+
+/** As much as an agent can take in, and a newcomer will not notice. */
+export const MAIL_LIMITS: MailLimits = {
+  maxFileBytes: 32 << 20,
+  maxLineBytes: 256 << 10,
+  maxBodyBytes: 16 << 10,
+  maxHeaderBytes: 1 << 10,
+  perTurn: 16,
+  perTurnBytes: 64 << 10,
+  shownCharacters: 16 << 10,
+};

@@ -1,15 +1,54 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
+import { dirname, join } from "node:path";
 import { NO_MAIL, type TurnMail } from "@reins/host";
+import { type Clock, systemClock } from "@reins/kit";
 import type { Ledger } from "@reins/ledger";
 import { type Change, change, type Store, StoreError } from "@reins/store";
-import { redact, type Subject } from "@reins/supervisor";
-import { fitting, type InjectedMessage, injectDraft } from "./injection.ts";
-import type { Mail } from "./mail-file.ts";
-import { mailMessage } from "./mail-message.ts";
-import type { Message } from "./message.ts";
-import { Outbox, type OutboxOptions } from "./outbox.ts";
-import { SharedFileError } from "./shared-file-error.ts";
+import { policyFiles, redact, type Subject } from "@reins/supervisor";
+import {
+  MAIL_LIMITS,
+  type Mail,
+  MailFile,
+  type MailLimits,
+  type Message,
+  type OutgoingMessage,
+  outgoingLine,
+} from "./mail-file.ts";
+import { SharedFileError } from "./shared-file.ts";
 import { mailTables } from "./tables.ts";
+import { fitting, type InjectedMessage, injectDraft, mailMessage } from "./turn-mail.ts";
+
+/** What sending stands on. No database is needed, so any process can send. */
+export interface OutboxOptions {
+  readonly home: string;
+  /** Whose agents write to each other here. */
+  readonly tenant: string;
+  readonly clock?: Pick<Clock, "now">;
+  readonly newId?: () => string;
+  readonly limits?: Partial<MailLimits>;
+}
+
+/** Where messages are sent from. */
+export class Outbox {
+  protected readonly file: MailFile;
+  protected readonly limits: MailLimits;
+  protected readonly clock: Pick<Clock, "now">;
+  readonly #newId: () => string;
+
+  constructor({ home, tenant, clock = systemClock, newId = randomUUID, limits }: OutboxOptions) {
+    this.limits = { ...MAIL_LIMITS, ...limits };
+    this.clock = clock;
+    this.#newId = newId;
+    const path = join(dirname(policyFiles(home, tenant).rules), "agent-mailbox.jsonl");
+    this.file = new MailFile(path, this.limits);
+  }
+
+  /** Sends a message, durably. */
+  async send(message: OutgoingMessage): Promise<void> {
+    const stamp = { id: this.#newId(), timestamp: this.clock.now().toISOString() };
+    await this.file.append(outgoingLine(message, stamp, this.limits));
+  }
+}
 
 /** What a mailbox stands on. The store holds {@link mailTables}. */
 export interface MailboxOptions extends OutboxOptions {

@@ -1,6 +1,6 @@
 import type { Messaging, TenantMessaging } from "@reins/host";
 import type { Harness } from "@reins/supervisor";
-import { Board } from "../board/board.ts";
+import { Board } from "./board.ts";
 import { giveCutOffMailBack, Mailbox } from "./mailbox.ts";
 
 /** HAAK's mailboxes and boards for hosting: one of each per tenant. */

@@ -1,9 +1,9 @@
 import { type JsonObject, membersOf } from "@reins/acp";
 import { type LoggedEvent, TURN_ENDED } from "@reins/host";
 import { canonicalJson } from "@reins/ledger";
-import type { HaakEvent } from "../gateway/event.ts";
-import { UpdateEvents } from "../gateway/update-events.ts";
-import type { HistoryRow } from "./rows.ts";
+import type { HaakEvent } from "../gateway/protocol.ts";
+import { UpdateEvents } from "../gateway/turn-events.ts";
+import type { HistoryRow } from "./views.ts";
 
 interface Draft {
   readonly role: HistoryRow["role"];

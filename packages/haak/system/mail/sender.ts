@@ -1,6 +1,6 @@
 // Sends messages and posts to the board, so many of each.
-import { Board } from "../../src/board/board.ts";
-import { Outbox } from "../../src/mail/outbox.ts";
+import { Board } from "../../src/mail/board.ts";
+import { Outbox } from "../../src/mail/mailbox.ts";
 
 const [home = "", name = "", count = "0"] = process.argv.slice(2);
 const outbox = new Outbox({ home, tenant: "default" });

@@ -1,5 +1,6 @@
+import type { PlacedEntry } from "@reins/ledger";
 import { describe, expect, test } from "vitest";
-import { type KnownCall, UpdateEvents } from "./update-events.ts";
+import { type KnownCall, ledgerEvents, UpdateEvents } from "./turn-events.ts";
 
 const entry = { toolNames: { members: [], aliases: [], kinds: {} } };
 
@@ -60,6 +61,50 @@ describe("the events of updates", () => {
   test("pass on what was used", () => {
     expect(eventsOf([{ sessionUpdate: "usage_update", used: 5, size: 10 }])).toEqual([
       { type: "usage_update", used: 5, size: 10 },
+    ]);
+  });
+});
+
+const ledgerEntry: Omit<PlacedEntry["entry"], "payload"> = {
+  ...{ cid: "c".repeat(64), entity_id: "a:b:c", target: "bash", quality: "policy_verdict" },
+  ...{ timestamp: "2026-11-15T00:00:00.000Z", source: "a:b:c", actor: "a", parents: [], tags: [] },
+  ...{ proof: null, envelope: null },
+};
+const appended = { type: "ledger_append", cid: ledgerEntry.cid };
+
+describe("the events of an entry", () => {
+  test("are a gate and that it was added, for a verdict about a tool", () => {
+    const payload = {
+      ...{ event_type: "pre_action", verdict: "blocked", rule: "no_shell", reason: "not on the roster" },
+      constitution_hash: "d".repeat(64),
+    };
+    expect(ledgerEvents({ ...ledgerEntry, payload })).toEqual([
+      {
+        ...{ type: "policy_gate", tool: "bash", verdict: "blocked", rule: "no_shell" },
+        ...{ reason: "not on the roster", constitution_hash: "d".repeat(64) },
+      },
+      { ...appended, quality: "policy_verdict" },
+    ]);
+    const bare = { event_type: "pre_action", verdict: "blocked", reason: "no matching policy rule" };
+    expect(ledgerEvents({ ...ledgerEntry, payload: bare })[0]).toMatchObject({
+      rule: null,
+      constitution_hash: null,
+    });
+  });
+
+  test("are only that it was added, for other verdicts and entries", () => {
+    for (const event_type of ["pre_prompt", "tool_offer"])
+      for (const quality of ["policy_verdict", "turn", "tool_call"] as const)
+        expect(ledgerEvents({ ...ledgerEntry, quality, payload: { event_type } })).toEqual([
+          { ...appended, quality },
+        ]);
+  });
+
+  test("are a letter and that it was added, for mail", () => {
+    const payload = { message: "m1", from: "coder", subject: "rain", timestamp: "now" };
+    expect(ledgerEvents({ ...ledgerEntry, quality: "mailbox_inject", payload })).toEqual([
+      { type: "mailbox_injected", message_id: "m1", from: "coder", subject: "rain", timestamp: "now" },
+      { ...appended, quality: "mailbox_inject" },
     ]);
   });
 });

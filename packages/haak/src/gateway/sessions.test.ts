@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Sequence } from "./sequence.ts";
+import { Sequence } from "./sessions.ts";
 
 test("numbers grow, and begin above all that were given for what is on the disk", () => {
   const sequence = new Sequence({ messages: 2, entries: 3 });

@@ -1,9 +1,9 @@
 import { type Hub, type SessionRecord, sessionTables, TurnQueue } from "@reins/host";
 import type { Clock } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
-import { HaakError } from "./haak-error.ts";
-import type { HaakTurn } from "./haak-turn.ts";
-import { Sequence } from "./sequence.ts";
+import type { SessionWish } from "./open-session.ts";
+import { HaakError, type HaakEvent, type NumberedEvent } from "./protocol.ts";
+import type { HaakTurn } from "./turn.ts";
 
 /** A session that a client of `/ws` uses, as far as only this process knows it. */
 export interface HaakSession {
@@ -80,4 +80,74 @@ export class HaakSessions {
   forget(id: string): void {
     this.#known.delete(id);
   }
+}
+
+/** A session whose agent cannot be had yet. */
+interface PendingSession {
+  readonly wish: SessionWish;
+  readonly sequence: Sequence;
+}
+
+/** More of them are not kept in mind; the oldest make room. */
+const MOST = 1_000;
+
+/** Sessions whose agent cannot be had; each turn tries again. What nobody has begun yet is each principal's own. */
+export class PendingSessions {
+  readonly #pending = new Map<string, PendingSession>();
+
+  /** Keeps a session in mind, as it was wished for last. */
+  keep(principal: Principal, wish: SessionWish): void {
+    const place = placeOf(principal, wish.session_key);
+    const { sequence } = this.#pending.get(place) ?? { sequence: new Sequence({ messages: 0, entries: 0 }) };
+    this.#pending.set(place, { wish, sequence });
+    const [oldest] = this.#pending.size > MOST ? this.#pending.keys() : [];
+    if (oldest !== undefined) this.#pending.delete(oldest);
+  }
+
+  /** The session of a key, if it waits for its agent. */
+  get(principal: Principal, key: string): PendingSession | undefined {
+    return this.#pending.get(placeOf(principal, key));
+  }
+
+  /** Keeps it in mind no more; whether it was. */
+  forget(principal: Principal, key: string): boolean {
+    return this.#pending.delete(placeOf(principal, key));
+  }
+}
+
+function placeOf({ tenant, id }: Principal, key: string): string {
+  return `${tenant}\n${key}\n${id}`;
+}
+
+/**
+ * Numbers the events of a session. A server that starts begins above all numbers it ever gave: an event stands for a
+ * message of the log or an entry of the ledger, and neither for more than four.
+ */
+export class Sequence {
+  #last: number;
+
+  constructor(from: { readonly messages: number; readonly entries: number }) {
+    this.#last = 4 * (from.messages + from.entries);
+  }
+
+  /** Begins above whatever another one has given. */
+  follow(other: Sequence): void {
+    this.#last = Math.max(this.#last, other.#last);
+  }
+
+  /** Gives an event its number. */
+  number(event: HaakEvent): NumberedEvent {
+    this.#last += 1;
+    return { ...event, seq: this.#last };
+  }
+}
+
+/** The key of a session whose client gives none: `<agent_id>:ws:<uuid>`. What would divide it otherwise is escaped. */
+export function derivedKey(agent: string, uuid: string): string {
+  return `${agent.replace(/[:/%]/g, (mark) => encodeURIComponent(mark))}:ws:${uuid}`;
+}
+
+/** The key of the session that a standing agent has from the beginning. */
+export function standingKey(agent: string): string {
+  return `${agent}:cli:local`;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { backendOf } from "./backend.ts";
-import { derivedKey, standingKey } from "./derived-key.ts";
+import { backendOf } from "./open-session.ts";
+import { derivedKey, standingKey } from "./sessions.ts";
 
 test("a backend is an agent of the catalogue, whatever HAAK calls it", () => {
   expect(["native", "anthropic", "claude_code", "claude-code", "codex"].map(backendOf)).toEqual([

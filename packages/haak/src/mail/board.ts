@@ -2,8 +2,7 @@ import { dirname, join } from "node:path";
 import type { BoardExcerpt } from "@reins/host";
 import { type Clock, systemClock, visibleText } from "@reins/kit";
 import { policyFiles } from "@reins/supervisor";
-import { read, SharedFile, stampOf } from "../mail/shared-file.ts";
-import { SharedFileError } from "../mail/shared-file-error.ts";
+import { read, SharedFile, SharedFileError, stampOf } from "./shared-file.ts";
 
 /** What a board stands on. */
 export interface BoardOptions {

@@ -1,7 +1,8 @@
 import { type JsonObject, membersOf } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
 import { isFinal, type ToolCall, ToolCalls, toolNameOf } from "@reins/host";
-import type { HaakEvent } from "./event.ts";
+import type { PlacedEntry } from "@reins/ledger";
+import type { HaakEvent } from "./protocol.ts";
 
 /** What the harness knows of a call, without secrets, where the agent has not told its clients of it. */
 export type KnownCall = (id: string) => Pick<ToolCall, "told"> | undefined;
@@ -110,4 +111,34 @@ function contentText(content: readonly unknown[]): string {
     .map((part) => (part.type === "diff" ? `[changed ${String(part.path)}]` : textOf(part.content)))
     .filter((text) => text !== "")
     .join("\n");
+}
+
+/** The events of an entry: what it says, where there is an event for that, and that it was added. */
+export function ledgerEvents({ cid, quality, payload, target }: PlacedEntry["entry"]): readonly HaakEvent[] {
+  const appended: HaakEvent = { type: "ledger_append", cid, quality };
+  const said = membersOf(payload);
+  if (quality === "mailbox_inject")
+    return [
+      {
+        type: "mailbox_injected",
+        message_id: String(said.message),
+        from: String(said.from),
+        subject: String(said.subject),
+        timestamp: String(said.timestamp),
+      },
+      appended,
+    ];
+  if (quality !== "policy_verdict" || said.event_type !== "pre_action") return [appended];
+  const { verdict, rule, reason, constitution_hash } = said;
+  return [
+    {
+      type: "policy_gate",
+      tool: target,
+      verdict: String(verdict),
+      rule: typeof rule === "string" ? rule : null,
+      reason: String(reason),
+      constitution_hash: typeof constitution_hash === "string" ? constitution_hash : null,
+    },
+    appended,
+  ];
 }

@@ -9,7 +9,7 @@ import {
 } from "@reins/host";
 import { errorMessage } from "@reins/kit";
 import type { Harness, Principal, Trust } from "@reins/supervisor";
-import { HaakError } from "./haak-error.ts";
+import { HaakError } from "./protocol.ts";
 
 /** What sessions are begun with. */
 export interface BeginParts {
@@ -122,4 +122,16 @@ function isOwnFault(error: unknown): boolean {
 function unavailable(error: unknown): HaakError {
   const message = errorMessage(error);
   return new HaakError("backend_unavailable", message, { cause: error });
+}
+
+/** What HAAK calls agents that have another name here. */
+const NAMES: ReadonlyMap<string, string> = new Map([
+  ["anthropic", "native"],
+  ["claude_code", "claude"],
+  ["claude-code", "claude"],
+]);
+
+/** The agent of the catalogue that a client means by a backend. */
+export function backendOf(name: string): string {
+  return NAMES.get(name) ?? name;
 }

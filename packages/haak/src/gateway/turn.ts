@@ -11,16 +11,13 @@ import type {
   TurnQueue,
 } from "@reins/host";
 import type { Clock } from "@reins/kit";
-import type { Harness, Principal } from "@reins/supervisor";
-import { sessionKey } from "@reins/supervisor";
+import { type Harness, type Principal, sessionKey } from "@reins/supervisor";
 import { ClientCalls } from "./client-calls.ts";
-import type { Emit, HaakEvent } from "./event.ts";
-import { HaakError } from "./haak-error.ts";
-import { LedgerTail } from "./ledger-tail.ts";
 import { resultBlock, type Said } from "./prompt.ts";
-import type { Sequence } from "./sequence.ts";
-import { TurnStream } from "./turn-stream.ts";
-import { UpdateEvents } from "./update-events.ts";
+import { type Emit, HaakError, type HaakEvent } from "./protocol.ts";
+import type { Sequence } from "./sessions.ts";
+import { UpdateEvents } from "./turn-events.ts";
+import { LedgerTail, TurnStream } from "./turn-stream.ts";
 
 /** What turns stand on. */
 export interface HaakTurnParts {

@@ -1,5 +1,4 @@
 export { AgentRunner, type AgentRunnerOptions } from "./gateway/agent-runner.ts";
-export { anonymousPrincipal } from "./gateway/anonymous.ts";
 export type { Haak, InitializedSession } from "./gateway/haak.ts";
 export type { Emit, HaakEvent, NumberedEvent } from "./gateway/protocol.ts";
 export {
@@ -7,12 +6,12 @@ export {
   HaakError,
   type HaakErrorCode,
   InitParams,
+  parseParams,
   RunParams,
-  readParams,
   SessionParams,
 } from "./gateway/protocol.ts";
 export { Board } from "./mail/board.ts";
-export type { Message } from "./mail/mail-file.ts";
+export type { MailboxMessage } from "./mail/mail-file.ts";
 export { Mailbox } from "./mail/mailbox.ts";
 export { haakMessaging } from "./mail/messaging.ts";
 export { SharedFileError } from "./mail/shared-file.ts";

@@ -17,8 +17,8 @@ async function begun(options: Parameters<typeof openRunner>[0] = {}) {
   return { ...runner, clock, state, reason };
 }
 
-describe("a session that nobody uses", () => {
-  test("is closed after its time, and kept; what was used lately, or is persistent, stays", async () => {
+describe("an unused session", () => {
+  test("is evicted after its TTL and stays on disk; a recently used or persistent one stays open", async () => {
     const { haak, local, clock, state, reason, run } = await begun();
     const { session_key: domain } = await haak.init(local, { agent_id: "coder" });
     const { session_key: kept } = await haak.init(local, { agent_id: "coder", mode: "persistent" });
@@ -33,7 +33,7 @@ describe("a session that nobody uses", () => {
     expect(textIn(await run(domain, { message: "say two" }))).toBe("two");
   });
 
-  test("stays open as long as the operator says", async () => {
+  test("stays open for the configured TTL", async () => {
     const { haak, local, state, clock, runner } = await begun({ ttlMs: 120 * MINUTE });
     const { session_key } = await haak.init(local, { agent_id: "coder" });
     clock.advance(31 * MINUTE);
@@ -43,7 +43,7 @@ describe("a session that nobody uses", () => {
     await expect.poll(() => state(session_key)).toBe("closed");
   });
 
-  test("is used by whoever comes back to it, before a word is said", async () => {
+  test("counts as used after session.init", async () => {
     const { haak, local, views } = await begun();
     const { session_key } = await haak.init(local, { agent_id: "coder" });
     const used = async () => (await views.find(local, session_key))?.last_activity ?? "";
@@ -53,13 +53,13 @@ describe("a session that nobody uses", () => {
     expect((await used()) > before).toBe(true);
   });
 
-  test("is not closed as long as turns of it wait", async () => {
+  test("is not evicted while turns wait", async () => {
     const { haak, local, state, clock, runner, run } = await begun();
     const { session_key, session_id } = await haak.init(local, { agent_id: "coder" });
     const long = run(session_key, { message: "wait" });
     await expect.poll(() => state(session_key)).toBe("running");
     const next = run(session_key, { message: "say next" });
-    await expect.poll(() => haak.sessions.known(session_id)?.turns.size).toBe(2);
+    await expect.poll(() => haak.sessions.used(session_id)?.turns.size).toBe(2);
     clock.advance(31 * MINUTE);
     await expect.poll(() => runner.eviction.isMarked(session_id)).toBe(true);
     await haak.cancel(local, session_key);
@@ -68,7 +68,7 @@ describe("a session that nobody uses", () => {
     await expect.poll(() => state(session_key)).toBe("closed");
   });
 
-  test("is not closed in the middle of a turn, but right after it", async () => {
+  test("is evicted after its running turn, not during it", async () => {
     const { haak, local, state, reason, clock, runner, run } = await begun();
     const { session_key, session_id } = await haak.init(local, { agent_id: "coder" });
     const turn = run(session_key, { message: "say begun\nwait" });
@@ -82,7 +82,7 @@ describe("a session that nobody uses", () => {
     expect(await reason(session_key)).toBe("idle_evicted");
   });
 
-  test("stays open if it is a standing agent's", async () => {
+  test("stays open if its agent is standing", async () => {
     const { haak, local, state, clock, runner } = await begun();
     const { session_key } = await haak.init(local, { agent_id: "reed" });
     clock.advance(31 * MINUTE);
@@ -94,7 +94,7 @@ describe("a session that nobody uses", () => {
 describe("standing agents", () => {
   const letter = { id: "m1", from: "coder", to: "reed", subject: "rain", body: "it comes tonight" };
 
-  test("have their session from the beginning, if they are to", async () => {
+  test("have their sessions at the start if they are preloaded", async () => {
     const { haak, local, views } = await begun({ preloadStanding: true });
     expect(await haak.status(local, "reed:cli:local")).toBe("idle");
     for (const key of ["coder:cli:local", "ghost:cli:local"])
@@ -105,7 +105,7 @@ describe("standing agents", () => {
     ]);
   });
 
-  test("are woken when they have mail and nothing to do; the mail is read by the turn, once", async () => {
+  test("are woken by the heartbeat if they are idle and have mail; the turn takes the mail once", async () => {
     const { local, views, clock, home } = await begun({ preloadStanding: true, heartbeatMs: 300_000 });
     const path = join(home.home, "agent-mailbox.jsonl");
     const turns = async () => {
@@ -127,34 +127,34 @@ describe("standing agents", () => {
     expect(await turns()).toHaveLength(1);
   });
 
-  test("are woken in another persistent session where the standing one is busy or not there", async () => {
+  test("are woken in another persistent session if the standing one is busy or missing", async () => {
     const { haak, local, run, runner, home, views } = await begun({ preloadStanding: true });
     const session_key = "reed:ws:second";
     await haak.init(local, { agent_id: "reed", session_key, mode: "persistent" });
     const turn = run("reed:cli:local", { message: "wait" });
     await expect.poll(() => haak.status(local, "reed:cli:local")).toBe("running");
     await appendFile(join(home.home, "agent-mailbox.jsonl"), `${JSON.stringify(letter)}\n`);
-    await runner.heartbeat.beat();
+    await runner.heartbeat();
     const second = await views.find(local, session_key);
     await expect.poll(async () => (second ? views.turns(second, { limit: 10 }) : [])).toHaveLength(1);
     await haak.cancel(local, "reed:cli:local");
     await turn;
   });
 
-  test("are left alone while they work, and their mail stays unread", async () => {
+  test("are not woken while they are busy, and their mail stays unread", async () => {
     const { haak, local, run, runner, home } = await begun({ preloadStanding: true });
     const turn = run("reed:cli:local", { message: "wait" });
     await expect.poll(() => haak.status(local, "reed:cli:local")).toBe("running");
     await appendFile(join(home.home, "agent-mailbox.jsonl"), `${JSON.stringify(letter)}\n`);
-    await runner.heartbeat.beat();
+    await runner.heartbeat();
     expect(await home.entries("mailbox_inject")).toEqual([]);
     await haak.cancel(local, "reed:cli:local");
     await turn;
   });
 });
 
-describe("what is kept of a session", () => {
-  test("are its messages, each with the turn it belongs to", async () => {
+describe("the history of a session", () => {
+  test("has its messages, each with its turn", async () => {
     const { haak, local, run, views } = await begun();
     const { session_key } = await haak.init(local, { agent_id: "coder" });
     await run(session_key, { message: "say one\nrun ls" });
@@ -184,7 +184,7 @@ describe("what is kept of a session", () => {
     );
   });
 
-  test("is found by its key and its id, by whoever may see it", async () => {
+  test("is found by key and by id, by principals that may see it", async () => {
     const { haak, local, views, home } = await begun();
     const { session_key, session_id } = await haak.init(local, { agent_id: "coder", session_key: "a:b:c" });
     expect((await views.find(local, session_key))?.id).toBe(session_id);

@@ -10,7 +10,7 @@ import { ofType, openRunner, textIn } from "./fixtures/haak.ts";
 
 type Runner = Awaited<ReturnType<typeof openRunner>>;
 
-/** A token of somebody who may act as the agents that are named. */
+/** Creates a token that may act as the named agents. */
 async function tokenOf({ home }: Runner, agents: string[], user = "bob"): Promise<Principal> {
   const { identity } = home.harness;
   const users = await identity.listUsers();
@@ -23,7 +23,7 @@ async function tokenOf({ home }: Runner, agents: string[], user = "bob"): Promis
 }
 
 describe("a session", () => {
-  test("gets a key when none is given, and an id that follows from it", async () => {
+  test("gets a derived key if its client names none, and an id that depends on it", async () => {
     const { haak, local, views } = await openRunner();
     const begun = await haak.init(local, { agent_id: "coder" });
     expect(begun).toMatchObject({ agent_id: "coder", trust: "registered", backend: "stub", mode: "domain" });
@@ -34,7 +34,7 @@ describe("a session", () => {
     expect(other.session_key).toMatch(/^a%3Ab%2Fc:ws:/);
   });
 
-  test("keeps the key it was given, and is the same session every time", async () => {
+  test("keeps its key and is the same session at every init", async () => {
     const { haak, local, hosting, run } = await openRunner();
     const session_key = "agent:telegram:@zach";
     const [first, second] = await Promise.all([
@@ -48,7 +48,7 @@ describe("a session", () => {
     expect(await hosting.hub.running()).toHaveLength(1);
   });
 
-  test("streams its turn: what was said, then how it ended, with numbers that grow", async () => {
+  test("streams the text of a turn, then done, with growing numbers", async () => {
     const { haak, local, run } = await openRunner();
     const { session_key } = await haak.init(local, { agent_id: "coder" });
     const events = await run(session_key, { message: "say hello\nsay world" });
@@ -59,7 +59,7 @@ describe("a session", () => {
     expect(numbers).toEqual([...new Set(numbers)].toSorted((left, right) => left - right));
   });
 
-  test("chains its turns: a turn's id is that of its entry, and its parent the turn before", async () => {
+  test("chains its turns: a turn's id is its entry's, and its parent the turn before", async () => {
     const { haak, local, run, views, home } = await openRunner();
     const { session_key } = await haak.init(local, { agent_id: "coder", mode: "persistent" });
     const [first, second] = [
@@ -84,7 +84,7 @@ describe("a session", () => {
     expect((await views.row(record)).pubkey).toMatch(/^[A-Za-z0-9+/]{43}=$/);
   });
 
-  test("that is oneshot closes after its turn", async () => {
+  test("of the mode oneshot closes after its turn", async () => {
     const { haak, local, run, views } = await openRunner();
     const { session_key } = await haak.init(local, { agent_id: "coder", mode: "oneshot" });
     expect(textIn(await run(session_key, { message: "say once" }))).toBe("once");
@@ -96,7 +96,7 @@ describe("a session", () => {
     expect(record && (await views.row(record))).toMatchObject({ state: "closed", close_reason: "oneshot" });
   });
 
-  test("has no turn carried out that waited when its agent was killed", async () => {
+  test("runs no turn that waited when its agent was killed", async () => {
     const { haak, local, run, hosting, home } = await openRunner({ killSocket: true });
     const { session_key, session_id } = await haak.init(local, { agent_id: "coder" });
     const running = run(session_key, { message: "say begun\nwait" });
@@ -112,7 +112,7 @@ describe("a session", () => {
     expect(await home.entries("kill")).toHaveLength(1);
   });
 
-  test("that was closed stays on disk, and goes on where it was when it is opened again", async () => {
+  test("stays on disk after close and continues when it is reopened", async () => {
     const runner = await openRunner();
     const { haak, local, run, hosting, home } = runner;
     const { session_key, session_id } = await haak.init(local, { agent_id: "coder" });
@@ -129,7 +129,7 @@ describe("a session", () => {
     expect(record && (await runner.views.turns(record, { limit: 9 }))).toHaveLength(2);
   });
 
-  test("is its principal's: nobody else finds it, and its key is taken", async () => {
+  test("belongs to its principal: others do not find it, and its key is taken", async () => {
     const runner = await openRunner();
     const { haak, local, run } = runner;
     const bob = await tokenOf(runner, ["coder"]);
@@ -147,7 +147,7 @@ describe("a session", () => {
     });
   });
 
-  test("cannot be named like a chain of the ledger that is another's", async () => {
+  test("cannot take the key of another ledger chain", async () => {
     const runner = await openRunner();
     const { haak, local } = runner;
     const stranger = await tokenOf(runner, []);
@@ -160,7 +160,7 @@ describe("a session", () => {
     );
   });
 
-  test("works in the workspace, or where an admin says", async () => {
+  test("works in the workspace, or in the folder that an admin names", async () => {
     const runner = await openRunner();
     const { haak, local, home } = runner;
     const bob = await tokenOf(runner, []);
@@ -176,7 +176,7 @@ describe("a session", () => {
     await expect(haak.init(local, { agent_id: "x", cwd: elsewhere })).resolves.toBeDefined();
   });
 
-  test("whose agent cannot be had says so once in each turn, and is used as soon as it can", async () => {
+  test("sends one error per turn while its agent is not available, and works once it is", async () => {
     const { haak, local, run } = await openRunner();
     const { session_key } = await haak.init(local, { agent_id: "coder", backend: "nonesuch" });
     expect(await haak.status(local, session_key)).toBe("idle");
@@ -192,7 +192,7 @@ describe("a session", () => {
     await haak.close(local, session_key);
   });
 
-  test("does not have an agent installed that a client names, and uses it once somebody has", async () => {
+  test("does not install the agent that a client names, and uses it once it is installed", async () => {
     const there = new Set(["stub"]);
     const { haak, local, run } = await openRunner({ isInstalled: async (agent) => there.has(agent) });
     there.delete("stub");
@@ -217,7 +217,7 @@ describe("a session", () => {
     expect(textIn(await run("coder:x:later", { message: "say later" }))).toBe("later");
   });
 
-  test("is begun once, however many turns wait for its agent", async () => {
+  test("begins once if many turns wait for its agent", async () => {
     const there = new Set<string>();
     const isInstalled = async (agent: string) => there.has(agent);
     const { haak, local, run, hosting } = await openRunner({ isInstalled });
@@ -228,7 +228,7 @@ describe("a session", () => {
     expect(await hosting.hub.list(local)).toHaveLength(1);
   });
 
-  test("whose agent does not have the model that was asked for is there all the same", async () => {
+  test("exists even if its agent lacks the requested model", async () => {
     const { haak, local, run } = await openRunner();
     const asked = { agent_id: "coder", session_key: "coder:x:1", model: "nonesuch" };
     expect(await haak.init(local, asked)).toMatchObject({ session_key: "coder:x:1", backend: "stub" });
@@ -239,7 +239,7 @@ describe("a session", () => {
     expect(textIn(await run("coder:x:1", { message: "say hi" }))).toBe("hi");
   });
 
-  test("tells of an agent that dies in the middle, and goes on with the next turn", async () => {
+  test("sends an error if its agent dies during a turn, and runs the next turn", async () => {
     const { haak, local, run } = await openRunner();
     const { session_key } = await haak.init(local, { agent_id: "coder" });
     const events = await run(session_key, { message: "say before\ncrash" });
@@ -249,7 +249,7 @@ describe("a session", () => {
 });
 
 describe("turns", () => {
-  test("of one session come one after the other, eight in line; the next is told at once", async () => {
+  test("of one session run one at a time, with eight in the queue; the next gets queue_full", async () => {
     const { haak, local, run } = await openRunner();
     const { session_key } = await haak.init(local, { agent_id: "coder" });
     const running = run(session_key, { message: "wait" });
@@ -267,7 +267,7 @@ describe("turns", () => {
     expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  test("begin in the order in which they were asked for", async () => {
+  test("begin in the order of their requests", async () => {
     const { haak, local, run, hosting } = await openRunner();
     const { session_key, session_id } = await haak.init(local, { agent_id: "coder" });
     const { hub } = hosting;
@@ -282,7 +282,7 @@ describe("turns", () => {
     const order: number[] = [];
     const begin = (n: number, message = `say ${n}`) =>
       run(session_key, { message }).then(() => order.push(n));
-    const waiting = () => haak.sessions.known(session_id)?.turns.size;
+    const waiting = () => haak.sessions.used(session_id)?.turns.size;
     const turns = [begin(0, "wait"), begin(1)];
     await expect.poll(() => haak.status(local, session_key)).toBe("running");
     turns.push(begin(2));
@@ -294,7 +294,7 @@ describe("turns", () => {
     expect(order).toEqual([0, 1, 2]);
   });
 
-  test("are told whole, also when the end of the one before is noted late", async () => {
+  test("are streamed completely even if the end of the one before is logged late", async () => {
     const { haak, local, run, hosting } = await openRunner();
     const { session_key } = await haak.init(local, { agent_id: "coder" });
     const { log } = hosting.hub;
@@ -334,7 +334,7 @@ describe("turns", () => {
     for (const events of await Promise.all(turns)) expect(events.at(-1)).toMatchObject({ type: "done" });
   });
 
-  test("can be cancelled by whoever comes later, and the session is there for more", async () => {
+  test("can be cancelled by another client, and the session stays usable", async () => {
     const { haak, local, run } = await openRunner();
     const { session_key } = await haak.init(local, { agent_id: "coder" });
     const turn = run(session_key, { message: "say begun\nwait" });
@@ -346,7 +346,7 @@ describe("turns", () => {
     expect(await haak.status(local, session_key)).toBe("idle");
   });
 
-  test("of other clients of the same session are not told as one's own", async () => {
+  test("of other clients of the same session are not streamed as one's own", async () => {
     const { haak, local, run, hosting } = await openRunner();
     const { session_key, session_id } = await haak.init(local, { agent_id: "coder" });
     const connection = await hosting.hub.connect({ principal: local });
@@ -362,7 +362,7 @@ describe("turns", () => {
     expect(ofType(events, "ledger_append").filter(({ quality }) => quality === "turn")).toHaveLength(1);
   });
 
-  test("tell tool calls with their verdicts, each call and each result once", async () => {
+  test("stream tool calls with their verdicts, each call and each result once", async () => {
     const { haak, local, run } = await openRunner();
     const { session_key } = await haak.init(local, { agent_id: "coder" });
     const events = await run(session_key, { message: "run ls" });
@@ -376,7 +376,7 @@ describe("turns", () => {
     ]);
   });
 
-  test("tell everything of a call that a person allows and the client carries out", async () => {
+  test("stream every event of a call that a person allows and the client runs", async () => {
     const script = scenes(scene("look", reply(call("lookup", { key: "a" })), reply(say("It is 1."))));
     const model = await ScriptedModel.listen({ script });
     onTestFinished(() => model.close());
@@ -392,7 +392,7 @@ describe("turns", () => {
     const { log } = hosting.hub;
     const append = log.append.bind(log);
     const late: (() => unknown)[] = [];
-    // What is told of the call while the client carries it out.
+    // The events of the call while the client runs it.
     log.append = (event, how) => {
       const { status } = membersOf(membersOf(event.message.params).update);
       if (status !== "in_progress") return append(event, how);
@@ -437,7 +437,7 @@ describe("turns", () => {
     ]);
   });
 
-  test("of unknown agents are kept from what the constitution blocks", async () => {
+  test("of unknown agents cannot do what the constitution blocks", async () => {
     const { haak, local, run } = await openRunner();
     const { session_key } = await haak.init(local, { agent_id: "stranger" });
     const events = await run(session_key, {
@@ -463,13 +463,13 @@ describe("turns", () => {
   });
 });
 
-describe("what an agent is told first", () => {
+describe("the context before a prompt", () => {
   const heard = async (runner: Runner, agent_id: string) => {
     const { session_key } = await runner.haak.init(runner.local, { agent_id });
     return textIn(await runner.run(session_key, { message: "hear" }));
   };
 
-  test("is what it is under the constitution", async () => {
+  test("has the constitution and the agent's trust", async () => {
     const runner = await openRunner();
     const { home, harness } = runner.home;
     await writeFile(join(home, "board.md"), "the mill is closed\n");
@@ -487,7 +487,7 @@ describe("what an agent is told first", () => {
     }
   });
 
-  test("is its mail, told and recorded before anything is said, and once", async () => {
+  test("has its mail, recorded and streamed before any text, once", async () => {
     const { haak, local, run, home } = await openRunner();
     const letter = { id: "m1", from: "coder", to: "reed", subject: "rain", body: "it comes tonight" };
     await appendFile(join(home.home, "agent-mailbox.jsonl"), `${JSON.stringify(letter)}\n`);
@@ -501,7 +501,7 @@ describe("what an agent is told first", () => {
     expect(ofType(await run(session_key, { message: "hear" }), "mailbox_injected")).toEqual([]);
   });
 
-  test("is what was said elsewhere, where a new session is begun in the middle of a conversation", async () => {
+  test("has the transcript of an earlier conversation in a new session", async () => {
     const { haak, local, run } = await openRunner();
     const { session_key } = await haak.init(local, { agent_id: "coder" });
     const messages = [

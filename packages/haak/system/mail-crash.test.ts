@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { Outbox } from "../src/mail/mailbox.ts";
+import { Mailbox } from "../src/mail/mailbox.ts";
+import { noStore } from "../test/mail-home.ts";
 import { scratchFolder } from "../test/scratch.ts";
 import { run } from "./mail/run.ts";
 
@@ -11,18 +12,18 @@ const State = z.object({
 });
 const Commit = z.object({ injected: z.number(), writes: z.number() });
 
-/** In how many places of the commit a process dies, besides its very beginning and its very end. */
+/** How many crash points there are inside the commit, besides its start and its end. */
 const PLACES = 4;
 
-test("a process that dies anywhere in the commit has recorded and marked a message, or neither, and never twice", async () => {
+test("a crash anywhere in the commit leaves a message recorded and taken, or neither, and never twice", async () => {
   const home = await scratchFolder();
-  const outbox = new Outbox({ home, tenant: "default" });
+  const mailbox = new Mailbox({ home, tenant: "default", store: noStore });
   const sendTwo = async () => {
     for (const body of ["what is it now?", "what is it now?"])
-      await outbox.send({ from: "reed", to: "coder", subject: "", body });
+      await mailbox.send({ from: "reed", to: "coder", subject: "", body });
   };
 
-  /** Looks at what was left behind, then takes mail until it dies. */
+  /** Reads the state after the crash, then takes mail until the next one. */
   async function take(deadlyWrite: number) {
     const { signal, code, said, complained } = await run("injector", home, deadlyWrite);
     const [first = "", second] = said.trim().split("\n");

@@ -24,7 +24,7 @@ async function write(home: string, ...programs: readonly (readonly [string, ...(
   return { bodies: messages.map(({ body }) => body), faults };
 }
 
-test("many processes write to one mailbox and one board at once, and nothing is lost or mixed", async () => {
+test("concurrent writers of one mailbox and one board lose and mix nothing", async () => {
   const home = await scratchFolder();
   const path = join(home, "agent-mailbox.jsonl");
   const names = ["ada", "bob", "eve"];
@@ -34,7 +34,7 @@ test("many processes write to one mailbox and one board at once, and nothing is 
     ["stranger", path, "haak", COUNT],
   );
   expect(faults).toEqual([]);
-  // Each once, and in the order in which its sender sent it.
+  // Each once, in the order of its sender.
   for (const name of [...names, "haak"]) expect(numbersOf(name, bodies)).toEqual(ALL);
   const board = await new Board({ home, tenant: "default" }).read(500);
   for (const name of names) {
@@ -46,7 +46,7 @@ test("many processes write to one mailbox and one board at once, and nothing is 
   expect(readFileSync(join(home, "board.md"), "utf8").split("\n")).toHaveLength(COUNT * names.length + 1);
 });
 
-test("somebody who writes lines in pieces costs us no message", async () => {
+test("a program that writes lines in pieces loses no message", async () => {
   const home = await scratchFolder();
   const path = join(home, "agent-mailbox.jsonl");
   const { bodies } = await write(

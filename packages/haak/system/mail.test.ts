@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqliteReader } from "@reins/store";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { giveCutOffMailBack, Mailbox, type MailboxOptions } from "../src/mail/mailbox.ts";
+import { Mailbox, type MailboxOptions, releaseInterruptedMail } from "../src/mail/mailbox.ts";
 import { mailTables } from "../src/mail/tables.ts";
 import { type MailHome, openMailHome, subjectOf } from "../test/mail-home.ts";
 
@@ -20,7 +20,7 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-/** A mailbox of its own for each test, in the one home. */
+/** Opens a mailbox for one test in the shared home. */
 async function newMailbox(options: Partial<MailboxOptions> = {}) {
   tenants += 1;
   const tenant = `tenant-${tenants}`;
@@ -50,7 +50,7 @@ function numbered(count: number) {
 }
 
 describe("send_message and read_mailbox", () => {
-  test("what is sent is unread for the one it went to, and for nobody else", async () => {
+  test("a sent message is unread for its receiver only", async () => {
     const { mailbox } = await newMailbox();
     await mailbox.send(LETTER);
     expect(await mailbox.unreadFor("coder")).toMatchObject([{ ...LETTER, to: ["coder"] }]);
@@ -58,14 +58,14 @@ describe("send_message and read_mailbox", () => {
     expect(await mailbox.unreadFor("cod")).toEqual([]);
   });
 
-  test("looking marks nothing as read", async () => {
+  test("reading unread messages does not mark them", async () => {
     const { mailbox } = await newMailbox();
     await mailbox.send(LETTER);
     await mailbox.unreadFor("coder");
     expect(await mailbox.unreadFor("coder")).toHaveLength(1);
   });
 
-  test("what is marked as read stays so, and only for the one who read it", async () => {
+  test("a read mark is durable and per agent", async () => {
     const { mailbox, store, path, another } = await newMailbox();
     writeFileSync(path, `${JSON.stringify({ to: ["coder", "reed"], body: "both" })}\n`);
     const [message] = await mailbox.unreadFor("coder");
@@ -75,13 +75,13 @@ describe("send_message and read_mailbox", () => {
     expect(await another().unreadFor("coder")).toEqual([]);
   });
 
-  test("a line that says that it was read is not unread", async () => {
+  test("a line with read: true is not unread", async () => {
     const { mailbox, path } = await newMailbox();
     writeFileSync(path, `${JSON.stringify({ ...LETTER, read: true })}\n${JSON.stringify(LETTER)}\n`);
     expect(await mailbox.unreadFor("coder")).toHaveLength(1);
   });
 
-  test("another process sees what is unread while this one writes", async () => {
+  test("another process sees unread messages while this one writes", async () => {
     const { mailbox, ledger, coder, another } = await newMailbox({ limits: { perTurn: 1 } });
     for (const letter of numbered(2)) await mailbox.send(letter);
     await (await mailbox.injectUnread(coder, ledger)).settle({ delivered: true });
@@ -92,7 +92,7 @@ describe("send_message and read_mailbox", () => {
     expect(await reader.unreadFor("coder")).toMatchObject([{ body: "1" }]);
   });
 
-  test("tenants have mailboxes of their own", async () => {
+  test("each tenant has its own mailbox", async () => {
     const [ours, theirs] = [await newMailbox(), await newMailbox()];
     for (const { path } of [ours, theirs]) writeFileSync(path, `${JSON.stringify(LETTER)}\n`);
     await (await ours.mailbox.injectUnread(ours.coder, ours.ledger)).settle({ delivered: true });
@@ -101,8 +101,8 @@ describe("send_message and read_mailbox", () => {
   });
 });
 
-describe("mail that is put into a turn", () => {
-  test("is recorded, one entry for each message, and read when the turn has delivered it", async () => {
+describe("mail in a turn", () => {
+  test("has one ledger entry per message, and is read once the turn has delivered it", async () => {
     const { mailbox, ledger, coder, entries } = await newMailbox();
     await mailbox.send(LETTER);
     await mailbox.send({ ...LETTER, subject: "again" });
@@ -126,7 +126,7 @@ describe("mail that is put into a turn", () => {
     expect(await mailbox.injectUnread(coder, ledger)).toMatchObject(none);
   });
 
-  test("goes into the next turn when the first one came to nothing", async () => {
+  test("goes into the next turn if the first one fails", async () => {
     const { mailbox, ledger, coder, entries } = await newMailbox();
     await mailbox.send(LETTER);
     const failed = await mailbox.injectUnread(coder, ledger);
@@ -138,20 +138,20 @@ describe("mail that is put into a turn", () => {
     expect(await entries()).toHaveLength(2);
   });
 
-  test("is unread again after a stop in the middle of the turn", async () => {
+  test("is unread again after a stop during the turn", async () => {
     const { mailbox, ledger, coder, store } = await newMailbox();
     await mailbox.send(LETTER);
     await mailbox.send({ ...LETTER, subject: "delivered" });
     const read = (await mailbox.unreadFor("coder")).filter(({ subject }) => subject === "delivered");
     await store.commit([mailbox.markRead("coder", [read[0]!.id])]);
     expect((await mailbox.injectUnread(coder, ledger)).messages).toHaveLength(1);
-    await store.commit([giveCutOffMailBack]);
+    await store.commit([releaseInterruptedMail]);
     expect(await mailbox.injectUnread(coder, ledger)).toMatchObject({
       messages: [{ subject: LETTER.subject }],
     });
   });
 
-  test("is put into it in portions; the rest stays unread", async () => {
+  test("is limited per turn; the rest stays unread", async () => {
     const { mailbox, ledger, coder } = await newMailbox({ limits: { perTurn: 2 } });
     for (const letter of numbered(5)) await mailbox.send(letter);
     const turns = [];
@@ -161,7 +161,7 @@ describe("mail that is put into a turn", () => {
     expect(turns.map(({ waiting }) => waiting)).toEqual([3, 1, 0]);
   });
 
-  test("leaves the file as others wrote it, byte for byte", async () => {
+  test("leaves the file unchanged, byte for byte", async () => {
     const { mailbox, ledger, coder, path } = await newMailbox();
     writeFileSync(path, '{ "to" : "coder" ,"x":{"y":1}}\nrubbish\n{"to":"coder","body":"last"}');
     const before = readFileSync(path);
@@ -169,7 +169,7 @@ describe("mail that is put into a turn", () => {
     expect(readFileSync(path)).toEqual(before);
   });
 
-  test("is recorded without the secrets in it, and shown with them", async () => {
+  test("is recorded without its secrets and injected with them", async () => {
     const { mailbox, ledger, coder, entries } = await newMailbox();
     const secret = `ghp_${"a1B2".repeat(9)}`;
     await mailbox.send({ ...LETTER, subject: `key ${secret}`, body: `use ${secret}` });
@@ -179,7 +179,7 @@ describe("mail that is put into a turn", () => {
     expect(await entries()).toMatchObject([{ payload: { body: "use ghp_[redacted]" } }]);
   });
 
-  test("may hold what the ledger would refuse", async () => {
+  test("may hold characters that the ledger rejects", async () => {
     const { mailbox, ledger, coder, path, entries } = await newMailbox();
     const deep = `${"[".repeat(200)}${"]".repeat(200)}`;
     writeFileSync(path, `{"to":"coder","from":"\\ud800","body":"half \\udc00","deep":${deep}}\n`);
@@ -187,7 +187,7 @@ describe("mail that is put into a turn", () => {
     expect(await entries()).toHaveLength(1);
   });
 
-  test("goes to one of many turns at once, each message once", async () => {
+  test("goes to one of many concurrent turns, each message once", async () => {
     const { mailbox, ledger, coder, entries } = await newMailbox({ limits: { perTurn: 1 } });
     for (const letter of numbered(30)) await mailbox.send(letter);
     const subjects = Array.from({ length: 40 }, (_, turn) => ({ ...coder, session: `s${turn}` }));
@@ -197,7 +197,7 @@ describe("mail that is put into a turn", () => {
     expect(await entries()).toHaveLength(30);
   });
 
-  test("goes to one of several who know nothing of each other", async () => {
+  test("goes to one of several mailbox objects, each message once", async () => {
     const { mailbox, ledger, coder, another, entries } = await newMailbox({ limits: { perTurn: 4 } });
     for (const letter of numbered(12)) await mailbox.send(letter);
     const strangers = [another(), another(), another(), another()];
@@ -208,7 +208,7 @@ describe("mail that is put into a turn", () => {
     expect(await entries()).toHaveLength(12);
   });
 
-  test("stays unread when it could not be recorded", async () => {
+  test("stays unread if it cannot be recorded", async () => {
     const { mailbox, coder } = await newMailbox();
     await mailbox.send(LETTER);
     const broken = { record: () => Promise.reject(new Error("the disk is full")) };
@@ -216,7 +216,7 @@ describe("mail that is put into a turn", () => {
     expect(await mailbox.unreadFor("coder")).toHaveLength(1);
   });
 
-  test("is text for the agent, behind a mark that nobody can know before", async () => {
+  test("has a text with an unpredictable mark", async () => {
     const { mailbox, ledger, coder } = await newMailbox();
     expect((await mailbox.injectUnread(coder, ledger)).text).toBeUndefined();
     const marks = [];
@@ -230,7 +230,7 @@ describe("mail that is put into a turn", () => {
     expect(marks[0]).not.toBe(marks[1]);
   });
 
-  test("is absent, with the reason, when the file is not what it should be", async () => {
+  test("is absent, with the fault, if the file is invalid", async () => {
     const { mailbox, ledger, coder, path } = await newMailbox();
     writeFileSync(path, "rubbish\n");
     expect(await mailbox.injectUnread(coder, ledger)).toMatchObject({
@@ -244,7 +244,7 @@ describe("mail that is put into a turn", () => {
     ]);
   });
 
-  test("is found among thousands of others", async () => {
+  test("is found among thousands of messages", async () => {
     const { mailbox, ledger, coder, path, another } = await newMailbox();
     const lines = numbered(10_000).map((letter, number) =>
       JSON.stringify({ ...letter, read: number >= 2_500 }),

@@ -5,7 +5,7 @@ import type { Subject } from "@reins/supervisor";
 import { Mailbox, type MailboxOptions } from "../src/mail/mailbox.ts";
 import { mailTables } from "../src/mail/tables.ts";
 
-/** A mailbox on a real database in a folder, which may be opened again and again. */
+/** A mailbox on a real database in a folder, which can be reopened. */
 export interface MailHome {
   readonly store: Store;
   readonly ledger: Ledger;
@@ -13,7 +13,6 @@ export interface MailHome {
   close(): Promise<void>;
 }
 
-/** Opens a home. */
 export async function openMailHome(
   home: string,
   { wrap, ...own }: Partial<MailboxOptions> & Pick<SqliteOptions, "wrap"> = {},
@@ -34,7 +33,13 @@ export async function openMailHome(
   };
 }
 
-/** Somebody who has a turn. */
+/** The store of a mailbox that only sends. */
+export const noStore: MailboxOptions["store"] = {
+  query: () => Promise.reject(new Error("there is no store")),
+  commit: () => Promise.reject(new Error("there is no store")),
+};
+
+/** The subject of a turn. */
 export function subjectOf(agent: string, difference: Partial<Subject> = {}): Subject {
   return {
     user: "ada",

@@ -1,48 +1,50 @@
 import type { Hosting } from "@reins/host";
 import { type Clock, Repeater, systemClock } from "@reins/kit";
-import type { Harness, Principal } from "@reins/supervisor";
+import type { Harness } from "@reins/supervisor";
 import { Mailbox } from "../mail/mailbox.ts";
 import { Eviction } from "./eviction.ts";
-import { Haak, type InitializedSession } from "./haak.ts";
+import { Haak } from "./haak.ts";
 import { HaakError } from "./protocol.ts";
 import { standingKey } from "./sessions.ts";
 
-/** How HAAK's sessions are run. */
 export interface AgentRunnerOptions {
   readonly harness: Harness;
   readonly hosting: Pick<Hosting, "hub" | "host" | "catalogue" | "offers" | "redact">;
   /** The agent behind sessions that name none; by default `native`. */
   readonly backend?: string | undefined;
-  /** Whether an agent is there to be run: what a client names is not installed for it. By default all are. */
+  /** Whether an agent is installed: a client's request installs none. By default each is. */
   readonly isInstalled?: ((agent: string) => Promise<boolean>) | undefined;
-  /** How long a session of the mode `domain` stays open that nobody uses; by default 30 minutes. */
+  /** How long an unused session of the mode `domain` stays open; by default 30 minutes. */
   readonly ttlMs?: number | undefined;
-  /** Whether standing agents have their sessions from the beginning. */
+  /** Whether standing agents get their sessions at the start. */
   readonly preloadStanding?: boolean | undefined;
-  /** How often standing agents with unread mail are woken; by default every five minutes, and never when it is 0. */
+  /** How often standing agents with unread mail are woken; by default every five minutes, never if 0. */
   readonly heartbeatMs?: number | undefined;
   readonly clock?: Clock;
-  /** Told what went wrong in the background. */
+  /** Receives background errors. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 const TTL_MS = 30 * 60_000;
-const CHECK_MS = 60_000;
+const EVICTION_MS = 60_000;
 const HEARTBEAT_MS = 300_000;
 
 /** HAAK's agent runner: the sessions of `/ws`, those of standing agents, their eviction and their heartbeat. */
 export class AgentRunner {
   readonly haak: Haak;
   readonly eviction: Eviction;
-  readonly heartbeat: Heartbeat;
-  readonly #options: AgentRunnerOptions;
-  readonly #repeating: readonly Repeater[];
+  readonly #harness: Harness;
+  readonly #mailbox: Mailbox;
+  readonly #onError: (error: unknown) => void;
+  readonly #repeaters: readonly Repeater[];
 
   private constructor(options: AgentRunnerOptions) {
-    this.#options = options;
     const { harness, hosting, heartbeatMs = HEARTBEAT_MS, ttlMs = TTL_MS } = options;
     const { clock = systemClock, onError = () => undefined } = options;
     const { home, store, identity } = harness;
+    this.#harness = harness;
+    this.#onError = onError;
+    this.#mailbox = new Mailbox({ home, tenant: identity.local().tenant, store });
     this.haak = new Haak({
       hub: hosting.hub,
       catalogue: hosting.catalogue,
@@ -56,136 +58,79 @@ export class AgentRunner {
       onTurnOver: (session) => void this.eviction.turnOver(session).catch(onError),
     });
     this.eviction = new Eviction({ hub: hosting.hub, harness, haak: this.haak, clock, ttlMs });
-    const { tenant } = identity.local();
-    this.heartbeat = new Heartbeat({
-      harness,
-      haak: this.haak,
-      mailbox: new Mailbox({ home, tenant, store }),
-      principal: () => identity.local(),
-      onError,
-    });
-    this.#repeating = [
-      new Repeater(clock, CHECK_MS, () => this.eviction.check(), onError),
-      ...(heartbeatMs > 0 ? [new Repeater(clock, heartbeatMs, () => this.heartbeat.beat(), onError)] : []),
+    this.#repeaters = [
+      new Repeater(clock, EVICTION_MS, () => this.eviction.check(), onError),
+      ...(heartbeatMs > 0 ? [new Repeater(clock, heartbeatMs, () => this.heartbeat(), onError)] : []),
     ];
   }
 
-  /** Opens it. Standing agents have their sessions when this settles, if they are to. */
+  /** Opens it. Preloads standing agents first if the options say so. */
   static async open(options: AgentRunnerOptions): Promise<AgentRunner> {
     const runner = new AgentRunner(options);
     if (options.preloadStanding) await runner.preload();
     return runner;
   }
 
-  /** Gives standing agents their sessions. What goes wrong is told in the background. */
+  /** Opens the session of every standing agent, `{agent_id}:cli:local`, which is never evicted. Reports failures. */
   async preload(): Promise<void> {
-    const { harness, onError = () => undefined } = this.#options;
-    await preloadStanding({ harness, haak: this.haak, principal: harness.identity.local(), onError });
+    const { policies, identity } = this.#harness;
+    for (const agent_id of this.#standingAgents()) {
+      const { backend, model } = { backend: undefined, model: undefined, ...policies.roster.find(agent_id) };
+      const params = {
+        agent_id,
+        session_key: standingKey(agent_id),
+        mode: "persistent" as const,
+        ...(typeof backend === "string" && { backend }),
+        ...(typeof model === "string" && { model }),
+      };
+      try {
+        await this.haak.init(identity.local(), params);
+      } catch (error) {
+        this.#onError(new Error(`the session of ${agent_id} cannot be opened`, { cause: error }));
+      }
+    }
   }
 
-  /** Ends what it does by itself. Sessions stay as they are. */
+  /** Wakes an idle persistent session of each standing agent with unread mail. The turn itself takes the mail. */
+  async heartbeat(): Promise<void> {
+    for (const agent of this.#standingAgents()) {
+      const unread = await this.#mailbox.unreadFor(agent);
+      const key = unread.length > 0 ? await this.#idleKey(agent) : undefined;
+      if (key !== undefined) this.#wake(agent, key, unread.length).catch(this.#onError);
+    }
+  }
+
+  /** Stops eviction and heartbeat. Sessions stay as they are. */
   close(): void {
-    for (const one of this.#repeating) one.stop();
-  }
-}
-
-/** What the heartbeat stands on. */
-export interface HeartbeatOptions {
-  readonly harness: Pick<Harness, "policies">;
-  readonly haak: Pick<Haak, "status" | "run" | "persistentKeys">;
-  readonly mailbox: Pick<Mailbox, "unreadFor">;
-  /** Whose sessions the standing agents have. */
-  readonly principal: () => Principal;
-  /** Told of a turn that could not be had. */
-  readonly onError: (error: unknown) => void;
-}
-
-/**
- * Wakes a persistent session of each standing agent that has unread mail and nothing to do. It marks nothing as read: the turn it begins takes the
- * mail, like any other.
- */
-export class Heartbeat {
-  readonly #options: HeartbeatOptions;
-
-  constructor(options: HeartbeatOptions) {
-    this.#options = options;
+    for (const repeater of this.#repeaters) repeater.stop();
   }
 
-  /** Looks at every standing agent once. The turns it begins are not waited for. */
-  async beat(): Promise<void> {
-    const { policies } = this.#options.harness;
-    const { roster } = policies;
+  #standingAgents(): readonly string[] {
+    const { roster } = this.#harness.policies;
     const agents = new Set(roster.entries.map(({ session_id }) => session_id));
-    for (const agent of agents) if (roster.trustOf(agent) === "standing") await this.#look(agent);
+    return [...agents].filter((agent) => roster.trustOf(agent) === "standing");
   }
 
-  async #look(agent: string): Promise<void> {
-    const { haak, mailbox, principal, onError } = this.#options;
-    const unread = await mailbox.unreadFor(agent);
-    if (unread.length === 0) return;
-    // The first that is free takes the mail; for another there would be nothing left.
-    for (const key of await haak.persistentKeys(principal(), agent)) {
-      if (!(await this.#isIdle(key))) continue;
-      this.#wake(agent, key, unread.length).catch(onError);
-      return;
+  /** The key of the agent's first idle session: the others would find no mail. */
+  async #idleKey(agent: string): Promise<string | undefined> {
+    const principal = this.#harness.identity.local();
+    for (const key of await this.haak.persistentKeys(principal, agent)) {
+      const status = await this.haak.status(principal, key).catch((error: unknown) => {
+        if (!(error instanceof HaakError)) throw error;
+      });
+      if (status === "idle") return key;
     }
-  }
-
-  async #isIdle(key: string): Promise<boolean> {
-    const { haak, principal } = this.#options;
-    try {
-      return (await haak.status(principal(), key)) === "idle";
-    } catch (error) {
-      // Without a session there is nobody to wake.
-      if (error instanceof HaakError) return false;
-      throw error;
-    }
+    return undefined;
   }
 
   async #wake(agent: string, session_key: string, count: number): Promise<void> {
-    const { haak, principal, onError } = this.#options;
     const text = `You have ${count} unread mailbox message(s). Check your mailbox and act on any pending messages.`;
     const params = {
       session_key,
       message: { role: "user" as const, content: [{ type: "text" as const, text }] },
     };
-    await haak.run(principal(), params, (event) => {
-      if (event.type === "error") onError(new Error(`${agent}: ${event.message}`));
+    await this.haak.run(this.#harness.identity.local(), params, (event) => {
+      if (event.type === "error") this.#onError(new Error(`${agent}: ${event.message}`));
     });
   }
-}
-
-/** What preloading stands on. */
-export interface PreloadOptions {
-  readonly harness: Pick<Harness, "policies">;
-  readonly haak: Pick<Haak, "init">;
-  /** Whose sessions the standing agents have. */
-  readonly principal: Principal;
-  /** Told of an agent whose session cannot be had; the others get theirs. */
-  readonly onError: (error: unknown) => void;
-}
-
-/** Gives every standing agent its session, `{agent_id}:cli:local`, which is never evicted. */
-export async function preloadStanding(options: PreloadOptions): Promise<readonly InitializedSession[]> {
-  const { harness, haak, principal, onError } = options;
-  const { roster } = harness.policies;
-  const agents = new Set(roster.entries.map(({ session_id }) => session_id));
-  const loaded: InitializedSession[] = [];
-  for (const agent_id of agents) {
-    if (roster.trustOf(agent_id) !== "standing") continue;
-    const { backend, model } = { backend: undefined, model: undefined, ...roster.find(agent_id) };
-    const params = {
-      agent_id,
-      session_key: standingKey(agent_id),
-      mode: "persistent" as const,
-      ...(typeof backend === "string" && { backend }),
-      ...(typeof model === "string" && { model }),
-    };
-    try {
-      loaded.push(await haak.init(principal, params));
-    } catch (error) {
-      onError(new Error(`the session of ${agent_id} cannot be had`, { cause: error }));
-    }
-  }
-  return loaded;
 }

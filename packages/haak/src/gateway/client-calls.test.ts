@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ClientCalls } from "./client-calls.ts";
 
-/** Calls with a clock that the test turns. */
+/** Calls with a manual clock. */
 function calls() {
   const timers = new Set<() => void>();
   const state = { waits: 0 };
@@ -14,12 +14,12 @@ function calls() {
   const made = new ClientCalls(clock, () => {
     state.waits += 1;
   });
-  const told = (id: string, name: string) => made.saw({ type: "tool_call", id, name, input: {} });
+  const told = (id: string, name: string) => made.observe({ type: "tool_call", id, name, input: {} });
   return { made, told, state, timers };
 }
 
-describe("calls that a client carries out", () => {
-  test("wait for the client once it knows their ids, whichever comes first", async () => {
+describe("tool calls that the client runs", () => {
+  test("wait for the client as soon as it has their ids, in either order", async () => {
     const { made, told, state } = calls();
     const { signal } = new AbortController();
     const first = made.call("bash", signal);
@@ -35,7 +35,7 @@ describe("calls that a client carries out", () => {
     expect(made.isWaiting).toBe(false);
   });
 
-  test("of the same tool are told apart, and results nobody waits for are given back", async () => {
+  test("are paired by id if the tool is the same; unexpected results are returned", async () => {
     const { made, told } = calls();
     const { signal } = new AbortController();
     told("c1", "bash");
@@ -52,7 +52,7 @@ describe("calls that a client carries out", () => {
     expect((await Promise.all(both)).map(({ text }) => text)).toEqual(["one", "two"]);
   });
 
-  test("end with the turn, and with the client's time", async () => {
+  test("fail when the turn is cancelled or the client times out", async () => {
     const { made, told, timers } = calls();
     const turn = new AbortController();
     told("c1", "bash");

@@ -1,51 +1,33 @@
 import { randomUUID } from "node:crypto";
 import type { Catalogue } from "@reins/agents";
-import {
-  type Hub,
-  newSessionRecord,
-  type SessionFolders,
-  type SessionRecord,
-  type SessionState,
-  sessionTables,
-  type TurnOffers,
-} from "@reins/host";
+import { newSessionRecord, type SessionRecord, type SessionState, sessionTables } from "@reins/host";
 import { type Clock, KeyedQueue, systemClock } from "@reins/kit";
-import type { Harness, Principal } from "@reins/supervisor";
+import type { Principal } from "@reins/supervisor";
 import {
   backendOf,
-  beginSession,
   chooseModel,
-  keptModel,
-  type SessionWish,
-  trustOf,
+  claimedTrust,
+  type OpenSessionOptions,
+  openSession,
+  type SessionRequest,
+  storedModel,
 } from "./open-session.ts";
-import { saidIn } from "./prompt.ts";
-import type { Emit, InitParams, NumberedEvent, RunParams } from "./protocol.ts";
-import { HaakError } from "./protocol.ts";
+import { turnInput } from "./prompt.ts";
+import { type Emit, HaakError, type InitParams, type NumberedEvent, type RunParams } from "./protocol.ts";
 import { derivedKey, HaakSessions, PendingSessions, standingKey } from "./sessions.ts";
-import { HaakTurn } from "./turn.ts";
+import { HaakTurn, type HaakTurnOptions } from "./turn.ts";
 
-/** What HAAK's sessions stand on. */
-export interface HaakOptions {
-  readonly hub: Hub;
-  readonly harness: Harness;
+export interface HaakOptions extends OpenSessionOptions, Omit<HaakTurnOptions, "clock"> {
   readonly catalogue: Catalogue;
-  readonly offers: TurnOffers;
-  /** Takes secrets out of what is shown. */
-  readonly redact: (value: unknown) => unknown;
-  /** Which folder sessions work in that name none. */
-  readonly folders: Pick<SessionFolders, "defaultFor">;
   /** The agent behind sessions that name none; by default `native`. */
   readonly backend?: string | undefined;
-  /** Whether an agent is there to be run. By default all are. */
-  readonly isInstalled?: ((agent: string) => Promise<boolean>) | undefined;
-  /** Told when a turn of a session is over. */
+  /** Runs after each turn with the session's id. */
   readonly onTurnOver?: ((session: string) => void) | undefined;
   readonly clock?: Clock;
   readonly newId?: () => string;
 }
 
-/** A session as `session.init` tells it. */
+/** The response to `session.init`. */
 export interface InitializedSession {
   readonly session_key: string;
   readonly session_id: string;
@@ -56,81 +38,82 @@ export interface InitializedSession {
   readonly model: string | null;
 }
 
-/** How many persistent sessions are looked at for one that is free. */
-const MOST_PERSISTENT = 1_000;
+/** The most persistent sessions of a principal that are searched for an idle one. */
+const MAX_PERSISTENT = 1_000;
 
-/** HAAK's five methods, over the sessions of the hub. */
+/** HAAK's five methods on the sessions of the hub. */
 export class Haak {
   readonly sessions: HaakSessions;
   readonly #options: HaakOptions;
   readonly #clock: Clock;
   readonly #newId: () => string;
-  /** One request of a session after the other begins: turns in the order in which they came, and a session once. */
-  readonly #entering = new KeyedQueue();
+  /** Serializes the start of requests by session key: turns keep their order, and a session begins once. */
+  readonly #starts = new KeyedQueue();
   readonly #pending = new PendingSessions();
 
   constructor(options: HaakOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#newId = options.newId ?? randomUUID;
-    this.sessions = new HaakSessions({ ...options, clock: this.#clock });
+    this.sessions = new HaakSessions(options.hub, options.harness);
   }
 
-  /** Begins a session, or finds or opens again the one of its key. */
+  /** Begins a session, or finds or reopens the one of its key. */
   async init(principal: Principal, params: InitParams): Promise<InitializedSession> {
     const { agent_id, session_key = derivedKey(agent_id, this.#newId()), mode = "domain" } = params;
-    return this.#entering.run(placeOf(principal, session_key), async () => {
-      const known = await this.sessions.find(principal, session_key);
-      const found = known && (await this.#found(principal, known, params));
+    return this.#starts.run(queueKey(principal, session_key), async () => {
+      const stored = await this.sessions.find(principal, session_key);
+      const found = stored && (await this.#reopen(principal, stored, params));
       const backend = backendOf(params.backend ?? found?.agent ?? this.#options.backend ?? "native");
-      const begun = this.#begunAt(principal, params, session_key);
-      const wish = { agent_id, session_key, backend, mode, model: params.model, cwd: params.cwd, begun };
+      const requested = this.#requestedAt(principal, params, session_key);
+      const { model, cwd } = params;
+      const request = { agent_id, session_key, backend, mode, model, cwd, requested };
       try {
-        const { record, model } = await this.#attain(principal, wish, found);
-        return this.#shown(principal, record, model);
+        const opened = await this.#open(principal, request, found);
+        return this.#response(principal, opened.record, opened.model);
       } catch (error) {
         if (!isUnavailable(error)) throw error;
         const record = await this.sessions.find(principal, session_key);
-        return record ? this.#shown(principal, record) : this.#unbegun(principal, wish);
+        return record ? this.#response(principal, record) : this.#pendingResponse(principal, request);
       }
     });
   }
 
-  /** Runs one turn, or goes on with the one that waits for its client. What comes after it has begun are events. */
+  /** Runs a turn, or resumes the one that waits for its client. Failures after it has begun are events. */
   async run(principal: Principal, params: RunParams, emit: Emit): Promise<void> {
-    const entered = await this.#entering.run(placeOf(principal, params.session_key), () =>
-      this.#enter(principal, params, emit),
+    const started = await this.#starts.run(queueKey(principal, params.session_key), () =>
+      this.#start(principal, params, emit),
     );
-    await entered.told;
+    await started.segment;
   }
 
-  /** Has a turn begin, or go on; `told` settles when what there is to tell of it for now has been told. */
-  async #enter(
+  /** Begins or resumes a turn. `segment` resolves when its current segment has been emitted. */
+  async #start(
     principal: Principal,
     params: RunParams,
     emit: Emit,
-  ): Promise<{ readonly told: void | Promise<void> }> {
+  ): Promise<{ readonly segment: void | Promise<void> }> {
     const { session_key, message, messages = message ? [message] : [] } = params;
-    // None at all are the agent's own, as when the client says nothing of tools.
+    // An empty list means the agent's own tools, as an absent one does.
     const tools = params.tools?.length ? params.tools : undefined;
     const record = await this.#runnable(principal, session_key);
-    if ("fault" in record) return { told: emit(record.fault) };
-    const said = saidIn(messages);
-    const session = await this.sessions.of(record);
+    if ("fault" in record) return { segment: emit(record.fault) };
+    const input = turnInput(messages);
+    const session = await this.sessions.use(record);
     for (const turn of session.turns) {
-      const resumed = turn.resume(said, emit);
-      if (resumed) return { told: resumed };
+      const resumed = turn.resume(input, emit);
+      if (resumed) return { segment: resumed };
       if (turn.isPaused) turn.cancel("its client went on without carrying out what it was to");
     }
-    const [unwanted] = said.results;
-    if (unwanted && said.prompt.length === 0)
+    const [unexpected] = input.results;
+    if (unexpected && input.prompt.length === 0)
       throw new HaakError(
         "invalid_params",
-        `no call "${unwanted.id}" waits for a result; say something instead`,
+        `no call "${unexpected.id}" waits for a result; say something instead`,
       );
     const isFresh = session.turns.size === 0 && (await this.#isFresh(record));
-    const earlier = said.earlier !== undefined && isFresh ? [{ type: "text", text: said.earlier }] : [];
-    const prompt = [...earlier, ...said.prompt];
+    const earlier = input.earlier !== undefined && isFresh ? [{ type: "text", text: input.earlier }] : [];
+    const prompt = [...earlier, ...input.prompt];
     if (prompt.length === 0)
       throw new HaakError("invalid_params", "turn.run needs something that the user says");
     const turn = new HaakTurn(
@@ -140,7 +123,7 @@ export class Haak {
         entry: this.#options.catalogue.entry(record.agent),
         principal,
         sequence: session.sequence,
-        said: { ...said, prompt },
+        input: { ...input, prompt },
         tools,
         onBegin: () => {
           session.cancelled = false;
@@ -148,20 +131,19 @@ export class Haak {
       },
     );
     session.turns.add(turn);
-    // A turn may outlast its first stretch.
     void turn.ended.then(() => {
       session.turns.delete(turn);
       this.#options.onTurnOver?.(record.id);
     });
-    return { told: turn.begin(emit, session.queue) };
+    return { segment: turn.begin(emit, session.queue) };
   }
 
-  /** Ends the turn that is under way in a session, whoever began it. */
+  /** Cancels the running turn of a session, also one that another client began. */
   async cancel(principal: Principal, key: string): Promise<void> {
     if (this.#pending.get(principal, key)) return;
     const { hub } = this.#options;
     const record = await this.sessions.expect(principal, key);
-    const session = await this.sessions.of(record);
+    const session = await this.sessions.use(record);
     const [turn] = session.turns;
     if (record.state === "running" || turn) session.cancelled = true;
     if (turn) turn.cancel("the turn was cancelled");
@@ -173,19 +155,20 @@ export class Haak {
     }
   }
 
-  /** Closes a session; it stays on disk, and `init` opens it again. */
+  /** Closes a session. It stays on disk, and `init` reopens it. */
   async close(principal: Principal, key: string, reason = "closed"): Promise<void> {
-    const wasPending = this.#pending.forget(principal, key);
+    const wasPending = this.#pending.get(principal, key) !== undefined;
+    this.#pending.forget(principal, key);
     const record = await this.sessions.find(principal, key);
     if (!record && wasPending) return;
-    if (!record) throw new HaakError("session_not_found", `there is no session "${key}"`);
+    if (!record) throw notFound(key);
     await this.end(principal, record, reason);
   }
 
-  /** Ends a session for a reason that stays with it. */
+  /** Ends a session; the reason is stored with it. */
   async end(principal: Principal, { id }: SessionRecord, reason: string): Promise<void> {
     const { hub, offers } = this.#options;
-    for (const turn of this.sessions.known(id)?.turns ?? []) turn.cancel("the session was closed");
+    for (const turn of this.sessions.used(id)?.turns ?? []) turn.cancel("the session was closed");
     await hub.terminate(principal, id, { reason: "completed", terminated_by: "daemon", message: reason });
     this.sessions.forget(id);
     offers.forget(id);
@@ -194,98 +177,91 @@ export class Haak {
   /** The keys of an agent's open persistent sessions, the standing one first. */
   async persistentKeys(principal: Principal, agent: string): Promise<readonly string[]> {
     const { tenant, id } = principal;
-    const range = { tenant, principal: id, open: true, mode: "persistent", limit: MOST_PERSISTENT } as const;
+    const range = { tenant, principal: id, open: true, mode: "persistent", limit: MAX_PERSISTENT } as const;
     const records = await this.#options.harness.store.query(sessionTables, "list", range);
-    const keys = records
-      .filter(({ acts_as, agent: behind }) => (acts_as ?? behind) === agent)
-      .map(({ key }) => key);
+    const keys = records.filter((record) => agentOf(record) === agent).map(({ key }) => key);
     return [standingKey(agent), ...keys.filter((key) => key !== standingKey(agent))];
   }
 
-  /** Where a session stands. */
+  /** The state of a session. */
   async status(principal: Principal, key: string): Promise<SessionState> {
     if (this.#pending.get(principal, key)) return "idle";
     const record = await this.sessions.find(principal, key);
-    if (!record) throw new HaakError("session_not_found", `there is no session "${key}"`);
+    if (!record) throw notFound(key);
     if (record.ended) return "closed";
-    const isCancelled = record.state === "idle" && this.sessions.known(record.id)?.cancelled;
+    const isCancelled = record.state === "idle" && this.sessions.used(record.id)?.cancelled;
     return isCancelled ? "cancelled" : record.state;
   }
 
-  /** A session of the same key, which has to be that of the same agent; one that was closed is opened again. */
-  async #found(principal: Principal, record: SessionRecord, params: InitParams): Promise<SessionRecord> {
+  /** Reopens the session of a key if it was closed. Throws if it belongs to another agent. */
+  async #reopen(principal: Principal, record: SessionRecord, params: InitParams): Promise<SessionRecord> {
     const { agent_id, backend, mode } = params;
-    const isSame = (record.acts_as ?? record.agent) === agent_id;
+    const isSame = agentOf(record) === agent_id;
     if (!isSame || (backend !== undefined && backendOf(backend) !== record.agent))
-      throw new HaakError(
-        "session_conflict",
-        `the session "${record.key}" is ${record.acts_as ?? record.agent}'s, on ${record.agent}; choose another key`,
-      );
+      throw conflict(record.key, agentOf(record), record.agent);
     const { hub } = this.#options;
-    // Coming back to a session is using it.
+    // Counts as activity, so that the session is not evicted.
     if (!record.ended) await hub.annotate(record, {});
     return (await hub.reopen(principal, record.id, mode)) ?? record;
   }
 
-  /** When a session was first asked for: one that waits for its agent keeps the id that its client got. */
-  #begunAt(principal: Principal, { agent_id }: InitParams, key: string): Date {
-    const wish = this.#pending.get(principal, key)?.wish;
-    if (wish && wish.agent_id !== agent_id)
-      throw new HaakError(
-        "session_conflict",
-        `the session "${key}" is ${wish.agent_id}'s, on ${wish.backend}; choose another key`,
-      );
-    return wish?.begun ?? this.#clock.now();
+  /** When a session was first requested: a pending one keeps the id that its client got. */
+  #requestedAt(principal: Principal, { agent_id }: InitParams, key: string): Date {
+    const request = this.#pending.get(principal, key)?.request;
+    if (request && request.agent_id !== agent_id) throw conflict(key, request.agent_id, request.backend);
+    return request?.requested ?? this.#clock.now();
   }
 
-  /** The session that is wished for, begun if there is none, with its model. What cannot be had now is kept in mind. */
-  async #attain(
+  /** Begins the session if it is not found, and sets its model. Keeps it as pending if its agent is not available. */
+  async #open(
     principal: Principal,
-    wish: SessionWish,
+    request: SessionRequest,
     found: SessionRecord | undefined,
   ): Promise<{ readonly record: SessionRecord; readonly model: string | undefined }> {
-    const { session_key } = wish;
+    const { session_key } = request;
     try {
-      const record = found ?? (await beginSession(this.#options, principal, wish));
-      const model = await chooseModel(this.#options, principal, record, wish.model);
+      const record = found ?? (await openSession(this.#options, principal, request));
+      const model = await chooseModel(this.#options.hub, principal, record, request.model);
       const pending = this.#pending.get(principal, session_key);
-      if (pending) (await this.sessions.of(record)).sequence.follow(pending.sequence);
+      if (pending) (await this.sessions.use(record)).sequence.follow(pending.sequence);
       this.#pending.forget(principal, session_key);
       return { record, model };
     } catch (error) {
-      if (isUnavailable(error)) this.#pending.keep(principal, wish);
+      if (isUnavailable(error)) this.#pending.keep(principal, request);
       throw error;
     }
   }
 
-  #shown(principal: Principal, record: SessionRecord, model = keptModel(record)): InitializedSession {
-    const agent_id = record.acts_as ?? record.agent;
+  #response(principal: Principal, record: SessionRecord, model = storedModel(record)): InitializedSession {
+    const agent_id = agentOf(record);
     return {
       session_key: record.key,
       session_id: record.id,
       agent_id,
-      trust: trustOf(this.#options.harness, principal, agent_id),
+      trust: claimedTrust(this.#options.harness, principal, agent_id),
       backend: record.agent,
       mode: record.mode,
       model: model ?? null,
     };
   }
 
-  /** What is told of a session whose agent cannot be had now. */
-  #unbegun(principal: Principal, wish: SessionWish): InitializedSession {
-    const { agent_id, session_key, backend, mode, model, begun } = wish;
-    const made = {
+  /** The response for a session whose agent is not available. */
+  #pendingResponse(principal: Principal, request: SessionRequest): InitializedSession {
+    const { agent_id, session_key, backend, mode, model, cwd = "", requested } = request;
+    const record = newSessionRecord({
       agent: backend,
       acts_as: agent_id,
       key: session_key,
       principal,
-      cwd: wish.cwd ?? "",
-    };
-    const record = newSessionRecord({ ...made, channel: "ws", peer: "", created: begun });
-    return this.#shown(principal, { ...record, mode }, model);
+      cwd,
+      channel: "ws",
+      peer: "",
+      created: requested,
+    });
+    return this.#response(principal, { ...record, mode }, model);
   }
 
-  /** The session that a turn is for, or what is told instead where its agent or its model cannot be had. */
+  /** The session of a turn, or the error event if its agent or its model is not available. */
   async #runnable(
     principal: Principal,
     key: string,
@@ -294,7 +270,7 @@ export class Haak {
     const found = pending && (await this.sessions.find(principal, key));
     if (!pending || found?.ended) return this.sessions.expect(principal, key);
     try {
-      const { record } = await this.#attain(principal, pending.wish, found);
+      const { record } = await this.#open(principal, pending.request, found);
       return record;
     } catch (error) {
       if (!isUnavailable(error)) throw error;
@@ -303,7 +279,7 @@ export class Haak {
     }
   }
 
-  /** Whether nothing was said in a session yet. */
+  /** Whether a session has had no message. */
   async #isFresh({ tenant, id }: SessionRecord): Promise<boolean> {
     const counts = await this.#options.hub.countsOf(tenant, [id]);
     return (counts.get(id) ?? 0) === 0;
@@ -314,6 +290,21 @@ function isUnavailable(error: unknown): error is HaakError {
   return error instanceof HaakError && error.code === "backend_unavailable";
 }
 
-function placeOf({ tenant }: Principal, key: string): string {
+function notFound(key: string): HaakError {
+  return new HaakError("session_not_found", `there is no session "${key}"`);
+}
+
+function conflict(key: string, agent: string, backend: string): HaakError {
+  return new HaakError(
+    "session_conflict",
+    `the session "${key}" is ${agent}'s, on ${backend}; choose another key`,
+  );
+}
+
+function agentOf({ acts_as, agent }: SessionRecord): string {
+  return acts_as ?? agent;
+}
+
+function queueKey({ tenant }: Principal, key: string): string {
   return `${tenant}\n${key}`;
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { backendOf } from "./open-session.ts";
 import { derivedKey, standingKey } from "./sessions.ts";
 
-test("a backend is an agent of the catalogue, whatever HAAK calls it", () => {
+test("HAAK's backend names map to agents of the catalogue", () => {
   expect(["native", "anthropic", "claude_code", "claude-code", "codex"].map(backendOf)).toEqual([
     "native",
     "native",
@@ -12,12 +12,12 @@ test("a backend is an agent of the catalogue, whatever HAAK calls it", () => {
   ]);
 });
 
-test("a key is derived from the agent, which cannot divide it otherwise", () => {
+test("a derived key escapes separators in the agent's id", () => {
   expect(derivedKey("reed", "u-1")).toBe("reed:ws:u-1");
   expect(derivedKey("a:b/c%", "u-1")).toBe("a%3Ab%2Fc%25:ws:u-1");
   expect(standingKey("reed")).toBe("reed:cli:local");
 });
 
-test.each(Object.getOwnPropertyNames(Object.prototype))("%s is no name of an agent here", (name) => {
+test.each(Object.getOwnPropertyNames(Object.prototype))("the property name %s maps to no agent", (name) => {
   expect(backendOf(name)).toBe(name);
 });

@@ -1,4 +1,4 @@
-import { CODE, membersOf, RpcError } from "@reins/acp";
+import { CODE, RpcError, readResult } from "@reins/acp";
 import {
   type Hub,
   modelsOf,
@@ -11,18 +11,16 @@ import { errorMessage } from "@reins/kit";
 import type { Harness, Principal, Trust } from "@reins/supervisor";
 import { HaakError } from "./protocol.ts";
 
-/** What sessions are begun with. */
-export interface BeginParts {
+export interface OpenSessionOptions {
   readonly hub: Hub;
-  readonly harness: Harness;
-  /** Which folder sessions work in that name none. */
+  /** Names the working folder of sessions that name none. */
   readonly folders: Pick<SessionFolders, "defaultFor">;
-  /** Whether an agent is there to be run. By default all are. */
+  /** Whether an agent is installed; by default each is. */
   readonly isInstalled?: ((agent: string) => Promise<boolean>) | undefined;
 }
 
-/** A session to be begun. */
-export interface SessionWish {
+/** A session that a client requests. */
+export interface SessionRequest {
   readonly agent_id: string;
   readonly session_key: string;
   /** The agent of the catalogue behind it. */
@@ -30,58 +28,72 @@ export interface SessionWish {
   readonly mode: SessionMode;
   readonly model?: string | undefined;
   readonly cwd?: string | undefined;
-  /** When it was first asked for. Its id follows from it, also when its agent can be had only later. */
-  readonly begun: Date;
+  /** When it was first requested. Its id depends on it, also if its agent becomes available later. */
+  readonly requested: Date;
 }
 
-/** Codes that say that somebody may not do what they want, or did not say it right; anything else is the agent's fault. */
-const OWN_FAULTS: ReadonlySet<number> = new Set([REFUSED, CODE.invalidParams, CODE.cancelled]);
+/** HAAK's names of agents of the catalogue. */
+const BACKENDS: ReadonlyMap<string, string> = new Map([
+  ["anthropic", "native"],
+  ["claude_code", "claude"],
+  ["claude-code", "claude"],
+]);
 
-/** Begins a session under the key and as the agent that its client named. */
-export async function beginSession(
-  parts: BeginParts,
+/** The agent of the catalogue that a client names. */
+export function backendOf(name: string): string {
+  return BACKENDS.get(name) ?? name;
+}
+
+/** Errors of the request itself; every other one means that the agent is not available. */
+const REQUEST_ERRORS: ReadonlySet<number> = new Set([REFUSED, CODE.invalidParams, CODE.cancelled]);
+
+/** Begins a session under the key, and as the agent, that its client names. */
+export async function openSession(
+  { hub, folders, isInstalled = async () => true }: OpenSessionOptions,
   principal: Principal,
-  wish: SessionWish,
+  request: SessionRequest,
 ): Promise<SessionRecord> {
-  const { hub, isInstalled = async () => true } = parts;
-  const { backend: agent, mode, session_key: key, agent_id: acts_as, begun } = wish;
+  const { backend: agent, mode, session_key: key, agent_id: acts_as, requested } = request;
   if (!(await isInstalled(agent)))
     throw new HaakError(
       "backend_unavailable",
       `${agent} is not installed; see reins agents install ${agent}`,
     );
-  const cwd = wish.cwd ?? (await parts.folders.defaultFor(principal));
+  const cwd = request.cwd ?? (await folders.defaultFor(principal));
   const { signal } = new AbortController();
-  const connection = await hub.connect({ principal, agent, begun });
+  const connection = await hub.connect({ principal, agent, begun: requested });
   try {
     const params = { cwd, mcpServers: [], _meta: { reins: { agent, mode, key, acts_as } } };
-    const { sessionId } = membersOf(await connection.request("session/new", params, signal));
-    const record = await hub.find(principal, String(sessionId));
+    const result = await connection.request("session/new", params, signal);
+    const { sessionId } = readResult("session/new", result);
+    const record = sessionId === undefined ? undefined : await hub.find(principal, sessionId);
     if (record) return record;
     throw new HaakError("internal", "the session was begun and is not there");
   } catch (error) {
-    throw isOwnFault(error) ? HaakError.of(error) : unavailable(error);
+    const isRequestError =
+      error instanceof HaakError || (error instanceof RpcError && REQUEST_ERRORS.has(error.code));
+    throw isRequestError ? HaakError.of(error) : unavailable(error);
   } finally {
     hub.disconnect(connection);
   }
 }
 
 /**
- * Has a session use a model, as far as that may be: one that policy does not let its agent choose stays as it was.
- * Gives the model that is used, where the agent tells.
+ * Sets the model of a session; one that policy forbids leaves it unchanged. Returns the model in use, if the agent
+ * reports it.
  */
 export async function chooseModel(
-  { hub }: Pick<BeginParts, "hub">,
+  hub: Hub,
   principal: Principal,
   record: SessionRecord,
   model: string | undefined,
 ): Promise<string | undefined> {
   const current = () => modelsOf(hub.settingsOf(record.id))?.currentModelId ?? undefined;
-  if (model === undefined || current() === model) return keepModel(hub, record, current());
+  if (model === undefined || current() === model) return storeModel(hub, record, current());
   const connection = await hub.connect({ principal });
   try {
-    const asked = { sessionId: record.id, modelId: model };
-    await connection.request("session/set_model", asked, new AbortController().signal);
+    const params = { sessionId: record.id, modelId: model };
+    await connection.request("session/set_model", params, new AbortController().signal);
     const chosen = current() ?? model;
     await hub.annotate(record, { model: chosen });
     return chosen;
@@ -93,45 +105,28 @@ export async function chooseModel(
   }
 }
 
-/** Keeps the model that a session uses with it, where the agent tells; gives the one that is kept. */
-async function keepModel(
+/** Stores the model that the agent reports with the session. Returns it, or the stored one. */
+async function storeModel(
   hub: Hub,
   record: SessionRecord,
   model: string | undefined,
 ): Promise<string | undefined> {
-  const kept = keptModel(record);
-  if (model !== undefined && model !== kept) await hub.annotate(record, { model });
-  return model ?? kept;
+  const stored = storedModel(record);
+  if (model !== undefined && model !== stored) await hub.annotate(record, { model });
+  return model ?? stored;
 }
 
-/** The model that is kept with a session. */
-export function keptModel({ metadata }: Pick<SessionRecord, "metadata">): string | undefined {
+/** The model that is stored with a session. */
+export function storedModel({ metadata }: Pick<SessionRecord, "metadata">): string | undefined {
   return typeof metadata.model === "string" ? metadata.model : undefined;
 }
 
-/** How far a principal's agent is trusted under the name it gives. */
-export function trustOf({ identity, policies }: Harness, principal: Principal, agent: string): Trust {
-  const asked = { principal, agent, hosted: true, session: "none", enforcement: "asked" } as const;
-  return identity.subjectFor({ ...asked, roster: policies.roster }).trust;
-}
-
-function isOwnFault(error: unknown): boolean {
-  return error instanceof HaakError || (error instanceof RpcError && OWN_FAULTS.has(error.code));
+/** The trust of an agent under the name that a principal gives it. */
+export function claimedTrust({ identity, policies }: Harness, principal: Principal, agent: string): Trust {
+  const subject = { principal, agent, hosted: true, session: "none", enforcement: "asked" } as const;
+  return identity.subjectFor({ ...subject, roster: policies.roster }).trust;
 }
 
 function unavailable(error: unknown): HaakError {
-  const message = errorMessage(error);
-  return new HaakError("backend_unavailable", message, { cause: error });
-}
-
-/** What HAAK calls agents that have another name here. */
-const NAMES: ReadonlyMap<string, string> = new Map([
-  ["anthropic", "native"],
-  ["claude_code", "claude"],
-  ["claude-code", "claude"],
-]);
-
-/** The agent of the catalogue that a client means by a backend. */
-export function backendOf(name: string): string {
-  return NAMES.get(name) ?? name;
+  return new HaakError("backend_unavailable", errorMessage(error), { cause: error });
 }

@@ -1,13 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { resultBlock, saidIn } from "./prompt.ts";
-import { Message } from "./protocol.ts";
+import { resultBlock, turnInput } from "./prompt.ts";
+import { ChatMessage } from "./protocol.ts";
 
 const messages = (...all: readonly [string, unknown][]) =>
-  all.map(([role, content]) => Message.parse({ role, content }));
+  all.map(([role, content]) => ChatMessage.parse({ role, content }));
 
-describe("what is said in a turn", () => {
-  test("is everything after the assistant spoke last", () => {
-    const said = saidIn(messages(["user", "one"], ["assistant", "two"], ["user", "three"], ["user", "four"]));
+describe("the input of a turn", () => {
+  test("is every message after the assistant's last one", () => {
+    const said = turnInput(
+      messages(["user", "one"], ["assistant", "two"], ["user", "three"], ["user", "four"]),
+    );
     expect(said.prompt).toEqual([
       { type: "text", text: "three" },
       { type: "text", text: "four" },
@@ -15,10 +17,10 @@ describe("what is said in a turn", () => {
     expect(said.earlier).toContain("User: one\n\nYou: two");
   });
 
-  test("has pictures as ACP has them, and results apart", () => {
+  test("has images as ACP blocks, and tool results apart", () => {
     const source = { type: "base64", media_type: "image/png", data: "AA==" };
     const result = { type: "tool_result", tool_use_id: "t1", content: "done", is_error: true };
-    const said = saidIn(messages(["user", [{ type: "image", source }, result]]));
+    const said = turnInput(messages(["user", [{ type: "image", source }, result]]));
     expect(said).toEqual({
       prompt: [{ type: "image", data: "AA==", mimeType: "image/png" }],
       results: [{ id: "t1", text: "done", isError: true }],
@@ -30,8 +32,8 @@ describe("what is said in a turn", () => {
     });
   });
 
-  test("has of a long conversation the end", () => {
-    const { earlier = "" } = saidIn(
+  test("keeps the end of a long transcript", () => {
+    const { earlier = "" } = turnInput(
       messages(["user", "x".repeat(30_000)], ["assistant", "the end"], ["user", "y"]),
     );
     expect(earlier.length).toBeLessThan(25_000);

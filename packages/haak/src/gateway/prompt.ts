@@ -1,44 +1,44 @@
 import type { JsonObject } from "@reins/acp";
-import { type ContentBlock, type Message, resultText } from "./protocol.ts";
+import { type ChatMessage, type ContentBlock, toolResultText } from "./protocol.ts";
 
-/** What came of a tool that the client carried out. */
-export interface ToolResult {
+/** The result of a tool that the client ran. */
+export interface ClientToolResult {
   readonly id: string;
   readonly text: string;
   readonly isError: boolean;
 }
 
-/** What a client says in a turn. */
-export interface Said {
-  /** The parts of the prompt, as ACP has them. */
+/** The input of a turn. */
+export interface TurnInput {
+  /** The blocks of the ACP prompt. */
   readonly prompt: readonly JsonObject[];
-  /** What came of tools that an earlier turn wanted of it. */
-  readonly results: readonly ToolResult[];
-  /** What was said before, for a session that does not know it. */
+  /** Results of tools that an earlier turn requested. */
+  readonly results: readonly ClientToolResult[];
+  /** A transcript of earlier messages, for a new session. */
   readonly earlier: string | undefined;
 }
 
-/** How much of a conversation that was had elsewhere a session is told; of more than that, the newest. */
+/** The most characters of an earlier conversation that a session gets; older ones are cut. */
 const MAX_EARLIER = 24_000;
 const SPEAKERS = { user: "User", assistant: "You", system: "System" } as const;
 
-/** Takes messages apart: what is new stands after the last thing that the assistant said. */
-export function saidIn(messages: readonly Message[]): Said {
+/** Splits messages into the turn's input, after the last message of the assistant, and the transcript before it. */
+export function turnInput(messages: readonly ChatMessage[]): TurnInput {
   const last = messages.findLastIndex(({ role }) => role === "assistant");
   const fresh = messages.slice(last + 1).flatMap(({ content }) => content);
   return {
     prompt: fresh.flatMap(promptBlock),
     results: fresh.flatMap((block) =>
       block.type === "tool_result"
-        ? [{ id: block.tool_use_id, text: resultText(block), isError: block.is_error ?? false }]
+        ? [{ id: block.tool_use_id, text: toolResultText(block), isError: block.is_error ?? false }]
         : [],
     ),
     earlier: last < 0 ? undefined : transcript(messages.slice(0, last + 1)),
   };
 }
 
-/** A result that nobody waits for, in words, so that nothing the client says is lost. */
-export function resultBlock({ id, text, isError }: ToolResult): JsonObject {
+/** A prompt block for a result that no call waits for, so that no input is lost. */
+export function resultBlock({ id, text, isError }: ClientToolResult): JsonObject {
   return { type: "text", text: `${isError ? `The call ${id} failed` : `The result of ${id}`}:\n${text}` };
 }
 
@@ -49,14 +49,16 @@ function promptBlock(block: ContentBlock): readonly JsonObject[] {
   return [{ type: "image", data, mimeType }];
 }
 
-function transcript(messages: readonly Message[]): string {
-  const lines = messages.map(({ role, content }) => `${SPEAKERS[role]}: ${content.map(words).join("\n")}`);
+function transcript(messages: readonly ChatMessage[]): string {
+  const lines = messages.map(
+    ({ role, content }) => `${SPEAKERS[role]}: ${content.map(blockText).join("\n")}`,
+  );
   const all = lines.join("\n\n");
   const kept = all.length > MAX_EARLIER ? `[…]\n${all.slice(-MAX_EARLIER)}` : all;
   return `What was said before, elsewhere:\n\n${kept}`;
 }
 
-function words(block: ContentBlock): string {
+function blockText(block: ContentBlock): string {
   switch (block.type) {
     case "text":
       return block.text;
@@ -67,6 +69,6 @@ function words(block: ContentBlock): string {
     case "tool_use":
       return `[${block.name} ${JSON.stringify(block.input)}]`;
     case "tool_result":
-      return resultText(block);
+      return toolResultText(block);
   }
 }

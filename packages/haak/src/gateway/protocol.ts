@@ -23,7 +23,6 @@ const ToolResultBlock = z.looseObject({
   is_error: z.boolean().optional(),
 });
 
-/** A part of a message. */
 const ContentBlock = z.discriminatedUnion("type", [
   TextBlock,
   ThinkingBlock,
@@ -33,32 +32,31 @@ const ContentBlock = z.discriminatedUnion("type", [
 ]);
 export type ContentBlock = z.infer<typeof ContentBlock>;
 
-/** What a message says: its parts, for which a text alone is short. */
+/** The blocks of a message; a string is short for one text block. */
 const Content = z
   .union([z.string(), z.array(ContentBlock).max(1_000)])
   .transform((content): readonly ContentBlock[] =>
     typeof content === "string" ? [{ type: "text", text: content }] : content,
   );
 
-/** A message of a conversation. */
-export const Message = z.looseObject({ role: z.enum(["user", "assistant", "system"]), content: Content });
-export type Message = z.infer<typeof Message>;
+export const ChatMessage = z.looseObject({ role: z.enum(["user", "assistant", "system"]), content: Content });
+export type ChatMessage = z.infer<typeof ChatMessage>;
 
-/** A message of the user: a text alone will do. */
+/** A message of the user, or only its text. */
 export const UserMessage = z.union([
-  z.string().transform((text): Message => ({ role: "user", content: [{ type: "text", text }] })),
+  z.string().transform((text): ChatMessage => ({ role: "user", content: [{ type: "text", text }] })),
   z.looseObject({ role: z.literal("user").default("user"), content: Content }),
 ]);
 
-/** The text of a tool's result. */
-export function resultText({ content }: z.infer<typeof ToolResultBlock>): string {
+/** The text of a tool result. */
+export function toolResultText({ content }: z.infer<typeof ToolResultBlock>): string {
   if (content === undefined || typeof content === "string") return content ?? "";
   return content.map((part) => ("text" in part ? String(part.text) : `[${part.type}]`)).join("\n");
 }
 
 const Key = z.string().min(1).max(256);
 
-/** How a session is begun, or found. */
+/** The parameters of `session.init`. */
 export const InitParams = z.looseObject({
   agent_id: z.string().min(1).max(128),
   session_key: Key.optional(),
@@ -66,7 +64,7 @@ export const InitParams = z.looseObject({
   mode: z.enum(SESSION_MODES).optional(),
   /** The agent behind the session: `native`, or one that is installed. */
   backend: z.string().min(1).max(64).optional(),
-  /** The folder it works in, absolute. */
+  /** The working folder, absolute. */
   cwd: z.string().startsWith("/", "is an absolute path").optional(),
 });
 export type InitParams = z.infer<typeof InitParams>;
@@ -77,12 +75,12 @@ const Tool = z.looseObject({
   input_schema: z.record(z.string(), z.unknown()).default({ type: "object" }),
 });
 
-/** A turn: what is said in it, and the tools for it. */
+/** The parameters of `turn.run`. */
 export const RunParams = z
   .looseObject({
     session_key: Key,
     message: UserMessage.optional(),
-    messages: z.array(Message).min(1).max(10_000).optional(),
+    messages: z.array(ChatMessage).min(1).max(10_000).optional(),
     tools: z.array(Tool).max(200).optional(),
   })
   .refine(({ message, messages }) => message !== undefined || messages !== undefined, {
@@ -95,14 +93,14 @@ export const RunParams = z
   });
 export type RunParams = z.infer<typeof RunParams>;
 
-/** Which session. */
+/** The parameters of `turn.cancel` and `session.status`. */
 export const SessionParams = z.looseObject({ session_key: Key });
 
-/** Which session, and why it is closed. */
+/** The parameters of `session.close`. */
 export const CloseParams = SessionParams.extend({ reason: z.string().max(1_000).optional() });
 
-/** Reads what a client sent; what does not fit is said to it. */
-export function readParams<Schema extends z.ZodType>(
+/** Parses the parameters of a request. Throws `invalid_params` with every fault. */
+export function parseParams<Schema extends z.ZodType>(
   schema: Schema,
   method: string,
   params: unknown,
@@ -112,7 +110,7 @@ export function readParams<Schema extends z.ZodType>(
   throw new HaakError("invalid_params", `${method} does not take that: ${faultSentences(error, "params")}`);
 }
 
-/** What happens in a turn, as `/ws` tells it: HAAK's types, and those of its own that others pass over. */
+/** An event of a turn on `/ws`: HAAK's types, and Reins's own, which HAAK's clients ignore. */
 export type HaakEvent =
   | { readonly type: "text_delta"; readonly text: string }
   | { readonly type: "reasoning_delta"; readonly text: string }
@@ -125,7 +123,15 @@ export type HaakEvent =
       readonly is_error: boolean;
     }
   | ({ readonly type: "usage_update" } & JsonObject)
-  | PolicyGateEvent
+  | {
+      /** The verdict on a tool that is offered or called. */
+      readonly type: "policy_gate";
+      readonly tool: string;
+      readonly verdict: string;
+      readonly rule: string | null;
+      readonly reason: string;
+      readonly constitution_hash: string | null;
+    }
   | {
       readonly type: "mailbox_injected";
       readonly message_id: string;
@@ -137,61 +143,31 @@ export type HaakEvent =
   | { readonly type: "done"; readonly stop_reason: string; readonly usage: JsonObject }
   | { readonly type: "error"; readonly code: string; readonly message: string };
 
-/** What the policy said to a tool: when it was offered, or when it was called. */
-interface PolicyGateEvent {
-  readonly type: "policy_gate";
-  readonly tool: string;
-  readonly verdict: string;
-  readonly rule: string | null;
-  readonly reason: string;
-  readonly constitution_hash: string | null;
-}
-
-/** An event at its place: `seq` grows with every event of a session. */
+/** An event with its number, which grows with every event of a session. */
 export type NumberedEvent = HaakEvent & { readonly seq: number };
 
-/** Takes events. A promise says that there is no room for more until it settles. */
+/** Receives events. A returned promise is back-pressure: the next event waits for it. */
 export type Emit = (event: NumberedEvent) => void | Promise<void>;
 
-/** What can go wrong on `/ws`. */
+/** The error codes of `/ws`. */
 export type HaakErrorCode =
-  /** What was sent is no JSON, or no request. */
+  /** The frame is not JSON, or not a request. */
   | "invalid_request"
   | "method_not_found"
   | "invalid_params"
-  /** There is no session of that key that the caller may see. */
+  /** The caller may see no session of that key. */
   | "session_not_found"
-  /** The key is somebody else's, or names a session of another agent. */
+  /** The key belongs to another user, or to a session of another agent. */
   | "session_conflict"
   /** The session was closed; `session.init` opens it again. */
   | "session_closed"
-  /** Eight turns wait already. */
   | "queue_full"
-  /** The constitution or the caller's rights do not allow it. */
+  /** The constitution or the caller's rights forbid it. */
   | "refused"
-  /** Whoever asks may no more. */
   | "unauthenticated"
-  /** The agent behind the session cannot be had. */
+  /** The agent behind the session is not available. */
   | "backend_unavailable"
   | "internal";
-
-/** An error as `/ws` tells it: a word for programs and a sentence for people. */
-export class HaakError extends Error {
-  override readonly name = "HaakError";
-  readonly code: HaakErrorCode;
-
-  constructor(code: HaakErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
-
-  /** What a failure is on `/ws`. */
-  static of(error: unknown): HaakError {
-    if (error instanceof HaakError) return error;
-    const message = errorMessage(error);
-    return new HaakError(codeOf(error), message, { cause: error });
-  }
-}
 
 const CODES: ReadonlyMap<unknown, HaakErrorCode> = new Map<unknown, HaakErrorCode>([
   [QUEUE_FULL, "queue_full"],
@@ -201,6 +177,20 @@ const CODES: ReadonlyMap<unknown, HaakErrorCode> = new Map<unknown, HaakErrorCod
   [CODE.authRequired, "unauthenticated"],
 ]);
 
-function codeOf(error: unknown): HaakErrorCode {
-  return (error instanceof RpcError ? CODES.get(error.code) : undefined) ?? "internal";
+/** An error of `/ws`: a code for programs and a message for people. */
+export class HaakError extends Error {
+  override readonly name = "HaakError";
+  readonly code: HaakErrorCode;
+
+  constructor(code: HaakErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+
+  /** Maps any error to one of `/ws`; an unknown one is `internal`. */
+  static of(error: unknown): HaakError {
+    if (error instanceof HaakError) return error;
+    const code = error instanceof RpcError ? CODES.get(error.code) : undefined;
+    return new HaakError(code ?? "internal", errorMessage(error), { cause: error });
+  }
 }

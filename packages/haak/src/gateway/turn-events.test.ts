@@ -6,13 +6,13 @@ const entry = { toolNames: { members: [], aliases: [], kinds: {} } };
 
 function eventsOf(updates: readonly object[], known?: KnownCall) {
   const events = new UpdateEvents(entry, known);
-  return updates.flatMap((update) => events.take({ ...update }));
+  return updates.flatMap((update) => events.ofUpdate({ ...update }));
 }
 
 const chunk = (sessionUpdate: string, text: string) => ({ sessionUpdate, content: { type: "text", text } });
 
-describe("the events of updates", () => {
-  test("are what is said and thought", () => {
+describe("the events of ACP updates", () => {
+  test("are text and reasoning deltas", () => {
     expect(
       eventsOf([
         chunk("agent_thought_chunk", "hm"),
@@ -28,7 +28,7 @@ describe("the events of updates", () => {
     ]);
   });
 
-  test("tell a call once, then how it changes, and its result once", () => {
+  test("announce a call once, then its changes, then its result once", () => {
     const call = { sessionUpdate: "tool_call", toolCallId: "c1", title: "bash", rawInput: { command: "ls" } };
     const change = { sessionUpdate: "tool_call_update", toolCallId: "c1" };
     const done = { ...change, status: "completed", rawOutput: "a.txt" };
@@ -40,7 +40,7 @@ describe("the events of updates", () => {
     ]);
   });
 
-  test("tell a call that comes to its end at once, and one that failed", () => {
+  test("announce a call that ends with its first update, and mark a failed one", () => {
     const failed = {
       ...{ sessionUpdate: "tool_call", toolCallId: "c1", status: "failed" },
       content: [{ type: "content", content: { type: "text", text: "no such file" } }],
@@ -51,14 +51,14 @@ describe("the events of updates", () => {
     ]);
   });
 
-  test("have what the harness knows of a call whose agent tells nothing of it", () => {
+  test("take the input of a call from the harness if the agent does not send it", () => {
     const known: KnownCall = () => ({ told: { rawInput: { path: "a" } } });
     expect(eventsOf([{ sessionUpdate: "tool_call", toolCallId: "c1" }], known)).toMatchObject([
       { type: "tool_call", input: { path: "a" } },
     ]);
   });
 
-  test("pass on what was used", () => {
+  test("forward usage", () => {
     expect(eventsOf([{ sessionUpdate: "usage_update", used: 5, size: 10 }])).toEqual([
       { type: "usage_update", used: 5, size: 10 },
     ]);
@@ -72,8 +72,8 @@ const ledgerEntry: Omit<PlacedEntry["entry"], "payload"> = {
 };
 const appended = { type: "ledger_append", cid: ledgerEntry.cid };
 
-describe("the events of an entry", () => {
-  test("are a gate and that it was added, for a verdict about a tool", () => {
+describe("the events of a ledger entry", () => {
+  test("are policy_gate and ledger_append for a verdict on a tool", () => {
     const payload = {
       ...{ event_type: "pre_action", verdict: "blocked", rule: "no_shell", reason: "not on the roster" },
       constitution_hash: "d".repeat(64),
@@ -92,7 +92,7 @@ describe("the events of an entry", () => {
     });
   });
 
-  test("are only that it was added, for other verdicts and entries", () => {
+  test("are only ledger_append for other verdicts and entries", () => {
     for (const event_type of ["pre_prompt", "tool_offer"])
       for (const quality of ["policy_verdict", "turn", "tool_call"] as const)
         expect(ledgerEvents({ ...ledgerEntry, quality, payload: { event_type } })).toEqual([
@@ -100,7 +100,7 @@ describe("the events of an entry", () => {
         ]);
   });
 
-  test("are a letter and that it was added, for mail", () => {
+  test("are mailbox_injected and ledger_append for mail", () => {
     const payload = { message: "m1", from: "coder", subject: "rain", timestamp: "now" };
     expect(ledgerEvents({ ...ledgerEntry, quality: "mailbox_inject", payload })).toEqual([
       { type: "mailbox_injected", message_id: "m1", from: "coder", subject: "rain", timestamp: "now" },

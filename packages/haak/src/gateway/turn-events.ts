@@ -1,31 +1,31 @@
-import { type JsonObject, membersOf } from "@reins/acp";
+import { chunkText, type JsonObject, membersOf } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
 import { isFinal, type ToolCall, ToolCalls, toolNameOf } from "@reins/host";
 import type { PlacedEntry } from "@reins/ledger";
 import type { HaakEvent } from "./protocol.ts";
 
-/** What the harness knows of a call, without secrets, where the agent has not told its clients of it. */
+/** Returns what the harness knows of a tool call, without secrets, for a call that the agent has not announced. */
 export type KnownCall = (id: string) => Pick<ToolCall, "told"> | undefined;
 
-/** Turns the updates of one turn into events: a call is told once, and its result once, in whatever order agents say so. */
+/** Maps the ACP updates of one turn to events: each call and each result once, in any order of updates. */
 export class UpdateEvents {
   readonly #entry: Pick<AgentEntry, "toolNames">;
   readonly #known: KnownCall;
   readonly #calls = new ToolCalls();
-  readonly #told = new Set<string>();
+  readonly #announced = new Set<string>();
 
   constructor(entry: Pick<AgentEntry, "toolNames">, known: KnownCall = () => undefined) {
     this.#entry = entry;
     this.#known = known;
   }
 
-  /** The events of an update; none for what has no place on `/ws`. */
-  take(update: JsonObject): readonly HaakEvent[] {
+  /** The events of an update; none for a kind that `/ws` does not have. */
+  ofUpdate(update: JsonObject): readonly HaakEvent[] {
     switch (update.sessionUpdate) {
       case "agent_message_chunk":
-        return textEvents("text_delta", textOf(update.content));
+        return textEvents("text_delta", blockText(update.content));
       case "agent_thought_chunk":
-        return textEvents("reasoning_delta", textOf(update.content));
+        return textEvents("reasoning_delta", blockText(update.content));
       case "notice":
         return textEvents("reasoning_delta", remark([update.title, update.description]));
       case "compaction_update":
@@ -34,7 +34,7 @@ export class UpdateEvents {
           : [];
       case "tool_call":
       case "tool_call_update":
-        return this.call(update);
+        return this.ofToolCall(update);
       case "usage_update": {
         const { sessionUpdate: _, ...usage } = update;
         return [{ ...usage, type: "usage_update" }];
@@ -44,20 +44,20 @@ export class UpdateEvents {
     }
   }
 
-  /** The events of something said about a call: in an update, or when permission for it is asked. */
-  call(said: JsonObject): readonly HaakEvent[] {
-    const call = this.#calls.tell(said);
+  /** The events of a tool call in an update or in a permission request. */
+  ofToolCall(update: JsonObject): readonly HaakEvent[] {
+    const call = this.#calls.tell(update);
     if (!call) return [];
-    const isNew = !this.#told.has(call.id);
-    this.#told.add(call.id);
-    const events: HaakEvent[] = isNew ? [this.#begun(call)] : [];
-    if (isFinal(call)) return this.#calls.conclude(call.id) ? [...events, resultOf(call)] : events;
-    return isNew ? events : [...events, changeOf(call.id, said)];
+    const isNew = !this.#announced.has(call.id);
+    this.#announced.add(call.id);
+    const events: HaakEvent[] = isNew ? [this.#callEvent(call)] : [];
+    if (isFinal(call)) return this.#calls.conclude(call.id) ? [...events, resultEvent(call)] : events;
+    return isNew ? events : [...events, changeEvent(call.id, update)];
   }
 
-  /** An agent may ask permission for a call that it has told nobody of. */
-  #begun({ id, told: said }: ToolCall): HaakEvent {
-    const told = said.rawInput === undefined ? { ...this.#known(id)?.told, ...said } : said;
+  /** A permission request may describe a call without its input. */
+  #callEvent({ id, told: described }: ToolCall): HaakEvent {
+    const told = described.rawInput === undefined ? { ...this.#known(id)?.told, ...described } : described;
     const { name } = toolNameOf({ told }, this.#entry);
     return { type: "tool_call", id, name, input: told.rawInput ?? {} };
   }
@@ -71,17 +71,17 @@ function remark(parts: readonly unknown[]): string {
   return `[${parts.filter((part) => typeof part === "string" && part !== "").join(": ")}]\n`;
 }
 
-/** A block of content in words; of what has none, what it is. */
-function textOf(content: unknown): string {
-  const { type, text, uri, mimeType, resource } = membersOf(content);
-  if (typeof text === "string") return text;
-  const place = uri ?? membersOf(resource).uri;
-  if (typeof place === "string") return place;
+/** The text of a content block, or its address, or its type. */
+function blockText(content: unknown): string {
+  const text = chunkText({ content });
+  if (text !== undefined) return text;
+  const { type, uri, mimeType, resource } = membersOf(content);
+  const address = uri ?? membersOf(resource).uri;
+  if (typeof address === "string") return address;
   return type === undefined ? "" : `[${String(mimeType ?? type)}]`;
 }
 
-function changeOf(id: string, said: JsonObject): HaakEvent {
-  const { status, title, rawInput, content } = said;
+function changeEvent(id: string, { status, title, rawInput, content }: JsonObject): HaakEvent {
   return {
     type: "tool_call_update",
     id,
@@ -92,15 +92,15 @@ function changeOf(id: string, said: JsonObject): HaakEvent {
   };
 }
 
-function resultOf({ id, told }: ToolCall): HaakEvent {
-  return { type: "tool_result", id, content: outputOf(told), is_error: told.status === "failed" };
+function resultEvent({ id, told }: ToolCall): HaakEvent {
+  return { type: "tool_result", id, content: outputText(told), is_error: told.status === "failed" };
 }
 
-/** What came of a call: what the model is told where the agent says so, else what clients are shown. */
-function outputOf({ rawOutput, content }: JsonObject): string {
+/** The output for the model if the agent sends it, otherwise the content for clients. */
+function outputText({ rawOutput, content }: JsonObject): string {
   if (typeof rawOutput === "string") return rawOutput;
-  const { text } = membersOf(rawOutput);
-  if (typeof text === "string") return text;
+  const text = chunkText({ content: rawOutput });
+  if (text !== undefined) return text;
   const shown = Array.isArray(content) ? contentText(content) : "";
   return shown === "" && rawOutput != null ? JSON.stringify(rawOutput) : shown;
 }
@@ -108,28 +108,28 @@ function outputOf({ rawOutput, content }: JsonObject): string {
 function contentText(content: readonly unknown[]): string {
   return content
     .map(membersOf)
-    .map((part) => (part.type === "diff" ? `[changed ${String(part.path)}]` : textOf(part.content)))
+    .map((part) => (part.type === "diff" ? `[changed ${String(part.path)}]` : blockText(part.content)))
     .filter((text) => text !== "")
     .join("\n");
 }
 
-/** The events of an entry: what it says, where there is an event for that, and that it was added. */
+/** The events of a ledger entry: what it records, if there is an event for that, and that it was appended. */
 export function ledgerEvents({ cid, quality, payload, target }: PlacedEntry["entry"]): readonly HaakEvent[] {
   const appended: HaakEvent = { type: "ledger_append", cid, quality };
-  const said = membersOf(payload);
+  const recorded = membersOf(payload);
   if (quality === "mailbox_inject")
     return [
       {
         type: "mailbox_injected",
-        message_id: String(said.message),
-        from: String(said.from),
-        subject: String(said.subject),
-        timestamp: String(said.timestamp),
+        message_id: String(recorded.message),
+        from: String(recorded.from),
+        subject: String(recorded.subject),
+        timestamp: String(recorded.timestamp),
       },
       appended,
     ];
-  if (quality !== "policy_verdict" || said.event_type !== "pre_action") return [appended];
-  const { verdict, rule, reason, constitution_hash } = said;
+  if (quality !== "policy_verdict" || recorded.event_type !== "pre_action") return [appended];
+  const { verdict, rule, reason, constitution_hash } = recorded;
   return [
     {
       type: "policy_gate",

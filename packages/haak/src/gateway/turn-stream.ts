@@ -1,4 +1,4 @@
-import { CODE, type JsonObject, membersOf } from "@reins/acp";
+import { CODE, type JsonObject, membersOf, updateIn } from "@reins/acp";
 import {
   type Connection,
   type EventLog,
@@ -14,38 +14,36 @@ import type { Ledger, PlacedEntry } from "@reins/ledger";
 import type { HaakEvent } from "./protocol.ts";
 import { ledgerEvents, type UpdateEvents } from "./turn-events.ts";
 
-/** What a stream is made from. */
 export interface TurnStreamOptions {
   readonly log: EventLog;
   readonly session: Pick<SessionRecord, "id" | "tenant">;
-  /** Through whom the turn is asked for; nobody else asks through it. */
+  /** The connection that prompts; this turn is its only one. */
   readonly connection: Connection;
   readonly updates: UpdateEvents;
   readonly tail: LedgerTail;
-  /** Settles when the entry of the last turn of the session that is over is in the ledger. */
+  /** Resolves when the entry of the session's last ended turn is in the ledger. */
   readonly recorded: () => Promise<void>;
-  /** Settles when every verdict is in the ledger that was given by now. */
+  /** Resolves when every verdict so far is in the ledger. */
   readonly settled: () => Promise<void>;
   readonly emit: (event: HaakEvent) => void | Promise<void>;
-  /** Told when the turn begins. */
   readonly onBegin: () => void;
 }
 
-/** What one reads nothing of in the ledger for. */
+/** Events that no ledger entry comes before. */
 const SPOKEN: ReadonlySet<string> = new Set(["text_delta", "reasoning_delta"]);
 const PERMISSION = "session/request_permission";
 
 /**
- * The events of one turn, from the log and the ledger. Both are on disk before they are told. What other turns of the
- * same session say before it begins and after it has ended is not its own.
+ * Emits the events of one turn from the event log and the ledger, each after it is on disk. Leaves out what other turns
+ * of the session say before and after it.
  */
 export class TurnStream {
   readonly #options: TurnStreamOptions;
   #subscription: Subscription | undefined;
   #state: "waiting" | "running" | "over" = "waiting";
-  /** The turns of others that were over before this one began. */
+  /** Turns that ended before this one began. */
   readonly #earlier = new Set<unknown>();
-  #hasRead = false;
+  #hasReadLedger = false;
   /** Verdicts on the turn's tools that have not been emitted. */
   #gates: HaakEvent[] = [];
   readonly #failure = Promise.withResolvers<never>();
@@ -55,7 +53,7 @@ export class TurnStream {
     this.#failure.promise.catch(() => undefined);
   }
 
-  /** Follows the session from now on. */
+  /** Subscribes to the session from now on. */
   async open(): Promise<void> {
     const { log, session, recorded, tail } = this.#options;
     const { tenant, id } = session;
@@ -63,7 +61,7 @@ export class TurnStream {
     this.#subscription = log.subscribe(
       {
         tenant,
-        event: (event) => this.#take(event),
+        event: (event) => this.#onEvent(event),
         gap: () => undefined,
         failed: (error) => this.#failure.reject(error),
       },
@@ -71,47 +69,43 @@ export class TurnStream {
     );
     for (const channel of [id, turnsOf(id)]) this.#subscription.add(channel, from.order);
     await recorded();
-    await tail.toEnd();
+    await tail.seekEnd();
   }
 
-  /** Takes the verdicts on the turn's tools; they are emitted before anything else of it. */
+  /** Holds the verdicts on the turn's tools, which come before every other event. */
   gated(gates: readonly ToolGate[]): void {
     this.#gates = gates.map(({ rule = null, ...gate }) => ({ type: "policy_gate", rule, ...gate }));
   }
 
-  /** Whether the turn has begun. */
-  get hasBegun(): boolean {
-    return this.#state !== "waiting";
-  }
-
-  /** Settles when everything that was said by now has been told, with what the ledger has of the turn. */
+  /** Resolves when everything logged so far is emitted, with the turn's ledger entries. */
   async drained(): Promise<void> {
     const { log, session } = this.#options;
     await log.written();
     const last = log.last(session.tenant);
     await Promise.race([this.#subscription?.reached(last), this.#failure.promise]);
-    if (this.hasBegun) await this.#readLedger(true);
+    if (this.#state !== "waiting") await this.#emitLedger(true);
   }
 
-  /** Follows it no more. */
+  /** Unsubscribes. */
   close(): void {
     this.#subscription?.close();
   }
 
-  #take(event: LoggedEvent): void | Promise<void> {
+  #onEvent(event: LoggedEvent): void | Promise<void> {
     if (this.#state === "over") return;
-    const { session, connection } = this.#options;
-    if (event.session === turnsOf(session.id)) return this.#turnOver(event.message);
-    // Agents may say a prompt again; only what a client sent has somebody it is not for.
-    if (event.except !== undefined && isPrompt(event.message)) {
-      if (event.except === connection.id) return this.#begin();
-      if (this.#state === "running") this.#state = "over";
+    const { session, connection, updates } = this.#options;
+    if (event.session === turnsOf(session.id)) return this.#onTurnOver(event.message);
+    const { method, params } = event.message;
+    const { kind, update } = updateIn(method === "session/update" ? params : undefined);
+    // Agents may repeat a prompt; only one that a client sent excludes a receiver.
+    if (event.except !== undefined && kind === "user_message_chunk") {
+      if (event.except === connection.id) this.#begin();
+      else if (this.#state === "running") this.#state = "over";
       return;
     }
     if (this.#state !== "running") return;
-    if (event.request !== undefined) return this.#question(event.request, event.message);
-    if (event.message.method !== "session/update") return;
-    return this.#tell(this.#options.updates.take(membersOf(membersOf(event.message.params).update)));
+    if (event.request !== undefined) return this.#onRequest(event.request, event.message);
+    if (method === "session/update") return this.#emitAfterLedger(updates.ofUpdate(update));
   }
 
   #begin(): void {
@@ -119,92 +113,82 @@ export class TurnStream {
     this.#state = "running";
   }
 
-  /** Written when a turn is over and before the next one begins, so that whose it is follows from when it comes. */
-  #turnOver({ method, params }: JsonObject): void {
+  /** The mark is logged after a turn and before the next, so that its position tells whose it is. */
+  #onTurnOver({ method, params }: JsonObject): void {
     if (method !== TURN_OVER) return;
     const { turn } = membersOf(membersOf(membersOf(params).draft).payload);
     if (this.#state === "running") this.#state = "over";
     else this.#earlier.add(turn);
   }
 
-  /** A question that only people answer waits for them elsewhere; what nobody here can answer is said to be so. */
-  #question(key: string, { method, params }: JsonObject): void | Promise<void> {
+  /** A permission request is answered by a person elsewhere; every other request fails here. */
+  #onRequest(key: string, { method, params }: JsonObject): void | Promise<void> {
     const { connection, updates } = this.#options;
-    if (method === PERMISSION) return this.#tell(updates.call(membersOf(membersOf(params).toolCall)));
+    if (method === PERMISSION)
+      return this.#emitAfterLedger(updates.ofToolCall(membersOf(membersOf(params).toolCall)));
     connection.fail(questionId(key), {
       code: CODE.methodNotFound,
       message: `"${String(method)}" is not known here`,
     });
   }
 
-  #tell(events: readonly HaakEvent[]): void | Promise<void> {
+  #emitAfterLedger(events: readonly HaakEvent[]): void | Promise<void> {
     if (events.length === 0) return;
-    if (this.#hasRead && events.every(({ type }) => SPOKEN.has(type))) return this.#emit(events);
-    const acts = events.some(({ type }) => !SPOKEN.has(type));
-    return this.#readLedger(acts).then(() => this.#emit(events));
+    const isSpoken = events.every(({ type }) => SPOKEN.has(type));
+    if (this.#hasReadLedger && isSpoken) return this.#emit(events);
+    return this.#emitLedger(!isSpoken).then(() => this.#emit(events));
   }
 
-  /** Tells what the ledger has that was not told. `acts`: whether a verdict may be on its way. */
-  async #readLedger(acts: boolean): Promise<void> {
+  /** Emits new ledger entries. `acts`: waits for verdicts that are not yet written. */
+  async #emitLedger(acts: boolean): Promise<void> {
     const { tail, settled, recorded } = this.#options;
-    if (acts || !this.#hasRead) await recorded();
-    this.#hasRead = true;
+    if (acts || !this.#hasReadLedger) await recorded();
+    this.#hasReadLedger = true;
     if (acts) await settled();
     await this.#emit(this.#gates.splice(0));
-    for (const entry of await tail.more(this.#earlier)) await this.#emit(ledgerEvents(entry));
+    for (const entry of await tail.read(this.#earlier)) await this.#emit(ledgerEvents(entry));
   }
 
   #emit(events: readonly HaakEvent[]): void | Promise<void> {
-    let waiting: Promise<void> | undefined;
-    for (const event of events) {
-      const told = waiting ? waiting.then(() => this.#options.emit(event)) : this.#options.emit(event);
-      waiting = told ?? undefined;
-    }
-    return waiting;
+    const { emit } = this.#options;
+    let last: Promise<void> | undefined;
+    for (const event of events) last = (last ? last.then(() => emit(event)) : emit(event)) ?? undefined;
+    return last;
   }
-}
-
-function isPrompt({ method, params }: JsonObject): boolean {
-  return (
-    method === "session/update" && membersOf(membersOf(params).update).sessionUpdate === "user_message_chunk"
-  );
 }
 
 const PAGE = 200;
 
-/** The entries of one turn, as they are added: those of its session after the turn before it, up to its own. */
+/** Reads the ledger entries of one turn as they are appended: after the turn before it, up to its own entry. */
 export class LedgerTail {
   readonly #ledger: Pick<Ledger, "read">;
   readonly #chain: string;
   #after = -1;
-  #over = false;
+  #isOver = false;
 
   constructor(ledger: Pick<Ledger, "read">, chain: string) {
     this.#ledger = ledger;
     this.#chain = chain;
   }
 
-  /** Begins where the chain ends now. */
-  async toEnd(): Promise<void> {
+  /** Skips every entry so far. */
+  async seekEnd(): Promise<void> {
     const [last] = await this.#ledger.read({ entity_id: this.#chain, order: "newest", limit: 1 });
     this.#after = last?.seq ?? -1;
   }
 
-  /**
-   * The entries that were added since. The one of the turn itself is the last; those of `earlier` turns, up to their own,
-   * are left out.
-   */
-  async more(earlier: ReadonlySet<unknown>): Promise<readonly PlacedEntry["entry"][]> {
+  /** Returns new entries up to the turn's own, without those of `earlier` turns. */
+  async read(earlier: ReadonlySet<unknown>): Promise<readonly PlacedEntry["entry"][]> {
     let entries: PlacedEntry["entry"][] = [];
-    while (!this.#over) {
+    while (!this.#isOver) {
       const page = await this.#ledger.read({ entity_id: this.#chain, after: this.#after, limit: PAGE });
       for (const { seq, entry } of page) {
         this.#after = seq;
         const isTurn = entry.quality === "turn";
         const isEarlier = isTurn && earlier.has(membersOf(entry.payload).turn);
         entries = isEarlier ? [] : [...entries, entry];
-        this.#over = isTurn && !isEarlier;
-        if (this.#over) break;
+        this.#isOver = isTurn && !isEarlier;
+        if (this.#isOver) break;
       }
       if (page.length < PAGE) break;
     }

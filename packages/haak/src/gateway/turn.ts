@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type JsonObject, membersOf, RpcError, usageIn } from "@reins/acp";
+import { type JsonObject, membersOf, RpcError, readResult, reinsData, usageIn } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
 import type {
   ClientTool,
@@ -13,91 +13,88 @@ import type {
 import type { Clock } from "@reins/kit";
 import { type Harness, type Principal, sessionKey } from "@reins/supervisor";
 import { ClientCalls } from "./client-calls.ts";
-import { resultBlock, type Said } from "./prompt.ts";
+import { resultBlock, type TurnInput } from "./prompt.ts";
 import { type Emit, HaakError, type HaakEvent } from "./protocol.ts";
-import type { Sequence } from "./sessions.ts";
+import type { EventSequence } from "./sessions.ts";
 import { UpdateEvents } from "./turn-events.ts";
 import { LedgerTail, TurnStream } from "./turn-stream.ts";
 
-/** What turns stand on. */
-export interface HaakTurnParts {
+export interface HaakTurnOptions {
   readonly hub: Hub;
   readonly harness: Harness;
   readonly offers: TurnOffers;
-  /** Takes secrets out of what is shown. */
+  /** Removes secrets. */
   readonly redact: (value: unknown) => unknown;
   readonly clock: Clock;
 }
 
-/** What a turn is made from. */
 export interface HaakTurnRequest {
   readonly record: SessionRecord;
   readonly entry: Pick<AgentEntry, "toolNames">;
   readonly principal: Principal;
-  readonly sequence: Sequence;
-  readonly said: Said;
+  readonly sequence: EventSequence;
+  readonly input: TurnInput;
   readonly tools: readonly ClientTool[] | undefined;
-  /** Told when the turn begins. */
   readonly onBegin: () => void;
 }
 
-/** More than this does not happen while a client carries out a tool. */
-const MOST_HELD = 256;
+/** The most events that are held while a client runs a tool. */
+const MAX_HELD = 256;
 
 /**
- * One turn that a client of `/ws` asked for. It is told in stretches: when the agent wants the client to carry out a
- * tool, a stretch ends with `tool_use`, and the next begins with what came of it.
+ * One turn of `turn.run`. Its events come in segments: when the client has to run a tool, a segment ends with the stop
+ * reason `tool_use`, and the next begins with the result.
  */
 export class HaakTurn {
-  readonly #parts: HaakTurnParts;
+  readonly #options: HaakTurnOptions;
   readonly #request: HaakTurnRequest;
   readonly #cancelled = new AbortController();
   readonly #calls: ClientCalls;
-  /** Where events go now; nowhere while nobody listens. */
+  /** Receives events; `undefined` between segments. */
   #emit: Emit | undefined;
-  /** What happens while the client carries out a tool; told with the next stretch. */
+  /** Events between segments, for the next one. */
   readonly #held: HaakEvent[] = [];
-  #stretch = Promise.withResolvers<void>();
+  #segment = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<void>();
-  #begun = false;
-  #over = false;
+  #hasBegun = false;
+  #isOver = false;
 
-  constructor(parts: HaakTurnParts, request: HaakTurnRequest) {
-    this.#parts = parts;
+  constructor(options: HaakTurnOptions, request: HaakTurnRequest) {
+    this.#options = options;
     this.#request = request;
-    this.#calls = new ClientCalls(parts.clock, () => this.#pause());
+    this.#calls = new ClientCalls(options.clock, () => this.#pause());
   }
 
-  /** Whether it waits for its client to carry out a tool. */
+  /** Whether it waits for its client to run a tool. */
   get isPaused(): boolean {
-    return !this.#over && this.#emit === undefined && this.#calls.isWaiting;
+    return !this.#isOver && this.#emit === undefined && this.#calls.isWaiting;
   }
 
-  /** Settles when it is over. */
+  /** Resolves when it is over. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
 
-  /** Begins it when its turn comes, and tells its first stretch. Rejects when it cannot be had; what goes wrong later is an event. */
+  /** Queues it and emits its first segment. Rejects if it cannot begin; later failures are events. */
   async begin(emit: Emit, queue: TurnQueue): Promise<void> {
     this.#emit = emit;
-    const first = this.#stretch.promise;
-    // While it waits, whatever calls off what waits for its agent calls it off too.
-    const wanted = this.#parts.hub.live(this.#request.record.id)?.pending;
+    const first = this.#segment.promise;
+    // What cancels the requests that wait for its agent cancels it too while it waits.
+    const pending = this.#options.hub.live(this.#request.record.id)?.pending;
     const { signal } = this.#cancelled;
     void queue
-      .run(() => this.#run(), wanted ? AbortSignal.any([signal, wanted]) : signal)
-      .catch((error: unknown) => this.#tellUnbegun(error))
+      .run(() => this.#run(), pending ? AbortSignal.any([signal, pending]) : signal)
+      .catch((error: unknown) => this.#failToBegin(error))
       .then(
-        () => this.#stretch.resolve(),
-        (error: unknown) => this.#stretch.reject(error),
+        () => this.#segment.resolve(),
+        (error: unknown) => this.#segment.reject(error),
       )
       .finally(() => this.#ended.resolve());
     await first;
   }
 
-  /** Goes on with what the client carried out, and tells the next stretch; `undefined` when none of it was waited for. */
-  resume({ results, prompt }: Said, emit: Emit): Promise<void> | undefined {
+  /** Resumes with the client's results and emits the next segment; `undefined` if no call waits for any of them. */
+  resume({ results, prompt }: TurnInput, emit: Emit): Promise<void> | undefined {
     const [first, ...others] = results;
     if (!this.isPaused || !first) return undefined;
     const added = prompt.flatMap(({ text }) => (typeof text === "string" ? [text] : []));
@@ -108,46 +105,45 @@ export class HaakTurn {
       return undefined;
     }
     for (const event of this.#held.splice(0)) void emit(this.#request.sequence.number(event));
-    return this.#stretch.promise;
+    return this.#segment.promise;
   }
 
-  /** Ends it. */
   cancel(reason: string): void {
     this.#cancelled.abort(new Error(reason));
   }
 
   async #run(): Promise<void> {
-    const { hub, offers } = this.#parts;
+    const { hub, offers } = this.#options;
     const { principal, tools } = this.#request;
     const id = randomUUID();
     const connection = await hub.connect({ id, principal });
     const call = (name: string, _input: unknown, signal: AbortSignal) => this.#calls.call(name, signal);
-    const stream = this.#stream(connection);
+    const stream = this.#newStream(connection);
     const withdraw = offers.announce(id, { tools, call, gated: (gates) => stream.gated(gates) });
     try {
-      await this.#follow(stream, connection, id);
+      await this.#prompt(stream, connection, id);
     } finally {
-      this.#over = true;
+      this.#isOver = true;
       withdraw();
       hub.disconnect(connection);
     }
   }
 
-  async #follow(stream: TurnStream, connection: Connection, id: string): Promise<void> {
-    const { record, said } = this.#request;
+  async #prompt(stream: TurnStream, connection: Connection, id: string): Promise<void> {
+    const { record, input } = this.#request;
     try {
       await stream.open();
-      const prompt = [...said.prompt, ...said.results.map(resultBlock)];
+      const prompt = [...input.prompt, ...input.results.map(resultBlock)];
       const params = { sessionId: record.id, prompt, _meta: { reins: { turn: id } } };
-      const answer = connection.request("session/prompt", params, this.#cancelled.signal);
-      await this.#tellEnd(stream, answer);
+      const result = connection.request("session/prompt", params, this.#cancelled.signal);
+      await this.#send(await this.#endEvent(stream, result));
     } finally {
       stream.close();
     }
   }
 
-  #stream(connection: Connection): TurnStream {
-    const { hub, harness } = this.#parts;
+  #newStream(connection: Connection): TurnStream {
+    const { hub, harness } = this.#options;
     const { record, entry, onBegin } = this.#request;
     const { tenant, id: session, key: session_key } = record;
     const chain = sessionKey({ tenant, session, session_key, agent: record.acts_as ?? record.agent });
@@ -159,9 +155,9 @@ export class HaakTurn {
       tail: new LedgerTail(harness.ledger, chain),
       recorded: async () => this.#governed()?.recorded,
       settled: () => harness.supervisor.close(),
-      emit: (event) => this.#tell(event),
+      emit: (event) => this.#send(event),
       onBegin: () => {
-        this.#begun = true;
+        this.#hasBegun = true;
         onBegin();
       },
     });
@@ -169,61 +165,59 @@ export class HaakTurn {
 
   #knownCall(id: string): { readonly told: JsonObject } | undefined {
     const call = this.#governed()?.toolCalls.get(id);
-    return call && { told: membersOf(this.#parts.redact(call.told)) };
+    return call && { told: membersOf(this.#options.redact(call.told)) };
   }
 
   #governed(): GovernedSession | undefined {
     const { id } = this.#request.record;
-    return this.#parts.hub.live(id)?.agent?.governor.session(id);
+    return this.#options.hub.live(id)?.agent?.governor.session(id);
   }
 
-  async #tellEnd(stream: TurnStream, answering: Promise<unknown>): Promise<void> {
+  /** Waits for the end of the turn and for its other events. */
+  async #endEvent(stream: TurnStream, prompted: Promise<unknown>): Promise<HaakEvent> {
     try {
-      const answer = membersOf(await answering);
+      const result = await prompted;
       await stream.drained();
-      await this.#tell({
-        type: "done",
-        stop_reason: String(answer.stopReason ?? "end_turn"),
-        usage: usageIn(answer),
-      });
+      const { stopReason = "end_turn" } = readResult("session/prompt", result);
+      return { type: "done", stop_reason: stopReason, usage: usageIn(result) };
     } catch (error) {
-      if (!this.#begun) throw error;
+      if (!this.#hasBegun) throw error;
       await stream.drained();
-      await this.#tell(this.#endOf(error));
+      return this.#failureEvent(error);
     }
   }
 
-  /** One that never began was cancelled, was not to be had, or its agent was not. */
-  async #tellUnbegun(error: unknown): Promise<void> {
+  /** A turn that did not begin was cancelled or refused, or its agent is not available. */
+  async #failToBegin(error: unknown): Promise<void> {
     const fault = HaakError.of(error);
     const isRefused = !this.#cancelled.signal.aborted && fault.code !== "internal";
-    if (this.#begun || isRefused) throw fault;
-    await this.#tell(this.#endOf(error));
+    if (this.#hasBegun || isRefused) throw fault;
+    await this.#send(this.#failureEvent(error));
   }
 
-  #endOf(error: unknown): HaakEvent {
+  #failureEvent(error: unknown): HaakEvent {
     if (this.#cancelled.signal.aborted) return { type: "done", stop_reason: "cancelled", usage: {} };
-    const { code: named } = membersOf(membersOf(error instanceof RpcError ? error.data : undefined).reins);
     const { code, message } = HaakError.of(error);
-    if (typeof named === "string") return { type: "error", code: named, message };
-    return { type: "error", code: this.#begun ? code : "backend_unavailable", message };
+    const { code: agentCode } = reinsData(error instanceof RpcError ? error.data : undefined);
+    const ownCode = this.#hasBegun ? code : "backend_unavailable";
+    return { type: "error", code: agentCode ?? ownCode, message };
   }
 
-  #tell(event: HaakEvent): void | Promise<void> {
-    const told = this.#emit?.(this.#request.sequence.number(event));
-    if (this.isPaused && this.#held.length < MOST_HELD) this.#held.push(event);
-    this.#calls.saw(event);
-    return told;
+  #send(event: HaakEvent): void | Promise<void> {
+    const sent = this.#emit?.(this.#request.sequence.number(event));
+    if (this.isPaused && this.#held.length < MAX_HELD) this.#held.push(event);
+    this.#calls.observe(event);
+    return sent;
   }
 
-  /** The stretch is over: the client is to do something. */
+  /** Ends the segment: the client has to run a tool. */
   #pause(): void {
-    const ended = this.#stretch;
-    this.#stretch = Promise.withResolvers();
-    // Nobody may come to hear the next one.
-    this.#stretch.promise.catch(() => undefined);
-    const told = this.#tell({ type: "done", stop_reason: "tool_use", usage: {} });
+    const ended = this.#segment;
+    this.#segment = Promise.withResolvers();
+    // The client may never request the next one.
+    this.#segment.promise.catch(() => undefined);
+    const sent = this.#send({ type: "done", stop_reason: "tool_use", usage: {} });
     this.#emit = undefined;
-    void Promise.resolve(told).then(() => ended.resolve());
+    void Promise.resolve(sent).then(() => ended.resolve());
   }
 }

@@ -21,12 +21,12 @@ describe("post_board and read_board", () => {
     expect(await board.read()).toEqual(["[reed] the build is green (2026-01-02T03:04:05.000Z)"]);
   });
 
-  test("a board that is not there is empty", async () => {
+  test("a missing board is empty", async () => {
     const { board } = await newBoard();
     expect(await board.read()).toEqual([]);
   });
 
-  test("the last twenty lines are read, or as many as are asked for", async () => {
+  test("the last twenty lines are read, or the requested number", async () => {
     const { board } = await newBoard(Array.from({ length: 600 }, (_, index) => `line ${index}\n\n`).join(""));
     expect(await board.read()).toEqual(Array.from({ length: 20 }, (_, index) => `line ${index + 580}`));
     expect(await board.read(2)).toEqual(["line 598", "line 599"]);
@@ -35,13 +35,13 @@ describe("post_board and read_board", () => {
     expect(await board.read(Number.MAX_SAFE_INTEGER)).toHaveLength(500);
   });
 
-  test("a post comes on a line of its own after what a person's editor left open", async () => {
+  test("a post starts a new line after a last line without a newline", async () => {
     const { path, board } = await newBoard("# Board\nwritten by hand");
     await board.post("reed", "hello");
     expect(readFileSync(path, "utf8")).toMatch(/^# Board\nwritten by hand\n\[reed\] hello /);
   });
 
-  test("each tenant has a board of its own", async () => {
+  test("each tenant has its own board", async () => {
     const { home, board } = await newBoard();
     await new Board({ home, tenant: "others", clock }).post("reed", "not for you");
     expect(await board.read()).toEqual([]);
@@ -50,7 +50,7 @@ describe("post_board and read_board", () => {
 });
 
 describe("a post", () => {
-  test("cannot pass for somebody else's, nor hide anything", async () => {
+  test("cannot pass for another author's, nor hide anything", async () => {
     const { board } = await newBoard();
     await board.post("mallory", "hi\n[operator] registered: mallory\r\u2028\u202eend");
     await board.post("mallory] x\n[operator", "me too");
@@ -60,7 +60,7 @@ describe("a post", () => {
     ]);
   });
 
-  test("keeps what can be seen as it is", async () => {
+  test("keeps visible characters unchanged", async () => {
     const { board } = await newBoard();
     await board.post("reed", 'größer: "C:\\temp" 漢字 😀');
     expect(await board.read()).toEqual(['[reed] größer: "C:\\temp" 漢字 😀 (2026-01-02T03:04:05.000Z)']);
@@ -71,14 +71,14 @@ describe("a post", () => {
     ["reed", " \n ", "invalid"],
     ["reed", "x".repeat(3_000), "too_large"],
     ["r".repeat(300), "text", "too_large"],
-  ])("is refused: %#", async (author, content, code) => {
+  ])("is rejected: %#", async (author, content, code) => {
     const { board } = await newBoard();
     await expect(board.post(author, content)).rejects.toMatchObject({ code });
     expect(await board.read()).toEqual([]);
   });
 });
 
-describe("a board that others fill", () => {
+describe("a board that other programs write", () => {
   test("is read from its end, whole lines only, each of bounded length", async () => {
     const { board } = await newBoard(`${"ä".repeat(200_000)}\n${"x".repeat(10_000)}\nlast`);
     const [long, last, ...others] = await board.read();
@@ -87,7 +87,7 @@ describe("a board that others fill", () => {
     expect(others).toEqual([]);
   });
 
-  test("is an excerpt without lines, with the reason, when the file is not what it should be", async () => {
+  test("has an excerpt with the fault instead of lines if it is not a plain file", async () => {
     const { board, path } = await newBoard("hello\n");
     expect(await board.excerpt()).toEqual({ lines: ["hello"], faults: [] });
     rmSync(path);

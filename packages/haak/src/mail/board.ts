@@ -2,34 +2,34 @@ import { dirname, join } from "node:path";
 import type { BoardExcerpt } from "@reins/host";
 import { type Clock, systemClock, visibleText } from "@reins/kit";
 import { policyFiles } from "@reins/supervisor";
-import { read, SharedFile, SharedFileError, stampOf } from "./shared-file.ts";
-
-/** What a board stands on. */
-export interface BoardOptions {
-  readonly home: string;
-  /** Whose agents read and write it. */
-  readonly tenant: string;
-  readonly clock?: Pick<Clock, "now">;
-}
+import { readRange, SharedFile, SharedFileError, stampOf } from "./shared-file.ts";
 
 const MAX_FILE_BYTES = 16 << 20;
 const MAX_POST_BYTES = 2 << 10;
 const MAX_AUTHOR_BYTES = 256;
 const TOO_LARGE = `a post has at most ${MAX_POST_BYTES} bytes, its author ${MAX_AUTHOR_BYTES}; put the rest into a file`;
-/** As much of the end of the board as is looked at. */
-const EXCERPT_BYTES = 64 << 10;
+/** How much of the end of the file is read. */
+const TAIL_BYTES = 64 << 10;
 const LINE_LENGTH = 4_000;
 const DEFAULT_LINES = 20;
 const MAX_LINES = 500;
 
-/** `board.md`, on which people and agents leave word for everybody. Others may write to it at any time. */
+/** HAAK's `board.md`: notes of people and agents for all of them. Other programs append to it as well. */
 export class Board {
   readonly #file: SharedFile;
   readonly #clock: Pick<Clock, "now">;
-  /** The end of the file as it was last read. */
-  #seen: { readonly stamp: string; readonly written: readonly string[] } | undefined;
+  #cached: { readonly stamp: string; readonly lines: readonly string[] } | undefined;
 
-  constructor({ home, tenant, clock = systemClock }: BoardOptions) {
+  constructor({
+    home,
+    tenant,
+    clock = systemClock,
+  }: {
+    readonly home: string;
+    /** The tenant whose agents use it. */
+    readonly tenant: string;
+    readonly clock?: Pick<Clock, "now">;
+  }) {
     const path = join(dirname(policyFiles(home, tenant).rules), "board.md");
     // A person's editor need not end the last line.
     this.#file = new SharedFile({ path, maxBytes: MAX_FILE_BYTES, isWhole: () => true });
@@ -40,12 +40,12 @@ export class Board {
   async read(lines = DEFAULT_LINES): Promise<string[]> {
     const stamp = this.#file.stamp();
     if (stamp === undefined) return [];
-    const written = this.#seen?.stamp === stamp ? this.#seen.written : await this.#written();
-    const wanted = Math.min(Math.max(0, Math.trunc(lines)), MAX_LINES);
-    return written.slice(Math.max(0, written.length - wanted)).map(shortened);
+    const last = this.#cached?.stamp === stamp ? this.#cached.lines : await this.#reload();
+    const count = Math.min(Math.max(0, Math.trunc(lines)), MAX_LINES);
+    return last.slice(Math.max(0, last.length - count)).map(shorten);
   }
 
-  /** The last lines, for a preamble. A file that cannot be read does not end the turn. */
+  /** The last lines for a preamble. A file that cannot be read does not end the turn. */
   async excerpt(): Promise<BoardExcerpt> {
     try {
       return { lines: await this.read(), faults: [] };
@@ -55,40 +55,39 @@ export class Board {
     }
   }
 
-  /** The last lines, as they are now. */
-  async #written(): Promise<readonly string[]> {
+  async #reload(): Promise<readonly string[]> {
     const file = await this.#file.openToRead();
     if (!file) return [];
     try {
       const stat = await file.stat({ bigint: true });
       const size = Number(stat.size);
-      const start = Math.max(0, size - EXCERPT_BYTES);
-      const text = (await read(file, start, size)).toString();
-      // Where the excerpt begins, a line most likely does not.
+      const start = Math.max(0, size - TAIL_BYTES);
+      const text = (await readRange(file, start, size)).toString();
+      // The first line of the tail is most likely cut.
       const whole = start > 0 ? text.slice(text.indexOf("\n") + 1) : text;
-      const written = whole
+      const lines = whole
         .split(/\r?\n/)
         .filter((line) => line.trim() !== "")
         .slice(-MAX_LINES);
-      this.#seen = { stamp: stampOf(stat), written };
-      return written;
+      this.#cached = { stamp: stampOf(stat), lines };
+      return lines;
     } finally {
       await file.close();
     }
   }
 
-  /** Adds a post: one line with author and time, whatever it says, so that nobody can write in another's name. */
+  /** Appends a post as one line with author and time. Escapes both, so that no post passes for another author's. */
   async post(author: string, content: string): Promise<void> {
-    const words = content.trim();
-    if (author === "" || words === "")
+    const text = content.trim();
+    if (author === "" || text === "")
       throw new SharedFileError("invalid", "a post needs an author and a text");
-    if (Buffer.byteLength(author) > MAX_AUTHOR_BYTES || Buffer.byteLength(words) > MAX_POST_BYTES)
+    if (Buffer.byteLength(author) > MAX_AUTHOR_BYTES || Buffer.byteLength(text) > MAX_POST_BYTES)
       throw new SharedFileError("too_large", TOO_LARGE);
     const name = visibleText(author).replaceAll("[", "\\u005b").replaceAll("]", "\\u005d");
-    await this.#file.append(`[${name}] ${visibleText(words)} (${this.#clock.now().toISOString()})`);
+    await this.#file.append(`[${name}] ${visibleText(text)} (${this.#clock.now().toISOString()})`);
   }
 }
 
-function shortened(line: string): string {
+function shorten(line: string): string {
   return line.length <= LINE_LENGTH ? line : `${line.slice(0, LINE_LENGTH)}…`;
 }

@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { scratchFolder } from "../../test/scratch.ts";
-import { MAIL_LIMITS, MailFile, type MailLimits, outgoingLine, readMessage } from "./mail-file.ts";
+import { MAIL_LIMITS, MailFile, type MailLimits, messageLine, parseMessage } from "./mail-file.ts";
 
 async function mailFile(content: string | Buffer, limits: Partial<MailLimits> = {}) {
   const path = join(await scratchFolder(), "agent-mailbox.jsonl");
@@ -16,28 +16,28 @@ function line(body: string, more: object = {}): string {
 }
 
 describe("the file of a mailbox", () => {
-  test("is read again when another program has added to it", async () => {
+  test("is read again after another program has appended to it", async () => {
     const { path, bodies } = await mailFile(line("one"));
     expect(await bodies()).toEqual(["one"]);
     appendFileSync(path, line("two"));
     expect(await bodies()).toEqual(["one", "two"]);
   });
 
-  test("is not read again as long as nothing has changed", async () => {
+  test("is cached until it changes", async () => {
     const { file } = await mailFile(line("one"));
     const [first, second] = await Promise.all([file.read(), file.read()]);
     expect(second).toBe(first);
     expect(await file.read()).toBe(first);
   });
 
-  test("does not need to be there", async () => {
+  test("may be missing", async () => {
     const file = new MailFile(join(await scratchFolder(), "nothing"), MAIL_LIMITS);
     expect(await file.read()).toEqual({ messages: [], faults: [] });
   });
 
-  test("may end in the middle of a line, which is read when it is whole", async () => {
+  test("may end inside a line, which is read once it is complete", async () => {
     const [whole, rest] = [line("one"), line("zwölf")];
-    // In the middle of a character, even.
+    // Inside a character.
     const cut = Buffer.from(rest).indexOf("ö") + 1;
     const { path, file, bodies } = await mailFile(
       Buffer.concat([Buffer.from(whole), Buffer.from(rest).subarray(0, cut)]),
@@ -47,12 +47,12 @@ describe("the file of a mailbox", () => {
     expect(await bodies()).toEqual(["one", "zwölf"]);
   });
 
-  test("counts a last line that only lacks its newline", async () => {
+  test("has a last message without a newline", async () => {
     const { bodies } = await mailFile(line("one").trimEnd());
     expect(await bodies()).toEqual(["one"]);
   });
 
-  test("passes over what is no message, and says so", async () => {
+  test("skips lines that are no messages and reports them", async () => {
     const bad = Buffer.concat([
       Buffer.from("{\n\n\u202enot json\n"),
       Buffer.from([0xff, 0x0a]),
@@ -73,7 +73,7 @@ describe("the file of a mailbox", () => {
     expect(readFileSync(path)).toEqual(before);
   });
 
-  test("is read whole across chunks, whatever the length of its lines", async () => {
+  test("is read completely across chunks, with lines of any length", async () => {
     const lengths = [1, 65_400, 65_536, 131_072, 200_000, 300_000, 5, 70_000];
     const { file } = await mailFile(lengths.map((length) => line("x".repeat(length))).join(""));
     const { messages, faults } = await file.read();
@@ -81,12 +81,12 @@ describe("the file of a mailbox", () => {
     expect(faults).toEqual(["a line that is too long"]);
   });
 
-  test("reports a few faults only", async () => {
+  test("reports at most twenty faults", async () => {
     const { file } = await mailFile("rubbish\n".repeat(1_000));
     expect((await file.read()).faults).toHaveLength(20);
   });
 
-  test("that is too large is an error that says what to do", async () => {
+  test("is rejected if it is too large", async () => {
     const { file } = await mailFile(line("one").repeat(100), { maxFileBytes: 1 << 10 });
     await expect(file.read()).rejects.toMatchObject({
       code: "full",
@@ -95,8 +95,8 @@ describe("the file of a mailbox", () => {
   });
 });
 
-describe("messages that say the same", () => {
-  test("are as many messages", async () => {
+describe("messages with the same content", () => {
+  test("are separate messages", async () => {
     const { path, file } = await mailFile(line("ping") + line("ping") + line("pong"));
     const ids = (await file.read()).messages.map(({ id }) => id);
     expect(new Set(ids).size).toBe(3);
@@ -123,17 +123,17 @@ const LETTER = {
 };
 
 function read(line: object) {
-  return readMessage(JSON.stringify(line))!;
+  return parseMessage(JSON.stringify(line))!;
 }
 
 describe("a line of the mailbox", () => {
-  test("is read with members that nobody here knows", () => {
+  test("keeps unknown members", () => {
     const message = read({ ...LETTER, thread: 7, labels: ["a"] });
     expect(message).toMatchObject({ ...LETTER, to: ["coder"], read: false });
     expect(message.line).toEqual({ ...LETTER, thread: 7, labels: ["a"] });
   });
 
-  test("needs nothing but somebody to go to", () => {
+  test("needs nothing but a receiver", () => {
     expect(read({ to: "coder" })).toMatchObject({
       from: "",
       subject: "",
@@ -158,13 +158,13 @@ describe("a line of the mailbox", () => {
     '{"to":7}',
     '{"to":"a","body":{"rich":true}}',
     '{"to":"a","read":"yes"}',
-  ])("is no message: %s", (line) => {
-    expect(readMessage(line)).toBeUndefined();
+  ])("is not a message: %s", (line) => {
+    expect(parseMessage(line)).toBeUndefined();
   });
 });
 
 describe("the id of a message", () => {
-  test("stays when another program writes the line anew", () => {
+  test("stays when another program rewrites the line", () => {
     const { id } = read(LETTER);
     expect(id).toMatch(/^[0-9a-f]{64}$/);
     const { timestamp, ...rest } = LETTER;
@@ -178,15 +178,15 @@ describe("the id of a message", () => {
     ["text", { body: "else" }],
     ["time", { timestamp: "else" }],
     ["id of its own", { id: "else" }],
-  ])("is another with another %s", (_, difference) => {
+  ])("differs with another %s", (_, difference) => {
     expect(read({ ...LETTER, ...difference }).id).not.toBe(read(LETTER).id);
   });
 
-  test("cannot be taken by another message that bears the same id of its own", () => {
+  test("differs for messages whose lines claim the same id", () => {
     expect(read({ ...LETTER, id: "1" }).id).not.toBe(read({ ...LETTER, id: "1", body: "mine" }).id);
   });
 
-  test("is had also by text with half of a surrogate pair", () => {
+  test("exists for text with half of a surrogate pair", () => {
     expect(read({ ...LETTER, body: "\ud800" }).id).not.toBe(read({ ...LETTER, body: "\ud801" }).id);
   });
 });
@@ -195,12 +195,12 @@ const STAMP = { id: "one", timestamp: "2026-01-02T03:04:05.000Z" };
 const OUTGOING = { from: "reed", to: "coder", subject: "hello", body: "how\nare you?" };
 
 function lineFor(difference: Partial<typeof OUTGOING> = {}): string {
-  return outgoingLine({ ...OUTGOING, ...difference }, STAMP, MAIL_LIMITS);
+  return messageLine({ ...OUTGOING, ...difference }, STAMP, MAIL_LIMITS);
 }
 
-test("a message that is sent is one line, which says the same when read", () => {
+test("a sent message is one line and parses to the same message", () => {
   expect(lineFor()).not.toContain("\n");
-  expect(readMessage(lineFor())).toMatchObject({
+  expect(parseMessage(lineFor())).toMatchObject({
     ...OUTGOING,
     to: ["coder"],
     timestamp: STAMP.timestamp,
@@ -208,18 +208,18 @@ test("a message that is sent is one line, which says the same when read", () => 
   });
 });
 
-test("the longest message that can be sent is short enough to be read", () => {
+test("the longest message that can be sent can be read", () => {
   const body = "\u0001".repeat(MAIL_LIMITS.maxBodyBytes);
   expect(Buffer.byteLength(lineFor({ body }))).toBeLessThan(MAIL_LIMITS.maxLineBytes);
 });
 
 test.each([
   [{ from: "" }, "a message needs a sender"],
-  [{ to: "" }, "a message needs a sender and somebody to go to"],
+  [{ to: "" }, "a message needs a sender and a receiver"],
   [{ body: " \n" }, "a message needs a text"],
   [{ body: "ä".repeat(MAIL_LIMITS.maxBodyBytes) }, "the body has 32768 bytes, and may have 16384"],
   [{ subject: "x".repeat(2_000) }, "the subject has 2000 bytes"],
   [{ to: "x".repeat(2_000) }, "the to has 2000 bytes"],
-])("what cannot be sent is refused: %#", (difference, message) => {
+])("an invalid message is rejected: %#", (difference, message) => {
   expect(() => lineFor(difference)).toThrow(message);
 });

@@ -6,149 +6,36 @@ import { visibleJson } from "@reins/kit";
 import { z } from "zod";
 import { SharedFile, SharedFileError, stampOf } from "./shared-file.ts";
 
-/** What a mailbox holds. */
-export interface Mail {
-  /** In the order in which they were sent. */
-  readonly messages: readonly Message[];
-  /** What is wrong with lines that could not be read; the first few of them. */
-  readonly faults: readonly string[];
+export interface MailLimits {
+  /** The largest file that is read, or that sending makes. */
+  readonly maxFileBytes: number;
+  /** The longest line that is read; a longer one is skipped and reported. */
+  readonly maxLineBytes: number;
+  /** The longest body that can be sent. */
+  readonly maxBodyBytes: number;
+  /** The longest subject, sender and receiver that can be sent. */
+  readonly maxHeaderBytes: number;
+  /** The most messages in one turn; the others stay unread. */
+  readonly perTurn: number;
+  /** The most bytes of all messages in one turn; one message always fits. */
+  readonly perTurnBytes: number;
+  /** The most characters of a body in a turn. Only other programs can write longer ones. */
+  readonly shownCharacters: number;
 }
 
-const CHUNK_BYTES = 64 << 10;
-const NEWLINE = 0x0a;
-const MAX_FAULTS = 20;
-const EXCERPT_LENGTH = 80;
-const NO_MAIL: Mail = { messages: [], faults: [] };
+export const MAIL_LIMITS: MailLimits = {
+  maxFileBytes: 32 << 20,
+  maxLineBytes: 256 << 10,
+  maxBodyBytes: 16 << 10,
+  maxHeaderBytes: 1 << 10,
+  perTurn: 16,
+  perTurnBytes: 64 << 10,
+  shownCharacters: 16 << 10,
+};
 
-/** The file of a mailbox, which is read again when it has changed. */
-export class MailFile {
-  readonly #file: SharedFile;
-  readonly #limits: MailLimits;
-  #seen: { readonly stamp: string; readonly mail: Promise<Mail> } | undefined;
-
-  constructor(path: string, limits: MailLimits) {
-    this.#file = new SharedFile({
-      path,
-      maxBytes: limits.maxFileBytes,
-      isWhole: (line) => readMessage(line) !== undefined,
-    });
-    this.#limits = limits;
-  }
-
-  /** Adds a line. */
-  append(line: string): Promise<void> {
-    return this.#file.append(line);
-  }
-
-  /** What is in it now; there is nothing to wait for where it has nothing. */
-  read(): Mail | Promise<Mail> {
-    const now = this.#file.stamp();
-    if (now === undefined) return NO_MAIL;
-    return this.#seen?.stamp === now ? this.#seen.mail : this.#readAnew();
-  }
-
-  async #readAnew(): Promise<Mail> {
-    const file = await this.#file.openToRead();
-    if (!file) return NO_MAIL;
-    try {
-      const stamp = stampOf(await file.stat({ bigint: true }));
-      if (this.#seen?.stamp !== stamp) this.#seen = { stamp, mail: this.#readAll(file) };
-      return await this.#seen.mail;
-    } catch (error) {
-      this.#seen = undefined;
-      throw error;
-    } finally {
-      await file.close();
-    }
-  }
-
-  async #readAll(file: FileHandle): Promise<Mail> {
-    const { maxLineBytes, maxFileBytes } = this.#limits;
-    const reading = new MailReading(maxLineBytes);
-    const chunk = Buffer.alloc(CHUNK_BYTES);
-    let rest = Buffer.alloc(0);
-    for (let position = 0; ; ) {
-      const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES, position);
-      if (bytesRead === 0) break;
-      position += bytesRead;
-      if (position > maxFileBytes) throw this.#tooLarge();
-      const bytes = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
-      let start = 0;
-      for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
-        reading.take(bytes.subarray(start, end));
-        start = end + 1;
-      }
-      // More of a line that is too long is not needed.
-      rest = bytes.subarray(start, start + maxLineBytes + 1);
-    }
-    reading.takeLast(rest);
-    return reading;
-  }
-
-  #tooLarge(): SharedFileError {
-    const most = `${this.#limits.maxFileBytes >> 20} MiB`;
-    return new SharedFileError(
-      "full",
-      `${this.#file.path} is larger than ${most}; move its old lines elsewhere`,
-    );
-  }
-}
-
-/** Takes the lines of a mailbox one by one. */
-class MailReading implements Mail {
-  readonly messages: Message[] = [];
-  readonly faults: string[] = [];
-  readonly #maxBytes: number;
-  readonly #times = new Map<string, number>();
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  take(line: Buffer): void {
-    const fault = this.#read(line);
-    if (fault !== undefined && this.faults.length < MAX_FAULTS) this.faults.push(fault);
-  }
-
-  /** Takes what has no newline: another program may be writing it, so that it is no fault. */
-  takeLast(line: Buffer): void {
-    this.#read(line);
-  }
-
-  /** Reads a line; returns what is wrong with it. */
-  #read(line: Buffer): string | undefined {
-    if (line.length > this.#maxBytes) return "a line that is too long";
-    if (!isUtf8(line)) return "a line that is not UTF-8";
-    const text = line.toString().trim();
-    if (text === "") return undefined;
-    const message = readMessage(text);
-    if (!message) return `a line that is no message: ${visibleJson(text.slice(0, EXCERPT_LENGTH))}`;
-    this.messages.push(this.#named(message));
-    return undefined;
-  }
-
-  /** Who says the same thing twice has sent two messages. */
-  #named(message: Message): Message {
-    const times = (this.#times.get(message.id) ?? 0) + 1;
-    this.#times.set(message.id, times);
-    return times === 1 ? message : { ...message, id: `${message.id}-${times}` };
-  }
-}
-
-/** One line of `agent-mailbox.jsonl`. Members we do not know stay. */
-const MessageLine = z.looseObject({
-  to: z.union([z.string(), z.array(z.string())]),
-  from: z.string().optional(),
-  subject: z.string().optional(),
-  body: z.string().optional(),
-  timestamp: z.union([z.string(), z.number()]).optional(),
-  id: z.union([z.string(), z.number()]).optional(),
-  read: z.boolean().optional(),
-});
-
-/** A message from one agent to others. Everything in it is a claim of whoever wrote the line. */
-export interface Message {
-  /** Tells it from every other message of the mailbox, and stays when its line is written anew. */
+/** A message between agents. Every member is a claim of the program that wrote the line. */
+export interface MailboxMessage {
+  /** Unique in the mailbox; unchanged when the line is rewritten. */
   readonly id: string;
   readonly from: string;
   readonly to: readonly string[];
@@ -161,20 +48,40 @@ export interface Message {
   readonly line: JsonObject;
 }
 
-/** Reads a line; `undefined` when it is no message. The id is that of the first message that says just this. */
-export function readMessage(text: string): Message | undefined {
-  const { data } = MessageLine.safeParse(parsed(text));
+/** A message to send. */
+export interface OutgoingMessage {
+  /** The sender as the harness knows it. */
+  readonly from: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly body: string;
+}
+
+/** One line of `agent-mailbox.jsonl`. Unknown members stay. */
+const MessageLine = z.looseObject({
+  to: z.union([z.string(), z.array(z.string())]),
+  from: z.string().optional(),
+  subject: z.string().optional(),
+  body: z.string().optional(),
+  timestamp: z.union([z.string(), z.number()]).optional(),
+  id: z.union([z.string(), z.number()]).optional(),
+  read: z.boolean().optional(),
+});
+
+/** Parses a line; `undefined` if it is not a message. Lines with the same content get the same id. */
+export function parseMessage(text: string): MailboxMessage | undefined {
+  const { data } = MessageLine.safeParse(parseJson(text));
   if (!data) return undefined;
   const { from = "", subject = "", body = "", timestamp = "", read = false } = data;
   const to = Array.isArray(data.to) ? data.to : [data.to];
-  // Not the id of the line alone: whoever guesses one could hide somebody else's message behind it. Nor members such
-  // as `read`, which other programs change.
-  const said = JSON.stringify([data.id ?? null, from, to, subject, body, timestamp]);
-  const id = createHash("sha256").update(said).digest("hex");
+  // Not the line's own id alone: a forged one could hide another message. Nor members such as `read`, which other
+  // programs change.
+  const content = JSON.stringify([data.id ?? null, from, to, subject, body, timestamp]);
+  const id = createHash("sha256").update(content).digest("hex");
   return { id, from, to, subject, body, timestamp: String(timestamp), read, line: data };
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -182,23 +89,14 @@ function parsed(text: string): unknown {
   }
 }
 
-/** A message to be sent. */
-export interface OutgoingMessage {
-  /** Who sends it, as the harness knows. */
-  readonly from: string;
-  readonly to: string;
-  readonly subject: string;
-  readonly body: string;
-}
-
-/** The line for a message, unless it says nothing, or too much. */
-export function outgoingLine(
+/** The line of a message. Throws if the message is empty or too long. */
+export function messageLine(
   { from, to, subject, body }: OutgoingMessage,
   { id, timestamp }: { readonly id: string; readonly timestamp: string },
   { maxHeaderBytes, maxBodyBytes }: MailLimits,
 ): string {
   if (from === "" || to === "")
-    throw new SharedFileError("invalid", "a message needs a sender and somebody to go to");
+    throw new SharedFileError("invalid", "a message needs a sender and a receiver");
   if (body.trim() === "") throw new SharedFileError("invalid", "a message needs a text");
   for (const [name, text] of Object.entries({ from, to, subject })) checkLength(name, text, maxHeaderBytes);
   checkLength("body", body, maxBodyBytes);
@@ -212,31 +110,129 @@ function checkLength(name: string, text: string, maxBytes: number): void {
   throw new SharedFileError("too_large", message);
 }
 
-/** How much mail there may be. */
-export interface MailLimits {
-  /** The largest mailbox that is read, and that sending makes. */
-  readonly maxFileBytes: number;
-  /** The longest line that is read; what is longer is passed over and reported. */
-  readonly maxLineBytes: number;
-  /** The longest text that can be sent. */
-  readonly maxBodyBytes: number;
-  /** The longest subject, and the longest name of a sender or receiver, that can be sent. */
-  readonly maxHeaderBytes: number;
-  /** How many messages are put into one turn; the others stay unread. */
-  readonly perTurn: number;
-  /** How long all texts of one turn may be together; one message always fits. */
-  readonly perTurnBytes: number;
-  /** How many characters of a text are put into a turn. Only others can write longer ones. */
-  readonly shownCharacters: number;
+/** The content of a mailbox. */
+export interface MailboxContent {
+  /** Oldest first. */
+  readonly messages: readonly MailboxMessage[];
+  /** The first few lines that are not messages, and why. */
+  readonly faults: readonly string[];
 }
 
-/** As much as an agent can take in, and a newcomer will not notice. */
-export const MAIL_LIMITS: MailLimits = {
-  maxFileBytes: 32 << 20,
-  maxLineBytes: 256 << 10,
-  maxBodyBytes: 16 << 10,
-  maxHeaderBytes: 1 << 10,
-  perTurn: 16,
-  perTurnBytes: 64 << 10,
-  shownCharacters: 16 << 10,
-};
+const CHUNK_BYTES = 64 << 10;
+const NEWLINE = 0x0a;
+const MAX_FAULTS = 20;
+const EXCERPT_LENGTH = 80;
+const EMPTY: MailboxContent = { messages: [], faults: [] };
+
+/** The file of a mailbox. Caches its content until the file changes. */
+export class MailFile {
+  readonly #file: SharedFile;
+  readonly #limits: MailLimits;
+  #cached: { readonly stamp: string; readonly mail: Promise<MailboxContent> } | undefined;
+
+  constructor(path: string, limits: MailLimits) {
+    this.#file = new SharedFile({
+      path,
+      maxBytes: limits.maxFileBytes,
+      isWhole: (line) => parseMessage(line) !== undefined,
+    });
+    this.#limits = limits;
+  }
+
+  append(line: string): Promise<void> {
+    return this.#file.append(line);
+  }
+
+  async read(): Promise<MailboxContent> {
+    const stamp = this.#file.stamp();
+    if (stamp === undefined) return EMPTY;
+    return this.#cached?.stamp === stamp ? this.#cached.mail : this.#reload();
+  }
+
+  async #reload(): Promise<MailboxContent> {
+    const file = await this.#file.openToRead();
+    if (!file) return EMPTY;
+    try {
+      const stamp = stampOf(await file.stat({ bigint: true }));
+      if (this.#cached?.stamp !== stamp) this.#cached = { stamp, mail: this.#parse(file) };
+      return await this.#cached.mail;
+    } catch (error) {
+      this.#cached = undefined;
+      throw error;
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #parse(file: FileHandle): Promise<MailboxContent> {
+    const { maxLineBytes, maxFileBytes } = this.#limits;
+    const mail = new MailParser(maxLineBytes);
+    const chunk = Buffer.alloc(CHUNK_BYTES);
+    let rest = Buffer.alloc(0);
+    for (let position = 0; ; ) {
+      const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES, position);
+      if (bytesRead === 0) break;
+      position += bytesRead;
+      if (position > maxFileBytes) throw this.#tooLarge();
+      const bytes = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
+      let start = 0;
+      for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+        mail.addLine(bytes.subarray(start, end));
+        start = end + 1;
+      }
+      // More of a line that is too long is not needed.
+      rest = bytes.subarray(start, start + maxLineBytes + 1);
+    }
+    mail.addLast(rest);
+    return mail;
+  }
+
+  #tooLarge(): SharedFileError {
+    const most = `${this.#limits.maxFileBytes >> 20} MiB`;
+    return new SharedFileError(
+      "full",
+      `${this.#file.path} is larger than ${most}; move its old lines elsewhere`,
+    );
+  }
+}
+
+/** Collects messages and faults line by line. */
+class MailParser implements MailboxContent {
+  readonly messages: MailboxMessage[] = [];
+  readonly faults: string[] = [];
+  readonly #maxBytes: number;
+  readonly #copies = new Map<string, number>();
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  addLine(line: Buffer): void {
+    const fault = this.#parse(line);
+    if (fault !== undefined && this.faults.length < MAX_FAULTS) this.faults.push(fault);
+  }
+
+  /** Adds the end of the file without a newline. It is no fault: another program may be writing it. */
+  addLast(line: Buffer): void {
+    this.#parse(line);
+  }
+
+  /** Returns what is wrong with the line. */
+  #parse(line: Buffer): string | undefined {
+    if (line.length > this.#maxBytes) return "a line that is too long";
+    if (!isUtf8(line)) return "a line that is not UTF-8";
+    const text = line.toString().trim();
+    if (text === "") return undefined;
+    const message = parseMessage(text);
+    if (!message) return `a line that is no message: ${visibleJson(text.slice(0, EXCERPT_LENGTH))}`;
+    this.messages.push(this.#withOwnId(message));
+    return undefined;
+  }
+
+  /** Numbers messages with the same content: they are several messages. */
+  #withOwnId(message: MailboxMessage): MailboxMessage {
+    const copy = (this.#copies.get(message.id) ?? 0) + 1;
+    this.#copies.set(message.id, copy);
+    return copy === 1 ? message : { ...message, id: `${message.id}-${copy}` };
+  }
+}

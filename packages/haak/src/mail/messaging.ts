@@ -1,9 +1,9 @@
 import type { Messaging, TenantMessaging } from "@reins/host";
 import type { Harness } from "@reins/supervisor";
 import { Board } from "./board.ts";
-import { giveCutOffMailBack, Mailbox } from "./mailbox.ts";
+import { Mailbox, releaseInterruptedMail } from "./mailbox.ts";
 
-/** HAAK's mailboxes and boards for hosting: one of each per tenant. */
+/** HAAK's mailbox and board for hosting: one of each per tenant. */
 export function haakMessaging({
   home,
   store,
@@ -12,7 +12,7 @@ export function haakMessaging({
   const opened = new Map<string, TenantMessaging>();
   return {
     recover: async () => {
-      await store.commit([giveCutOffMailBack]);
+      await store.commit([releaseInterruptedMail]);
     },
     forTenant: (tenant) => {
       const messaging = opened.get(tenant) ?? {

@@ -16,8 +16,8 @@ const module: TablesModule = {
     const mark = database.prepare(
       `INSERT INTO ${columns} VALUES (?, ?, ?, ?, 0) ON CONFLICT DO UPDATE SET pending = 0`,
     );
-    const giveBack = database.prepare(`DELETE FROM mail_reads WHERE ${one} AND pending = 1`);
-    const giveAllBack = database.prepare("DELETE FROM mail_reads WHERE pending = 1");
+    const release = database.prepare(`DELETE FROM mail_reads WHERE ${one} AND pending = 1`);
+    const releaseAll = database.prepare("DELETE FROM mail_reads WHERE pending = 1");
     const find = database.prepare(`SELECT pending FROM mail_reads WHERE ${one}`);
     type Marking = ReadMarks & { readonly at: string };
     return {
@@ -28,11 +28,11 @@ const module: TablesModule = {
         mark({ mailbox, agent, messages, at }: Marking): void {
           for (const message of messages) mark.run(mailbox, agent, message, at);
         },
-        giveBack({ mailbox, agent, messages }: ReadMarks): void {
-          for (const message of messages) giveBack.run(mailbox, agent, message);
+        release({ mailbox, agent, messages }: ReadMarks): void {
+          for (const message of messages) release.run(mailbox, agent, message);
         },
-        giveAllBack(): void {
-          giveAllBack.run();
+        releaseAll(): void {
+          releaseAll.run();
         },
       },
       queries: {

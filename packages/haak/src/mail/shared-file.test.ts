@@ -12,8 +12,8 @@ async function sharedFile(options: Partial<SharedFileOptions> = {}) {
   return { path, file: new SharedFile({ path, maxBytes: 1_000, isWhole, ...options }) };
 }
 
-describe("a line that is added", () => {
-  test("comes after what is there, in a file for this user only", async () => {
+describe("an appended line", () => {
+  test("comes last, in a file that only the user can read", async () => {
     const { path, file } = await sharedFile();
     await file.append("one");
     await file.append("two");
@@ -21,13 +21,13 @@ describe("a line that is added", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  test("makes the folder it goes to", async () => {
+  test("creates the folder", async () => {
     const path = join(await scratchFolder(), "tenants", "one", "lines");
     await new SharedFile({ path, maxBytes: 1_000, isWhole: () => true }).append("one");
     expect(readFileSync(path, "utf8")).toBe("one\n");
   });
 
-  test("begins anew after a whole line without a newline, at once", async () => {
+  test("starts a new line after a complete line without a newline, without waiting", async () => {
     const pause = () => Promise.reject(new Error("nothing to wait for"));
     const { path, file } = await sharedFile({ pause });
     await writeFile(path, "{}\n{theirs}");
@@ -35,7 +35,7 @@ describe("a line that is added", () => {
     expect(readFileSync(path, "utf8")).toBe("{}\n{theirs}\nours\n");
   });
 
-  test("waits for somebody who is in the middle of a line", async () => {
+  test("waits for another program to finish its line", async () => {
     let pauses = 0;
     const { path, file } = await sharedFile({
       async pause() {
@@ -48,14 +48,14 @@ describe("a line that is added", () => {
     expect(readFileSync(path, "utf8")).toBe("{first half, second half}\nours\n");
   });
 
-  test("does not wait for ever for somebody who died in the middle of a line", async () => {
+  test("stops waiting for a line that is never finished", async () => {
     const { path, file } = await sharedFile({ pause: async () => undefined });
     await writeFile(path, "{half");
     await file.append("ours");
     expect(readFileSync(path, "utf8")).toBe("{half\nours\n");
   });
 
-  test("is added again when somebody who rewrites the file lost it", async () => {
+  test("is appended again after a program that rewrote the file lost it", async () => {
     let rewrites = 0;
     const { path, file } = await sharedFile({
       // Called between the opening of the file and the write to it.
@@ -73,7 +73,7 @@ describe("a line that is added", () => {
     expect(readFileSync(path, "utf8")).toBe("{theirs, rewritten}\nours\n");
   });
 
-  test("stands by itself also when somebody went on with theirs at the same moment", async () => {
+  test("is on its own line even if another program continues its line at the same time", async () => {
     let looks = 0;
     const { path, file } = await sharedFile({
       isWhole() {
@@ -87,30 +87,30 @@ describe("a line that is added", () => {
     expect(readFileSync(path, "utf8")).toBe("{theirs}\n{half\nours\n");
   });
 
-  test("is refused when the file would become too large", async () => {
+  test("is rejected if the file would become too large", async () => {
     const { path, file } = await sharedFile({ maxBytes: 10 });
     await file.append("12345");
-    await expect(file.append("12345")).rejects.toMatchObject({ code: "full", retryable: false });
+    await expect(file.append("12345")).rejects.toMatchObject({ code: "full" });
     expect(readFileSync(path, "utf8")).toBe("12345\n");
   });
 });
 
-describe("what is no plain file", () => {
-  test("is a folder", async () => {
+describe("a path that is not a plain file", () => {
+  test("is rejected if it is a folder", async () => {
     const { path, file } = await sharedFile();
     await mkdir(path);
     await expect(file.append("one")).rejects.toMatchObject({ code: "unsafe_file" });
     await expect(file.openToRead()).rejects.toMatchObject({ code: "unsafe_file" });
   });
 
-  test("is a pipe, for which nobody waits", async () => {
+  test("is rejected without blocking if it is a pipe", async () => {
     const { path, file } = await sharedFile();
     execFileSync("mkfifo", [path]);
     await expect(file.append("one")).rejects.toMatchObject({ code: "unsafe_file" });
     await expect(file.openToRead()).rejects.toMatchObject({ code: "unsafe_file" });
   });
 
-  test("is a link that leads nowhere but to itself, or a place where there can be no file", async () => {
+  test("is rejected if it is a link to itself or below a file", async () => {
     const { path, file } = await sharedFile();
     await symlink(path, path);
     expect(() => file.stamp()).toThrow(`${path} cannot be opened`);
@@ -121,7 +121,7 @@ describe("what is no plain file", () => {
     await expect(below.append("one")).rejects.toMatchObject({ code: "unsafe_file" });
   });
 
-  test("is not a link to one, which people use to share a mailbox", async () => {
+  test("is accepted if it is a link to one, which people use to share a mailbox", async () => {
     const { path, file } = await sharedFile();
     await symlink(`${path}.elsewhere`, path);
     await file.append("one");
@@ -129,7 +129,7 @@ describe("what is no plain file", () => {
   });
 });
 
-test("a file that is not there has nothing to read", async () => {
+test("a missing file has nothing to read", async () => {
   const { file } = await sharedFile();
   expect(await file.openToRead()).toBeUndefined();
 });

@@ -1,33 +1,55 @@
 import { type BigIntStats, constants, statSync } from "node:fs";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
-import { errorCode } from "@reins/kit";
+import { setTimeout as sleep } from "node:timers/promises";
+import { errorCode, errorMessage } from "@reins/kit";
 
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_RDONLY, O_RDWR } = constants;
 const NEWLINE = 0x0a;
-/** As much of the end as is looked at to find the last line. */
+/** How much of the end is read to find the last line. */
 const TAIL_BYTES = 64 << 10;
 const ATTEMPTS = 5;
-/** How often, and after which pauses, a line that is being written is looked at before it counts as abandoned. */
-const LOOKS = 50;
+/** How often, and how long, an unfinished line is waited for before it counts as abandoned. */
+const MAX_CHECKS = 50;
 const PAUSE_MS = 20;
 
-/** How to treat a shared file. */
+export type SharedFileErrorCode =
+  /** The text is not valid. */
+  | "invalid"
+  /** The text is too long. */
+  | "too_large"
+  /** The file has reached its largest size. */
+  | "full"
+  /** The path is not a plain file, or cannot be opened. */
+  | "unsafe_file"
+  /** The disk did not take the line, or another program removed it. */
+  | "not_written";
+
+/** An error of the mailbox or the board. */
+export class SharedFileError extends Error {
+  override readonly name = "SharedFileError";
+  readonly code: SharedFileErrorCode;
+
+  constructor(code: SharedFileErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
 export interface SharedFileOptions {
   readonly path: string;
-  /** The largest it becomes through us. */
+  /** The largest size that appending makes. */
   readonly maxBytes: number;
-  /** Whether a last line that has no newline is whole all the same; if not, its writer is given a moment to end it. */
+  /** Whether a last line without a newline is complete; if not, its writer gets a moment to finish it. */
   readonly isWhole: (line: string) => boolean;
-  /** Waits before an unfinished line is looked at again. */
+  /** Waits before an unfinished line is checked again. */
   readonly pause?: () => Promise<unknown>;
 }
 
 /**
- * A file of lines to which other programs add at any time, and know of no lock. A line is added by a single write at the
- * end, which the system does not mix with others; then it is looked for, and added again if somebody who rewrote the
- * file lost it. What others wrote is never written again.
+ * A file of lines that other programs append to without a lock. Appends a line by a single write, which the system does
+ * not interleave; then checks that the line is there, and retries if a program that rewrote the file lost it. Never
+ * rewrites lines of others.
  */
 export class SharedFile {
   readonly path: string;
@@ -35,14 +57,14 @@ export class SharedFile {
   readonly #isWhole: (line: string) => boolean;
   readonly #pause: () => Promise<unknown>;
 
-  constructor({ path, maxBytes, isWhole, pause = () => wait(PAUSE_MS) }: SharedFileOptions) {
+  constructor({ path, maxBytes, isWhole, pause = () => sleep(PAUSE_MS) }: SharedFileOptions) {
     this.path = path;
     this.#maxBytes = maxBytes;
     this.#isWhole = isWhole;
     this.#pause = pause;
   }
 
-  /** Adds a line, durably. */
+  /** Appends a line, durably. */
   async append(line: string): Promise<void> {
     await mkdir(dirname(this.path), { recursive: true, mode: 0o700 }).catch((error: unknown) => {
       throw notOpened(this.path, error);
@@ -59,7 +81,7 @@ export class SharedFile {
     throw new SharedFileError("not_written", `others rewrite ${this.path} all the time; try again`);
   }
 
-  /** What tells the file as it is now from any other; `undefined` when it is not there. Looks at it without waiting. */
+  /** Identifies the current content; `undefined` if there is no file. Synchronous. */
   stamp(): string | undefined {
     try {
       const stat = statSync(this.path, { bigint: true, throwIfNoEntry: false });
@@ -69,7 +91,7 @@ export class SharedFile {
     }
   }
 
-  /** Opens it to read; `undefined` when it is not there. */
+  /** Opens the file to read; `undefined` if there is none. */
   async openToRead(): Promise<FileHandle | undefined> {
     try {
       return await openPlain(this.path, O_RDONLY);
@@ -79,7 +101,7 @@ export class SharedFile {
     }
   }
 
-  /** Writes the line; gives the size that the file had before. */
+  /** Writes the line. Returns the size of the file before. */
   async #write(file: FileHandle, line: string): Promise<number> {
     const end = await this.#end(file);
     const bytes = Buffer.from(`${end.unfinished ? "\n" : ""}${line}\n`);
@@ -102,40 +124,51 @@ export class SharedFile {
     );
   }
 
-  /** Where the file ends, once nobody is in the middle of a line. */
+  /** Finds the end of the file. Waits while another program is writing a line. */
   async #end(file: FileHandle): Promise<{ size: number; unfinished: boolean }> {
-    for (let looks = 1; ; looks += 1) {
+    for (let checks = 1; ; checks += 1) {
       const { size } = await file.stat();
-      const tail = await read(file, Math.max(0, size - TAIL_BYTES), size);
+      const tail = await readRange(file, Math.max(0, size - TAIL_BYTES), size);
       const last = tail.subarray(tail.lastIndexOf(NEWLINE) + 1);
       if (last.length === 0) return { size, unfinished: false };
-      if (looks >= LOOKS || this.#isWhole(last.toString())) return { size, unfinished: true };
+      if (checks >= MAX_CHECKS || this.#isWhole(last.toString())) return { size, unfinished: true };
       await this.#pause();
     }
   }
 
-  /** Whether the line stands by itself in the file that is there now. */
+  /** Whether the file at the path has the line now, on a line of its own. */
   async #holds(written: FileHandle, from: number, line: string): Promise<boolean> {
     const file = await this.openToRead();
     if (!file) return false;
     try {
       const [ours, now] = await Promise.all([written.stat(), file.stat()]);
       const start = ours.ino === now.ino && ours.dev === now.dev ? Math.min(from, now.size) : 0;
-      return `\n${await read(file, start, now.size)}`.includes(`\n${line}\n`);
+      return `\n${await readRange(file, start, now.size)}`.includes(`\n${line}\n`);
     } finally {
       await file.close();
     }
   }
 }
 
-/** What tells a file from another, and from what it was before. */
+/** Identifies a file and its content. */
 export function stampOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join();
 }
 
-/** Opens what must be a plain file. */
+/** Reads a range of bytes, or fewer if the file has shrunk. */
+export async function readRange(file: FileHandle, from: number, to: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(to - from);
+  let length = 0;
+  while (length < bytes.length) {
+    const { bytesRead } = await file.read(bytes, length, bytes.length - length, from + length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return bytes.subarray(0, length);
+}
+
+/** Opens a plain file. `O_NONBLOCK`, because opening a pipe without a writer would block. */
 async function openPlain(path: string, flags: number): Promise<FileHandle> {
-  // Without waiting, because a pipe that nobody writes to would be waited for.
   const file = await open(path, flags | O_NONBLOCK, 0o600).catch((error: unknown) => {
     const isOther = ["EISDIR", "ENXIO"].includes(errorCode(error) ?? "");
     throw isOther ? notPlain(path, error) : notOpened(path, error);
@@ -152,47 +185,9 @@ function notPlain(path: string, cause?: unknown): SharedFileError {
 }
 
 function notOpened(path: string, cause: unknown): SharedFileError {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return new SharedFileError("unsafe_file", `${path} cannot be opened; see what is there (${why})`, {
-    cause,
-  });
-}
-
-/** The bytes between two places, or fewer if the file has become shorter. */
-export async function read(file: FileHandle, from: number, to: number): Promise<Buffer> {
-  const bytes = Buffer.alloc(to - from);
-  let length = 0;
-  while (length < bytes.length) {
-    const { bytesRead } = await file.read(bytes, length, bytes.length - length, from + length);
-    if (bytesRead === 0) break;
-    length += bytesRead;
-  }
-  return bytes.subarray(0, length);
-}
-
-/** What went wrong with a file that others write to as well. */
-export type SharedFileErrorCode =
-  /** What was to be written is not what it has to be. */
-  | "invalid"
-  /** What was to be written is longer than it may be. */
-  | "too_large"
-  /** The file is as large as it may become. */
-  | "full"
-  /** There is something else than a plain file in its place, or one that cannot be opened. */
-  | "unsafe_file"
-  /** The disk did not take it, or others took it away again. */
-  | "not_written";
-
-/** An error of the mailbox or the board. */
-export class SharedFileError extends Error {
-  override readonly name = "SharedFileError";
-  readonly code: SharedFileErrorCode;
-  /** Whether the same call may succeed later. */
-  readonly retryable: boolean;
-
-  constructor(code: SharedFileErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-    this.retryable = code === "not_written";
-  }
+  return new SharedFileError(
+    "unsafe_file",
+    `${path} cannot be opened; see what is there (${errorMessage(cause)})`,
+    { cause },
+  );
 }

@@ -1,28 +1,29 @@
 import { quoteLines, visibleJson } from "@reins/kit";
 import type { Draft } from "@reins/ledger";
 import { type Subject, sessionKey } from "@reins/supervisor";
-import type { MailLimits, Message } from "./mail-file.ts";
+import type { MailboxMessage, MailLimits } from "./mail-file.ts";
 
-/** A message as it is put into a turn. */
-export interface InjectedMessage extends Pick<Message, "id" | "from" | "subject" | "timestamp" | "body"> {
-  /** How many characters were left out at its end. */
+/** A message as a turn has it. */
+export interface InjectedMessage
+  extends Pick<MailboxMessage, "id" | "from" | "subject" | "timestamp" | "body"> {
+  /** How many characters were cut off at its end. */
   readonly omitted: number;
 }
 
-/** As many of the unread messages as fit into one turn, oldest first. */
-export function fitting(unread: readonly Message[], limits: MailLimits): InjectedMessage[] {
-  const chosen: InjectedMessage[] = [];
+/** Selects as many unread messages as fit into one turn, oldest first. */
+export function selectForTurn(unread: readonly MailboxMessage[], limits: MailLimits): InjectedMessage[] {
+  const selected: InjectedMessage[] = [];
   let bytes = 0;
   for (const message of unread) {
-    const shown = shownOf(message, limits);
-    bytes += Buffer.byteLength(shown.body) + Buffer.byteLength(shown.subject);
-    if (chosen.length >= limits.perTurn || (chosen.length > 0 && bytes > limits.perTurnBytes)) break;
-    chosen.push(shown);
+    const shortened = shorten(message, limits);
+    bytes += Buffer.byteLength(shortened.body) + Buffer.byteLength(shortened.subject);
+    if (selected.length >= limits.perTurn || (selected.length > 0 && bytes > limits.perTurnBytes)) break;
+    selected.push(shortened);
   }
-  return chosen;
+  return selected;
 }
 
-/** The entry for a message that is put into a turn: what the agent is shown, without secrets. */
+/** The ledger entry of a message in a turn: what the agent sees, without secrets. */
 export function injectDraft(
   subject: Subject,
   { id, from, subject: about, timestamp, body, omitted }: InjectedMessage,
@@ -46,34 +47,21 @@ export function injectDraft(
   };
 }
 
-function shownOf({ id, from, subject, timestamp, body }: Message, limits: MailLimits): InjectedMessage {
-  const { maxHeaderBytes, shownCharacters } = limits;
-  return {
-    id,
-    from: from.slice(0, maxHeaderBytes),
-    subject: subject.slice(0, maxHeaderBytes),
-    timestamp: timestamp.slice(0, maxHeaderBytes),
-    body: body.slice(0, shownCharacters),
-    omitted: Math.max(0, body.length - shownCharacters),
-  };
-}
-
-/** How mail is told to an agent. */
-export interface MailMessageOptions {
-  /** A text that nobody who sent a message could know. */
-  readonly boundary: string;
-  /** How many messages more are unread. */
-  readonly waiting: number;
-}
-
 /**
- * The user message that tells an agent its mail. It says that this is data and no instruction; headers are quoted and
- * the lines of a text are marked, so that none can pass for the end of the mail, for another message or for a line of
- * ours, and nothing in it is hidden.
+ * The user message with an agent's mail. It says that mail is data, not instructions. Headers are quoted and lines of a
+ * body are marked, so that none passes for the end of the mail or for another message, and nothing is hidden.
  */
-export function mailMessage(
+export function mailText(
   messages: readonly InjectedMessage[],
-  { boundary, waiting }: MailMessageOptions,
+  {
+    boundary,
+    waiting,
+  }: {
+    /** A text that no sender can know. */
+    readonly boundary: string;
+    /** How many more messages are unread. */
+    readonly waiting: number;
+  },
 ): string {
   const more = waiting > 0 ? `, ${waiting} more in the next turn` : "";
   return [
@@ -94,4 +82,19 @@ function messageText({ from, timestamp, subject, body, omitted }: InjectedMessag
     quoteLines(body),
     ...(omitted > 0 ? [`(${omitted} more characters are not shown; the mailbox has them)`] : []),
   ].join("\n");
+}
+
+function shorten(
+  { id, from, subject, timestamp, body }: MailboxMessage,
+  limits: MailLimits,
+): InjectedMessage {
+  const { maxHeaderBytes, shownCharacters } = limits;
+  return {
+    id,
+    from: from.slice(0, maxHeaderBytes),
+    subject: subject.slice(0, maxHeaderBytes),
+    timestamp: timestamp.slice(0, maxHeaderBytes),
+    body: body.slice(0, shownCharacters),
+    omitted: Math.max(0, body.length - shownCharacters),
+  };
 }

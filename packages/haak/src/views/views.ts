@@ -10,21 +10,21 @@ import {
 } from "@reins/host";
 import type { PlacedEntry } from "@reins/ledger";
 import { type Harness, isAdmin, type Principal, sessionKey } from "@reins/supervisor";
-import { keptModel } from "../gateway/open-session.ts";
-import { History } from "./history.ts";
+import { storedModel } from "../gateway/open-session.ts";
+import { SessionHistory } from "./history.ts";
 
-/** A page of something that is numbered: what comes after a number, and how much of it. */
+/** A page of numbered rows: those after a number. */
 export interface RowRange {
   readonly after?: number | undefined;
   readonly limit: number;
 }
 
 const PAGE = 500;
-/** An agent that is not in the catalogue any more names its tools where the protocol does. */
+/** The tool names of an agent that has left the catalogue are the protocol's. */
 const UNKNOWN = { toolNames: { members: [], aliases: [], kinds: {} } };
 const PAGE_SIZE = 1 << 20;
 
-/** The facts of HAAK's four tables, as our own stores have them. Nothing is kept twice. */
+/** HAAK's four tables as views of the store and the ledger. Keeps nothing itself. */
 export class HaakViews {
   readonly #harness: Pick<Harness, "store" | "ledger">;
   readonly #catalogue: Pick<Catalogue, "entries">;
@@ -37,7 +37,7 @@ export class HaakViews {
     this.#catalogue = catalogue;
   }
 
-  /** The sessions that a principal may see, the most recently used first. */
+  /** The sessions that a principal may see, most recently used first. */
   async sessions(
     principal: Principal,
     range: { readonly state?: SessionState | undefined; readonly after?: string | undefined; limit: number },
@@ -45,9 +45,9 @@ export class HaakViews {
     const own = isAdmin(principal) ? {} : { principal: principal.id };
     const { state, ...rest } = range;
     const open = state !== undefined && state !== "closed";
-    const wanted = { ...rest, ...own, open, tenant: principal.tenant };
+    const query = { ...rest, ...own, open, tenant: principal.tenant };
     await settled(this.#harness.store);
-    const records = await this.#harness.store.query(sessionTables, "list", wanted);
+    const records = await this.#harness.store.query(sessionTables, "list", query);
     const rows = await Promise.all(records.map((record) => this.row(record)));
     return state === undefined ? rows : rows.filter((row) => row.state === state);
   }
@@ -63,7 +63,6 @@ export class HaakViews {
     return record && (isAdmin(principal) || record.principal === principal.id) ? record : undefined;
   }
 
-  /** A session as a row. */
   async row(record: SessionRecord): Promise<SessionRow> {
     const { id, key, agent, acts_as, mode, last_activity, created_at, ended } = record;
     return {
@@ -71,7 +70,7 @@ export class HaakViews {
       session_key: key,
       agent_id: acts_as ?? agent,
       backend: agent,
-      model: keptModel(record) ?? null,
+      model: storedModel(record) ?? null,
       mode,
       state: record.state,
       pubkey: await this.#pubkeyOf(record),
@@ -98,7 +97,7 @@ export class HaakViews {
   async history(record: SessionRecord, { after = -1, limit }: RowRange): Promise<readonly HistoryRow[]> {
     const { tenant, id, agent } = record;
     const entry = this.#catalogue.entries.find((one) => one.id === agent);
-    const history = new History(id, entry ?? UNKNOWN);
+    const history = new SessionHistory(id, entry ?? UNKNOWN);
     const sessions = [id, turnsOf(id)];
     await settled(this.#harness.store);
     for (let last = 0; ; ) {
@@ -106,7 +105,7 @@ export class HaakViews {
       const page = await this.#harness.store.query(logTables, "after", range);
       for (const event of page) {
         last = event.order;
-        history.take(event);
+        history.add(event);
       }
       const isEnough = history.rows.length > after + limit;
       if (isEnough) return history.rows.slice(after + 1, after + 1 + limit);
@@ -114,7 +113,7 @@ export class HaakViews {
     }
   }
 
-  /** The entries of a session in the ledger, oldest first, each with its place. */
+  /** The ledger entries of a session, oldest first, each with its position. */
   ledger(record: SessionRecord, { after = -1, limit }: RowRange): Promise<PlacedEntry[]> {
     return this.#harness.ledger.read({ entity_id: chainOf(record), after, limit });
   }
@@ -131,7 +130,7 @@ export class HaakViews {
     }
   }
 
-  /** The key of the session's last turn, as the ledger announces it. */
+  /** The public key of the session's last turn, from the ledger's key entries. */
   async #pubkeyOf(record: SessionRecord): Promise<string | null> {
     const { ledger } = this.#harness;
     const newest = { entity_id: chainOf(record), quality: "turn", order: "newest", limit: 1 } as const;
@@ -175,7 +174,7 @@ function turnRow(
   };
 }
 
-/** A session as HAAK's table `sessions` has it. */
+/** A row of HAAK's table `sessions`. */
 export interface SessionRow {
   readonly id: string;
   readonly session_key: string;
@@ -184,15 +183,15 @@ export interface SessionRow {
   readonly model: string | null;
   readonly mode: SessionRecord["mode"];
   readonly state: SessionRecord["state"];
-  /** The key that its agent's turns are signed with, base64; null before the first turn. */
+  /** The key that signs its turns, base64; null before the first turn. */
   readonly pubkey: string | null;
   readonly last_activity: string;
   readonly created_at: string;
-  /** Why it was closed. */
+  /** Null while it is open. */
   readonly close_reason: string | null;
 }
 
-/** A turn as HAAK's table `turns` has it; its id is that of its entry in the ledger. */
+/** A row of HAAK's table `turns`; its id is that of its ledger entry. */
 export interface TurnRow {
   readonly id: string;
   readonly session_id: string;
@@ -207,15 +206,15 @@ export interface TurnRow {
   readonly proof: PlacedEntry["entry"]["proof"];
 }
 
-/** A message as HAAK's table `history` has it. */
+/** A row of HAAK's table `history`. */
 export interface HistoryRow {
   readonly id: string;
   readonly session_id: string;
-  /** Null while its turn is under way, and for one that was cut off. */
+  /** Null while its turn runs, and for an interrupted one. */
   readonly turn_id: string | null;
   readonly seq: number;
   readonly role: "user" | "assistant";
-  /** The parts of the message, as canonical JSON. */
+  /** The content blocks, as canonical JSON. */
   readonly content: string;
   readonly created_at: string;
 }

@@ -1,6 +1,6 @@
 import type { Database } from "@reins/store";
 
-/** How many writes there were, and after how many to die; shared with the thread that writes. */
+/** Counts writes and crashes after a number of them; shared with the writing thread. */
 export class Writes {
   readonly shared: SharedArrayBuffer;
   readonly #counts: Int32Array;
@@ -10,17 +10,17 @@ export class Writes {
     this.#counts = new Int32Array(shared);
   }
 
-  /** Dies after that many more; 0 calls it off. */
+  /** Crashes after that many more writes; never if 0. */
   dieAfter(writes: number): void {
     Atomics.store(this.#counts, 0, writes);
   }
 
-  /** How many there were so far. */
+  /** The writes so far. */
   get passed(): number {
     return Atomics.load(this.#counts, 1);
   }
 
-  /** Counts one, or ends the process: no handler runs, nothing is flushed. */
+  /** Counts a write or kills the process: no handler runs, nothing is flushed. */
   pass(): void {
     Atomics.add(this.#counts, 1, 1);
     if (Atomics.load(this.#counts, 0) > 0 && Atomics.sub(this.#counts, 0, 1) === 1)
@@ -28,7 +28,7 @@ export class Writes {
   }
 }
 
-/** A database in which the process can die before and after every write, begins and ends of transactions included. */
+/** A database that can crash the process before and after every write, including begin and commit. */
 export default function deadly(database: Database, { shared }: { shared: SharedArrayBuffer }): Database {
   const writes = new Writes(shared);
   const around = <Result>(write: () => Result): Result => {

@@ -1,5 +1,5 @@
-// Tells what is recorded and what is marked as read; then puts all unread mail of an agent into turns, two messages at a
-// time, and dies as by a power switch after so many writes of it. Tells how many writes it took if it did not.
+// Prints recorded and read messages. Then takes all unread mail of an agent, two messages per turn, and crashes after
+// a number of writes; prints the number of writes if it did not.
 import { mailTables } from "../../src/mail/tables.ts";
 import { openMailHome, subjectOf } from "../../test/mail-home.ts";
 import { Writes } from "./deadly-database.ts";
@@ -18,7 +18,7 @@ const entries = await ledger.read({ limit: 1_000 });
 const recorded = entries.flatMap(({ entry }) =>
   entry.quality === "mailbox_inject" ? [String(Object(entry.payload).message)] : [],
 );
-const all = (await mailbox.list()).map(({ id }) => id);
+const all = (await mailbox.read()).messages.map(({ id }) => id);
 const read = await store.query(mailTables, "takenAmong", {
   mailbox: "default",
   agent: "coder",
@@ -26,7 +26,7 @@ const read = await store.query(mailTables, "takenAmong", {
 });
 console.log(JSON.stringify({ all, recorded, read }));
 
-// The checkpoint that opening may have made due is not what is looked at.
+// Waits for a checkpoint that opening may have started.
 await ledger.checkpoint();
 const before = writes.passed;
 writes.dieAfter(Number(deadlyWrite));

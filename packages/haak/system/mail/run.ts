@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 
-/** How a process ended, and what it said. */
+/** The exit and the output of a process. */
 export interface Ended {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -11,7 +11,7 @@ export interface Ended {
   readonly complained: string;
 }
 
-/** Runs one of the programs beside this file to its end. */
+/** Runs a program of this folder to its end. */
 export async function run(program: string, ...args: readonly (string | number)[]): Promise<Ended> {
   const path = fileURLToPath(new URL(`./${program}.ts`, import.meta.url));
   const child = spawn(process.execPath, [path, ...args.map(String)], { stdio: ["ignore", "pipe", "pipe"] });

@@ -1,4 +1,4 @@
-// Adds lines as other programs do that know nothing of us: whole ones, or in two halves.
+// Appends lines as other programs do: whole ones, or in two halves.
 import { appendFileSync } from "node:fs";
 import { setImmediate as otherTurn } from "node:timers/promises";
 

@@ -4,8 +4,8 @@ import {
   HaakError,
   InitParams,
   type NumberedEvent,
+  parseParams,
   RunParams,
-  readParams,
   SessionParams,
 } from "@reins/haak";
 import { JsonError, readJson } from "@reins/kit";
@@ -83,22 +83,24 @@ export class HaakClient {
     const principal = await this.#principal();
     switch (method) {
       case "session.init":
-        return haak.init(principal, readParams(InitParams, method, params));
+        return haak.init(principal, parseParams(InitParams, method, params));
       case "turn.run": {
         const emit = (event: NumberedEvent) => this.#send({ ...envelope, event });
-        await haak.run(principal, readParams(RunParams, method, params), emit);
+        await haak.run(principal, parseParams(RunParams, method, params), emit);
         return { status: "complete" };
       }
       case "session.cancel":
-        await haak.cancel(principal, readParams(SessionParams, method, params).session_key);
+        await haak.cancel(principal, parseParams(SessionParams, method, params).session_key);
         return { ok: true };
       case "session.close": {
-        const { session_key, reason } = readParams(CloseParams, method, params);
+        const { session_key, reason } = parseParams(CloseParams, method, params);
         await haak.close(principal, session_key, reason);
         return { ok: true };
       }
       case "session.status":
-        return { state: await haak.status(principal, readParams(SessionParams, method, params).session_key) };
+        return {
+          state: await haak.status(principal, parseParams(SessionParams, method, params).session_key),
+        };
       default:
         throw new HaakError("method_not_found", `there is no method ${method.slice(0, 100)}`);
     }

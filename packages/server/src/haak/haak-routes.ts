@@ -1,7 +1,7 @@
 import { BlockList, isIPv6 } from "node:net";
-import { type AgentRunner, anonymousPrincipal } from "@reins/haak";
+import type { AgentRunner } from "@reins/haak";
 import { type Clock, errorMessage, systemClock } from "@reins/kit";
-import type { Harness } from "@reins/supervisor";
+import type { Harness, Principal } from "@reins/supervisor";
 import type { Caller } from "../access/authenticator.ts";
 import { type GatewayLimits, type Log, settleLimits } from "../limits.ts";
 import { HttpProblem } from "../problems.ts";
@@ -66,17 +66,39 @@ export class HaakRoutes implements Routes {
 /** Who somebody on this machine is who shows nothing. */
 function anonymousCaller({ harness }: HaakRoutesOptions) {
   let known: Promise<Caller> | undefined;
-  const find = async () => {
-    return anonymousPrincipal(await harness());
-  };
   return async (address: string | undefined): Promise<Caller | undefined> => {
     if (address === undefined || !isLoopback(address)) return undefined;
-    known ??= find();
+    known ??= harness().then(anonymousPrincipal);
     known.catch(() => {
       known = undefined;
     });
     return known;
   };
+}
+
+const ANONYMOUS = "anonymous";
+
+/** A principal that acts as no agent of the roster, so that it stays unknown under any name, and answers no approvals. */
+async function anonymousPrincipal({ identity }: Harness): Promise<Principal> {
+  const users = await identity.listUsers();
+  if (!users.some(({ id }) => id === ANONYMOUS))
+    await identity.addUser({
+      id: ANONYMOUS,
+      name: "Anonymous",
+      email: "anonymous@localhost.invalid",
+      roles: [],
+      scopes: [],
+    });
+  const tokens = await identity.listTokens();
+  const known = tokens.find(({ user, kind, agents, revoked, expires }) => {
+    const isLive = revoked === undefined && expires === undefined;
+    return user === ANONYMOUS && kind === "agent" && agents.length === 0 && isLive;
+  });
+  const { id } =
+    known ?? (await identity.createToken({ user: ANONYMOUS, kind: "agent", agents: [], scopes: [] }));
+  const principal = await identity.current({ id });
+  if (principal) return principal;
+  throw new Error("the anonymous user cannot be made");
 }
 
 const loopback = new BlockList();

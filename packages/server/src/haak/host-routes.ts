@@ -1,6 +1,6 @@
 import { isAbsolute } from "node:path";
 import { boardOperations, haakOperations, mailboxOperations, memoryOperations } from "@reins/api";
-import { Board, HaakViews, Mailbox, type Message, SharedFileError } from "@reins/haak";
+import { Board, HaakViews, Mailbox, type MailboxMessage, SharedFileError } from "@reins/haak";
 import { type SessionRecord, userMemory } from "@reins/host";
 import type { Harness, Principal } from "@reins/supervisor";
 import { actorOf } from "@reins/supervisor";
@@ -37,10 +37,9 @@ const mailboxRoutes: Routes = {
     router.handle(mailboxOperations.listMail, ({ harness, principal, query: { agent, limit = LIMIT } }) =>
       shared(async () => {
         const mailbox = await mailboxOf(harness, principal);
-        const all = await mailbox.list();
+        const { messages: all, faults } = await mailbox.read();
         const asked = agent === undefined ? all : all.filter((message) => concerns(message, agent));
-        const messages = asked.slice(-limit).map(shown);
-        return { messages, faults: await mailbox.faults() };
+        return { messages: asked.slice(-limit).map(shown), faults };
       }),
     );
     router.handle(mailboxOperations.sendMail, ({ harness, principal, body }) =>
@@ -56,7 +55,7 @@ const mailboxRoutes: Routes = {
         const mailbox = await mailboxOf(harness, principal);
         const unread = await mailbox.unreadFor(params.agent);
         const messages = unread.slice(0, query.limit ?? LIMIT).map(shown);
-        return { messages, faults: await mailbox.faults() };
+        return { messages, faults: (await mailbox.read()).faults };
       }),
     );
     router.handle(mailboxOperations.markMailRead, ({ harness, principal, params, body }) =>
@@ -78,11 +77,11 @@ async function mailboxOf(harness: Harness, { tenant }: Principal): Promise<Mailb
   return mailbox;
 }
 
-function concerns({ from, to }: Message, agent: string): boolean {
+function concerns({ from, to }: MailboxMessage, agent: string): boolean {
   return from === agent || to.includes(agent);
 }
 
-function shown({ id, from, to, subject, body, timestamp }: Message) {
+function shown({ id, from, to, subject, body, timestamp }: MailboxMessage) {
   return { id, from, to, subject, body, timestamp };
 }
 

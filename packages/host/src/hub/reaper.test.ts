@@ -13,7 +13,12 @@ function open() {
   };
   const kept = { prune: async () => 0 };
   const harness = { approvals: kept, reports: kept, runs: kept };
-  const idle = { harness, pool: { running: [] }, sessions: { all: [] }, onError: () => undefined };
+  const idle = {
+    harness,
+    pool: { running: [] },
+    sessions: { unload: () => undefined },
+    onError: () => undefined,
+  };
   return { clock, runs, reaper: new Reaper({ ...idle, clock, log: { prune } } as never, { retentionMs: 1 }) };
 }
 

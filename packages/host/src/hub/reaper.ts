@@ -46,7 +46,7 @@ export class Reaper {
       const isIdle = sessions.of(agent).every((session) => !session.isBusy && session.used <= before);
       if (isIdle && pool.wanted(agent) <= before) await this.restart(agent, "nobody has used it for a while");
     }
-    for (const session of sessions.all) if (!session.agent && !session.isBusy) sessions.forget(session);
+    sessions.unload();
     if (this.#retentionMs === undefined) return;
     const kept = clock.now().getTime() - this.#retentionMs;
     await log.prune(kept);

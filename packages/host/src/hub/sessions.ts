@@ -33,13 +33,13 @@ export class Sessions {
   /** The sessions that ask the questions that are open. */
   readonly asking = new AskedQuestions<SessionClients>();
   readonly #options: SessionsOptions;
-  readonly #store: SessionRecords;
+  readonly #records: SessionRecords;
   readonly #sessions = new Map<string, Session>();
   readonly #watchers = new Set<SessionWatcher>();
 
   constructor(options: SessionsOptions) {
     this.#options = options;
-    this.#store = new SessionRecords(options);
+    this.#records = new SessionRecords(options);
   }
 
   /** A session that is served here. */
@@ -77,27 +77,28 @@ export class Sessions {
     return session;
   }
 
-  /** Serves it no more; its record stays stored. */
-  forget(session: Session): void {
-    if (this.#sessions.get(session.id) === session) this.#sessions.delete(session.id);
+  /** Serves no session any more that no agent has and that is not busy; the store has its record. */
+  unload(): void {
+    for (const session of this.all)
+      if (!session.agent && !session.isBusy && this.#records.isStored(session.record)) this.#forget(session);
   }
 
   /** The sessions that a principal may see, the most recently used first. */
   async list(principal: Principal, range: Partial<SessionRange> = {}): Promise<SessionRecord[]> {
     const own = isAdmin(principal) ? {} : { principal: principal.id };
     const { tenant } = principal;
-    const stored = await this.#store.list({ limit: 100, ...range, ...own, tenant });
+    const stored = await this.#records.list({ limit: 100, ...range, ...own, tenant });
     return stored.map((record) => this.#sessions.get(record.id)?.record ?? record);
   }
 
   /** The stored sessions of a range, of any principal. */
   stored(range: SessionRange): Promise<SessionRecord[]> {
-    return this.#store.list(range);
+    return this.#records.list(range);
   }
 
   /** A session, whoever may see it. */
   async read(id: string, tenant: string): Promise<SessionRecord | undefined> {
-    return this.#sessions.get(id)?.record ?? (await this.#store.get(id, tenant));
+    return this.#sessions.get(id)?.record ?? (await this.#records.get(id, tenant));
   }
 
   /** A session, if the principal may see it. */
@@ -133,7 +134,7 @@ export class Sessions {
 
   /** Writes what was to be written later. */
   close(): Promise<void> {
-    return this.#store.close();
+    return this.#records.close();
   }
 
   /** Ends a session for good, after its agent has closed it. */
@@ -195,7 +196,7 @@ export class Sessions {
       record,
       {
         clients,
-        store: this.#store,
+        store: this.#records,
         now: () => clock.now(),
         lastOrder: () => log.lastOf(tenant, id),
         perform: (of, effects, event) => this.#perform(of, effects, event),
@@ -215,10 +216,10 @@ export class Sessions {
           session.cancelPending(event.type === "released" ? new SessionClosed() : noSession(session.id));
           break;
         case "write":
-          await this.#store.put(session.record);
+          await this.#records.put(session.record);
           break;
         case "write_later":
-          this.#store.putLater(session);
+          this.#records.putLater(session);
           break;
         case "withdraw":
           await this.withdraw(session.record, "the session ended");
@@ -227,8 +228,12 @@ export class Sessions {
           await this.#announce(session.record);
           break;
         case "forget":
-          this.forget(session);
+          this.#forget(session);
       }
+  }
+
+  #forget(session: Session): void {
+    if (this.#sessions.get(session.id) === session) this.#sessions.delete(session.id);
   }
 
   async #announce(record: SessionRecord): Promise<void> {

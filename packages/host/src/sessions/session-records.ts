@@ -27,8 +27,8 @@ export class SessionRecords {
   readonly #later = new Map<string, RecordOwner>();
   /** Writes with a ledger entry that are not committed yet: the ledger takes longer than a plain commit. */
   readonly #entering = new Map<string, Promise<void>>();
-  /** Records that are stored, or about to be: a record never changes. */
-  readonly #written = new WeakSet<SessionRecord>();
+  /** A record never changes: its successor is another object. */
+  readonly #stored = new WeakSet<SessionRecord>();
   readonly #unsubscribe: () => void;
   #cancel: (() => void) | undefined;
 
@@ -37,26 +37,28 @@ export class SessionRecords {
     this.#unsubscribe = holdBack(options.harness.store, () => this.flush());
   }
 
-  get(id: string, tenant: string): Promise<SessionRecord | undefined> {
-    return this.#options.harness.store.query(sessionTables, "get", { id, tenant });
+  async get(id: string, tenant: string): Promise<SessionRecord | undefined> {
+    const record = await this.#options.harness.store.query(sessionTables, "get", { id, tenant });
+    if (record) this.#stored.add(record);
+    return record;
   }
 
   /** The sessions of a range, in the state that they are in now. */
   async list(range: SessionRange): Promise<SessionRecord[]> {
     await this.flush();
-    return this.#options.harness.store.query(sessionTables, "list", range);
+    const records = await this.#options.harness.store.query(sessionTables, "list", range);
+    for (const record of records) this.#stored.add(record);
+    return records;
   }
 
   /** Writes a record; with an entry, both in one commit. */
   put(record: SessionRecord, entry?: Draft): Promise<void> {
     const { id } = record;
     this.#later.delete(id);
-    if (!entry && this.#written.has(record)) return this.#entering.get(id) ?? Promise.resolve();
-    this.#written.add(record);
+    if (!entry && this.isStored(record)) return Promise.resolve();
     const before = this.#entering.get(id);
-    const write = () => putSession(this.#options.harness, record, entry);
+    const write = () => this.#write(record, entry);
     const writing = before ? before.then(write) : write();
-    writing.catch(() => this.#written.delete(record));
     if (!entry && !before) return writing;
     const written = writing.catch(() => undefined);
     this.#entering.set(id, written);
@@ -64,6 +66,11 @@ export class SessionRecords {
       if (this.#entering.get(id) === written) this.#entering.delete(id);
     });
     return writing;
+  }
+
+  /** Whether a read of the store finds a record. */
+  isStored(record: SessionRecord): boolean {
+    return this.#stored.has(record);
   }
 
   /** Writes the record that a session has a moment from now, unless it is written earlier. */
@@ -86,6 +93,11 @@ export class SessionRecords {
   async close(): Promise<void> {
     this.#unsubscribe();
     await this.flush();
+  }
+
+  async #write(record: SessionRecord, entry: Draft | undefined): Promise<void> {
+    await putSession(this.#options.harness, record, entry);
+    this.#stored.add(record);
   }
 }
 

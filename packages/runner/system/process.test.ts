@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { groupTable } from "../src/process/group-table.ts";
 import { Owner } from "../src/process/owner.ts";
+import { groupTable } from "../src/process/process-table.ts";
 import { isAlive, startAgent, startShell, temporaryFolder } from "../test/agents.ts";
 
 /** Where processes can leave their group and still be found. */

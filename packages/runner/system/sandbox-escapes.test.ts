@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Network } from "../src/sandbox/confinement.ts";
+import type { Network } from "../src/sandbox/confine.ts";
 import { describeConfined, sandbox } from "../test/with-sandbox.ts";
 import { commitBurglary } from "../torture/escapes/burglary.ts";
 

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { JsonObject, MessageFault, MessageListener } from "@reins/kit";
 import { onTestFinished } from "vitest";
 import { AgentProcess, type ProcessOptions } from "../src/process/agent-process.ts";
-import type { Launch } from "../src/process/launch.ts";
 import { Owner } from "../src/process/owner.ts";
-import { systemTable } from "../src/process/system-table.ts";
+import { systemTable } from "../src/process/process-table.ts";
+import type { Launch } from "../src/process/spawn.ts";
 
 /** A folder of the running test, gone when it ends. */
 export async function temporaryFolder(): Promise<string> {

@@ -1,7 +1,7 @@
 import { mkdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { ProcessOptions } from "../src/process/agent-process.ts";
-import type { Confinement } from "../src/sandbox/confinement.ts";
+import type { Confinement } from "../src/sandbox/confine.ts";
 import { type Started, startAgent, temporaryFolder } from "./agents.ts";
 import { sandbox } from "./with-sandbox.ts";
 

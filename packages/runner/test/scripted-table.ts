@@ -1,5 +1,5 @@
 import type { Mark } from "../src/process/mark.ts";
-import type { ProcessEntry, ProcessTable } from "../src/process/table.ts";
+import type { ProcessEntry, ProcessTable } from "../src/process/process-table.ts";
 
 /** A process that exists only in a test. */
 export interface ScriptedProcess {

@@ -1,5 +1,5 @@
 import type { Torture } from "../../../scripts/torture/torture.ts";
-import type { Network } from "../src/sandbox/confinement.ts";
+import type { Network } from "../src/sandbox/confine.ts";
 import { obtainSandbox } from "../test/bubblewrap.ts";
 import { commitBurglary } from "./escapes/burglary.ts";
 

@@ -1,8 +1,10 @@
-import type { MarkPrefix } from "../process/mark.ts";
+import { realpathSync } from "node:fs";
+import { homePrefix, type MarkPrefix } from "../process/mark.ts";
+import { type ProcessEntry, type ProcessTable, systemTable } from "../process/process-table.ts";
 import { sweep } from "../process/sweep.ts";
-import type { ProcessEntry, ProcessTable } from "../process/table.ts";
-import type { LiveProcess, ProcessRoot } from "./live-process.ts";
+import { KillJournal, killJournalIn } from "./journal.ts";
 import type { KillOrder, KillReport } from "./order.ts";
+import type { LiveProcess, ProcessRoot } from "./process-registry.ts";
 
 /** What carrying out an order stands on. */
 export interface KillGround {
@@ -99,4 +101,14 @@ function agentOf(entry: ProcessEntry, targets: readonly LiveProcess[]): string |
 function carries(entry: ProcessEntry, prefix: MarkPrefix): boolean {
   const { text, brand } = entry.marks();
   return text?.startsWith(prefix.text) === true || brand?.startsWith(prefix.brand) === true;
+}
+
+/** Ends whatever carries a mark of a home on which no Reins runs; the next one that does writes it down. */
+export async function killLeftBehind(home: string, order: KillOrder): Promise<KillReport> {
+  const journal = new KillJournal(killJournalIn(home));
+  journal.ordered(order, new Date());
+  const prefix = homePrefix(realpathSync(home));
+  const report = await executeKill(order, [], { table: systemTable, prefix, now: () => new Date() });
+  journal.reported(report);
+  return report;
 }

@@ -1,5 +1,6 @@
 // What it takes to end agents from another process, and no more: whoever needs it is in a hurry.
-export { askKill, type KillAnswer } from "./ask-kill.ts";
-export { killLeftBehind } from "./left-behind.ts";
+
+export { killLeftBehind } from "./execute-kill.ts";
+export { killSocketIn } from "./journal.ts";
 export { KillOrder, KillReport } from "./order.ts";
-export { killSocketIn } from "./places.ts";
+export { askKill, type KillAnswer } from "./request-kill.ts";

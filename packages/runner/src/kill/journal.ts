@@ -1,4 +1,5 @@
 import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
 import { z } from "zod";
 import { KillOrder, KillReport } from "./order.ts";
 
@@ -98,4 +99,14 @@ function textOf(path: string): string {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
     throw error;
   }
+}
+
+/** The socket on which the agents of a home are ended. */
+export function killSocketIn(home: string): string {
+  return join(home, "kill.sock");
+}
+
+/** The file of a home that holds what was ended and the ledger may not know yet. */
+export function killJournalIn(home: string): string {
+  return join(home, "kills.jsonl");
 }

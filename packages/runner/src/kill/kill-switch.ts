@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { MarkPrefix } from "../process/mark.ts";
+import { killJournalIn, killSocketIn } from "./journal.ts";
 import type { FromKillThread, KillThreadData, ToKillThread } from "./kill-thread.ts";
 import type { KillOrder, KillReport } from "./order.ts";
-import { killJournalIn, killSocketIn } from "./places.ts";
-import type { ProcessRegister } from "./process-register.ts";
+import type { ProcessRegister } from "./process-registry.ts";
 
 /** Where the code of the thread is, whether it runs from source or was built. */
 const CODE = import.meta.url.endsWith(".ts")

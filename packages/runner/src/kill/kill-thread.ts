@@ -4,12 +4,11 @@ import { createServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { parentPort, workerData } from "node:worker_threads";
 import type { MarkPrefix } from "../process/mark.ts";
-import { systemTable } from "../process/system-table.ts";
+import { systemTable } from "../process/process-table.ts";
 import { exactOrder, executeKill, targetsOf } from "./execute-kill.ts";
 import { KillJournal } from "./journal.ts";
-import type { LiveProcess } from "./live-process.ts";
 import { KillOrder, type KillReport } from "./order.ts";
-import type { RegisterNews } from "./process-register.ts";
+import type { LiveProcess, RegisterNews } from "./process-registry.ts";
 
 /** What the thread is started with. */
 export interface KillThreadData {

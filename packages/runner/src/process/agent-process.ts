@@ -1,22 +1,20 @@
 import { once } from "node:events";
-import type { MessageFault } from "@reins/kit";
 import {
   type JsonObject,
+  type MessageFault,
   type MessageListener,
   MessageReader,
   MessageWriter,
   settlesWithin,
 } from "@reins/kit";
+import { ProcessError } from "../errors.ts";
 import { type Confined, type ConfineOptions, confine } from "../sandbox/confine.ts";
-import { Family } from "./family.ts";
 import { KeptOutput, type KeptText } from "./kept-output.ts";
-import type { Launch } from "./launch.ts";
 import type { Mark } from "./mark.ts";
 import type { Owner } from "./owner.ts";
-import { ProcessError } from "./process-error.ts";
-import { type Spawned, spawnMarked } from "./spawn.ts";
-import type { Swept } from "./sweep.ts";
-import type { TableSight } from "./table.ts";
+import type { TableSight } from "./process-table.ts";
+import { type Launch, type Spawned, spawnMarked } from "./spawn.ts";
+import { Family, type Swept } from "./sweep.ts";
 
 /** How a process ended, and what it complained of. */
 export interface ProcessExit {

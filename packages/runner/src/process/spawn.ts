@@ -1,12 +1,25 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { access, constants, stat } from "node:fs/promises";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { withoutInheritance } from "./inheritance.ts";
-import type { Launch } from "./launch.ts";
+import { ProcessError } from "../errors.ts";
+import type { Confinement } from "../sandbox/confine.ts";
 import { MARK_VARIABLE, type Mark } from "./mark.ts";
-import { ProcessError } from "./process-error.ts";
+
+/** How an agent is started. */
+export interface Launch {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Everything the child gets, but for the mark; nothing is inherited. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** What a person calls it. */
+  readonly label: string;
+  /** What the operating system keeps it from; without one, nothing. */
+  readonly confinement?: Confinement;
+}
 
 /** A child that has been started, with all three streams. */
 export interface Spawned {
@@ -76,6 +89,54 @@ async function isExecutable(file: string): Promise<boolean> {
     await access(file, constants.X_OK);
     return (await stat(file)).isFile();
   } catch {
+    return false;
+  }
+}
+
+const O_CLOEXEC = 0o2000000;
+
+/**
+ * Starts a child that has its three streams and no other descriptor. Those that we open ourselves are never handed
+ * on, but we may have been started with more, by an editor for instance, and a child would hold them open for ever:
+ * in the child, nothing is put in their place.
+ */
+export function withoutInheritance<Result>(
+  streams: readonly ["pipe", "pipe" | "ignore", "pipe" | "ignore"],
+  start: (stdio: StdioOptions) => Result,
+): Result {
+  const inherited = inheritable();
+  const last = inherited.at(-1);
+  if (last === undefined) return start([...streams]);
+  const nothing = openSync("/dev/null", "r+");
+  try {
+    const rest = Array.from({ length: last - 2 }, (_, index) =>
+      inherited.includes(index + 3) ? nothing : ("ignore" as const),
+    );
+    return start([...streams, ...rest]);
+  } finally {
+    closeSync(nothing);
+  }
+}
+
+/** The descriptors that every child would get, where the system tells. */
+function inheritable(): number[] {
+  try {
+    return readdirSync("/proc/self/fdinfo")
+      .map(Number)
+      .filter(isInheritable)
+      .sort((left, right) => left - right);
+  } catch {
+    return [];
+  }
+}
+
+function isInheritable(descriptor: number): boolean {
+  if (descriptor <= 2) return false;
+  try {
+    const [, flags] = /^flags:\t(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8")) ?? [];
+    return flags !== undefined && (Number.parseInt(flags, 8) & O_CLOEXEC) === 0;
+  } catch {
+    // It was ours, for reading the folder, and is closed by now.
     return false;
   }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ProcessEntry, ProcessTable } from "./table.ts";
+import { homePrefix, type Mark, ownerOf } from "./mark.ts";
+import type { ProcessEntry, ProcessTable, TableSight } from "./process-table.ts";
 
 /** A process, as a person would look for it. */
 interface SeenProcess {
@@ -44,7 +45,7 @@ export class Sightings {
 }
 
 /** The processes that belong. */
-export async function* scanFor(table: ProcessTable, belongs: Belongs): AsyncGenerator<ProcessEntry> {
+async function* scanFor(table: ProcessTable, belongs: Belongs): AsyncGenerator<ProcessEntry> {
   const known = new Set<number>();
   for await (const entry of table.scan()) {
     if (!(await belongs(entry, known))) continue;
@@ -84,4 +85,86 @@ export async function sweep(
     if (alive > 0) await sleep(PAUSE_MS);
   }
   return seen.confirm(table);
+}
+
+/** Everything that came out of one launch: the process itself, its group, its descendants and marked strays. */
+export class Family {
+  readonly leader: number;
+  readonly #mark: Mark;
+  readonly #table: ProcessTable;
+  readonly #spared: number;
+  readonly #seen = new Sightings();
+
+  /** `confined` says that the leader is a sandbox, which ends at once, and all in it, when it is asked to. */
+  constructor(leader: number, mark: Mark, table: ProcessTable, confined: boolean) {
+    this.leader = leader;
+    this.#mark = mark;
+    this.#table = table;
+    this.#spared = confined ? leader : 0;
+  }
+
+  /** What everyone of it carries. */
+  get mark(): Mark {
+    return this.#mark;
+  }
+
+  /** Looks who is there, so that a later report can name them. */
+  async look(): Promise<void> {
+    for await (const entry of this.#members()) this.#seen.add(entry);
+  }
+
+  /** Asks everyone to end. */
+  async terminate(): Promise<void> {
+    if (this.#spared === 0) this.#table.signal(-this.leader, "SIGTERM");
+    for await (const entry of this.#members()) {
+      this.#seen.add(entry);
+      const inGroup = this.#spared === 0 && entry.group === this.leader;
+      if (!inGroup && entry.pid !== this.#spared) this.#table.signal(entry.pid, "SIGTERM");
+    }
+  }
+
+  /** Kills the group at once; {@link end} sees to the rest. */
+  kill(): void {
+    this.#table.signal(-this.leader, "SIGKILL");
+  }
+
+  /** Kills everyone and tells what became of them. */
+  end(): Promise<Swept> {
+    return sweep(this.#table, this.#belongs, this.#seen);
+  }
+
+  #members(): AsyncGenerator<ProcessEntry> {
+    return scanFor(this.#table, this.#belongs);
+  }
+
+  readonly #belongs = (entry: ProcessEntry, known: ReadonlySet<number>): boolean => {
+    if (entry.pid === this.leader || entry.group === this.leader || known.has(entry.parent)) return true;
+    const { text, brand } = entry.marks();
+    return text === this.#mark.text || brand === this.#mark.brand;
+  };
+}
+
+/** What became of processes that an earlier run left behind. */
+export interface StrayReport extends Swept {
+  /** How far we could look; with `group`, not at all for processes of an earlier run. */
+  readonly sight: TableSight;
+}
+
+/**
+ * Ends what earlier runs of this home left behind: whoever carries a mark whose giver is no longer there. Processes
+ * of another run that is alive are left in peace.
+ */
+export async function sweepStrays(home: string, table: ProcessTable): Promise<StrayReport> {
+  const prefix = homePrefix(home);
+  const belongs = async (entry: ProcessEntry) => {
+    const pid = ownerOf(entry.marks(), prefix);
+    if (pid === undefined) return false;
+    const owner = await table.find(pid);
+    // Who started after what it would have started only has the same pid.
+    return owner === undefined || owner.started > entry.started;
+  };
+  const { sight } = table;
+  // Mostly there is nobody, and then one look is enough: nobody is there to make others.
+  for await (const _ of scanFor(table, belongs)) return { ...(await sweep(table, belongs)), sight };
+  return { gone: [], left: [], sight };
 }

@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, realpath, rename, rm, symlink } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { confine } from "./confine.ts";
-import { folderIdentity } from "./folder-identity.ts";
+import { confine, networkReach } from "./confine.ts";
+import { folderIdentity } from "./view.ts";
 
 /** A folder of a session below two others, and a folder of others. */
 async function lay() {
@@ -93,4 +93,14 @@ test("a folder is not described by a path that leads through a link", async () =
   expect(await folderIdentity(own)).toMatch(/^\d+:\d+$/);
   for (const path of ["link/up/own", "tenant/own", "nowhere"])
     expect(await folderIdentity(join(base, path)), path).toBeUndefined();
+});
+
+test("hosts that stand for any host, or for most, are an open network to the rules", () => {
+  expect(networkReach("off")).toBe("off");
+  expect(networkReach("open")).toBe("open");
+  for (const host of ["*", "*:443", "*:*", "*.com", "*.com:443", "*."])
+    expect([host, networkReach({ hosts: ["api.example.com", host] })]).toEqual([host, "open"]);
+  for (const host of ["api.example.com", "*.example.com", "127.0.0.1:80", "*.example.com:*", "localhost"])
+    expect([host, networkReach({ hosts: [host] })]).toEqual([host, "hosts"]);
+  expect(networkReach({ hosts: [] })).toBe("hosts");
 });

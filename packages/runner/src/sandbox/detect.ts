@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { findCommand } from "../process/spawn.ts";
-import { mountArguments } from "./mounts.ts";
+import { mountArguments } from "./view.ts";
 
 const run = promisify(execFile);
 const TRIAL_MS = 10_000;

@@ -1,6 +1,6 @@
 import { seededRandom } from "../../../../scripts/torture/random.ts";
 import { executeKill } from "../../src/kill/execute-kill.ts";
-import type { LiveProcess } from "../../src/kill/live-process.ts";
+import type { LiveProcess } from "../../src/kill/process-registry.ts";
 import { AgentProcess } from "../../src/process/agent-process.ts";
 import { homePrefix } from "../../src/process/mark.ts";
 import { Owner } from "../../src/process/owner.ts";

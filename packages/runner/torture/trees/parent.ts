@@ -1,7 +1,7 @@
 // Plays Reins: starts the agents it is told to, says their pids, and waits to be killed.
 import { AgentProcess } from "../../src/process/agent-process.ts";
-import type { Launch } from "../../src/process/launch.ts";
 import { Owner } from "../../src/process/owner.ts";
+import type { Launch } from "../../src/process/spawn.ts";
 import type { Sandbox } from "../../src/sandbox/detect.ts";
 
 /** What the parent is to do. */

@@ -1,6 +1,6 @@
 import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
-import type { Launch } from "../../src/process/launch.ts";
+import type { Launch } from "../../src/process/spawn.ts";
 import type { Sandbox } from "../../src/sandbox/detect.ts";
 import type { NastyTree } from "./nasty-tree.ts";
 

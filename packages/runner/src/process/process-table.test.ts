@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, it } from "vitest";
 import { requirement } from "../../../../scripts/test/requirement.ts";
-import { memoryOf } from "./memory.ts";
+import { memoryOf } from "./process-table.ts";
 
 requirement(
   "Linux",

@@ -3,7 +3,7 @@ import { constants, existsSync } from "node:fs";
 import { type FileHandle, mkdir, open, rename, rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { hasCode } from "@reins/kit";
-import { ProcessError } from "../process-error.ts";
+import { ProcessError } from "../errors.ts";
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const THROUGH_DESCRIPTORS = existsSync("/proc/self/fd");

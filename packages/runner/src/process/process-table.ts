@@ -1,0 +1,219 @@
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { promisify } from "node:util";
+import { MARK_VARIABLE, type Mark } from "./mark.ts";
+
+/** A process that is alive. */
+export interface ProcessEntry {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  /** When it started, in units of the table. With the pid, this names a process for good. */
+  readonly started: number;
+  /** Its command line, shortened. */
+  command(): string;
+  /** What it carries of our marks. */
+  marks(): Partial<Mark>;
+}
+
+/**
+ * How far a table sees. `marks`: whoever carries a mark, wherever it went; only a program that sets out to lose both
+ * halves of its mark, or has another program start something for it, is missed. `group`: only the process group and
+ * the children of its members.
+ */
+export type TableSight = "marks" | "group";
+
+/** The machine's processes. */
+export interface ProcessTable {
+  readonly sight: TableSight;
+  /** Every live process, those that appear meanwhile included; a process that has died but was not reaped is none. */
+  scan(): AsyncIterable<ProcessEntry>;
+  /** The process of that pid, if it is alive. */
+  find(pid: number): Promise<ProcessEntry | undefined>;
+  /** Sends a signal to a process, or with a negative pid to a group. False if there is none, or it is not ours to send. */
+  signal(pid: number, signal: NodeJS.Signals): boolean;
+}
+
+/** Sends a signal as {@link ProcessTable.signal} does. */
+function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
+  // To the kernel these mean ourselves, everybody, and the one process that must not die.
+  if (!Number.isSafeInteger(pid) || Math.abs(pid) <= 1)
+    throw new RangeError(`There is no process ${pid} to signal.`);
+  try {
+    return process.kill(pid, signal);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && (error.code === "ESRCH" || error.code === "EPERM"))
+      return false;
+    throw error;
+  }
+}
+
+const PID = /^[1-9]\d*$/;
+const MARK = Buffer.from(`${MARK_VARIABLE}=`);
+const NOTHING = Buffer.alloc(0);
+const LOCKS = /^Max file locks +(\d{18}) /m;
+const COMMAND_LENGTH = 200;
+/** `PF_KTHREAD` of the kernel. */
+const KERNEL_THREAD = 0x20_00_00;
+/** How many processes are read before others get their turn. */
+const BATCH = 64;
+/** Who keeps making processes faster than they can be read is not waited for. */
+const PASSES = 20;
+
+/** The processes of a Linux machine, from `/proc`. */
+const linuxTable: ProcessTable = {
+  sight: "marks",
+  scan: scanProc,
+  find: async (pid) => readProcess(pid),
+  signal: signalProcess,
+};
+
+/**
+ * A program that replaces itself again and again is never in a list that was read a moment ago, so the list is read
+ * until it holds nobody new. Reading is synchronous: what is seen is then still there.
+ */
+async function* scanProc(): AsyncGenerator<ProcessEntry> {
+  const seen = new Set<string>();
+  for (let pass = 0; pass < PASSES; pass += 1) {
+    const fresh = readdirSync("/proc").filter((name) => PID.test(name) && !seen.has(name));
+    if (fresh.length === 0) return;
+    for (const [index, name] of fresh.entries()) {
+      seen.add(name);
+      const entry = readProcess(Number(name));
+      if (entry) yield entry;
+      if (index % BATCH === BATCH - 1) await nextTurn();
+    }
+  }
+}
+
+function readProcess(pid: number): ProcessEntry | undefined {
+  const stat = procFile(`/proc/${pid}/stat`)?.toString("latin1");
+  if (stat === undefined) return undefined;
+  // The name, in brackets, may itself hold brackets and spaces.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [state, parent, group, , , , flags] = fields;
+  if (state === "Z" || state === "X") return undefined;
+  return {
+    pid,
+    parent: Number(parent),
+    group: Number(group),
+    started: Number(fields[19]),
+    command: () => commandOf(pid, stat),
+    // What the kernel runs itself has no environment, and on a small machine is most of the table.
+    marks: () => ((Number(flags) & KERNEL_THREAD) === 0 ? marksOf(pid) : {}),
+  };
+}
+
+function commandOf(pid: number, stat: string): string {
+  const words = procFile(`/proc/${pid}/cmdline`)?.toString().replaceAll("\0", " ").trim();
+  const name = `[${stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")"))}]`;
+  return (words || name).slice(0, COMMAND_LENGTH);
+}
+
+function marksOf(pid: number): Partial<Mark> {
+  const [, brand] = LOCKS.exec(procFile(`/proc/${pid}/limits`)?.toString("latin1") ?? "") ?? [];
+  const text = textIn(procFile(`/proc/${pid}/environ`) ?? NOTHING);
+  return { ...(brand && { brand }), ...(text && { text }) };
+}
+
+/** The value of our variable in an environment. */
+function textIn(environment: Buffer): string | undefined {
+  let at = environment.indexOf(MARK);
+  while (at > 0 && environment[at - 1] !== 0) at = environment.indexOf(MARK, at + 1);
+  if (at < 0) return undefined;
+  const end = environment.indexOf(0, at);
+  return environment.toString("latin1", at + MARK.length, end < 0 ? environment.length : end);
+}
+
+/** A file of a process, unless the process has gone or is not ours to look into. */
+function procFile(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+const run = promisify(execFile);
+const PS_COLUMNS = "pid=,ppid=,pgid=,stat=,command=";
+const PS_LINE = /^ *(\d+) +(\d+) +(\d+) +(\S+) (.*)$/;
+
+/** The processes of a machine without `/proc`, as `ps` tells them. */
+export const groupTable: ProcessTable = { sight: "group", scan: scanPs, find: findPs, signal: signalProcess };
+
+async function* scanPs(): AsyncGenerator<ProcessEntry> {
+  const { stdout } = await run("ps", ["-A", "-o", PS_COLUMNS], { maxBuffer: 64 << 20, timeout: 10_000 });
+  for (const line of stdout.split("\n")) {
+    const entry = psEntry(line);
+    if (entry) yield entry;
+  }
+}
+
+async function findPs(pid: number): Promise<ProcessEntry | undefined> {
+  for await (const entry of scanPs()) if (entry.pid === pid) return entry;
+  return undefined;
+}
+
+/** What a line of `ps` says; nothing for a process that has died and was not reaped. */
+function psEntry(line: string): ProcessEntry | undefined {
+  const [, pid, parent, group, state, command = ""] = PS_LINE.exec(line) ?? [];
+  if (state === undefined || state.startsWith("Z")) return undefined;
+  return {
+    pid: Number(pid),
+    parent: Number(parent),
+    group: Number(group),
+    // `ps` tells seconds at best, which would not tell two processes apart any better than the pid does.
+    started: 0,
+    command: () => command.slice(0, COMMAND_LENGTH),
+    marks: () => ({}),
+  };
+}
+
+/** This machine's processes, as far as it shows them. */
+export const systemTable: ProcessTable = existsSync("/proc/self/stat") ? linuxTable : groupTable;
+
+/** What processes take: how many there are, and how much memory they hold. */
+export interface MemoryUse {
+  readonly processes: number;
+  readonly bytes: number;
+}
+
+/**
+ * What each of some families takes: the groups that its roots lead, and their children. One look through `/proc` for
+ * all of them; `undefined` where there is none.
+ */
+export function memoryOf(families: readonly (readonly number[])[]): readonly MemoryUse[] | undefined {
+  const uses = families.map(() => ({ processes: 0, bytes: 0 }));
+  const names = attempt(() => readdirSync("/proc"))?.filter((name) => PID.test(name));
+  if (!names || names.length === 0) return undefined;
+  const familyOf = new Map<number, number>();
+  for (const [index, roots] of families.entries()) for (const pid of roots) familyOf.set(pid, index);
+  const groups = new Map(familyOf);
+  for (const name of names.sort((left, right) => Number(left) - Number(right))) {
+    const status = procFile(`/proc/${name}/status`)?.toString("latin1");
+    if (status === undefined) continue;
+    const index = groups.get(numberIn(status, "NSpgid")) ?? familyOf.get(numberIn(status, "PPid"));
+    const use = index === undefined ? undefined : uses[index];
+    if (index === undefined || !use) continue;
+    familyOf.set(Number(name), index);
+    use.processes += 1;
+    use.bytes += numberIn(status, "VmRSS") * 1_024;
+  }
+  return uses;
+}
+
+/** The first number on a line of a process's status; 0 when there is none. */
+function numberIn(status: string, name: string): number {
+  const [, digits = "0"] = new RegExp(`^${name}:\\s*(\\d+)`, "m").exec(status) ?? [];
+  return Number(digits);
+}
+
+function attempt<Result>(look: () => Result): Result | undefined {
+  try {
+    return look();
+  } catch {
+    // The process has gone, or there is no /proc.
+    return undefined;
+  }
+}

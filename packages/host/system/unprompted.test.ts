@@ -30,7 +30,7 @@ async function afterTheTurn(play: (stage: Stage) => Promise<unknown>, rules?: st
   return { ...governed, result, unprompted, cancels };
 }
 
-describe("what an agent does although nobody prompted it", () => {
+describe("work of an agent without a prompt", () => {
   test.each<[string, JsonObject]>([
     ["says", text("I go on")],
     ["thinks", { ...text("hm"), sessionUpdate: "agent_thought_chunk" }],
@@ -44,7 +44,7 @@ describe("what an agent does although nobody prompted it", () => {
       ({ payload }) => (payload as JsonObject).event_type === "pre_prompt",
     );
     expect(prompts).toHaveLength(2);
-    await expect.poll(() => JSON.stringify(shown)).toContain("although nobody prompted it");
+    await expect.poll(() => JSON.stringify(shown)).toContain("works without a prompt");
   });
 
   test.each<[string, (stage: Stage) => Promise<unknown>]>([
@@ -72,7 +72,7 @@ tool_rules:
     expect(cancels()).toBe(0);
   });
 
-  test("ends its process when it goes on after being told to stop", async () => {
+  test("ends its process when it continues after a cancel", async () => {
     let skipped = 0;
     const stops: string[] = [];
     const now = () => new Date(Date.now() + skipped);
@@ -93,7 +93,7 @@ tool_rules:
     await expect.poll(cancels).toBe(2);
     expect(stops).toEqual([]);
     await goOn(8_000);
-    await expect.poll(() => stops).toEqual([expect.stringContaining("although nobody prompted it")]);
+    await expect.poll(() => stops).toEqual([expect.stringContaining("keeps working without a prompt")]);
   });
 
   test("is no more than last words right after the turn, and a greeting before the first", async () => {

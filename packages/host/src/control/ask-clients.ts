@@ -20,34 +20,33 @@ import {
 } from "./permission-request.ts";
 import type { Offer } from "./verdict.ts";
 
-/** What a client answered, and who sat in front of it. */
+/** The response of a client, and its principal. */
 export interface ClientAnswer {
   readonly value: unknown;
   readonly by: Principal;
 }
 
-/** A question as one of the clients is asked it; nothing for one who is not. */
+/** The request as one client gets it; `undefined` for a client that is not asked. */
 export type AskedOf = (client: Principal) => JsonObject | undefined;
 
-/** How clients are asked. */
+/** Which clients are asked, and how. */
 export interface RequestOptions {
-  /** The ids of principals that are not asked, because they have no more to say to it. */
+  /** The ids of principals that are not asked because they have answered. */
   readonly without?: ReadonlySet<string>;
-  /** How each of them is asked, where that is not the same for all. */
+  /** The request of each client, where they differ. */
   readonly asked?: AskedOf;
   /** The id of the only client that is asked. */
   readonly only?: string | undefined;
 }
 
-/** The clients of a session, as the governor sees them: any number, which come and go. */
+/** The clients of a session: any number, which attach and detach. */
 export interface Clients {
-  /** Tells all of them, in order. Settles when the next may be told. */
+  /** Notifies all of them, in order. Settles when the next notification may be sent. */
   notify(method: string, params: JsonObject): void | Promise<void>;
   /**
-   * Asks them; the first answer counts, and from the others the question is taken back. While there is nobody it waits.
-   * Aborting takes it back from all and rejects. A permission request is answered by a choice, or by the answer of the last
-   * of them if all chose nothing. Any other is put only to those that offered to answer it; where none of those that are
-   * there did, it fails as a method that is not known.
+   * Asks them; the first response counts and cancels the request at the others. Waits while no client is attached, and
+   * rejects on abort. A permission request needs a choice, or the last response if no client chose. Any other request
+   * goes to clients that offer the method, and fails as an unknown one where none does.
    */
   request(
     method: string,
@@ -55,11 +54,11 @@ export interface Clients {
     signal: AbortSignal,
     options?: RequestOptions,
   ): Promise<ClientAnswer>;
-  /** The id of a client that offers to answer a request of an agent, and is asked alone: it has an effect there. */
+  /** The id of a client that offers a method; it alone is asked, because the method has an effect there. */
   whoServes?(method: string, params: JsonObject): string | undefined;
   /**
-   * Keeps the entry of a turn until it is in the ledger, whatever becomes of this process. Where nobody can, a turn ends
-   * only when its entry is there.
+   * Stores the entry of a turn until it is in the ledger, across restarts. Without it, a turn ends when its entry is
+   * written.
    */
   concluded?(turn: Draft): void | Promise<void>;
 }
@@ -72,10 +71,10 @@ export interface SessionPort {
   started(changes: AcceptedChanges, entry: Draft): Promise<void>;
 }
 
-/** How long it takes until a question is put again whose answer could not be written. */
+/** The pause before people are asked again because their answer could not be written. */
 const AGAIN_MS = 1_000;
 
-/** What a person's choice says to the approval. */
+/** The decision on the approval that a choice means. */
 const DECISIONS: Readonly<Record<string, "allow_once" | "allow_always" | "deny" | undefined>> = {
   allow_once: "allow_once",
   allow_always: "allow_always",
@@ -89,8 +88,8 @@ export interface OfferContext {
 }
 
 /**
- * Puts a question to the clients of a session as its approval has it, and what they choose to the approval. Nothing of
- * what the agent says goes into it: what a person is shown is what the answer counts for.
+ * Asks the clients of a session for an approval, and answers it with their choice. The request comes from the approval
+ * alone: what a person is shown is what the answer counts for.
  */
 export function offerApproval(
   context: OfferContext,
@@ -100,13 +99,13 @@ export function offerApproval(
 ): Offer {
   return async (approval, signal) => {
     const offered = permissionRequest(session.id, toolCallId, approval, about);
-    // Each is offered what they may answer, and who may not answer is not asked.
+    // Each gets the options that they may choose; who may choose none is not asked.
     const asked = (client: Principal) => {
       const options = optionsFor(offered, mayAnswer(answererOf(client), approval).options);
       return options.length === 0 ? undefined : { ...offered, options };
     };
     const answered = new Set<string>();
-    // The first answer takes the question back from all, though more than one may be needed, or it may not count.
+    // The first response cancels the request at all clients, though a quorum may need more, or it may not count.
     for (;;) {
       const options = { without: answered, asked };
       const { value, by } = await session.clients.request(PERMISSION, offered, signal, options);
@@ -118,7 +117,7 @@ export function offerApproval(
   };
 }
 
-/** Gives an answer to the approval, and says how that stands then. Clients that chose nothing do not allow it. */
+/** Answers the approval and returns its state. Clients that chose nothing deny it. */
 async function give(
   { harness: { approvals } }: OfferContext,
   { id }: Approval,
@@ -133,7 +132,7 @@ async function give(
     return (await approvals.answer(id, given)).state;
   } catch (error) {
     if (!(error instanceof SupervisorError)) return "unwritten";
-    // An answer of a person who may not give one, or has given it, leaves the question to the others.
+    // A person who may not answer, or has answered, leaves it to the others.
     return (await approvals.get(id, tenant))?.state ?? "withdrawn";
   }
 }

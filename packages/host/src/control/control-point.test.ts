@@ -36,19 +36,19 @@ const POINTS: {
     payload: { tool_name: "Bash", arguments: { command: "ls" }, kind: "execute", title: "List files" },
   },
   file_access: {
-    point: { kind: "file_access", method: "fs/write_text_file", path: "/w/a", content: "text" },
+    point: { kind: "file_access", tool: "fs/write_text_file", arguments: { path: "/w/a", content: "text" } },
     event: "pre_action",
     tool: "fs/write_text_file",
     payload: { tool_name: "fs/write_text_file", arguments: { path: "/w/a", content: "text" } },
   },
   terminal: {
-    point: { kind: "terminal", command: { line: "make" } },
+    point: { kind: "terminal", tool: "terminal/create", arguments: { line: "make" } },
     event: "pre_action",
     tool: "terminal/create",
     payload: { tool_name: "terminal/create", arguments: { line: "make" } },
   },
   client_request: {
-    point: { kind: "client_request", method: "elicitation/create", arguments: { message: "which?" } },
+    point: { kind: "client_request", tool: "elicitation/create", arguments: { message: "which?" } },
     event: "pre_action",
     tool: "elicitation/create",
     payload: { tool_name: "elicitation/create", arguments: { message: "which?" } },
@@ -60,13 +60,13 @@ const POINTS: {
     payload: { tool_name: "mcp:lab/deploy", arguments: { to: "x" } },
   },
   mcp_start: {
-    point: { kind: "mcp_start", arguments: { name: "lab", command: ["lab"] } },
+    point: { kind: "mcp_start", tool: "mcp/start", arguments: { name: "lab", command: ["lab"] } },
     event: "pre_action",
     tool: "mcp/start",
     payload: { tool_name: "mcp/start", arguments: { name: "lab", command: ["lab"] } },
   },
   setting: {
-    point: { kind: "setting", method: "session/set_mode", arguments: { mode: "plan", asks: "true" } },
+    point: { kind: "setting", tool: "session/set_mode", arguments: { mode: "plan", asks: "true" } },
     event: "pre_action",
     tool: "session/set_mode",
     payload: { tool_name: "session/set_mode", arguments: { mode: "plan", asks: "true" } },
@@ -78,7 +78,7 @@ const POINTS: {
     payload: { tool_name: "agent/command", arguments: { command: "/init" } },
   },
   session_start: {
-    point: { kind: "session_start", method: "session/new", arguments: { cwd: "/w" }, origin: "client" },
+    point: { kind: "session_start", tool: "session/new", arguments: { cwd: "/w" }, origin: "client" },
     event: "session_start",
     tool: "session/new",
     payload: { tool_name: "session/new", arguments: { cwd: "/w" } },
@@ -149,10 +149,4 @@ describe("people", () => {
     expect(decidersOf({ ...POINTS.setting.point, isNotification: true })).toBe("rules_alone");
     expect(decidersOf({ ...POINTS.session_start.point, outOfReach: "it is not yours" })).toBe("rules");
   });
-});
-
-test("a file without content is decided without a member for it", () => {
-  const read = { kind: "file_access", method: "fs/read_text_file", path: "/w/a" } as const;
-  expect(argumentsOf(read)).toEqual({ path: "/w/a" });
-  expect(Object.keys(argumentsOf(read) as object)).toEqual(["path"]);
 });

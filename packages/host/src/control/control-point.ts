@@ -10,122 +10,68 @@ export interface ActionPayload {
   readonly title?: unknown;
 }
 
-/** A prompt: of a client for a turn, or of the native agent for one request to its model. */
-interface Prompt {
-  readonly kind: "prompt";
-  readonly payload: unknown;
-  readonly origin: Origin;
-}
-
-/** The start of work outside of every turn, charged like a prompt. */
-interface UnpromptedWork {
-  readonly kind: "unprompted_work";
-  /** The message that showed it. */
-  readonly message: string;
-}
-
-/** A tool call for which an agent asks permission. */
-interface ToolCallRequest {
-  readonly kind: "tool_call";
-  readonly payload: ActionPayload;
-  readonly call: ShownCall;
-  /** Whether the agent offers an answer that allows this call alone. */
-  readonly takesOnce: boolean;
-}
-
-/** A file that Reins reads or writes for an agent, or reads because a prompt names it. */
-interface FileAccess {
-  readonly kind: "file_access";
-  readonly method: "fs/read_text_file" | "fs/write_text_file";
-  readonly path: unknown;
-  readonly content?: unknown;
-  /** Why the path is out of reach; blocks it whatever the rules say. */
-  readonly outOfReach?: string | undefined;
-}
-
-/** A command that a client runs for an agent. */
-export interface Terminal {
-  readonly kind: "terminal";
-  readonly command: JsonObject;
-}
-
-/** A question of an agent to people, or a custom method that a client answers. */
-export interface ClientRequest {
-  readonly kind: "client_request";
-  readonly method: string;
-  readonly arguments: unknown;
-}
-
-/** A message between an agent and an MCP server. */
-interface McpMessage {
-  readonly kind: "mcp_call";
-  readonly tool: string;
-  readonly arguments: unknown;
-  readonly call: ShownCall;
-}
-
-/** The start of an MCP server. */
-interface McpStart {
-  readonly kind: "mcp_start";
-  readonly arguments: unknown;
-}
-
-/** What a client wants to change in an agent: mode, option, model, credentials, a custom method. */
-interface Setting {
-  readonly kind: "setting";
-  readonly method: string;
-  readonly arguments: unknown;
-  /** Sent as a notification: no person is asked, and what would need one is refused. */
-  readonly isNotification?: boolean;
-}
-
-/** A command that the agent itself understands in a prompt. */
-interface AgentCommand {
-  readonly kind: "agent_command";
-  readonly tool: string;
-  readonly arguments: unknown;
-}
-
-/** The start of a session: new, load, resume or fork. */
-export interface SessionStart {
-  readonly kind: "session_start";
-  readonly method: string;
-  readonly arguments: unknown;
-  readonly origin: Origin;
-  /** Why its folder is out of reach; blocks it whatever the rules say. */
-  readonly outOfReach?: string | undefined;
-}
-
-/** What an agent did without a verdict before: seen in its updates, or work that no client prompted. */
-interface AfterTheFact {
-  readonly kind: "after_the_fact";
-  readonly payload: ActionPayload;
-  /** Whose tool table names the tool: the agent's, or that of ACP's own methods. */
-  readonly tools: "agent" | "acp";
-  /** The call and how it ended; absent for work outside of every turn, which is recorded by its verdict alone. */
-  readonly seen?: { readonly call: ShownCall; readonly outcome: string };
-}
-
 /** A call as far as records show it. */
 interface ShownCall {
   readonly id: string;
   readonly told: JsonObject;
 }
 
+/** An action by the name under which rules know it: a method of ACP, or a tool. */
+interface Action<Kind extends string> {
+  readonly kind: Kind;
+  readonly tool: string;
+  readonly arguments: unknown;
+}
+
+/** Why an action is out of reach; blocks it whatever the rules say. */
+interface Reach {
+  readonly outOfReach?: string | undefined;
+}
+
 /** A place where an effect can arrive. All of them pass through `enforce`. */
 export type ControlPoint =
-  | Prompt
-  | UnpromptedWork
-  | ToolCallRequest
-  | FileAccess
-  | Terminal
-  | ClientRequest
-  | McpMessage
-  | McpStart
-  | Setting
-  | AgentCommand
-  | SessionStart
-  | AfterTheFact;
+  /** A prompt: of a client for a turn, or of the native agent for one request to its model. */
+  | { readonly kind: "prompt"; readonly payload: unknown; readonly origin: Origin }
+  /** The start of work outside of every turn, charged like a prompt; `message` is what showed it. */
+  | { readonly kind: "unprompted_work"; readonly message: string }
+  /** A tool call for which an agent asks permission; `takesOnce` if it offers to allow this call alone. */
+  | {
+      readonly kind: "tool_call";
+      readonly payload: ActionPayload;
+      readonly call: ShownCall;
+      readonly takesOnce: boolean;
+    }
+  /** A file that Reins reads or writes for an agent, or reads because a prompt names it. */
+  | (Action<"file_access"> & Reach)
+  /** A command that a client runs for an agent. */
+  | Action<"terminal">
+  /** A question of an agent to people, or a custom method that a client answers. */
+  | Action<"client_request">
+  /** A message between an agent and an MCP server. */
+  | (Action<"mcp_call"> & { readonly call: ShownCall })
+  /** The start of an MCP server. */
+  | Action<"mcp_start">
+  /** What a client changes in an agent. No person is asked about a notification. */
+  | (Action<"setting"> & { readonly isNotification?: boolean })
+  /** A command that the agent itself understands in a prompt. */
+  | Action<"agent_command">
+  /** The start of a session: new, load, resume or fork. */
+  | (Action<"session_start"> & Reach & { readonly origin: Origin })
+  /**
+   * What an agent did without a verdict before. `tools` is whose tool table names it; `seen` is absent for work outside of
+   * every turn, which is recorded by its verdict alone.
+   */
+  | {
+      readonly kind: "after_the_fact";
+      readonly payload: ActionPayload;
+      readonly tools: "agent" | "acp";
+      readonly seen?: { readonly call: ShownCall; readonly outcome: string };
+    };
+
+/** The start of a session in a folder that is out of reach. */
+export type StartOutOfReach = Extract<ControlPoint, { readonly kind: "session_start" }> & {
+  readonly outOfReach: string;
+};
 
 /** How points of one kind are enforced. */
 interface Traits {
@@ -186,55 +132,24 @@ export function decidersOf(point: ControlPoint): "rules_and_people" | "rules" | 
 
 /** The payload of a point's event. */
 export function payloadOf(point: ControlPoint): unknown {
-  switch (point.kind) {
-    case "prompt":
-      return point.payload;
-    case "unprompted_work":
-      return { prompt: `[${point.message} outside of every turn]`, message_count: 0 };
-    case "tool_call":
-    case "after_the_fact":
-      return point.payload;
-    default:
-      return { tool_name: toolOf(point), arguments: argumentsOf(point) } satisfies ActionPayload;
-  }
+  if (point.kind === "unprompted_work")
+    return { prompt: `[${point.message} outside of every turn]`, message_count: 0 };
+  if ("payload" in point) return point.payload;
+  return { tool_name: point.tool, arguments: point.arguments } satisfies ActionPayload;
 }
 
 /** The name of what a point does, as rules and records have it. */
 export function toolOf(point: ControlPoint): string {
-  switch (point.kind) {
-    case "prompt":
-    case "unprompted_work":
-      return "session/prompt";
-    case "tool_call":
-    case "after_the_fact":
-      return point.payload.tool_name;
-    case "terminal":
-      return "terminal/create";
-    case "mcp_start":
-      return "mcp/start";
-    case "mcp_call":
-    case "agent_command":
-      return point.tool;
-    default:
-      return point.method;
-  }
+  if ("tool" in point) return point.tool;
+  return point.kind === "prompt" || point.kind === "unprompted_work"
+    ? "session/prompt"
+    : point.payload.tool_name;
 }
 
 /** The arguments that are decided, and shown to people where the approval has no tool call of its own. */
 export function argumentsOf(point: ControlPoint): unknown {
-  switch (point.kind) {
-    case "prompt":
-      return point.payload;
-    case "unprompted_work":
-      return payloadOf(point);
-    case "tool_call":
-    case "after_the_fact":
-      return point.payload.arguments;
-    case "terminal":
-      return point.command;
-    case "file_access":
-      return { path: point.path, ...(point.content !== undefined && { content: point.content }) };
-    default:
-      return point.arguments;
-  }
+  if ("tool" in point) return point.arguments;
+  return point.kind === "prompt" || point.kind === "unprompted_work"
+    ? payloadOf(point)
+    : point.payload.arguments;
 }

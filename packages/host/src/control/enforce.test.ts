@@ -17,13 +17,13 @@ const toolCall = (takesOnce = true) => ({ kind: "tool_call", payload, call, take
 
 /** Points that are neither tool calls nor able to act on modified arguments. */
 const EXACT: readonly ControlPoint[] = [
-  { kind: "file_access", method: "fs/read_text_file", path: "/w/a" },
-  { kind: "terminal", command: { line: "make" } },
-  { kind: "client_request", method: "_acme/run", arguments: {} },
-  { kind: "mcp_start", arguments: {} },
-  { kind: "setting", method: "session/set_mode", arguments: {} },
+  { kind: "file_access", tool: "fs/read_text_file", arguments: { path: "/w/a" } },
+  { kind: "terminal", tool: "terminal/create", arguments: { line: "make" } },
+  { kind: "client_request", tool: "_acme/run", arguments: {} },
+  { kind: "mcp_start", tool: "mcp/start", arguments: {} },
+  { kind: "setting", tool: "session/set_mode", arguments: {} },
   { kind: "agent_command", tool: "agent/command", arguments: {} },
-  { kind: "session_start", method: "session/new", arguments: {}, origin: "client" },
+  { kind: "session_start", tool: "session/new", arguments: {}, origin: "client" },
   { kind: "after_the_fact", payload, tools: "agent" },
   { kind: "unprompted_work", message: "plan" },
 ];
@@ -86,7 +86,7 @@ describe.each([
 
 describe("a modified tool call", () => {
   test("is refused with what would pass where the agent cannot be sent other arguments", () => {
-    const reason = 'the rule says so; it would pass with {"command":"ls"}, which the agent cannot be told';
+    const reason = 'the rule says so; it would pass with {"command":"ls"}, which the agent cannot be sent';
     expect(enforcedBy(toolCall(), MODIFY, THIRD_PARTY)).toMatchObject({
       kind: "refused",
       reason,

@@ -16,7 +16,7 @@ import {
   type ControlPoint,
   decidersOf,
   payloadOf,
-  type SessionStart,
+  type StartOutOfReach,
   toolOf,
   traitsOf,
 } from "./control-point.ts";
@@ -132,7 +132,7 @@ export function refuseStart(
     readonly harness: Pick<Harness, "supervisor">;
     readonly workspace: Workspace;
   },
-  point: SessionStart & { readonly outOfReach: string },
+  point: StartOutOfReach,
 ): Promise<Decided> {
   const { workspace, harness } = context;
   const scope = { id: "none", record: {}, depth: 0, workspace, served: workspace, toolCalls: { begun: 0 } };
@@ -163,7 +163,7 @@ export function enforcedBy(
   if (point.kind === "tool_call" && verdict.verdict !== "blocked") {
     if (verdict.verdict === "modify" && !applies) {
       const passing = JSON.stringify(verdict.modified_arguments);
-      return inexpressible(verdict, `it would pass with ${passing}, which the agent cannot be told`);
+      return inexpressible(verdict, `it would pass with ${passing}, which the agent cannot be sent`);
     }
     if (!point.takesOnce) return inexpressible(verdict, "the agent takes no permission for once");
   }

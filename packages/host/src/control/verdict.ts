@@ -104,11 +104,11 @@ async function awaitAnswer(
 }
 
 function unanswered(decided: Decided, state: "expired" | "withdrawn"): Decided {
-  const why = state === "expired" ? "nobody answered in time" : "the question was withdrawn";
+  const why = state === "expired" ? "no answer came in time" : "the question was withdrawn";
   return { ...decided, verdict: "blocked", reason: `${decided.reason}; ${why}` };
 }
 
-/** The code of an answer that says that something was not allowed. */
+/** The JSON-RPC code of a request that was not allowed. */
 export const REFUSED = -32010;
 
 /** What the wire carries of a verdict, under `_meta.reins`. */
@@ -127,13 +127,13 @@ export function verdictMeta({ verdict, reason, rule, enforcement, entry, approva
   };
 }
 
-/** A verdict with its place in the ledger, also where it was told before it was written. */
+/** A verdict with its entry in the ledger, awaited where the verdict came before it was written. */
 export async function placed(decided: Decided): Promise<Decided> {
   const { entry = await decided.written } = decided;
   return { ...decided, entry };
 }
 
-/** The error that whoever asked gets for what was not allowed. */
+/** The error of a request that was not allowed. */
 export async function refusal(what: string, decided: Decided): Promise<RpcError> {
   const data = verdictMeta(await placed(decided));
   return new RpcError(REFUSED, `${what} was not allowed: ${decided.reason}`, data);

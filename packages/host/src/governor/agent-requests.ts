@@ -1,6 +1,6 @@
 import { CODE, isObject, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import { THIRD_PARTY } from "../control/agent-profile.ts";
-import type { ClientRequest, Terminal } from "../control/control-point.ts";
+import type { ControlPoint } from "../control/control-point.ts";
 import { AGENT_DOORS, doorOf } from "../control/doors.ts";
 import { enforce, perform } from "../control/enforce.ts";
 import { CANCELLED, PERMISSION, type PermissionOutcome } from "../control/permission-request.ts";
@@ -11,7 +11,7 @@ import type { GovernedSession } from "./governed-session.ts";
 import { isCustom, mayKnow } from "./known-methods.ts";
 import { answerPermission } from "./permission.ts";
 import { mayWork, noticeUpdate } from "./unprompted.ts";
-import { noteBeside, showUpdate, takeUpdate } from "./updates.ts";
+import { applyUpdate, noteBeside, showUpdate } from "./updates.ts";
 
 /** How a request of an agent is answered. Each decides about it, or belongs to what was decided. */
 type Answer = (
@@ -101,7 +101,7 @@ export function tellClients(
   noticeUpdate(context, session, params.update);
   noteBeside(context, session, params);
   // Most updates need no waiting, and thousands of them come at once.
-  const taken = takeUpdate(context, session, params.update);
+  const taken = applyUpdate(context, session, params.update);
   return taken instanceof Promise ? taken.then(tell) : tell(taken);
 }
 
@@ -113,7 +113,7 @@ interface Asked {
 
 /** The same for the rules, and who is asked: one client where it has an effect there, else all that offer it. */
 interface Wanted extends Asked {
-  readonly point: Terminal | ClientRequest;
+  readonly point: Extract<ControlPoint, { readonly kind: "terminal" | "client_request" }>;
   readonly isAskedOfOne: boolean;
 }
 
@@ -131,7 +131,7 @@ async function createTerminal(
     method,
     params,
     isAskedOfOne: true,
-    point: { kind: "terminal", command: commandIn(params) },
+    point: { kind: "terminal", tool: method, arguments: commandIn(params) },
   } as const;
   const { value, client } = await askClients(context, session, wanted, signal);
   const { terminalId } = membersOf(value);
@@ -167,7 +167,7 @@ async function askPeople(
   signal: AbortSignal,
 ): Promise<unknown> {
   const { sessionId: _, toolCallId: __, requestId: ___, _meta, ...args } = params;
-  const point = { kind: "client_request", method, arguments: args } as const;
+  const point = { kind: "client_request", tool: method, arguments: args } as const;
   const wanted = { method, params, point, isAskedOfOne: false };
   return (await askClients(context, session, wanted, signal)).value;
 }
@@ -180,7 +180,7 @@ async function askOneClient(
   signal: AbortSignal,
 ): Promise<unknown> {
   const { sessionId: _, ...args } = params;
-  const point = { kind: "client_request", method, arguments: args } as const;
+  const point = { kind: "client_request", tool: method, arguments: args } as const;
   return (await askClients(context, session, { method, params, point, isAskedOfOne: true }, signal)).value;
 }
 

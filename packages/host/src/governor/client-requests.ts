@@ -21,7 +21,11 @@ export async function forwardRequest(
   outside: () => GovernedSession,
 ): Promise<unknown> {
   const scope = session ?? outside();
-  const point = { kind: "setting", method, arguments: settingsOf(method, params, context.entry) } as const;
+  const point = {
+    kind: "setting",
+    tool: method,
+    arguments: settingsOf(method, params, context.entry),
+  } as const;
   const enforced = await enforce(context, scope, point, { signal });
   if (enforced.kind !== "allowed") throw await refusal(method, enforced.verdict);
   const wanted = method === "session/set_config_option" ? typedOption(params) : params;
@@ -38,7 +42,7 @@ export async function forwardNotification(
   outside: () => GovernedSession,
 ): Promise<void> {
   const given = settingsOf(method, params, context.entry);
-  const point = { kind: "setting", method, arguments: given, isNotification: true } as const;
+  const point = { kind: "setting", tool: method, arguments: given, isNotification: true } as const;
   const { kind } = await enforce(context, session ?? outside(), point);
   if (kind === "allowed") await context.agent.notify(method, forAgent(session, params));
 }

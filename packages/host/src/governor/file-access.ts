@@ -55,7 +55,8 @@ async function enforceAccess(
   signal: AbortSignal,
 ): Promise<{ readonly tool: string; readonly entry: string | undefined }> {
   const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
-  const point = { kind: "file_access", method, path, content } as const;
+  const given = { path, ...(content !== undefined && { content }) };
+  const point = { kind: "file_access", tool: method, arguments: given } as const;
   const enforced = await enforce(context, session, point, { signal: waiting });
   if (enforced.kind !== "allowed") throw await refusal(`${method} of ${String(path)}`, enforced.verdict);
   return { tool: method, entry: enforced.verdict.entry };
@@ -129,7 +130,7 @@ const MAX_PERMITS = 1_000;
 /**
  * Verdicts about files that the agent will ask the harness to carry out. An agent that first asks permission and then
  * writes through the harness is decided about once. Which files a call is about is what the agent says: whether the
- * verdict was about them too is for whoever takes a permit to find out.
+ * verdict was about them too is checked when a permit is used.
  */
 export class FilePermits {
   #permits: FilePermit[] = [];

@@ -60,7 +60,7 @@ export class GovernedSession {
   recorded: Promise<void> = Promise.resolve();
   /** Whether the agent is telling what was before, of which nothing is decided or charged again. */
   replaying = false;
-  /** Whether it is being closed: what its agent still does is recorded, but shown to nobody. */
+  /** Whether it is being closed: what its agent still does is recorded, but not shown. */
   isClosing = false;
   /** Whether its turn was cut off because Reins stops: nothing of it is recorded or shown any more; the next start does. */
   isCut = false;
@@ -68,7 +68,7 @@ export class GovernedSession {
   instructions: string | undefined;
   /** Whether a turn of it was cancelled and its agent did not end it in time. */
   overran = false;
-  /** What was not allowed since the last prompt, and why: the agent's model is told with the next. */
+  /** What was refused since the last prompt, and why; goes in front of the next prompt. */
   readonly refusals: string[] = [];
   /** What it has cost so far, as its agent tells. */
   cost = 0;

@@ -22,7 +22,7 @@ import { SessionFolders } from "./session-folders.ts";
 import type { TurnUsage } from "./turn.ts";
 import { tellsState } from "./updates.ts";
 
-/** What a governor is made from. */
+/** The agent and its surroundings. */
 export interface GovernorOptions {
   readonly harness: Harness;
   readonly entry: AgentEntry;
@@ -51,15 +51,15 @@ export interface GovernorOptions {
   readonly now?: () => Date;
   readonly newId?: () => string;
   readonly onFault?: (reason: string) => void;
-  /** Ends the agent when it does not stop what nobody asked it to do. */
+  /** Ends the agent when it does not stop unprompted work. */
   readonly stop?: ((reason: string) => void) | undefined;
-  /** Told which sessions it governs, whenever they are others. */
+  /** Receives the sessions that it governs whenever they change. */
   readonly onSessions?: ((ids: readonly string[]) => void) | undefined;
-  /** Whether what an agent tells again when it takes up a session is shown; not where a log has it already. */
+  /** Whether clients see what an agent replays when it loads a session; not where a log has it. */
   readonly showReplays?: boolean;
 }
 
-/** How a client's request comes. */
+/** The circumstances of a client's request. */
 export interface GovernedCall extends Pick<RequestCall, "signal"> {
   /** The session that is resumed or forked, as its owner has it; by default as it is stored. */
   readonly earlier?: SessionRecord | undefined;
@@ -76,10 +76,7 @@ const CANCEL_GRACE_MS = 10_000;
 /** How long a turn may take to end after its session was closed. */
 const ENDING_MS = 2_000;
 
-/**
- * Stands between clients and an agent. ACP goes in and comes out as it is; every step that matters becomes a control
- * event, and what the verdict says is done.
- */
+/** Sits between clients and an agent: forwards ACP unchanged, and enforces every control point in it. */
 export class Governor {
   readonly #context: GovernorContext;
   readonly #from: string;
@@ -201,7 +198,7 @@ export class Governor {
     if (session) forwardIn(this.#context, session, event_type, payload);
   }
 
-  /** Says hello to the agent; `clientCapabilities` are what the clients can do. */
+  /** Initializes the agent with what its clients can do. */
   async initialize(params: JsonObject): Promise<JsonObject> {
     const { entry, agent } = this.#context;
     const serves = entry.quirks?.fs !== "breaks" && entry.quirks?.fs !== "ignores";
@@ -237,7 +234,7 @@ export class Governor {
     }
   }
 
-  /** Takes a notification of a client. */
+  /** Handles a notification of a client. */
   async notification(method: string, given: unknown): Promise<void> {
     const params = membersOf(given);
     const session = typeof params.sessionId === "string" ? this.#sessions.get(params.sessionId) : undefined;
@@ -246,7 +243,7 @@ export class Governor {
       else if (session) await this.#context.agent.notify(method, this.#forAgent(session, params));
       return;
     }
-    // As in ACP, a notification that the agent does not know is passed over.
+    // As in ACP, a notification that the agent does not know is ignored.
     if (!mayKnow(method, this.#context.profile, this.#initialized)) return;
     await forwardNotification(this.#context, session, { method, params }, () => this.#outside());
   }
@@ -257,7 +254,7 @@ export class Governor {
     if (session) await cutTurn(session, onCut);
   }
 
-  /** Lets go of every session because the agent ends; the agent itself is the caller's. */
+  /** Ends every session because the agent ends; the agent itself belongs to the caller. */
   async close(reason: string): Promise<void> {
     const ending = [...this.#sessions.values()].map((session) => ({ session, turn: session.turn }));
     for (const { turn } of ending) turn?.cancel(reason);
@@ -289,7 +286,7 @@ export class Governor {
         failed: (begun) => this.#drop(begun),
       });
     } finally {
-      // One that was taken up anew has servers of its own by now.
+      // A resumed session has servers of its own by now.
       if (open && this.#sessions.get(open.id) !== open) await endServers(open);
     }
   }
@@ -331,7 +328,7 @@ export class Governor {
     return tellClients(this.#context, session, method, params);
   }
 
-  /** What an agent tells outside of any session is for the clients of all that it has. */
+  /** Sends what an agent reports outside of any session to the clients of all its sessions. */
   async #toldOutside(method: string, params: JsonObject): Promise<void> {
     if (!mayTell(method)) return;
     const { redact } = this.#context;

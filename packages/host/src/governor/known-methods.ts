@@ -2,7 +2,7 @@ import { type JsonObject, membersOf } from "@reins/acp";
 import type { AgentProfile } from "../control/agent-profile.ts";
 import { isOurMethod, isOurName } from "../wire/agent-border.ts";
 
-/** What any agent may take without saying so when it introduces itself; a session tells of modes, options and models. */
+/** Methods that any agent may know without announcing them; its sessions announce modes, options and models. */
 const BASELINE: ReadonlySet<string> = new Set([
   "session/set_mode",
   "session/set_config_option",
@@ -10,14 +10,14 @@ const BASELINE: ReadonlySet<string> = new Set([
   "authenticate",
 ]);
 
-/** Whether a method is one that somebody added to ACP, and not a name of ours. */
+/** Whether a method is a custom one of ACP, and not reserved to Reins. */
 export function isCustom(method: string): boolean {
   return method.startsWith("_") && !isOurMethod(method);
 }
 
 /**
  * Whether an agent may know a method, by what it said of itself: an optional one of ACP by its capability, a custom one by
- * its namespace in some `_meta`. Nobody is asked about a method that it does not know.
+ * its namespace in some `_meta`. No person is asked about a method that it does not know.
  */
 export function mayKnow(
   method: string,

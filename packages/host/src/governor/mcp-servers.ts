@@ -35,7 +35,7 @@ export async function wrapServers(
   for (const server of readServers(declared)) {
     const { name } = server;
     if (names.has(name)) {
-      // Nobody could tell whose tools the rules speak of.
+      // Rules could not tell their tools apart.
       refused.push({ server: name, reason: "another MCP server of the session has that name" });
       continue;
     }
@@ -48,7 +48,7 @@ export async function wrapServers(
       refused.push({ server: name, reason: "it would run outside of the sandbox that the agent is kept in" });
       continue;
     }
-    const point = { kind: "mcp_start", arguments: argumentsOf(server) } as const;
+    const point = { kind: "mcp_start", tool: "mcp/start", arguments: argumentsOf(server) } as const;
     const enforced = await enforce(context, session, point, { signal });
     if (enforced.kind !== "allowed" || !context.servers) {
       const { reason } = enforced.verdict;

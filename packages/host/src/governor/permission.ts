@@ -19,12 +19,12 @@ import { diffsOf, isEmpty, type ToolCall } from "./tool-calls.ts";
 import { argumentsOf, isUngoverned, namesOf, toolNameOf } from "./tool-name.ts";
 import { showUpdate } from "./updates.ts";
 
-/** An answer with what stands behind it. */
+/** A response with its verdict. */
 type Answer = PermissionOutcome & { readonly _meta?: JsonObject };
 
 /**
  * Answers an agent that asks permission. Allowed and blocked are answered at once, by the kind of option; what people
- * are to decide is put to the clients as the approval has it, and waits for whoever answers it first, wherever.
+ * are to decide is put to the clients as the approval has it, and waits for the first answer from any of them.
  */
 export async function answerPermission(
   context: GovernorContext,
@@ -52,7 +52,7 @@ export async function answerPermission(
   }
 }
 
-/** How many refusals a model is told of at a time. */
+/** How many refusals go in front of one prompt. */
 const MOST_REFUSALS = 20;
 
 /** How much of the title of a call is recorded in place of a mode. */
@@ -64,7 +64,7 @@ const LOOK_MS = 20;
 
 /**
  * The call with its arguments. Some agents ask before they tell them, in an update that follows at once; what has none
- * after that is decided as what nobody knows.
+ * after that is decided as an unknown action.
  */
 async function withArguments(
   { entry, profile }: GovernorContext,
@@ -87,7 +87,7 @@ interface Asked {
   readonly options: readonly PermissionOption[];
 }
 
-/** What the harness carries out itself is decided when it does so. */
+/** Allows a call that Reins performs itself, and decides then. */
 function passOn(session: GovernedSession, { id }: ToolCall, options: readonly PermissionOption[]): Answer {
   session.toolCalls.permit(id, { kind: "elsewhere" });
   return outcomeOf(options, "allow_once") ?? CANCELLED;
@@ -104,7 +104,7 @@ async function enforceCall(
     const mode = String(call.told.title ?? payload.tool_name).slice(0, MOST_TITLE);
     const setting = {
       kind: "setting",
-      method: "session/set_mode",
+      tool: "session/set_mode",
       arguments: { mode, asks: "false" },
     } as const;
     const enforced = await enforce(context, session, setting, { signal });
@@ -184,7 +184,7 @@ async function answer(
   return { ...allowed, _meta: { reins: { ...reins, ...modified } } };
 }
 
-/** The people in front of a session see what was decided about a call, and why. */
+/** Shows clients the verdict on a call. */
 async function tellVerdict(
   context: GovernorContext,
   session: GovernedSession,
@@ -202,7 +202,7 @@ async function tellVerdict(
   await showUpdate(context, session, update);
 }
 
-/** A call that was let through may ask the harness to read or write its files. */
+/** An allowed call may ask Reins to read or write its files. */
 function permitFiles(
   session: GovernedSession,
   call: ToolCall,

@@ -90,7 +90,7 @@ function asText(text: string, { from, to }: Pick<PromptCommand, "from" | "to">):
 
 /**
  * Decides about the commands in a user's prompt. One that changes what the agent asks for is refused like the mode that it
- * sets; one that writes or schedules is a control point of its own; one that nobody knows is sent as text.
+ * sets; one that writes or schedules is a control point of its own; an unknown one is sent as text.
  */
 export async function settleCommands(
   context: GovernorContext,
@@ -123,7 +123,7 @@ export async function settleCommands(
   return { prompt: settled, commands };
 }
 
-/** The blocks of a prompt in which nothing begins with a command that nobody decided about: mail and files hold texts of others. */
+/** The prompt without commands that were not decided: mail and files contain texts of others. */
 export function withoutCommands(
   { profile }: Pick<GovernorContext, "profile">,
   prompt: readonly unknown[],

@@ -173,8 +173,8 @@ class PromptFiles {
       this.#session,
       {
         kind: "file_access",
-        method: READ,
-        path: beyond === undefined ? (before ?? path) : path,
+        tool: READ,
+        arguments: { path: beyond === undefined ? (before ?? path) : path },
         outOfReach: beyond,
       },
       this.#turn,

@@ -12,7 +12,7 @@ import { runEnd, Turn, turnDraft } from "./turn.ts";
 import { noteUnended } from "./ungated.ts";
 import { showRest, showUpdate } from "./updates.ts";
 
-/** Runs one turn: decides about the prompt, passes it on with what belongs before it, and records how it ended. */
+/** Runs one turn: enforces the prompt, passes it on with what belongs before it, and records how it ended. */
 export async function runTurn(
   context: GovernorContext,
   session: GovernedSession,
@@ -161,7 +161,7 @@ async function answerTo(
   }
 }
 
-/** What is waited for; nothing when the turn was cancelled before it was there. */
+/** Awaits a value; `undefined` when the turn is cancelled first. */
 async function unlessCancelled<Value>(turn: Turn, waited: Promise<Value>): Promise<Value | undefined> {
   try {
     return await waited;
@@ -171,7 +171,7 @@ async function unlessCancelled<Value>(turn: Turn, waited: Promise<Value>): Promi
   }
 }
 
-/** The answer to a prompt that was not passed on. Where its agent has gone nobody cancelled it, and whoever asked is told. */
+/** The response to a prompt that was not passed on; rejects where that is because the agent has ended. */
 function cancelled({ agent }: GovernorContext): JsonObject {
   agent.signal.throwIfAborted();
   return { stopReason: "cancelled" };
@@ -204,7 +204,7 @@ async function enforcePrompt(
   }
 }
 
-/** A prompt that was not let through ends its turn with the reason. */
+/** Ends the turn of a refused prompt with the reason. */
 async function refuse(
   context: GovernorContext,
   session: GovernedSession,
@@ -228,7 +228,7 @@ function endingOf({ agent }: GovernorContext, turn: Turn): string {
   return turn.isCancelled ? "cancelled" : "error";
 }
 
-/** What an agent that has gone was let do, and told no end of, has an outcome that nobody knows. */
+/** Records allowed calls without an end as of unknown outcome, after the agent has ended. */
 async function recordUnknown(context: GovernorContext, session: GovernedSession): Promise<void> {
   for (const { id, permit } of session.toolCalls.unfinished) {
     if (permit.kind !== "given" || !session.toolCalls.conclude(id)) continue;

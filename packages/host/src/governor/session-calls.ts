@@ -23,23 +23,23 @@ import type { Turn } from "./turn.ts";
 /** The methods that start a session or resume one. */
 export const SESSION_CALLS: ReadonlySet<string> = new Set(methodsAt(CLIENT_DOORS, "session_start"));
 
-/** Those after which the agent tells of the session before it answers. */
+/** Those during which the agent sends updates before it responds. */
 const TAKES_UP = new Set(["session/load", "session/resume"]);
 
-/** How a session is begun. */
+/** How a session is started. */
 export interface BeginOptions {
   readonly method: string;
   readonly params: JsonObject;
-  /** The session that is taken up or forked, as it was kept. */
+  /** The stored session that is resumed or forked. */
   readonly earlier?: SessionRecord | undefined;
-  /** Where it was begun from: the middle of its key. */
+  /** The channel it was started from: the middle of its key. */
   readonly channel: string;
   readonly signal: AbortSignal;
   /** Registers the session with its owner. */
   readonly open: (record: SessionRecord) => SessionPort;
   /** What it stands under, where another session begins it. */
   readonly descent?: Descent | undefined;
-  /** When it was begun, where it waited for its agent; by default now. */
+  /** When it was started, where it waited for its agent; by default now. */
   readonly begun?: Date | undefined;
   /** Told of the session before the agent is, so that its updates find it. */
   readonly known: (session: GovernedSession) => void;
@@ -48,8 +48,8 @@ export interface BeginOptions {
 }
 
 /**
- * Begins a session, or takes one up, and gives what its client is told: decided first, with what would weaken the agent's asking taken out of it and every
- * MCP server behind the harness; then put into the mode in which the agent asks.
+ * Starts or resumes a session and returns the client's response: decided first, without what would weaken the agent's
+ * asking, with every MCP server behind the gateway, and in the mode in which the agent asks.
  */
 export async function beginSession(context: GovernorContext, options: BeginOptions): Promise<JsonObject> {
   const { method, params, earlier, signal, open, descent } = options;
@@ -79,7 +79,7 @@ export async function beginSession(context: GovernorContext, options: BeginOptio
   } catch (error) {
     options.failed(session);
     await endServers(session);
-    // Of one that was there before, an answer may still be used when it is taken up again.
+    // Answers on an earlier session may still be used when it is resumed.
     if (!earlier) await withdrawQuestions(context, session, RpcError.of(error).message);
     throw error;
   }
@@ -108,7 +108,7 @@ export async function keptSession(
   throw new RpcError(CODE.notFound, `there is no session ${JSON.stringify(id)} of ${entry.id}`);
 }
 
-/** What another session began had its bounds from it, and is not to be had without them. */
+/** A session of a subagent had its limits from its parent, and is not resumed without them. */
 function expectOwn(earlier: SessionRecord | undefined): void {
   if (earlier?.parent === undefined) return;
   throw new RpcError(
@@ -117,7 +117,7 @@ function expectOwn(earlier: SessionRecord | undefined): void {
   );
 }
 
-/** How a session ends in an agent: a client closed it, or the agent ends and the session goes on with the next one. */
+/** How a session ends in an agent: a client closed it, or the agent ends and the session continues with the next one. */
 export interface SessionEnding {
   readonly reason: string;
   readonly ends: "session" | "agent";
@@ -193,7 +193,7 @@ function newRecord(
 }
 
 /**
- * A key that somebody chose names one session for good. One of the channel `ws` may be anybody's; any other that names
+ * A chosen key names one session for good. One of the channel `ws` is open to all; any other that names
  * an agent of the roster is for who may act as that agent.
  */
 async function expectFreeKey(
@@ -232,7 +232,7 @@ async function decideBegin(
 ): Promise<void> {
   const point = {
     kind: "session_start",
-    method,
+    tool: method,
     arguments: { cwd, additional_directories, stripped },
     origin: "client",
   } as const;

@@ -60,7 +60,7 @@ const SYSTEM_FOLDERS = ["/proc", "/sys", "/dev", "/run"] as const;
 /**
  * The one rule for the folders of sessions, whatever dialect names them: each lies, by where it really is, under a folder
  * that its tenant was given. The operator and the admins of the default tenant may name any. What the system keeps for
- * itself, the user's home and Reins's own are roots for nobody.
+ * itself, the user's home and Reins's own are never roots.
  */
 export class SessionFolders {
   readonly #options: FolderOptions;
@@ -100,7 +100,7 @@ export class SessionFolders {
   }
 
   /**
-   * Why Reins reads nothing at a place for somebody: it lies in no folder of their tenant. Nothing where it does.
+   * Why Reins reads nothing at a path for a principal: it is in no folder of the tenant. `undefined` where it is.
    * @param real followed to its end
    */
   async beyond(principal: Principal, real: string): Promise<string | undefined> {
@@ -117,7 +117,7 @@ export class SessionFolders {
   ): Promise<Found> {
     const refused = (fault: string, code = REFUSED) => ({ path: folder, fault, code });
     const real = await realpath(folder).catch(() => undefined);
-    // Also of what is not there, so that nobody learns what lies in folders that are not theirs.
+    // Also for missing paths, so that the response does not reveal what is in other tenants' folders.
     const place = real ?? (await realPlace(folder));
     if (allowed && !allowed.some((root) => holds(root, place)))
       return refused(
@@ -138,7 +138,7 @@ export class SessionFolders {
     return { path: allowed || above ? real : resolve(folder), real, identity };
   }
 
-  /** Why a folder is nobody's root. */
+  /** Why a folder is never a root. */
   async #kept(real: string, isConfined: boolean): Promise<string | undefined> {
     const { harness, userHome = homedir() } = this.#options;
     const [home = harness.home] = await realAll([harness.home]);
@@ -169,7 +169,7 @@ export class SessionFolders {
     return realAll(await this.#given(tenant));
   }
 
-  /** Records that a session was not begun, and gives the error that says so. */
+  /** Records that a session was refused, and returns the error. */
   async #refuse(
     { principal, agent, method, cwd, additional }: FolderRequest,
     { fault: reason = "", code }: Found,
@@ -179,14 +179,14 @@ export class SessionFolders {
     const workspace = { cwd: harness.home, roots: [], tools: "acp" };
     const verdict = await refuseStart(
       { harness, principal, entry: { id: agent }, workspace },
-      { kind: "session_start", method, arguments: given, origin: "agent", outOfReach: reason },
+      { kind: "session_start", tool: method, arguments: given, origin: "agent", outOfReach: reason },
     );
     const { message, data } = await refusal(method, { ...verdict, verdict: "blocked", reason });
     return new RpcError(code ?? REFUSED, message, data);
   }
 }
 
-/** Whether somebody works wherever they like: the operator, and who administers the tenant of the operator. */
+/** Whether a principal may work in any folder: the operator, and admins of the default tenant. */
 export function reachesAll(principal: Principal): boolean {
   return isOperator(principal) || (isAdmin(principal) && principal.tenant === DEFAULT_TENANT);
 }

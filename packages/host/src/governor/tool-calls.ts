@@ -4,11 +4,11 @@ import { isObject, type JsonObject } from "@reins/acp";
 import type { ActionPayload } from "../control/control-point.ts";
 import { type Claim, claimsIn, MOST_CLAIMS } from "./claims.ts";
 
-/** What became of a tool call's permission. */
+/** The permission of a tool call. */
 export type Permit =
-  /** Nobody has decided about it. */
+  /** Not decided. */
   | { readonly kind: "none" }
-  /** It was let through, by the verdict of that entry. */
+  /** Allowed by the verdict of that entry. */
   | {
       readonly kind: "given";
       readonly entry: string | undefined;
@@ -21,9 +21,9 @@ export type Permit =
         readonly told: { readonly name: unknown };
       };
     }
-  /** It was not. */
+  /** Refused. */
   | { readonly kind: "refused" }
-  /** The harness carries it out itself, and decides then. */
+  /** Performed, and decided then, by Reins itself. */
   | { readonly kind: "elsewhere" };
 
 /** A tool call as far as it is known. */
@@ -53,14 +53,14 @@ const FINAL = new Set(["completed", "failed"]);
 /** How many calls of one session are remembered. */
 const MAX_CALLS = 10_000;
 
-/** Whether a call has come to its end. */
+/** Whether a call has ended. */
 export function isFinal({ told }: Pick<ToolCall, "told">): boolean {
   return FINAL.has(String(told.status));
 }
 
 /**
- * The tool calls of a session, by the agent's ids. Agents tell them in any order; what has ended never begins again, but
- * its id may be given to another: some models count from one in every turn.
+ * The tool calls of a session, by the agent's ids. Updates come in any order. A call that has ended never starts again, but
+ * its id may be used for another: some models count from one in every turn.
  */
 export class ToolCalls {
   readonly #calls = new Map<string, ToolCall>();
@@ -79,7 +79,7 @@ export class ToolCalls {
     return this.#calls.get(id);
   }
 
-  /** The calls that have not come to their end, the oldest first. */
+  /** Calls that have not ended, oldest first. */
   get open(): readonly ToolCall[] {
     return [...this.#calls.values()].filter(({ concluded }) => !concluded);
   }
@@ -132,14 +132,14 @@ export class ToolCalls {
     return true;
   }
 
-  /** The calls that were let through and have not come to their end. */
+  /** Allowed calls that have not ended. */
   get unfinished(): readonly ToolCall[] {
     return [...this.#calls.values()].filter(
       (call) => call.permit.kind === "given" && !call.concluded && !isFinal(call),
     );
   }
 
-  /** The calls that nobody was asked about and that have not come to their end. */
+  /** Calls without a verdict that have not ended. */
   get unasked(): readonly ToolCall[] {
     return [...this.#calls.values()].filter((call) => call.permit.kind === "none" && !call.concluded);
   }
@@ -150,7 +150,7 @@ export class ToolCalls {
     this.#hasRefused = false;
   }
 
-  /** Lets go of what was told of calls that have ended, at the end of a turn. */
+  /** Forgets the details of calls that have ended, at the end of a turn. */
   endTurn(): void {
     for (const call of this.#calls.values()) {
       const { told, concluded, past } = call;
@@ -179,7 +179,7 @@ export class ToolCalls {
   #begin(id: string, first: JsonObject, at: number): ToolCall {
     this.#begun += 1;
     this.#calls.delete(id);
-    // Of one that is told only when it has ended, nobody knows when it began.
+    // The start of a call that is announced only when it has ended is unknown.
     const since = isFinal({ told: first }) ? this.#quietSince : at;
     const begun = { id, first, told: {}, since, ran: false, concluded: false };
     return { ...begun, permit: { kind: "none" }, claims: [], weighed: 0 };
@@ -207,7 +207,7 @@ function unnamed(id: unknown): string {
 /** Members whose emptiness says that the agent does not tell them now, not that there is nothing. */
 const KEPT = new Set(["rawInput", "locations"]);
 
-/** What is new in an update. A member that is null says nothing, and no empty one takes back what was told before. */
+/** What is new in an update. A member that is null says nothing, and an empty one removes nothing. */
 function news(told: JsonObject, update: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(update).filter(

@@ -4,7 +4,7 @@ import { argumentsOf, toolNameOf } from "./tool-name.ts";
 
 const gemini = Catalogue.load().entry("gemini");
 
-describe("the command of a call that is told without arguments", () => {
+describe("the command of a call without arguments", () => {
   const explained = (text: string) => [{ type: "content", content: { type: "text", text } }];
   const call = {
     toolCallId: "run_shell_command__1",
@@ -67,7 +67,7 @@ describe("a call of gemini's that goes to the network", () => {
     expect(seen(search)).toEqual(["google_web_search", { query: "weather \n today" }]);
   });
 
-  it("has no prompt where only the beginning of it is told", () => {
+  it("has no prompt where only its beginning is known", () => {
     const told = (prompt: string) => {
       const shown = prompt.length > 100 ? `${prompt.slice(0, 97)}...` : prompt;
       return seen({ ...fetching, title: `Processing URLs and instructions from prompt: "${shown}"` });
@@ -85,7 +85,7 @@ describe("a call of gemini's that goes to the network", () => {
   });
 });
 
-describe("a call of OpenCode that is told by kind alone", () => {
+describe("a call of OpenCode that names a kind alone", () => {
   const opencode = Catalogue.load().entry("opencode");
   const named = (kind: string, first: string, title = first) =>
     toolNameOf({ told: { kind, title }, first: { kind, title: first } }, opencode).name;

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
 import type { ToolCall } from "./tool-calls.ts";
 
-/** The name of a tool that nobody could find out. No rule that names tools lets it pass. */
+/** The name of an unknown tool. No rule that names tools allows it. */
 const UNKNOWN_TOOL = "unknown";
 
 /** What a tool may be called, as opposed to a sentence about what it does. */
@@ -51,7 +51,7 @@ export function namesOf(
   return [toolNameOf(call, entry).name, ...aliases.filter((name) => typeof name === "string")];
 }
 
-/** The arguments of a call: as they are told, or where this agent tells them to the letter. */
+/** The arguments of a call: as sent, or where this agent spells them out. */
 export function argumentsOf(call: Pick<ToolCall, "told">, entry: Pick<AgentEntry, "toolNames">): unknown {
   const { told } = call;
   if (told.rawInput !== undefined) return told.rawInput;
@@ -63,7 +63,7 @@ export function argumentsOf(call: Pick<ToolCall, "told">, entry: Pick<AgentEntry
   return Object.keys(found).length > 0 ? found : undefined;
 }
 
-/** What the catalogue knows of a call that is told without arguments. */
+/** What the catalogue knows of a call without arguments. */
 function knownCall(
   { told }: Pick<ToolCall, "told">,
   { toolNames: { calls = [] } }: Pick<AgentEntry, "toolNames">,
@@ -72,7 +72,7 @@ function knownCall(
   return calls.find(({ where }) => fits(told, where));
 }
 
-/** Whether the agent asks nobody about what a call leads to, as a sub-agent of some does. */
+/** Whether the agent asks no permission for what a call leads to, like the subagents of some. */
 export function isUngoverned(
   { told, first }: Pick<ToolCall, "told" | "first">,
   { toolNames: { ungoverned = [] } }: Pick<AgentEntry, "toolNames">,

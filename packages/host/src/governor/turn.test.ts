@@ -4,18 +4,18 @@ import { Turn } from "./turn.ts";
 
 const begun = () => new Turn("t1", "2026-01-01T00:00:00.000Z", () => []);
 
-test("who listens is told when a turn is cancelled, with why", () => {
+test("aborts its signal with the reason when a turn is cancelled", () => {
   const turn = begun();
   const { signal } = turn;
   expect([turn.isOver, signal.aborted]).toEqual([false, false]);
-  turn.cancel("somebody wants it to end");
+  turn.cancel("a client cancelled it");
   expect([turn.isOver, turn.isCancelled, signal.reason]).toMatchObject([
     true,
     true,
-    { message: "somebody wants it to end" },
+    { message: "a client cancelled it" },
   ]);
   turn.finish();
-  expect(signal.reason).toMatchObject({ message: "somebody wants it to end" });
+  expect(signal.reason).toMatchObject({ message: "a client cancelled it" });
 });
 
 test("who listens only after its end learns the same", () => {
@@ -27,7 +27,7 @@ test("who listens only after its end learns the same", () => {
   expect([over.isCancelled, over.signal.aborted]).toEqual([false, true]);
 });
 
-test("what could not be written is waited for no less, and takes nobody down before its end", async () => {
+test("waits for a write that fails, without an unhandled rejection before its end", async () => {
   const unhandled: unknown[] = [];
   const note = (reason: unknown) => void unhandled.push(reason);
   process.on("unhandledRejection", note);

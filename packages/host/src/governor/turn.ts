@@ -45,7 +45,7 @@ export class Turn {
     setImmediate(() => this.#inputHash());
   }
 
-  /** Aborts when the turn is cancelled or over. Made for who listens first: most turns need none, and one is dear. */
+  /** Aborts when the turn is cancelled or over. Made on demand: most turns need none, and it is expensive. */
   get signal(): AbortSignal {
     this.#end ??= new AbortController();
     if (this.#over) this.#end.abort(this.#over);
@@ -57,7 +57,7 @@ export class Turn {
     return this.#over !== undefined;
   }
 
-  /** Whether somebody wants it to end. */
+  /** Whether it was cancelled. */
   get isCancelled(): boolean {
     return this.#cancelled;
   }
@@ -81,7 +81,7 @@ export class Turn {
     this.#stop(OVER);
   }
 
-  /** Notes something that has to be written before the turn is. Whether it can be is for whoever writes it to tell. */
+  /** Waits for a write before the turn's own. The writer reports its failure. */
   awaits(writing: Promise<unknown>): void {
     // At once: it may fail long before the turn ends.
     this.#writing.push(writing.catch(() => undefined));
@@ -92,7 +92,7 @@ export class Turn {
     return this.#writing.length > 0 ? Promise.all(this.#writing.splice(0)) : undefined;
   }
 
-  /** Takes in what was shown of an update. */
+  /** Notes what clients saw of an update. */
   saw(update: JsonObject): void {
     const { sessionUpdate, content } = update;
     if (sessionUpdate === "usage_update") this.#noteUsage(update);

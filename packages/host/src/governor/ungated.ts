@@ -79,7 +79,7 @@ async function decideClaim(
 }
 
 /**
- * Records what an agent announced in a turn, never asked for and never told an end of. Nobody knows what came of it, so
+ * Records calls that an agent announced in a turn, never asked for and never ended. Their outcome is unknown, so
  * it is decided like what was done. What it only announced before it was cancelled or refused something was not begun.
  */
 export async function noteUnended(
@@ -118,7 +118,7 @@ export function recordRefused(context: GovernorContext, session: GovernedSession
  * Why a call that failed unasked was begun all the same; nothing where all there is to see says that the agent refused
  * it by itself. A command that fails may have done its work, so one is always taken for begun, unless it was dropped
  * when another was refused. A file counts as written when it changed since the call was announced, and as read when what
- * the call gave back holds a line of it. Of what cannot be told, what the agent said to be running was begun.
+ * the call gave back holds a line of it. Where neither shows, what the agent reported as running was started.
  */
 export async function begunBecause(
   context: GovernorContext,
@@ -128,7 +128,7 @@ export async function begunBecause(
   const content: unknown[] = Array.isArray(call.told.content) ? call.told.content : [];
   if (content.some((part) => membersOf(part).type === "terminal")) return "it had a terminal";
   const facts = await factsOf(context, session, payloadOf(call, context.entry), "agent");
-  if (!facts) return "nobody can say what it does";
+  if (!facts) return "its effects are unknown";
   const { effects, opaque } = facts;
   const runs = effects.some(({ kind }) => kind === "exec" || kind === "net");
   if (runs && (call.ran || !session.toolCalls.hasRefused))
@@ -140,11 +140,11 @@ export async function begunBecause(
     if (effect.kind === "read" && (await isToldOf(effect.path, call))) return "it gave a file's content";
   }
   const isUnclear = opaque || effects.some((effect) => "path" in effect && effect.place === "unknown");
-  return isUnclear && call.ran ? "nobody can say what it did while it ran" : undefined;
+  return isUnclear && call.ran ? "what it did while it ran is unknown" : undefined;
 }
 
 /**
- * Whether a call was let through for something else than it is said to be given in the end. What only comes on top, such
+ * Whether a call was allowed for something else than it is said to have run with. What is only added, such
  * as the folder that a command runs in anyway, is nothing else as long as it does the same.
  */
 export async function isOtherThanDecided(
@@ -200,10 +200,10 @@ function textsIn(value: unknown): readonly string[] {
   return isObject(value) ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** What clients are told of a call that was decided after the fact. */
+/** What clients see of a call that was decided after the fact. */
 export function ungatedMeta(decided: Decided): JsonObject {
   return { reins: { ...verdictMeta(decided).reins, ungated: true } };
 }
 
-/** What clients are told of a call that the agent refused by itself. */
+/** What clients see of a call that the agent refused by itself. */
 export const REFUSED_BY_AGENT: JsonObject = { reins: { outcome: "refused by the agent" } };

@@ -7,20 +7,20 @@ import type { GovernedSession } from "./governed-session.ts";
 import { ungatedMeta } from "./ungated.ts";
 import { showUpdate } from "./updates.ts";
 
-/** The name of work that nobody prompted, in rules and records. */
+/** The name of work without a prompt, in rules and records. */
 export const UNPROMPTED = "session/unprompted_turn";
 
-/** Agents say their last words of a turn after they have answered it. */
+/** Agents send the last updates of a turn after its response. */
 export const LATE_MS = 1_000;
-/** Some introduce themselves when a session begins. */
+/** Some agents greet when a session starts. */
 const GREETING_MS = 5_000;
-/** After so long without a sign, what comes next is another turn. */
+/** After this pause, the next update starts other work. */
 const QUIET_MS = 10_000;
-/** How often an agent that goes on is told to stop, and for how long before it is ended. */
+/** How often an agent that keeps working is cancelled, and for how long before it is ended. */
 const AGAIN_MS = 2_000;
 const PATIENCE_MS = 10_000;
 
-/** Updates that tell of work: an agent's words, thoughts, plans and calls. */
+/** Updates that show work, beside tool calls. */
 const WORDS = new Set(["agent_message_chunk", "agent_thought_chunk", "plan"]);
 
 /** Work of an agent outside of every turn. */
@@ -31,7 +31,7 @@ export interface UnpromptedTurn {
   told: number;
 }
 
-/** Notices an update that comes outside of every turn and tells of work. What it costs is charged. */
+/** Notices an update that shows work outside of every turn, and charges what it costs. */
 export function noticeUpdate(context: GovernorContext, session: GovernedSession, update: JsonObject): void {
   if (isWithinTurn(context, session)) return;
   const kind = String(update.sessionUpdate);
@@ -41,7 +41,7 @@ export function noticeUpdate(context: GovernorContext, session: GovernedSession,
   if (kind === "tool_call" || (WORDS.has(kind) && !isLate)) void mayWork(context, session, kind);
 }
 
-/** Whether an agent may go on with what it asks or does now: in a turn it may, outside of one only if a rule says so. */
+/** Whether an agent may continue: always in a turn, outside of one only if a rule allows it. */
 export async function mayWork(
   context: GovernorContext,
   session: GovernedSession,
@@ -56,7 +56,7 @@ export async function mayWork(
     return known.mayGoOn;
   }
   const mayGoOn = decide(context, session, what).catch((error: unknown) => {
-    context.onFault(`work that nobody prompted could not be decided: ${String(error)}`);
+    context.onFault(`unprompted work could not be decided: ${String(error)}`);
     return false;
   });
   session.unprompted = { began: now, mayGoOn, last: now, told: now };
@@ -83,7 +83,7 @@ async function decide(context: GovernorContext, session: GovernedSession, messag
 
 async function stop(context: GovernorContext, session: GovernedSession, decided: Decided): Promise<void> {
   await context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
-  const text = `The agent works although nobody prompted it, and was told to stop: ${decided.reason}.`;
+  const text = `The agent works without a prompt, and was asked to stop: ${decided.reason}.`;
   const content = { type: "text", text };
   await showUpdate(context, session, {
     sessionUpdate: "agent_message_chunk",
@@ -92,7 +92,7 @@ async function stop(context: GovernorContext, session: GovernedSession, decided:
   });
 }
 
-/** An agent that goes on is told again, and ended in the end. */
+/** Cancels an agent that keeps working again, and ends it after a while. */
 async function insist(
   context: GovernorContext,
   session: GovernedSession,
@@ -100,7 +100,7 @@ async function insist(
 ): Promise<void> {
   const now = context.now().getTime();
   if (now - unprompted.began > PATIENCE_MS) {
-    context.stop?.("it goes on working although nobody prompted it");
+    context.stop?.("it keeps working without a prompt");
     return;
   }
   if (now - unprompted.told < AGAIN_MS) return;
@@ -108,7 +108,7 @@ async function insist(
   await context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
 }
 
-/** What a session costs outside of its turns counts for its limits. */
+/** Charges what a session costs outside of its turns. */
 function charge(context: GovernorContext, session: GovernedSession, { cost }: JsonObject): void {
   const amount = isObject(cost) && typeof cost.amount === "number" ? cost.amount : session.cost;
   const spent = amount - session.cost;

@@ -22,8 +22,8 @@ import {
 
 const TOOL_UPDATES = new Set(["tool_call", "tool_call_update"]);
 
-/** Takes in an update of the agent: what it says of tool calls, plans and costs. Gives what is to be shown of it. */
-export function takeUpdate(
+/** Applies an update of the agent to its session: tool calls, plans, costs. Returns what clients see of it. */
+export function applyUpdate(
   context: GovernorContext,
   session: GovernedSession,
   update: JsonObject,
@@ -44,7 +44,7 @@ export function takeUpdate(
   return call.weighed < call.claims.length ? holdClaims(context, session, call, update) : update;
 }
 
-/** Whether an update tells how things are, not what was. */
+/** Whether an update reports state, not history. */
 export function tellsState({ sessionUpdate }: JsonObject): boolean {
   return STATES.has(String(sessionUpdate));
 }
@@ -57,7 +57,7 @@ function commandsIn({ availableCommands }: JsonObject): readonly string[] {
 }
 
 /**
- * Records what came of a call. One that nobody decided about, that was refused and is completed all the same, or that
+ * Records the outcome of a call. One without a verdict, one that was refused and completed all the same, or one that
  * ended with other arguments than were decided, is decided now, and ends the turn if that is a block; one that the agent
  * itself refused was not done.
  */
@@ -89,7 +89,7 @@ async function conclude(
   return { ...update, _meta: { ...membersOf(update._meta), ...ungatedMeta(told) } };
 }
 
-/** Holds what an agent says that a call did to what was decided about it; a block ends the turn. */
+/** Compares what an agent says that a call did with what was decided; a block ends the turn. */
 async function holdClaims(
   context: GovernorContext,
   session: GovernedSession,
@@ -104,14 +104,14 @@ async function holdClaims(
   return { ...update, _meta: { ...membersOf(update._meta), ...ungatedMeta(told) } };
 }
 
-/** The agent is stopped, and the people in front of it see why. */
+/** Cancels the turn of the agent, and shows clients why. */
 async function endTurn(
   context: GovernorContext,
   session: GovernedSession,
   tool: string,
   decided: Decided,
 ): Promise<void> {
-  const text = `The agent was told to end the turn: ${tool}: ${decided.reason}.`;
+  const text = `The agent was asked to end the turn: ${tool}: ${decided.reason}.`;
   const update = {
     sessionUpdate: "agent_message_chunk",
     content: { type: "text", text },

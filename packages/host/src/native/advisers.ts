@@ -7,7 +7,7 @@ import type { NativeSettings } from "./start-native.ts";
 /** The events that an operator may have answered by a harness of their own. */
 type Family = Exclude<DecisionEventType, "pre_prompt">;
 
-/** What answers the events of each family in place of the defaults; nothing where nobody does. */
+/** What answers the events of each family in place of the defaults; `undefined` where none does. */
 export type Advisers = {
   readonly [Type in Family]: (
     payload: DecisionEvents[Type]["payload"],

@@ -6,7 +6,7 @@ import type { IdleScheduler } from "../hub/context.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 
-/** What daemons stand on. */
+/** What daemons need. */
 export interface DaemonsOptions {
   readonly hub: Hub;
   readonly harness: Pick<Harness, "identity">;
@@ -14,15 +14,15 @@ export interface DaemonsOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** What a daemon that was woken without a word is told. No client is shown it as something that a person said. */
+/** The prompt of a daemon that was resumed without a message. Clients do not see it as a person's words. */
 const RESUMED = {
   type: "text",
-  text: "[You were resumed, and nobody said anything. See whether something is left to do: mail, the board, what you had begun. If there is nothing, say so in a word.]",
+  text: "[You were resumed without a message. See whether something is left to do: mail, the board, what you had begun. If there is nothing, say so in a word.]",
   annotations: { audience: ["assistant"] },
 };
 
 /**
- * Sessions that stay awake between turns, because whoever began them said `_meta.reins.daemon`. While one is idle its
+ * Sessions that stay awake between turns, because their `session/new` said `_meta.reins.daemon`. While one is idle its
  * clients hear `agent/idle`; `agent/resume` and messages that no prompt brought wake it at once, and what it then does
  * is a turn like any other.
  */
@@ -87,7 +87,7 @@ export class Daemons implements IdleScheduler {
   async #turn({ id, principal: by, agent }: SessionRecord, wake: Wake, signal: AbortSignal): Promise<void> {
     const { hub, harness, onError } = this.#options;
     const principal = await harness.identity.current({ id: by });
-    if (!principal) throw new Error("whoever began the session may do so no more");
+    if (!principal) throw new Error("the principal that started the session may no longer do so");
     const connection = await hub.connect({ principal, agent });
     const block = wake.kind === "message" ? { type: "text", text: wake.content } : RESUMED;
     try {

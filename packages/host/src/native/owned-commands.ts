@@ -4,7 +4,7 @@ import { settlesWithin } from "@reins/kit";
 import type { Confinement, Launch, Mark, Owner, Sandbox } from "@reins/runner";
 import { confine, Family, KeptOutput, type KeptText, type Spawned, spawnMarked } from "@reins/runner";
 
-/** What running commands stands on. */
+/** What running commands needs. */
 export interface OwnedCommandsOptions {
   readonly owner: Owner;
   /** Everything that commands find in their environment. */
@@ -47,14 +47,14 @@ export class OwnedCommands implements CommandRunner {
       const mark = owner.newMark();
       const spawned = await spawnMarked(confined?.launch ?? launch, mark);
       const family = new Family(spawned.pid, mark, owner.table, confined !== undefined);
-      const callOff = owner.lifeline.hold(spawned.pid);
+      const release = owner.lifeline.hold(spawned.pid);
       const ended = this.#options.onStart?.({ pid: spawned.pid, mark });
       try {
         const end = await new RunningCommand(spawned, family).end(timeoutMs, signal);
         signal.throwIfAborted();
         return end;
       } finally {
-        callOff();
+        release();
         await family.end();
         ended?.();
       }
@@ -78,7 +78,7 @@ class RunningCommand {
     this.#spawned = spawned;
     this.#family = family;
     this.#exited = once(child, "exit");
-    // At once, before the number of the group can be somebody else's.
+    // At once, before the group's number can be reused.
     child.once("exit", () => family.kill());
     for (const stream of [stdin, stdout, stderr]) stream.on("error", () => undefined);
     for (const stream of [stdout, stderr]) stream.on("data", (piece: Buffer) => this.#output.push(piece));
@@ -86,7 +86,7 @@ class RunningCommand {
     stdin.end();
   }
 
-  /** How it ended: by itself, because its time was over, or because nobody wants it any more. */
+  /** How it ended: by itself, by its timeout, or by the signal. */
   async end(timeoutMs: number, signal: AbortSignal): Promise<ProgramEnd> {
     const { child, stdout, stderr } = this.#spawned;
     const { promise: unwanted, resolve: give } = Promise.withResolvers<void>();

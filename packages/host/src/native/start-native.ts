@@ -49,7 +49,7 @@ export interface NativeOptions {
   readonly confined?: { readonly home: string; readonly network: NetworkReach } | undefined;
   /** Where children are started; none can be where it is absent. */
   readonly subagents?: Subagents | undefined;
-  /** Puts somebody who sees what passes by in the way to it. */
+  /** Wraps its channel, so that messages can be observed. */
   readonly tapped?: ((channel: Channel, governor: () => Governor) => Channel) | undefined;
   readonly governor: Pick<
     GovernorOptions,
@@ -149,7 +149,7 @@ function spawner(
   };
 }
 
-/** What the services of a host stand on. */
+/** What the services of the native agent need. */
 interface NativeServicesOptions {
   /** The mail and the board of the agent's tenant; it has no tools for them if absent. */
   readonly messaging?: TenantMessaging | undefined;

@@ -11,7 +11,7 @@ import type { Hub } from "../hub/hub.ts";
 import { questionIn } from "../hub/question-id.ts";
 import type { SessionEnd } from "../sessions/session-record.ts";
 
-/** What starting subagents stands on. */
+/** What starting subagents needs. */
 export interface SubagentsOptions {
   readonly harness: Pick<Harness, "identity">;
   readonly catalogue: Catalogue;
@@ -178,7 +178,7 @@ class ChildRun {
   async #prompt(connection: Connection, sessionId: string, signal: AbortSignal): Promise<string> {
     const prompt = [{ type: "text", text: this.#options.task.prompt }];
     const answer = connection.request("session/prompt", { sessionId, prompt }, signal);
-    // An agent that does not end its turn when it is told to is not waited for.
+    // An agent that ignores the cancel is not waited for.
     const { stopReason } = membersOf(await Promise.race([answer, overdue(signal)]));
     signal.throwIfAborted();
     if (this.#calls.size === 0) this.#options.task.onProgress(this.#place());

@@ -22,7 +22,7 @@ export interface ManifestSources {
   readonly policies: Pick<PolicyKeeper, "roster" | "policyFor">;
 }
 
-/** What an agent on the roster does when nobody wrote it down. */
+/** The mandate of a roster agent without one of its own. */
 const REGISTERED_MANDATE =
   "Do what the user asks of you, in the workspace you were given. Say what you did and what is left to do.";
 

@@ -7,7 +7,7 @@ export interface OfferedTool {
   readonly description?: string;
 }
 
-/** What an agent is told before it works. */
+/** What an agent gets before it works. */
 export interface PreambleParts {
   readonly agent: string;
   readonly trust: Trust;
@@ -59,8 +59,8 @@ function constitution({ agent, trust, prose }: PreambleParts): string {
     `- Trust level: ${trust}; ${STANDING[trust]}.`,
     "- Write it down. What you learn, decide and leave open belongs into files, messages or the board, where people and",
     "  other agents find it; what is only in your context ends with it. What you do is recorded by itself, before it happens.",
-    "- People decide. Whoever runs you may stop, correct and overrule you at any time. An action that is blocked is not done",
-    "  another way; where a person has to be asked, the answer counts, and nobody but a person gives it.",
+    "- People decide. Those who run you may stop, correct and overrule you at any time. An action that is blocked is not done",
+    "  another way; where a person has to be asked, the answer counts, and only a person gives it.",
     ...(prose.trim() === "" ? [] : ["", shortened(prose.trim())]),
   ].join("\n");
 }

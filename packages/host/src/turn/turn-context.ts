@@ -6,7 +6,7 @@ import { manifestOf } from "./manifest.ts";
 import { NO_MAIL, type TenantMessaging, type TurnMail } from "./messaging.ts";
 import { type OfferedTool, type PreambleParts, preambleFor } from "./preamble.ts";
 
-/** What preparing turns stands on. */
+/** What turns are prepared with. */
 export interface ConstitutionalPreparationOptions extends TurnContextOptions {
   /** The tools that policy lets the agent of a session see, where they are known. */
   readonly toolsOf?: (session: GovernedSession) => readonly OfferedTool[] | undefined;
@@ -74,7 +74,7 @@ export interface ComposedTurn {
   readonly instructions: string | undefined;
   /** The mail that was put into it. */
   readonly mail: TurnMail;
-  /** What could not be read, for somebody to put right. */
+  /** What could not be read. */
   readonly faults: readonly string[];
   /** Ends the turn: mail that the agent got is read, and a preamble that it got need not be said again. */
   end(outcome: TurnOutcome): Promise<void>;
@@ -93,7 +93,7 @@ const COMPACTED = 0.5;
 
 /**
  * What is put before the prompts of one session: unread mail at position 0, then the constitution, mandate, board and
- * tools. An agent of ours has the latter in the system prompt of every request. Any other is told in its first prompt,
+ * tools. The native agent has the latter in the system prompt of every request. Others get it in the first prompt,
  * and again when they have changed, when a prompt came to nothing and when it has compacted its context.
  */
 export class TurnContext {

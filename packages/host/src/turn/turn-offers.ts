@@ -70,7 +70,7 @@ export class TurnOffers {
     if (oldest !== undefined) this.#standing.delete(oldest);
   }
 
-  /** Whether a session may use a tool now; `undefined` when nobody has asked about it. */
+  /** Whether a session may use a tool now; `undefined` when it was not decided. */
   mayUse(session: string, tool: string): boolean | undefined {
     const { gates, offer } = this.#standing.get(session) ?? {};
     return gates?.get(tool) ?? (offer?.tools ? false : undefined);
@@ -87,7 +87,7 @@ export class TurnOffers {
   call(session: string, name: string, input: unknown, signal: AbortSignal): Promise<ClientToolOutcome> {
     const offer = this.#standing.get(session)?.offer;
     if (offer) return offer.call(name, input, signal);
-    return Promise.resolve({ text: "nobody is there to carry it out", isError: true });
+    return Promise.resolve({ text: "no client is there to run it", isError: true });
   }
 
   /** Forgets a session. */

@@ -4,7 +4,7 @@ import { REFUSED } from "../control/verdict.ts";
 /** The ids of calls that Reins itself asks about begin so. */
 const OUR_CALLS = "reins-";
 
-/** What a tool is given and gives is data: it is decided and shown exactly, and nobody looks for Reins in it. */
+/** What a tool is given and gives is data: it is decided and shown exactly, and not searched for names of Reins. */
 const DATA = new Set(["rawInput", "rawOutput"]);
 
 /** Nothing that means anything is nested deeper. */

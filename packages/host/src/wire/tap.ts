@@ -18,7 +18,7 @@ export interface Passing {
 /** Sees every message that passes by. Must be quick, and must neither throw nor change anything. */
 export type WireTap = (passing: Passing) => void;
 
-/** A channel of which somebody sees every message. */
+/** A channel whose messages are observed. */
 export function tappedChannel(
   channel: Channel,
   see: (direction: Passing["direction"], message: JsonObject) => void,

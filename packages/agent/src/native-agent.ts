@@ -1,4 +1,4 @@
-import { type Channel, CODE, type JsonObject, membersOf, Peer, RpcError } from "@reins/acp";
+import { type Channel, CODE, type JsonObject, Peer, RpcError, readParams } from "@reins/acp";
 import { type AgentDependencies, dependenciesFrom, type NativeAgentOptions } from "./agent-dependencies.ts";
 import { UnavailableModel } from "./models/models.ts";
 import { configOptionsOf, isMode, isThoughtLevel, settingsOf } from "./sessions/config-options.ts";
@@ -35,8 +35,8 @@ export class NativeAgent {
   constructor(channel: Channel, options: NativeAgentOptions = {}) {
     this.#dependencies = dependenciesFrom(options);
     this.#rpc = new Peer(channel, {
-      request: (method, params, { signal }) => this.#handle(method, membersOf(params), signal),
-      notification: (method, params) => this.#notified(method, membersOf(params)),
+      request: (method, params, { signal }) => this.#handle(method, params, signal),
+      notification: (method, params) => this.#notified(method, params),
       fault: this.#dependencies.onFault,
     });
     this.#sessions = new Sessions(this.#dependencies, this.#rpc, () => this.#capabilities);
@@ -50,7 +50,7 @@ export class NativeAgent {
     this.#rpc.close(new Error(reason));
   }
 
-  async #handle(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown> {
+  async #handle(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
     switch (method) {
       case "initialize":
         return this.#initialize(params);
@@ -78,11 +78,13 @@ export class NativeAgent {
     }
   }
 
-  #notified(method: string, { sessionId }: JsonObject): void {
-    if (method === "session/cancel" && typeof sessionId === "string") this.#sessions.cancel(sessionId);
+  #notified(method: string, params: unknown): void {
+    if (method !== "session/cancel") return;
+    const { sessionId } = readParams(method, params);
+    if (sessionId !== undefined) this.#sessions.cancel(sessionId);
   }
 
-  #initialize(params: JsonObject): JsonObject {
+  #initialize(params: unknown): JsonObject {
     const { clientCapabilities } = read(Initialize, "initialize", params);
     const { notices, compaction } = clientCapabilities?.session ?? {};
     this.#capabilities = { notices: isOffered(notices), compaction: isOffered(compaction) };
@@ -107,13 +109,13 @@ export class NativeAgent {
     };
   }
 
-  async #create(params: JsonObject): Promise<JsonObject> {
+  async #create(params: unknown): Promise<JsonObject> {
     const { cwd, additionalDirectories, mcpServers } = read(NewSession, "session/new", params);
     const session = await this.#sessions.create({ cwd, additionalDirectories: additionalDirectories ?? [] });
     return this.#describe(session, mcpServers ?? []);
   }
 
-  async #resume(method: "session/load" | "session/resume", params: JsonObject): Promise<JsonObject> {
+  async #resume(method: "session/load" | "session/resume", params: unknown): Promise<JsonObject> {
     const { sessionId, cwd, additionalDirectories, mcpServers } = read(EarlierSession, method, params);
     const session = await this.#sessions.resume(sessionId, {
       ...(cwd !== undefined && { cwd }),
@@ -128,7 +130,7 @@ export class NativeAgent {
     return settings;
   }
 
-  async #fork(params: JsonObject): Promise<JsonObject> {
+  async #fork(params: unknown): Promise<JsonObject> {
     const { sessionId, cwd, additionalDirectories, mcpServers } = read(
       EarlierSession,
       "session/fork",
@@ -147,7 +149,7 @@ export class NativeAgent {
     return { sessionId: session.id, ...settingsOf(session.header, this.#dependencies.models) };
   }
 
-  async #list(params: JsonObject): Promise<JsonObject> {
+  async #list(params: unknown): Promise<JsonObject> {
     const { cwd, cursor } = read(ListSessions, "session/list", params);
     const query = { cwd: cwd ?? undefined, cursor: cursor ?? undefined, limit: PAGE };
     const { sessions, nextCursor } = await this.#dependencies.store.list(query);
@@ -174,7 +176,7 @@ export class NativeAgent {
     return {};
   }
 
-  async #setMode(params: JsonObject): Promise<JsonObject> {
+  async #setMode(params: unknown): Promise<JsonObject> {
     const { sessionId, modeId } = read(SetMode, "session/set_mode", params);
     const session = this.#sessions.expect(sessionId);
     if (!isMode(modeId))
@@ -183,7 +185,7 @@ export class NativeAgent {
     return {};
   }
 
-  async #setConfigOption(params: JsonObject): Promise<JsonObject> {
+  async #setConfigOption(params: unknown): Promise<JsonObject> {
     const { sessionId, configId, value } = read(SetConfigOption, "session/set_config_option", params);
     const session = this.#sessions.expect(sessionId);
     if (configId === "model") await session.set({ model: this.#modelNamed(value) });
@@ -202,7 +204,7 @@ export class NativeAgent {
     throw new RpcError(CODE.invalidParams, `the model cannot be set to ${name}: ${model.reason}`);
   }
 
-  async #prompt(params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+  async #prompt(params: unknown, signal: AbortSignal): Promise<JsonObject> {
     const { sessionId, prompt } = read(Prompt, "session/prompt", params);
     const session = this.#sessions.expect(sessionId);
     const { info } = this.#dependencies.models.open(session.header.model);

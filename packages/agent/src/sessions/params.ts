@@ -1,4 +1,4 @@
-import { CODE, type JsonObject, RpcError } from "@reins/acp";
+import { CODE, RpcError } from "@reins/acp";
 import { z } from "zod";
 import type { UserPart } from "../history/entry.ts";
 
@@ -53,7 +53,7 @@ export const Prompt = OneSession.extend({
 export function read<Schema extends z.ZodType>(
   schema: Schema,
   method: string,
-  params: JsonObject,
+  params: unknown,
 ): z.infer<Schema> {
   const { data, error } = schema.safeParse(params);
   if (!error) return data;

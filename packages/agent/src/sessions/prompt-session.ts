@@ -1,4 +1,4 @@
-import { CODE, isObject, type JsonObject, membersOf, type Peer, RpcError } from "@reins/acp";
+import { CODE, type JsonObject, type Peer, RpcError, readResult, reinsMeta } from "@reins/acp";
 import { type KeyedQueue, raceAbort } from "@reins/kit";
 import type { AgentDependencies } from "../agent-dependencies.ts";
 import type { UserPart } from "../history/entry.ts";
@@ -192,11 +192,10 @@ class AcpPermissionGate implements PermissionGate {
 }
 
 function permissionIn(answer: unknown): Permission {
-  const { outcome, _meta } = membersOf(answer);
-  const { outcome: kind, optionId } = membersOf(outcome);
-  const { reason, modified_arguments } = membersOf(membersOf(_meta).reins);
+  const { outcome: kind, optionId } = readResult("session/request_permission", answer).outcome;
+  const { reason, modified_arguments } = reinsMeta(answer);
   if (kind === "selected" && (optionId === "allow_once" || optionId === "allow_always"))
-    return { kind: "given", ...(isObject(modified_arguments) && { modified: modified_arguments }) };
-  if (typeof reason === "string" && reason !== "") return { kind: "refused", reason };
+    return { kind: "given", ...(modified_arguments && { modified: modified_arguments }) };
+  if (reason !== undefined && reason !== "") return { kind: "refused", reason };
   return { kind: "refused", reason: kind === "selected" ? "a person denied it" : "no permission was given" };
 }

@@ -1,5 +1,15 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { type Channel, CODE, classify, type JsonObject, membersOf, type RequestId } from "@reins/acp";
+import {
+  CANCEL_REQUEST,
+  type Channel,
+  CODE,
+  classify,
+  isObject,
+  type JsonObject,
+  type RequestId,
+  readParams,
+  readResult,
+} from "@reins/acp";
 import { errorMessage, exponentialBackoff } from "@reins/kit";
 import type { AgentChannel } from "../../hosting/agent-channel.ts";
 import type { Log } from "../../log.ts";
@@ -109,7 +119,7 @@ export class ReconnectingChannel implements Channel {
     if (sorted.kind === "result" || sorted.kind === "error") this.#asked.delete(sorted.id);
     if (sorted.kind !== "request") return;
     const { id, method } = sorted;
-    const params = membersOf(sorted.params);
+    const params = isObject(sorted.params) ? sorted.params : {};
     if (method === "initialize") this.#hello = params;
     this.#underWay.set(id, { method, params });
   }
@@ -117,24 +127,26 @@ export class ReconnectingChannel implements Channel {
   #take(message: JsonObject): void | Promise<void> {
     const sorted = classify(message);
     if (sorted.kind === "request") this.#asked.add(sorted.id);
-    if (sorted.kind === "notification" && sorted.method === "$/cancel_request") {
-      const { requestId } = membersOf(sorted.params);
-      if (typeof requestId === "string" || typeof requestId === "number") this.#asked.delete(requestId);
+    if (sorted.kind === "notification" && sorted.method === CANCEL_REQUEST) {
+      const { requestId } = readParams(CANCEL_REQUEST, sorted.params);
+      if (requestId !== undefined) this.#asked.delete(requestId);
     }
     if (sorted.kind === "result" || sorted.kind === "error") {
       const own = typeof sorted.id === "string" ? this.#own.get(sorted.id) : undefined;
       if (own) return own(message);
       const asked = this.#underWay.get(sorted.id);
       this.#underWay.delete(sorted.id);
-      if (asked && sorted.kind === "result")
-        this.#noteSession(asked.method, asked.params, membersOf(sorted.result));
+      if (asked && sorted.kind === "result") this.#noteSession(asked.method, asked.params, sorted.result);
     }
     return this.#listener(message);
   }
 
-  #noteSession(method: string, params: JsonObject, result: JsonObject): void {
-    const id = method === "session/new" || method === "session/fork" ? result.sessionId : params.sessionId;
-    if (typeof id !== "string") return;
+  #noteSession(method: string, params: JsonObject, result: unknown): void {
+    const { sessionId: id } =
+      method === "session/new" || method === "session/fork"
+        ? readResult(method, result)
+        : readParams("session/load", params);
+    if (id === undefined) return;
     if (ENDS.has(method)) this.#sessions.delete(id);
     if (!BEGINS.has(method)) return;
     const { cwd, mcpServers, additionalDirectories } = params;

@@ -1,4 +1,4 @@
-import { membersOf } from "@reins/acp";
+import { isObject, readResult } from "@reins/acp";
 import { type AgentEntry, type Installed, type Probed, probeAgent } from "@reins/agents";
 import { Redactor } from "@reins/supervisor";
 import type { Command } from "commander";
@@ -69,15 +69,15 @@ async function ask(agents: HomeAgents, entry: AgentEntry, installed: Installed):
 }
 
 function describeProbed({ version, probedAt, initialized, session, refused }: Probed, name: string): string {
-  const { agentCapabilities, authMethods, protocolVersion } = initialized;
-  const { modes, configOptions } = membersOf(session);
-  const { currentModeId, availableModes } = membersOf(modes);
+  const { agentCapabilities, protocolVersion } = initialized;
+  const { authMethods } = readResult("initialize", initialized);
+  const { modes, configOptions } = readResult("session/new", session);
   const rows = [
     ["protocol", String(protocolVersion ?? "-")],
     ["can", capabilities(agentCapabilities).join(", ") || "-"],
-    ["modes", named(availableModes, "id", currentModeId)],
-    ["options", named(configOptions, "id")],
-    ["logins", named(authMethods, "id")],
+    ["modes", named(modes.availableModes, modes.currentModeId)],
+    ["options", named(configOptions)],
+    ["logins", named(authMethods)],
     ...(refused ? [["session", `refused: ${refused.message} (${refused.code})`]] : []),
   ];
   const lines = rows.map(([what = "", text = ""]) => [what, printableLine(text)]);
@@ -86,7 +86,7 @@ function describeProbed({ version, probedAt, initialized, session, refused }: Pr
 
 /** The capabilities that are set, as dotted paths. */
 function capabilities(value: unknown, path = ""): string[] {
-  return Object.entries(membersOf(value)).flatMap(([key, inner]) => {
+  return Object.entries(isObject(value) ? value : {}).flatMap(([key, inner]) => {
     const name = path === "" ? key : `${path}.${key}`;
     if (key === "_meta" || inner === false || inner === null) return [];
     const deeper = capabilities(inner, name);
@@ -94,7 +94,7 @@ function capabilities(value: unknown, path = ""): string[] {
   });
 }
 
-function named(list: unknown, key: string, current?: unknown): string {
-  const names = (Array.isArray(list) ? list : []).map((one) => String(membersOf(one)[key]));
+function named(list: readonly { readonly id?: string | undefined }[], current?: string): string {
+  const names = list.map(({ id }) => String(id));
   return names.map((name) => (name === current ? `${name} (now)` : name)).join(", ") || "-";
 }

@@ -1,4 +1,12 @@
-import { type JsonObject, membersOf } from "@reins/acp";
+import {
+  type AcpContent,
+  type AcpToolCall,
+  type JsonObject,
+  readParams,
+  readUpdate,
+  reinsMeta,
+  type UpdateOf,
+} from "@reins/acp";
 import { printable, printableLine } from "../../printable.ts";
 
 interface Ink {
@@ -27,23 +35,24 @@ export class Rendering {
     this.#ink = ink;
   }
 
-  show(update: JsonObject): string {
-    switch (update.sessionUpdate) {
+  show(update: Readonly<JsonObject>): string {
+    const { sessionUpdate: kind } = update;
+    switch (kind) {
       case "agent_message_chunk":
-        return this.#flow(textIn(update.content));
+        return this.#flow(textIn(readUpdate(kind, update).content));
       case "agent_thought_chunk":
-        return this.#flow(textIn(update.content), this.#ink.dim);
+        return this.#flow(textIn(readUpdate(kind, update).content), this.#ink.dim);
       case "tool_call":
       case "tool_call_update":
-        return this.#call(update);
+        return this.#call(readUpdate(kind, update));
       case "worker_update":
-        return this.#line(this.#ink.dim(workerLine(update)));
+        return this.#line(this.#ink.dim(workerLine(readUpdate(kind, update))));
       case "plan":
-        return this.#line(planLines(update, this.#ink));
+        return this.#line(planLines(readUpdate(kind, update), this.#ink));
       case "notice":
-        return this.#line(noticeLine(update, this.#ink));
+        return this.#line(noticeLine(readUpdate(kind, update), this.#ink));
       case "compaction_update":
-        return this.#compaction(update);
+        return this.#compaction(readUpdate(kind, update));
       default:
         return "";
     }
@@ -66,10 +75,10 @@ export class Rendering {
     return ink(printable(text));
   }
 
-  #call(update: JsonObject): string {
+  #call(update: AcpToolCall): string {
     const id = String(update.toolCallId);
-    const { verdict, reason, rule, ungated } = membersOf(membersOf(update._meta).reins);
-    const title = typeof update.title === "string" ? update.title : undefined;
+    const { title } = update;
+    const { verdict, reason, rule, ungated } = reinsMeta(update);
     const lines: string[] = [];
     if (title !== undefined && this.#titles.get(id) !== title) {
       this.#titles.set(id, title);
@@ -78,7 +87,7 @@ export class Rendering {
     if (verdict === "blocked") this.#refused.add(id);
     if (verdict === "blocked" || ungated === true) {
       const words = ungated === true ? "done without asking" : "not allowed";
-      const by = typeof rule === "string" ? ` [${printableLine(rule)}]` : "";
+      const by = rule === undefined ? "" : ` [${printableLine(rule)}]`;
       lines.push(this.#ink.bad(`  ${words}: ${printableLine(String(reason))}${by}`));
     }
     if (update.status === "failed" && verdict === undefined && !this.#refused.has(id))
@@ -88,8 +97,7 @@ export class Rendering {
   }
 
   /** Shows diffs at once and output when the call ended, each once. */
-  #contents(id: string, { content, status }: JsonObject): readonly string[] {
-    const contents = (Array.isArray(content) ? content : []).map(membersOf);
+  #contents(id: string, { content: contents, status }: AcpToolCall): readonly string[] {
     const hasEnded = status === "completed" || status === "failed";
     const shown = [
       ...contents.filter(({ type }) => type === "diff").flatMap(diffLines),
@@ -101,7 +109,7 @@ export class Rendering {
     return shown;
   }
 
-  #compaction({ status, error }: JsonObject): string {
+  #compaction({ status, error }: UpdateOf<"compaction_update">): string {
     if (status === "completed")
       return this.#line(this.#ink.dim("  The conversation was summarized to free context."));
     if (status !== "failed") return "";
@@ -118,15 +126,15 @@ export class Rendering {
 const MOST_LINES = 20;
 const LONGEST_LINE = 200;
 
-function noticeLine({ severity, title, description }: JsonObject, ink: Ink): string {
-  const text = [title, description].filter((part) => typeof part === "string").join(": ");
+function noticeLine({ severity, title, description }: UpdateOf<"notice">, ink: Ink): string {
+  const text = [title, description].filter((part) => part !== undefined).join(": ");
   return (severity === "error" ? ink.bad : ink.dim)(`  ${printableLine(text)}`);
 }
 
 /** The removed and added lines, without the common head and tail. */
-function diffLines({ path, oldText, newText }: JsonObject): readonly string[] {
-  const before = typeof oldText === "string" ? oldText.split("\n") : [];
-  const after = typeof newText === "string" ? newText.split("\n") : [];
+function diffLines({ path, oldText, newText }: AcpToolCall["content"][number]): readonly string[] {
+  const before = oldText?.split("\n") ?? [];
+  const after = newText?.split("\n") ?? [];
   const most = Math.min(before.length, after.length);
   let head = 0;
   while (head < most && before[head] === after[head]) head += 1;
@@ -139,7 +147,7 @@ function diffLines({ path, oldText, newText }: JsonObject): readonly string[] {
   return [`${printableLine(String(path))}:${head + 1}`, ...limited(lines)];
 }
 
-function outputLines(contents: readonly JsonObject[]): readonly string[] {
+function outputLines(contents: AcpToolCall["content"]): readonly string[] {
   const texts = contents.filter(({ type }) => type === "content").map(({ content }) => textIn(content));
   return limited(
     texts
@@ -156,12 +164,12 @@ function limited(lines: readonly string[]): readonly string[] {
   return more > 0 ? [...shown, `… ${more} more lines`] : shown;
 }
 
-function workerLine({ workerName, status, metadata }: JsonObject): string {
-  const { summary, error } = membersOf(metadata);
+function workerLine({ workerName, status, metadata }: UpdateOf<"worker_update">): string {
+  const { summary, error } = metadata;
   const words: Readonly<Record<string, string | undefined>> = {
     running: "begins",
     awaiting_input: `waits for an answer: ${String(summary)}`,
-    progressed: typeof summary === "string" ? summary : "has its own session",
+    progressed: summary ?? "has its own session",
     completed: "is done",
     failed: `failed: ${String(error)}`,
     cancelled: "was ended",
@@ -169,17 +177,16 @@ function workerLine({ workerName, status, metadata }: JsonObject): string {
   return `  > ${printableLine(`${String(workerName)} ${words[String(status)] ?? String(status)}`)}`;
 }
 
-function planLines({ entries }: JsonObject, ink: Ink): string {
+function planLines({ entries }: UpdateOf<"plan">, ink: Ink): string {
   const marks: Readonly<Record<string, string | undefined>> = { completed: "x", in_progress: ">" };
-  const lines = (Array.isArray(entries) ? entries : []).map(membersOf).map(({ status, content }) => {
+  const lines = entries.map(({ status, content }) => {
     return `  [${marks[String(status)] ?? " "}] ${printableLine(String(content))}`;
   });
   return ink.dim(lines.join("\n"));
 }
 
-function textIn(content: unknown): string {
-  const { type, text } = membersOf(content);
-  return type === "text" && typeof text === "string" ? text : `[${String(type)}]`;
+function textIn({ type, text }: AcpContent): string {
+  return type === "text" && text !== undefined ? text : `[${String(type)}]`;
 }
 
 export interface Question {
@@ -196,26 +203,26 @@ const KEYS: Readonly<Record<string, readonly [key: string, words: string] | unde
 };
 
 /** Renders a permission request: the exact call, the reason, and the keys. */
-export function questionText(params: JsonObject): Question {
-  const { title, name, rawInput, locations } = membersOf(params.toolCall);
-  const { reason, approval } = membersOf(membersOf(params._meta).reins);
+export function questionText(params: unknown): Question {
+  const { toolCall, options } = readParams("session/request_permission", params);
+  const { title, name, rawInput, locations } = toolCall;
+  const { reason, approval } = reinsMeta(params);
   const choices = new Map<string, string>();
   const words: string[] = [];
-  for (const option of Array.isArray(params.options) ? params.options.map(membersOf) : []) {
+  for (const option of options) {
     const [key, meaning] = KEYS[String(option.kind)] ?? [];
     if (key === undefined || choices.has(key)) continue;
     choices.set(key, String(option.optionId));
     words.push(`${key} = ${meaning}`);
   }
-  const paths = (Array.isArray(locations) ? locations : []).map((one) => membersOf(one).path);
   const lines = [
     `? ${printableLine(String(title ?? name ?? "the agent asks"))}`,
     ...(rawInput === undefined ? [] : [`  with: ${printableLine(JSON.stringify(rawInput))}`]),
-    ...paths.map((path) => `  touches: ${printableLine(String(path))}`),
-    ...(reason === undefined ? [] : [`  why you are asked: ${printableLine(String(reason))}`]),
+    ...locations.map(({ path }) => `  touches: ${printableLine(String(path))}`),
+    ...(reason === undefined ? [] : [`  why you are asked: ${printableLine(reason)}`]),
     ...(approval === undefined
       ? []
-      : [`  from elsewhere: reins approvals approve ${printableLine(String(approval))}`]),
+      : [`  from elsewhere: reins approvals approve ${printableLine(approval)}`]),
     `  ${words.join(", ")}`,
   ];
   return { text: lines.join("\n"), choices };

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { text as readAll } from "node:stream/consumers";
-import { type Channel, CODE, type JsonObject, membersOf, Peer, RpcError } from "@reins/acp";
+import { type Channel, CODE, Peer, RpcError, readResult, updateIn } from "@reins/acp";
 import type { Command } from "commander";
 import { CliError, EXIT, helpText } from "../../errors.ts";
 import { requireFolder } from "../../files.ts";
@@ -88,8 +88,8 @@ class Task {
   constructor(channel: Channel, flags: RunFlags) {
     this.#flags = flags;
     this.#peer = new Peer(channel, {
-      request: (method, params, { signal }) => this.#answer(method, membersOf(params), signal),
-      notification: (method, params) => this.#take(method, membersOf(params)),
+      request: (method, params, { signal }) => this.#answer(method, params, signal),
+      notification: (method, params) => this.#take(method, params),
     });
   }
 
@@ -99,7 +99,7 @@ class Task {
     const _meta = { reins: { agent } };
     await this.#peer.request("initialize", { protocolVersion: 1, clientCapabilities: {}, _meta });
     const begun = await this.#peer.request("session/new", { cwd, mcpServers: [], _meta });
-    const { sessionId } = membersOf(begun);
+    const { sessionId } = readResult("session/new", begun);
     if (mode !== undefined) await this.#peer.request("session/set_mode", { sessionId, modeId: mode });
     let stopped = false;
     const cancel = () => {
@@ -109,22 +109,22 @@ class Task {
     // The agent may have ended already.
     void stop.then(cancel).catch(() => undefined);
     const prompt = [{ type: "text", text }];
-    const answer = membersOf(await this.#peer.request("session/prompt", { sessionId, prompt }));
-    if (this.#flags.json) process.stdout.write(`${JSON.stringify({ result: answer })}\n`);
+    const result = await this.#peer.request("session/prompt", { sessionId, prompt });
+    if (this.#flags.json) process.stdout.write(`${JSON.stringify({ result })}\n`);
     this.#say(this.#rendering.end());
     // Not every agent reports it.
-    const reason = stopped ? "cancelled" : String(answer.stopReason);
+    const reason = stopped ? "cancelled" : String(readResult("session/prompt", result).stopReason);
     if (reason === "end_turn") return EXIT.done;
     noticeOnStderr(this.#flags.json)(`The turn ended with: ${printableLine(reason)}`);
     return EXIT.failed;
   }
 
-  #take(method: string, params: JsonObject): void {
+  #take(method: string, params: unknown): void {
     if (this.#flags.json) process.stdout.write(`${JSON.stringify({ method, params })}\n`);
-    else if (method === "session/update") this.#say(this.#rendering.show(membersOf(params.update)));
+    else if (method === "session/update") this.#say(this.#rendering.show(updateIn(params).update));
   }
 
-  async #answer(method: string, params: JsonObject, signal: AbortSignal): Promise<unknown> {
+  async #answer(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
     if (method !== "session/request_permission")
       throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
     if (this.#flags.json) {

@@ -1,3 +1,5 @@
+import { CODE, RpcError } from "@reins/acp";
+import { QUEUE_FULL, REFUSED } from "@reins/host";
 import { describe, expect, test } from "vitest";
 import {
   ChatMessage,
@@ -88,4 +90,23 @@ test("the text of a tool result names the types of parts without text", () => {
     "a\n[image]",
   );
   expect(toolResultText(result)).toBe("");
+});
+
+describe("an error of /ws", () => {
+  test.each([
+    [QUEUE_FULL, "queue_full"],
+    [REFUSED, "refused"],
+    [CODE.invalidParams, "invalid_params"],
+    [CODE.notFound, "session_not_found"],
+    [CODE.authRequired, "unauthenticated"],
+    [CODE.internal, "internal"],
+  ])("maps the JSON-RPC code %i to %s", (code, expected) => {
+    expect(HaakError.of(new RpcError(code, "no"))).toMatchObject({ code: expected, message: "no" });
+  });
+
+  test("keeps its code, and is internal for any other value that was thrown", () => {
+    const error = new HaakError("session_closed", "closed");
+    expect(HaakError.of(error)).toBe(error);
+    expect(HaakError.of("broken")).toMatchObject({ code: "internal", message: "broken" });
+  });
 });

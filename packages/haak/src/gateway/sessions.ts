@@ -102,6 +102,8 @@ interface PendingSession {
   readonly sequence: EventSequence;
 }
 
+type Owner = Pick<Principal, "id" | "tenant">;
+
 const MAX_PENDING = 1_000;
 
 /** Sessions whose agent is not available; each turn retries. Each principal has its own. */
@@ -109,22 +111,22 @@ export class PendingSessions {
   readonly #pending = new LruCache<string, PendingSession>({ entries: MAX_PENDING });
 
   /** Adds a session, or replaces its request. */
-  keep(principal: Principal, request: SessionRequest): void {
+  keep(principal: Owner, request: SessionRequest): void {
     const key = pendingKey(principal, request.session_key);
     const { sequence = new EventSequence({ messages: 0, entries: 0 }) } = this.#pending.get(key) ?? {};
     this.#pending.set(key, { request, sequence });
   }
 
-  get(principal: Principal, key: string): PendingSession | undefined {
+  get(principal: Owner, key: string): PendingSession | undefined {
     return this.#pending.get(pendingKey(principal, key));
   }
 
-  forget(principal: Principal, key: string): void {
+  forget(principal: Owner, key: string): void {
     this.#pending.delete(pendingKey(principal, key));
   }
 }
 
-function pendingKey({ tenant, id }: Principal, key: string): string {
+function pendingKey({ tenant, id }: Owner, key: string): string {
   return `${tenant}\n${key}\n${id}`;
 }
 

@@ -14,11 +14,18 @@ import type { Ledger, PlacedEntry } from "@reins/ledger";
 import type { HaakEvent } from "./protocol.ts";
 import { ledgerEvents, type UpdateEvents } from "./turn-events.ts";
 
+type LogSubscription = Pick<Subscription, "add" | "reached" | "close">;
+
+/** The part of the event log that a stream uses. */
+interface FollowedLog extends Pick<EventLog, "end" | "written" | "last"> {
+  subscribe(...args: Parameters<EventLog["subscribe"]>): LogSubscription;
+}
+
 export interface TurnStreamOptions {
-  readonly log: EventLog;
+  readonly log: FollowedLog;
   readonly session: Pick<SessionRecord, "id" | "tenant">;
   /** The connection that prompts; this turn is its only one. */
-  readonly connection: Connection;
+  readonly connection: Pick<Connection, "id" | "fail">;
   readonly updates: UpdateEvents;
   readonly tail: LedgerTail;
   /** Resolves when the entry of the session's last ended turn is in the ledger. */
@@ -39,7 +46,7 @@ const PERMISSION = "session/request_permission";
  */
 export class TurnStream {
   readonly #options: TurnStreamOptions;
-  #subscription: Subscription | undefined;
+  #subscription: LogSubscription | undefined;
   #state: "waiting" | "running" | "over" = "waiting";
   /** Turns that ended before this one began. */
   readonly #earlier = new Set<unknown>();

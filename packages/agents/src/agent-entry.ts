@@ -1,6 +1,6 @@
 import { Wordings } from "@reins/scripted-model";
 import { z } from "zod";
-import { isPackageName } from "./install/package-spec.ts";
+import { isPackageName } from "./install/install-plan.ts";
 
 /** A package version, exact. */
 const Version = z.string().regex(/^\d+\.\d+\.\d+[\w.+-]*$/, "is not an exact version, such as 1.2.3");

@@ -19,18 +19,13 @@ export type AgentErrorCode =
   /** Its gate was not seen to be live, and only agents of which it was may run. */
   | "not_verified";
 
-const RETRYABLE: ReadonlySet<AgentErrorCode> = new Set(["install_failed", "cancelled", "probe_failed"]);
-
 /** An error about an agent. */
 export class AgentError extends Error {
   override readonly name = "AgentError";
   readonly code: AgentErrorCode;
-  /** Whether the same call may succeed later. */
-  readonly retryable: boolean;
 
   constructor(code: AgentErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
-    this.retryable = RETRYABLE.has(code);
   }
 }

@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { droppedVariables, isPassable, type LaunchOptions, launchOf } from "./agent-launch.ts";
+import {
+  droppedVariables,
+  isPassable,
+  type LaunchOptions,
+  launchOf,
+  sessionMeta,
+  settingsHash,
+} from "./agent-launch.ts";
 import { Catalogue } from "./catalogue.ts";
 
 const options: LaunchOptions = {
@@ -144,3 +151,72 @@ describe("an agent that the operating system confines", () => {
     expect(inside.args.join(" ")).toContain("codex-guard.mjs");
   });
 });
+
+const launch = { meta: { vendor: { options: { ask: true } } }, strip: ["vendor.options", "roots"] };
+
+describe("the _meta of a session call", () => {
+  it("is the profile's when the client sent none", () => {
+    expect(sessionMeta(launch)).toEqual({ meta: { vendor: { options: { ask: true } } }, stripped: [] });
+  });
+
+  it("keeps what the client sent and nobody minds", () => {
+    const { meta } = sessionMeta(launch, { traceparent: "00-1", vendor: { theme: "dark" } });
+    expect(meta).toEqual({ traceparent: "00-1", vendor: { theme: "dark", options: { ask: true } } });
+  });
+
+  it("loses what would weaken asking, and tells", () => {
+    const sent = { vendor: { theme: "dark", options: { ask: false, allow: ["*"] } }, roots: ["/"] };
+    expect(sessionMeta(launch, sent)).toEqual({
+      meta: { vendor: { theme: "dark", options: { ask: true } } },
+      stripped: ["vendor.options", "roots"],
+    });
+  });
+
+  it("is the profile's even where the client sent something else of the same name", () => {
+    expect(sessionMeta(launch, { vendor: "no object" }).meta).toEqual({ vendor: { options: { ask: true } } });
+  });
+
+  it("has nothing of a client's options left for Claude", () => {
+    const { meta, strip } = {
+      ...Catalogue.load().entry("claude").profile,
+      strip: Catalogue.load().entry("claude").strip,
+    };
+    const options = {
+      allowedTools: ["Bash"],
+      permissionMode: "bypassPermissions",
+      settingSources: ["project"],
+    };
+    const result = sessionMeta({ meta, strip }, { claudeCode: { options, emitRawSDKMessages: true } });
+    expect(result.stripped).toEqual(["claudeCode"]);
+    expect(result.meta).toEqual(meta);
+    expect(result.meta).toMatchObject({ claudeCode: { options: { settingSources: [] } } });
+  });
+});
+
+const claude = Catalogue.load().entry("claude");
+
+describe("the hash of an agent's settings", () => {
+  it("stays the same as long as they do", () => {
+    const reordered = { ...claude, profile: { ...claude.profile, env: reversed(claude.profile.env) } };
+    expect(settingsHash(reordered)).toBe(settingsHash(claude));
+    expect(settingsHash({ ...claude, name: "Another name" })).toBe(settingsHash(claude));
+  });
+
+  it("changes with everything that changes how the agent runs", () => {
+    const { profile } = claude;
+    const variants = [
+      { ...claude, profile: { ...profile, mode: "plan" } },
+      { ...claude, profile: { ...profile, env: { ...profile.env, X: "1" } } },
+      { ...claude, profile: { ...profile, meta: {} } },
+      { ...claude, profile: { ...profile, files: [{ path: "x", text: "y" }] } },
+      { ...claude, strip: [] },
+      { ...claude, start: { ...Catalogue.load().entry("codex").start!, file: String(claude.start?.file) } },
+    ];
+    const hashes = new Set([claude, ...variants].map(settingsHash));
+    expect(hashes.size).toBe(variants.length + 1);
+  });
+});
+
+function reversed(object: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(object).toReversed());
+}

@@ -1,11 +1,11 @@
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { type JsonObject, membersOf } from "@reins/acp";
+import { isObject, type JsonObject, membersOf } from "@reins/acp";
 import { fill, fillDeep, type TemplateValues } from "@reins/kit";
 import type { AgentEntry, HomeFile } from "./agent-entry.ts";
 import { AgentError } from "./agent-error.ts";
-import { laidOver } from "./overlay.ts";
 
 /** The folders an agent is given. */
 interface AgentFolders {
@@ -217,4 +217,81 @@ function filesOf(files: readonly HomeFile[], values: TemplateValues): Record<str
     texts[path] = `${JSON.stringify(document, undefined, 2)}\n`;
   }
   return texts;
+}
+
+/** Lays one object over another: objects within them are merged, everything else is replaced. */
+function laidOver(under: Readonly<JsonObject>, over: Readonly<JsonObject>): JsonObject {
+  const entries = Object.entries(over).map(([key, value]): [string, unknown] => {
+    const below = Object.hasOwn(under, key) ? under[key] : undefined;
+    return [key, isObject(below) && isObject(value) ? laidOver(below, value) : value];
+  });
+  return { ...under, ...Object.fromEntries(entries) };
+}
+
+type Meta = Readonly<JsonObject>;
+
+/** The `_meta` that goes to an agent with a session call, and what of the client's was taken out. */
+export interface SessionMeta {
+  readonly meta: Meta;
+  /** The keys that were taken out, dots leading into objects. */
+  readonly stripped: readonly string[];
+}
+
+/**
+ * What a client sent with `session/new`, `load`, `resume` or `fork`, without what would weaken the agent's asking, and
+ * with what the agent's profile says laid over it.
+ */
+export function sessionMeta(
+  { meta, strip }: Pick<AgentLaunch, "meta" | "strip">,
+  sent: Meta = {},
+): SessionMeta {
+  const stripped = strip.filter((key) => holds(sent, key.split(".")));
+  const kept = stripped.reduce<Meta>((rest, key) => without(rest, key.split(".")), sent);
+  return { meta: laidOver(kept, meta), stripped };
+}
+
+/** The choice of a setting as the protocol wants it: a yes or no says that it is one. */
+export function typedOption(choice: JsonObject): JsonObject {
+  return typeof choice.value === "boolean" ? { ...choice, type: "boolean" } : choice;
+}
+
+function holds(value: unknown, [key, ...rest]: readonly string[]): boolean {
+  if (key === undefined) return true;
+  return isObject(value) && Object.hasOwn(value, key) && holds(value[key], rest);
+}
+
+function without(value: Meta, [key, ...rest]: readonly string[]): Meta {
+  if (key === undefined) return value;
+  const { [key]: inner, ...others } = value;
+  return rest.length > 0 && isObject(inner) ? { ...others, [key]: without(inner, rest) } : others;
+}
+
+/**
+ * The SHA-256 of all that an entry makes of an agent: how it is started, which files it finds, what its sessions are
+ * told. It is the same on every machine and changes whenever the agent would run under other settings.
+ */
+export function settingsHash(entry: AgentEntry): string {
+  const { start, profile, strip, modes, endpoint } = entry;
+  const imports = (start?.imports ?? []).map((module) =>
+    readFileSync(fill(module, { catalogue: CATALOGUE_FILES }), "utf8"),
+  );
+  const files = start
+    ? launchOf(entry, {
+        folders: { home: "/home", temporary: "/tmp" },
+        install: "/install",
+        environment: {},
+        node: "node",
+        platform: Object.keys(typeof start.file === "string" ? {} : start.file)[0] ?? "any",
+      }).files
+    : {};
+  return createHash("sha256")
+    .update(JSON.stringify(sorted({ start, profile, strip, modes, endpoint, files, imports })))
+    .digest("hex");
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (value === null || typeof value !== "object") return value;
+  const entries = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
 }

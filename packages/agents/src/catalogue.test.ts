@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { Catalogue } from "./catalogue.ts";
-import { CATALOGUE_LOCKS, lockfileOf } from "./install/agent-lockfile.ts";
+import { CATALOGUE_LOCKS, lockfileOf } from "./install/install-plan.ts";
 
 const custom = {
   id: "mine",

@@ -7,17 +7,17 @@ export {
   isPassable,
   launchOf,
   type ModelEndpoint,
+  sessionMeta,
+  typedOption,
 } from "./agent-launch.ts";
 export { Catalogue } from "./catalogue.ts";
 export { type Installed, type InstalledAgent, Installer, type InstallProgress } from "./install/installer.ts";
 export { findNpm } from "./install/npm.ts";
-export { writeProvenance } from "./install/provenance.ts";
-export { ProbeCache, type Probed, probe } from "./probe.ts";
+export { writeProvenance } from "./install/version-folders.ts";
+export { ProbeCache, type Probed, probe, probeAgent } from "./probe.ts";
 export { processChannel } from "./process-channel.ts";
-export { sessionMeta, typedOption } from "./session-meta.ts";
+export type { Evidence, ProbeOutcome, ProbeResult } from "./verify/findings.ts";
 export { ERRAND, type TrialAnswer } from "./verify/gate-probe.ts";
-export { probeAgent } from "./verify/probe-agent.ts";
-export type { Evidence, ProbeOutcome, ProbeResult } from "./verify/probe-result.ts";
 export { Stamps, type Standing } from "./verify/stamp.ts";
 export { type GovernedTrial, type GovernedTrialOptions, Trial, type TrialRecord } from "./verify/trial.ts";
 export {

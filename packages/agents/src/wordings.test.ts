@@ -1,8 +1,9 @@
-import type { Conversation, OfferedTool } from "@reins/scripted-model";
 import {
+  type Conversation,
   callMcpTool,
   type Intent,
   lookAround,
+  type OfferedTool,
   readFile,
   runCommand,
   wordIntent,

@@ -149,7 +149,7 @@ describe("an install", () => {
     await asked;
     await expect.poll(() => registry.requests.some((path) => path.endsWith(".tgz"))).toBe(true);
     stop.abort();
-    await expect(installing).rejects.toMatchObject({ code: "cancelled", retryable: true });
+    await expect(installing).rejects.toMatchObject({ code: "cancelled" });
     expect(await installer().installed("tiny")).toBeUndefined();
     expect(await leftovers()).toEqual([]);
   });

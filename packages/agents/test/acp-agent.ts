@@ -4,8 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
-import type { AgentLaunch } from "../src/agent-launch.ts";
-import { sessionMeta, typedOption } from "../src/session-meta.ts";
+import { type AgentLaunch, sessionMeta, typedOption } from "../src/agent-launch.ts";
 
 /** A JSON-RPC message, as loosely as a test needs it. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into messages of every shape

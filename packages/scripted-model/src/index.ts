@@ -12,6 +12,19 @@ export {
   workLater,
   writeFile,
 } from "./intent.ts";
-export { type Scene, type Script, scene, scenes } from "./script.ts";
+export {
+  attempt,
+  call,
+  hold,
+  type ModelStep,
+  type Part,
+  refuse,
+  reply,
+  type Scene,
+  type Script,
+  say,
+  scene,
+  scenes,
+  think,
+} from "./script.ts";
 export { ScriptedModel, type SeenRequest } from "./scripted-model.ts";
-export { attempt, call, hold, type ModelStep, type Part, refuse, reply, say, think } from "./step.ts";

@@ -1,7 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { fill, fillDeep, isRecord } from "@reins/kit";
 import { z } from "zod";
 import type { Conversation, OfferedTool } from "./conversation.ts";
-import type { CallArguments } from "./step.ts";
+import type { SpokenPart } from "./dialect.ts";
+import type { CallArguments, Part } from "./script.ts";
 
 /** What the model means to do, in no agent's words. */
 export interface Intent {
@@ -106,4 +108,30 @@ function understands(
   if (typeof given === "string") return offer.freeform;
   if (offer.freeform || !offer.required.every((name) => name in given)) return false;
   return offer.properties.length === 0 || Object.keys(given).every((name) => offer.properties.includes(name));
+}
+
+/** A part in the words of the asking agent, or a wait. */
+export type ReadyPart = SpokenPart | (Part & { readonly kind: "hold" });
+
+/** Puts parts into the asking agent's words. Intents it has no tool for become texts that say so, and are listed. */
+export function speak(
+  parts: readonly Part[],
+  wordings: readonly Wordings[],
+  conversation: Conversation,
+): { readonly parts: readonly ReadyPart[]; readonly unmet: readonly string[] } {
+  const unmet: string[] = [];
+  const ready = parts.map((part): ReadyPart => {
+    if (part.kind === "call") return { ...part, id: callId() };
+    if (part.kind !== "intent") return part;
+    const worded = wordIntent(part.intent, wordings, conversation);
+    if (worded) return { kind: "call", id: callId(), ...worded };
+    unmet.push(part.intent.name);
+    return { kind: "text", pieces: [`There is no tool for ${part.intent.name}.`] };
+  });
+  return { parts: ready, unmet };
+}
+
+// Agents keep calls by their id over restarts, so it may not come twice.
+function callId(): string {
+  return randomUUID().replaceAll("-", "").slice(0, 24);
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Conversation, ConversationItem } from "./conversation.ts";
-import { scene, scenes } from "./script.ts";
-import { type ModelStep, reply, say } from "./step.ts";
+import { type ModelStep, reply, say, scene, scenes } from "./script.ts";
 
 const user = (text: string): ConversationItem => ({ role: "user", text });
 const called: ConversationItem = { role: "assistant", text: "", calls: ["Write"] };

@@ -1,18 +1,16 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { promisify } from "node:util";
+import { brotliDecompress, gunzip, inflate, zstdDecompress } from "node:zlib";
 import { errorMessage, LoopbackServer } from "@reins/kit";
-import { respondJson, sendAnswer } from "./answer.ts";
+import { anthropic } from "./anthropic.ts";
 import type { Conversation } from "./conversation.ts";
-import { anthropic } from "./dialect/anthropic.ts";
-import type { Dialect } from "./dialect/dialect.ts";
-import { gemini } from "./dialect/gemini.ts";
-import { openaiChat } from "./dialect/openai-chat.ts";
-import { openaiResponses } from "./dialect/openai-responses.ts";
-import type { Wordings } from "./intent.ts";
-import { readJsonBody, UnreadableRequest } from "./request-body.ts";
-import type { Script } from "./script.ts";
-import { speak } from "./spoken-parts.ts";
-import type { ModelStep } from "./step.ts";
+import type { Dialect, StopEnding } from "./dialect.ts";
+import { gemini } from "./gemini.ts";
+import { type ReadyPart, speak, type Wordings } from "./intent.ts";
+import { openaiChat } from "./openai-chat.ts";
+import { openaiResponses } from "./openai-responses.ts";
+import type { ModelStep, Script } from "./script.ts";
 
 const DIALECTS: readonly Dialect[] = [anthropic, openaiChat, openaiResponses, gemini];
 const KEPT_REQUESTS = 500;
@@ -147,4 +145,125 @@ function keyOf({ headers }: IncomingMessage): string | undefined {
   const bearer = headers.authorization?.replace(/^Bearer /i, "");
   const key = headers["x-api-key"] ?? headers["x-goog-api-key"] ?? bearer;
   return Array.isArray(key) ? key[0] : key;
+}
+
+/** An answer in the asking agent's words. */
+interface ModelAnswer {
+  readonly id: string;
+  readonly parts: readonly ReadyPart[];
+  /** `cut` drops the connection, in the middle of the last part if that is a call. */
+  readonly ending: StopEnding | "cut";
+}
+
+/** Sends an answer, streamed or whole as the conversation asks. Ends early when the asker goes away. */
+async function sendAnswer(
+  response: ServerResponse,
+  dialect: Dialect,
+  conversation: Conversation,
+  answer: ModelAnswer,
+): Promise<void> {
+  if (conversation.streamed) return stream(response, dialect, conversation, answer);
+  for (const part of answer.parts) if (part.kind === "hold") await untilOrGone(part.until, response);
+  const spoken = answer.parts.filter((part) => part.kind !== "hold");
+  if (answer.ending === "cut") response.destroy();
+  else respondJson(response, 200, dialect.whole(conversation, answer.id, spoken, answer.ending));
+}
+
+/** Sends one JSON document. */
+function respondJson(
+  response: ServerResponse,
+  status: number,
+  document: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers });
+  response.end(JSON.stringify(document));
+}
+
+async function stream(
+  response: ServerResponse,
+  dialect: Dialect,
+  conversation: Conversation,
+  { id, parts, ending }: ModelAnswer,
+): Promise<void> {
+  const voice = dialect.voice(conversation, id);
+  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
+  await write(response, voice.begin());
+  for (const [index, part] of parts.entries()) {
+    if (response.destroyed) return;
+    if (part.kind === "hold") await untilOrGone(part.until, response);
+    else if (ending === "cut" && index === parts.length - 1 && part.kind === "call") {
+      await write(response, voice.half(part));
+    } else await write(response, voice.part(part));
+  }
+  if (ending === "cut") {
+    response.destroy();
+    return;
+  }
+  await write(response, voice.end(ending));
+  response.end();
+}
+
+async function write(response: ServerResponse, pieces: readonly string[]): Promise<void> {
+  for (const piece of pieces) {
+    if (response.destroyed) return;
+    // Written by the kernel before the next one, so that a cut comes after what was said and not instead of it.
+    await new Promise<void>((resolve) => response.write(piece, () => resolve()));
+  }
+}
+
+async function untilOrGone(event: PromiseLike<unknown>, response: ServerResponse): Promise<void> {
+  if (response.destroyed) return;
+  let leave = () => {};
+  const gone = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
+  response.once("close", leave);
+  try {
+    await Promise.race([event, gone]);
+  } finally {
+    response.off("close", leave);
+  }
+}
+
+const LIMIT = 32 * 1024 * 1024;
+
+const DECODERS: Readonly<
+  Record<string, (packed: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>
+> = {
+  gzip: promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+  zstd: promisify(zstdDecompress),
+};
+
+/** A request that cannot be read, and the status that says so. */
+class UnreadableRequest extends Error {
+  override readonly name = "UnreadableRequest";
+  readonly status: number;
+
+  constructor(status: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+  }
+}
+
+/** Reads a JSON body of at most 32 MiB, packed in any of the ways that agents pack theirs. */
+async function readJsonBody(request: IncomingMessage): Promise<unknown> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of request) {
+    size += piece.length;
+    if (size > LIMIT) throw new UnreadableRequest(413, "The request is larger than 32 MiB.");
+    pieces.push(piece);
+  }
+  const body = Buffer.concat(pieces);
+  if (body.length === 0) return undefined;
+  try {
+    const decode = DECODERS[request.headers["content-encoding"] ?? ""];
+    const text = decode ? await decode(body, { maxOutputLength: LIMIT }) : body;
+    return JSON.parse(text.toString("utf8"));
+  } catch (cause) {
+    throw new UnreadableRequest(400, "The request is not JSON.", { cause });
+  }
 }

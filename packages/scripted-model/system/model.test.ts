@@ -3,9 +3,20 @@ import { request } from "node:http";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { runCommand, writeFile } from "../src/intent.ts";
-import { scene, scenes } from "../src/script.ts";
+import {
+  attempt,
+  call,
+  cut,
+  hold,
+  overlong,
+  refuse,
+  reply,
+  say,
+  scene,
+  scenes,
+  think,
+} from "../src/script.ts";
 import { ScriptedModel } from "../src/scripted-model.ts";
-import { attempt, call, cut, hold, overlong, refuse, reply, say, think } from "../src/step.ts";
 
 let model: ScriptedModel;
 

@@ -1,7 +1,16 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
+import { AgentError } from "../agent-error.ts";
 import { Catalogue } from "../catalogue.ts";
-import { CATALOGUE_LOCKS, lockfileOf, packagesIn } from "./agent-lockfile.ts";
-import { planOf } from "./install-plan.ts";
+import {
+  CATALOGUE_LOCKS,
+  expectVersion,
+  fitsNode,
+  isPackageName,
+  isVersionOrTag,
+  lockfileOf,
+  packagesIn,
+  planOf,
+} from "./install-plan.ts";
 
 const catalogue = Catalogue.load();
 const claude = catalogue.entry("claude");
@@ -61,5 +70,91 @@ describe("the packages of a lockfile", () => {
     const { lockfile = "" } = lockfileOf("opencode", CATALOGUE_LOCKS) ?? {};
     const names = packagesIn(lockfile, "darwin-arm64").map(({ name }) => name);
     expect(names).toEqual(["opencode-ai", "opencode-darwin-arm64"]);
+  });
+});
+
+describe("a version for npm", () => {
+  test.each(["1.2.3", "0.0.1-beta.4", "2.0.0+build.7", "latest", "next", "rc-2", "beta_1"])(
+    "%s is taken",
+    (text) => {
+      expect(isVersionOrTag(text)).toBe(true);
+      expect(() => expectVersion("Tiny", text)).not.toThrow();
+    },
+  );
+
+  test.each([
+    ...[
+      "",
+      " ",
+      "not a version",
+      "1",
+      "1.2",
+      "v1.2.3",
+      "^1.2.3",
+      ">=1",
+      "1.x",
+      "x",
+      "X.1",
+      "*",
+      "1 || 2",
+      "1.2.3 ",
+    ],
+    ...[
+      "file:../evil",
+      "../evil",
+      "/tmp/evil",
+      "~/evil",
+      "git+ssh://host/x",
+      "https://host/x.tgz",
+      "user/repo",
+    ],
+    ...["npm:other@1.0.0", "workspace:*", "--registry=http://evil", "-g", "latest\n--global", "lat\u202eest"],
+    "a".repeat(129),
+  ])("%j is refused", (text) => {
+    expect(isVersionOrTag(text)).toBe(false);
+    expect(() => expectVersion("Tiny", text)).toThrow(AgentError);
+  });
+});
+
+describe("the name of a package", () => {
+  test.each(["tiny", "@scope/tiny-agent", "a.b_c~d", "node"])("%s is taken", (text) => {
+    expect(isPackageName(text)).toBe(true);
+  });
+
+  test.each([
+    ...[
+      "",
+      "Tiny",
+      "@scope",
+      "@/x",
+      "../evil",
+      "/evil",
+      "a b",
+      ".hidden",
+      "_x",
+      "a/b/c",
+      "@a/b/c",
+      "x@1.0.0",
+    ],
+    ...["--global", "http://host/x", "file:x", "a".repeat(215)],
+  ])("%j is refused", (text) => {
+    expect(isPackageName(text)).toBe(false);
+  });
+});
+
+describe("a range of Node", () => {
+  it.each([
+    [">=22", "24.21.0", true],
+    [">=22", "22.0.0", true],
+    [">=22", "20.20.2", false],
+    [">=22.13", "22.12.9", false],
+    [">=22.13", "22.13.0", true],
+    [">=22.13.1", "v23.0.0", true],
+  ])("%s and %s", (range, version, fits) => {
+    expect(fitsNode(range, version)).toBe(fits);
+  });
+
+  it("has to be one", () => {
+    expect(() => fitsNode("latest", "24.0.0")).toThrow('"latest" is no range of versions such as >=22.');
   });
 });

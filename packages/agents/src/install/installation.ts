@@ -1,14 +1,15 @@
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { AgentEntry } from "../agent-entry.ts";
 import { AgentError } from "../agent-error.ts";
-import { type InstalledPackage, packagesIn } from "./agent-lockfile.ts";
-import type { InstallPlan } from "./install-plan.ts";
-import { fitsNode } from "./node-range.ts";
+import { launchCommand } from "../agent-launch.ts";
+import { fitsNode, type InstalledPackage, type InstallPlan, packagesIn } from "./install-plan.ts";
 import { findNpm, runNpm } from "./npm.ts";
-import { type Provenance, writeProvenance } from "./provenance.ts";
-import { verifyInstall } from "./verification.ts";
+import { type Provenance, writeProvenance } from "./version-folders.ts";
 
 /** How far the work on a folder is. */
 export type InstallationProgress =
@@ -104,4 +105,43 @@ function namedPackage(packages: readonly InstalledPackage[], name: string): Inst
   const found = packages.find((each) => each.name === name);
   if (!found) throw new AgentError("install_failed", `${name} is not among what npm installed.`);
   return found;
+}
+
+const run = promisify(execFile);
+const LIMIT_MS = 60_000;
+
+/** What an install is checked with. */
+interface VerificationOptions {
+  readonly install: string;
+  readonly node: string;
+  readonly platform: string;
+  readonly path: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Starts a freshly installed agent just to hear its version, in a home that is thrown away. */
+async function verifyInstall(entry: AgentEntry, options: VerificationOptions): Promise<string> {
+  const { command, args } = launchCommand(
+    { ...entry, start: entry.start && { ...entry.start, args: [] } },
+    options,
+  );
+  const home = await mkdtemp(join(tmpdir(), "reins-verify-"));
+  try {
+    const { stdout, stderr } = await run(command, [...args, ...entry.verify], {
+      cwd: home,
+      env: { ...(options.path !== undefined && { PATH: options.path }), HOME: home, TMPDIR: home },
+      timeout: LIMIT_MS,
+      ...(options.signal && { signal: options.signal }),
+    });
+    const [said = ""] = `${stdout}\n${stderr}`.trim().split("\n");
+    return said;
+  } catch (cause) {
+    if (options.signal?.aborted) throw new AgentError("cancelled", "The install was called off.", { cause });
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new AgentError("install_failed", `${entry.name} was installed but does not run: ${reason}`, {
+      cause,
+    });
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
 }

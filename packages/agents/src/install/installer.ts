@@ -3,12 +3,17 @@ import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { AgentEntry } from "../agent-entry.ts";
 import type { Catalogue } from "../catalogue.ts";
-import { type AgentLockfile, CATALOGUE_LOCKS, lockfileOf } from "./agent-lockfile.ts";
 import { InstallLock } from "./install-lock.ts";
-import { type InstallPlan, planOf, type RequestedVersions } from "./install-plan.ts";
+import {
+  type AgentLockfile,
+  CATALOGUE_LOCKS,
+  type InstallPlan,
+  lockfileOf,
+  planOf,
+  type RequestedVersions,
+} from "./install-plan.ts";
 import { carryOut, type InstallationProgress } from "./installation.ts";
-import { type Provenance, readProvenance } from "./provenance.ts";
-import { VersionFolders } from "./version-folders.ts";
+import { type Provenance, readProvenance, VersionFolders } from "./version-folders.ts";
 
 /** How far an install is. */
 export type InstallProgress =

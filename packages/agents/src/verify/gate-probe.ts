@@ -3,7 +3,6 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { JsonObject } from "@reins/acp";
-import type { SeenRequest } from "@reins/scripted-model";
 import {
   attempt,
   fetchPage,
@@ -13,13 +12,14 @@ import {
   reply,
   runCommand,
   type Scene,
+  type SeenRequest,
   say,
   scene,
   startAgent,
   workLater,
   writeFile as writing,
 } from "@reins/scripted-model";
-import type { TrialSite } from "./trial-site.ts";
+import type { TrialSite } from "./trial.ts";
 
 /**
  * What an agent is asked to do in a trial: to write a file, to run a command that changes something and one that only

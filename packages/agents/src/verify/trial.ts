@@ -2,16 +2,16 @@ import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type JsonObject, membersOf } from "@reins/acp";
+import { LoopbackServer } from "@reins/kit";
 import type { Sandbox } from "@reins/runner";
 import { ScriptedModel } from "@reins/scripted-model";
 import type { AgentEntry } from "../agent-entry.ts";
 import { AgentError } from "../agent-error.ts";
 import type { ModelEndpoint } from "../agent-launch.ts";
-import { type HostileFolders, HostileWorkspace } from "../hostile-workspace.ts";
 import type { InstalledAgent } from "../install/installer.ts";
+import type { Evidence } from "./findings.ts";
 import type { TrialAnswer } from "./gate-probe.ts";
-import type { Evidence } from "./probe-result.ts";
-import { TrialSite } from "./trial-site.ts";
+import { type HostileFolders, HostileWorkspace } from "./hostile-workspace.ts";
 
 /** What was recorded of an agent since the last time. */
 export interface TrialRecord extends Evidence {
@@ -202,4 +202,44 @@ function aborted(signal: AbortSignal): Promise<never> {
     if (signal.aborted) reject(signal.reason);
     else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
+}
+
+const MAX_PAGES = 1_000;
+
+/** A site on loopback that agents are told to fetch from. It notes which of its pages somebody came for. */
+export class TrialSite implements AsyncDisposable {
+  readonly #server: LoopbackServer;
+  readonly #visited = new Set<string>();
+
+  private constructor(server: LoopbackServer) {
+    this.#server = server;
+    server.serve((request, response) => {
+      if (this.#visited.size < MAX_PAGES) this.#visited.add(request.url ?? "/");
+      request.resume();
+      response.setHeader("content-type", "text/plain").end("Nothing to see here.\n");
+    });
+  }
+
+  /** Opens one on a free port. */
+  static async open(): Promise<TrialSite> {
+    return new TrialSite(await LoopbackServer.listen());
+  }
+
+  /** Where a page is. */
+  addressOf(page: string): string {
+    return `${this.#server.url}/${page}`;
+  }
+
+  /** Whether somebody came for a page. */
+  wasVisited(page: string): boolean {
+    return this.#visited.has(`/${page}`);
+  }
+
+  close(): Promise<void> {
+    return this.#server.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
 }

@@ -1,11 +1,18 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { membersOf, RpcError } from "@reins/acp";
-import type { SeenRequest } from "@reins/scripted-model";
-import { scenes } from "@reins/scripted-model";
+import { type SeenRequest, scenes } from "@reins/scripted-model";
 import type { AgentEntry } from "../agent-entry.ts";
 import { AgentError } from "../agent-error.ts";
-import { HOSTILE_INSTRUCTION } from "../hostile-workspace.ts";
+import {
+  type Evidence,
+  findingOf,
+  type GateFinding,
+  type Holding,
+  holdingsOf,
+  type ProbeResult,
+  probeOutcome,
+} from "./findings.ts";
 import {
   type GateProbe,
   gateProbe,
@@ -14,9 +21,7 @@ import {
   probesOf,
   type TrialAnswer,
 } from "./gate-probe.ts";
-import { type Holding, holdingsOf } from "./holding.ts";
-import { findingOf, type GateFinding } from "./level.ts";
-import { type Evidence, type ProbeResult, probeOutcome } from "./probe-result.ts";
+import { HOSTILE_INSTRUCTION } from "./hostile-workspace.ts";
 import { Trial, type TrialOptions, type TrialRecord } from "./trial.ts";
 
 /** How far a verification is. */

@@ -1,5 +1,5 @@
-import type { Conversation, DialectName } from "../conversation.ts";
-import type { CallArguments } from "../step.ts";
+import type { Conversation, DialectName } from "./conversation.ts";
+import type { CallArguments } from "./script.ts";
 
 /** A part as it goes out: calls in the agent's words, with an id. */
 export type SpokenPart =

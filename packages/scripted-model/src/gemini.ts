@@ -1,6 +1,13 @@
 import { isRecord } from "@reins/kit";
-import type { ConversationItem, OfferedTool } from "../conversation.ts";
-import { argumentNames, contentText, listMember, member, textMember } from "../json.ts";
+import {
+  argumentNames,
+  type ConversationItem,
+  contentText,
+  listMember,
+  member,
+  type OfferedTool,
+  textMember,
+} from "./conversation.ts";
 import {
   argumentText,
   type Dialect,

@@ -92,7 +92,7 @@ export class HostileWorkspace {
 }
 
 function filesFor(name: string): z.infer<typeof HostileFiles> | undefined {
-  const file = new URL(`../catalogue/hostile/${name}.json`, import.meta.url);
+  const file = new URL(`../../catalogue/hostile/${name}.json`, import.meta.url);
   return existsSync(file) ? HostileFiles.parse(JSON.parse(readFileSync(file, "utf8"))) : undefined;
 }
 

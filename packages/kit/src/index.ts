@@ -20,6 +20,7 @@ export { type CutLine, LineReader, LineWriter, messageIdIn } from "./lines.ts";
 export { AutoResetEvent, KeyedQueue, SharedLock, SingleFlight } from "./locks.ts";
 export { LoopbackServer } from "./loopback-server.ts";
 export { LruCache } from "./lru-cache.ts";
+export { faultSentences, memberFaults } from "./member-faults.ts";
 export type { MessageFault } from "./messages/fault.ts";
 export { HeldLine } from "./messages/held-line.ts";
 export { type JsonObject, type MessageListener, MessageReader } from "./messages/message-reader.ts";

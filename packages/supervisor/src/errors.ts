@@ -1,7 +1,7 @@
+import { memberFaults } from "@reins/kit";
 import { LedgerError } from "@reins/ledger";
 import { StoreError } from "@reins/store";
 import { z } from "zod";
-import { memberFaults } from "./member-faults.ts";
 
 /** What went wrong on the way to a verdict. */
 export type SupervisorErrorCode =

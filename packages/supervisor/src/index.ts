@@ -42,7 +42,6 @@ export { actorOf, DEFAULT_TENANT, isAdmin, isOperator, LOCAL, type Principal } f
 export { identityTables } from "./identity/tables/tables.ts";
 export { Limits } from "./limits/limits.ts";
 export { limitTables, type Usage } from "./limits/tables.ts";
-export { faultSentences, memberFaults } from "./member-faults.ts";
 export { type NamedPolicyFiles, policyFiles, writeFirstFiles } from "./policies/policy-files.ts";
 export { PolicyKeeper, type PolicyKeeperOptions, type PolicyStatus } from "./policies/policy-keeper.ts";
 export { RosterFile, type RosterFileOptions } from "./policies/roster-file.ts";

@@ -1,7 +1,6 @@
 import { CODE, type JsonObject, RpcError } from "@reins/acp";
 import { QUEUE_FULL, REFUSED, SESSION_MODES } from "@reins/host";
-import { errorMessage } from "@reins/kit";
-import { faultSentences } from "@reins/supervisor";
+import { errorMessage, faultSentences } from "@reins/kit";
 import { z } from "zod";
 
 const TextBlock = z.looseObject({ type: z.literal("text"), text: z.string() });

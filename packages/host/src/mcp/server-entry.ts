@@ -1,5 +1,4 @@
-import { hasHidden } from "@reins/kit";
-import { faultSentences } from "@reins/supervisor";
+import { faultSentences, hasHidden } from "@reins/kit";
 import { z } from "zod";
 import { McpError } from "./mcp-error.ts";
 

@@ -1,5 +1,5 @@
 import { NoMembers, Nothing, type Operation, RpcMessage } from "@reins/api";
-import { memberFaults } from "@reins/supervisor";
+import { memberFaults } from "@reins/kit";
 import type { z } from "zod";
 import { HttpProblem } from "../problems.ts";
 

@@ -1,4 +1,5 @@
 import type { Call, QueryRequest, QueryResponse } from "@reins/ahp";
+import { faultSentences } from "@reins/kit";
 import { z } from "zod";
 import type { Approval } from "../approvals/approval.ts";
 import type { Approvals } from "../approvals/approvals.ts";
@@ -6,7 +7,6 @@ import { SupervisorError } from "../errors.ts";
 import { soleAgent } from "../identity/authority.ts";
 import { AgentName } from "../identity/names.ts";
 import type { Principal } from "../identity/principal.ts";
-import { faultSentences } from "../member-faults.ts";
 import type { SupervisorParts } from "./handlers.ts";
 import { principalOf, recordRefusal } from "./subject.ts";
 

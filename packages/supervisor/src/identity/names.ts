@@ -1,6 +1,6 @@
+import { faultSentences } from "@reins/kit";
 import { z } from "zod";
 import { SupervisorError } from "../errors.ts";
-import { faultSentences } from "../member-faults.ts";
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@+:-]{0,127}$/;
 const SCOPE = /^(?:\*|[A-Za-z0-9][A-Za-z0-9._@+:/-]{0,127})$/;

@@ -31,7 +31,7 @@ const bench: Bench = {
   name: "mcp-call",
   title: "A tool call through the governed MCP gateway, beside the same call straight to the server",
   async run({ scale }) {
-    const gateway = await McpGateway.open();
+    const gateway = await McpGateway.open({ redactor: { also: () => String } });
     const { server } = await gateway.wrap(SERVER, gate, "stdio", { cwd: tmpdir() });
     if (isHttpServer(server)) throw new Error("not by stdio");
     const callers = [await Caller.start(server), await Caller.start(SERVER)] as const;

@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { membersOf } from "@reins/acp";
+import { Redactor } from "@reins/supervisor";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { McpGateway } from "../src/mcp/gateway.ts";
 import { bash, govern, UNASKED, verdictsOf } from "./fixtures/governed.ts";
@@ -40,7 +41,7 @@ describe("a session", () => {
         return {};
       },
     });
-    const gateway = await McpGateway.open();
+    const gateway = await McpGateway.open({ redactor: Redactor.create() });
     onTestFinished(() => gateway.close());
     const wrap: McpGateway["wrap"] = async (...given) => {
       const wrapped = await gateway.wrap(...given);
@@ -79,7 +80,7 @@ describe("a session", () => {
   });
 
   test("has one MCP server of a name, and none that is not declared as one", async () => {
-    const gateway = await McpGateway.open();
+    const gateway = await McpGateway.open({ redactor: Redactor.create() });
     onTestFinished(() => gateway.close());
     const governed = await govern({ servers: gateway, person: () => "allow_once" });
     const { workspace: cwd } = governed;
@@ -102,7 +103,7 @@ describe("a session", () => {
     reason: what a program runs is for its command to say
   - { name: all, condition: {}, verdict: allowed }
 `;
-    const servers = await McpGateway.open();
+    const servers = await McpGateway.open({ redactor: Redactor.create() });
     onTestFinished(() => servers.close());
     const governed = await govern({ home: await openTestHome({ rules }), servers });
     const env = [{ name: "NODE_OPTIONS", value: "--require=./other.cjs" }];

@@ -13,7 +13,7 @@ import type { McpLimits } from "../src/mcp/limits.ts";
 import { spawnOwned } from "../src/mcp/server/spawn.ts";
 import { connect, textIn } from "./fixtures/mcp/client.ts";
 import { RecordingGate } from "./fixtures/mcp/gate.ts";
-import { stdioServer, wrapped } from "./fixtures/mcp/home.ts";
+import { redactor, stdioServer, wrapped } from "./fixtures/mcp/home.ts";
 import { KEY, openHostile } from "./fixtures/mcp/hostile-home.ts";
 import { RawAgent } from "./fixtures/mcp/raw-agent.ts";
 
@@ -260,7 +260,7 @@ requirement(
 
 describe("what an agent is given", () => {
   test("is a program that says a secret at a socket that only we can open", async () => {
-    const gateway = await McpGateway.open();
+    const gateway = await McpGateway.open({ redactor });
     const declared = { ...stdioServer("lab-stdio.ts"), _meta: { kept: true } };
     const { server } = await gateway.wrap(declared, new RecordingGate(), "stdio", { cwd: tmpdir() });
     expect(server).toEqual({
@@ -300,7 +300,7 @@ describe("what an agent is given", () => {
   });
 
   test("says so when the gateway is gone", async () => {
-    const gateway = await McpGateway.open();
+    const gateway = await McpGateway.open({ redactor });
     const { server } = await gateway.wrap(stdioServer("lab-stdio.ts"), new RecordingGate(), "stdio", {
       cwd: tmpdir(),
     });
@@ -318,15 +318,15 @@ describe("what an agent is given", () => {
     await mkdir(folder, { recursive: true });
     onTestFinished(() => rm(folder, { recursive: true }));
     const refused = { code: "cannot_listen", message: expect.stringContaining("too long for a Unix socket") };
-    await expect(McpGateway.open({ folder })).rejects.toMatchObject(refused);
+    await expect(McpGateway.open({ redactor, folder })).rejects.toMatchObject(refused);
     expect(await readdir(folder)).toEqual([]);
-    await expect(McpGateway.open({ folder: join(folder, "none") })).rejects.toMatchObject({
+    await expect(McpGateway.open({ redactor, folder: join(folder, "none") })).rejects.toMatchObject({
       code: "cannot_listen",
     });
   });
 
   test("is refused for what is no server", async () => {
-    const gateway = await McpGateway.open();
+    const gateway = await McpGateway.open({ redactor });
     const wrap = (server: object) => gateway.wrap(Object(server), new RecordingGate(), "stdio", { cwd: "/" });
     for (const server of [
       { name: "x" },

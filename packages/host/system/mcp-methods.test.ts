@@ -2,6 +2,7 @@ import { readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { membersOf } from "@reins/acp";
+import { Redactor } from "@reins/supervisor";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { McpGateway } from "../src/mcp/gateway.ts";
 import { readServer } from "../src/mcp/server-entry.ts";
@@ -68,7 +69,7 @@ const OFFERED = DECIDED.map(([method]) => method).filter((method) =>
 );
 
 async function open(allowed = "mcp/start") {
-  const gateway = await McpGateway.open();
+  const gateway = await McpGateway.open({ redactor: Redactor.create() });
   const log = join(tmpdir(), `mcp-methods-${process.pid}.log`);
   onTestFinished(async () => {
     await gateway.close();

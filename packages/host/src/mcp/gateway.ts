@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { type Clock, systemClock } from "@reins/kit";
 import { Owner } from "@reins/runner";
-import type { Redactor } from "@reins/supervisor";
 import { HttpDoor } from "./agent/http/http-door.ts";
 import { SocketDoor } from "./agent/socket-door.ts";
 import { minimalEnvironment } from "./environment.ts";
@@ -16,13 +15,17 @@ import { httpLink } from "./server/http/http-link.ts";
 import type { Fetch } from "./server/http/same-origin.ts";
 import { sseLink } from "./server/http/sse-link.ts";
 import { processLink } from "./server/process-link.ts";
-import { Secrets } from "./server/secrets.ts";
 import type { OpenLink } from "./server/server-link.ts";
 import { type SpawnServer, spawnOwned } from "./server/spawn.ts";
 import { isHttpServer, type McpServer, otherMembers, readServer } from "./server-entry.ts";
 import type { KnownTool } from "./tools/catalog.ts";
 
-/** How a gateway is opened; everything has a default that works. */
+/** Removes secrets from texts: those that are known by their form, and the values it is given. */
+interface Redaction {
+  also(values: readonly string[]): (text: string) => unknown;
+}
+
+/** How a gateway is opened. */
 export interface McpGatewayOptions {
   /** Where the folder of the socket is made. It has to be short, and is by default the system's temporary folder. */
   readonly folder?: string;
@@ -30,8 +33,8 @@ export interface McpGatewayOptions {
   readonly clock?: Clock;
   /** In whose name servers are started; by default of the folder. */
   readonly owner?: Owner;
-  /** Takes secrets out of what agents are told of a server; by default those that are known by their form. */
-  readonly redactor?: Redactor;
+  /** Removes secrets from the texts about a server that reach agents. */
+  readonly redactor: Redaction;
   /** How servers are started. */
   readonly spawn?: SpawnServer;
   /** How servers are reached over HTTP. */
@@ -88,7 +91,7 @@ export class McpGateway {
   }
 
   /** Opens a gateway. */
-  static async open(options: McpGatewayOptions = {}): Promise<McpGateway> {
+  static async open(options: McpGatewayOptions): Promise<McpGateway> {
     const clock = options.clock ?? systemClock;
     return new McpGateway(options, await SocketDoor.open(folderOf(options), clock), clock);
   }
@@ -139,15 +142,13 @@ export class McpGateway {
   #govern(server: McpServer, gate: McpGate, place: SessionPlace): GovernedServer {
     const { sampling, onFault, redactor } = this.#options;
     const credentials = isHttpServer(server) ? server.headers : server.env;
-    const secrets = new Secrets(
-      credentials.map(({ value }) => value),
-      redactor,
-    );
+    const redact = redactor.also(credentials.map(({ value }) => value));
+    const hide = (text: string) => String(redact(text));
     return new GovernedServer({
       name: server.name,
       gate,
-      open: this.#linkTo(server, secrets, place),
-      secrets,
+      open: this.#linkTo(server, hide, place),
+      hide,
       limits: this.#limits,
       clock: this.#clock,
       mayAskForSampling: sampling === "pass",
@@ -155,9 +156,9 @@ export class McpGateway {
     });
   }
 
-  #linkTo(server: McpServer, secrets: Secrets, { cwd }: SessionPlace): OpenLink {
+  #linkTo(server: McpServer, hide: (text: string) => string, { cwd }: SessionPlace): OpenLink {
     const { environment = minimalEnvironment(), fetch = globalThis.fetch } = this.#options;
-    const parts = { secrets, limits: this.#limits, clock: this.#clock };
+    const parts = { hide, limits: this.#limits, clock: this.#clock };
     if (!isHttpServer(server)) return processLink({ ...parts, server, cwd, environment, spawn: this.#spawn });
     const link = server.type === "sse" ? sseLink : httpLink;
     return link({ ...parts, server, fetch });

@@ -9,7 +9,6 @@ import type { McpLimits } from "./limits.ts";
 import { Conversation } from "./relay/conversation.ts";
 import { GovernedCalls } from "./relay/governed-calls.ts";
 import { GovernedMethods } from "./relay/governed-methods.ts";
-import type { Secrets } from "./server/secrets.ts";
 import type { OpenLink } from "./server/server-link.ts";
 import { Upstream } from "./server/upstream.ts";
 import { type KnownTool, ToolCatalog } from "./tools/catalog.ts";
@@ -19,7 +18,8 @@ interface GovernedParts {
   readonly name: string;
   readonly gate: McpGate;
   readonly open: OpenLink;
-  readonly secrets: Secrets;
+  /** Removes secrets from a text that the agent gets to read. */
+  readonly hide: (text: string) => string;
   readonly limits: McpLimits;
   readonly clock: Clock;
   readonly mayAskForSampling: boolean;

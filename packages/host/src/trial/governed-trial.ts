@@ -40,7 +40,7 @@ export async function openGovernedTrial(options: GovernedTrialOptions): Promise<
     const harness = await Harness.open({ home, userHome, store, ledger });
     opened.unshift(() => harness.close());
     const owner = new Owner(home);
-    return new HostTrial(options, { harness, store, owner, gateway: await McpGateway.open({ owner }) });
+    return new HostTrial(options, { harness, store, owner, gateway: await McpGateway.open({ owner, redactor: harness.redactor }) });
   } catch (error) {
     for (const close of opened) await close();
     throw error;

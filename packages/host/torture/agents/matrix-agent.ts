@@ -8,7 +8,7 @@ import type { Sandbox } from "@reins/runner";
 import { Owner } from "@reins/runner";
 import { reply, ScriptedModel, say } from "@reins/scripted-model";
 import { openSqlite } from "@reins/store";
-import { Harness, harnessTables, writeFirstFiles } from "@reins/supervisor";
+import { Harness, harnessTables, Redactor, writeFirstFiles } from "@reins/supervisor";
 import { testAgents } from "../../../agents/test/test-agents.ts";
 import { AgentHost } from "../../src/hosting/agent-host.ts";
 import { hostTables } from "../../src/hosting/tables.ts";
@@ -138,7 +138,7 @@ export class MatrixAgent implements AsyncDisposable {
     const signers = new KeyRing(new KeyFolder(join(home, "keys")));
     const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/matrix" });
     const harness = await Harness.open({ home, userHome: this.#base, store, ledger });
-    const gateway = await McpGateway.open();
+    const gateway = await McpGateway.open({ redactor: Redactor.create() });
     const sandbox = this.#sandbox;
     const host = new AgentHost({
       harness,

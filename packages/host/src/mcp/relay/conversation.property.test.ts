@@ -4,7 +4,6 @@ import { describe, expect, test } from "vitest";
 import { Faults } from "../faults.ts";
 import type { McpCall, McpDecision, McpGate } from "../gate.ts";
 import { MCP_LIMITS } from "../limits.ts";
-import { Secrets } from "../server/secrets.ts";
 import { Upstream } from "../server/upstream.ts";
 import { ScriptedServer } from "../testing/scripted-server.ts";
 import { ToolCatalog } from "../tools/catalog.ts";
@@ -87,7 +86,7 @@ class World {
     const catalog = new ToolCatalog("lab", gate, faults, 10);
     this.#catalog = catalog;
     const shared = { gate, catalog, faults, limits, clock, mayAskForSampling: false };
-    const parts = { name: "lab", open: this.#server.open, secrets: new Secrets([]), limits, clock, faults };
+    const parts = { name: "lab", open: this.#server.open, hide: String, limits, clock, faults };
     this.#conversation = new Conversation(
       {
         ...shared,

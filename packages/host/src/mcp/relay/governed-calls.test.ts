@@ -4,7 +4,6 @@ import { describe, expect, test } from "vitest";
 import { type Fault, Faults } from "../faults.ts";
 import type { McpGate, McpOutcome } from "../gate.ts";
 import { MCP_LIMITS } from "../limits.ts";
-import { Secrets } from "../server/secrets.ts";
 import { Upstream } from "../server/upstream.ts";
 import { ScriptedServer } from "../testing/scripted-server.ts";
 import { ToolCatalog } from "../tools/catalog.ts";
@@ -31,7 +30,7 @@ async function open(own: Partial<McpGate> = {}) {
   );
   const shared = { limits: MCP_LIMITS, clock, faults };
   const upstream = new Upstream(
-    { ...shared, name: "lab", open: server.open, secrets: new Secrets([]) },
+    { ...shared, name: "lab", open: server.open, hide: String },
     { request: () => {}, notification: () => {}, over: () => {}, restarted: () => {} },
   );
   const calls = new GovernedCalls({ ...shared, server: "lab", gate, catalog, mayAskForSampling: false });

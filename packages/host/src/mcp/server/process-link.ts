@@ -6,7 +6,6 @@ import type { StdioServer } from "../server-entry.ts";
 import { LineWriter } from "../wire/line-writer.ts";
 import { Lines } from "../wire/lines.ts";
 import { isObject, type Message, readMessages } from "../wire/message.ts";
-import type { Secrets } from "./secrets.ts";
 import type { OpenLink, ServerEvents, ServerLink } from "./server-link.ts";
 import type { Exit, SpawnedServer, SpawnServer } from "./spawn.ts";
 
@@ -17,7 +16,8 @@ export interface ProcessParts {
   /** What every server gets; the declaration adds to it. */
   readonly environment: Readonly<Record<string, string>>;
   readonly spawn: SpawnServer;
-  readonly secrets: Secrets;
+  /** Removes secrets from a text that the agent gets to read. */
+  readonly hide: (text: string) => string;
   readonly limits: McpLimits;
   readonly clock: Clock;
 }
@@ -109,7 +109,7 @@ class ProcessLink implements ServerLink {
     await this.#child.kill();
     await settledWithin(spoken, LAST_WORDS_MS, this.#parts.clock);
     lines.end();
-    const stderr = this.#parts.secrets.hide(this.#lastWords());
+    const stderr = this.#parts.hide(this.#lastWords());
     const how = exit.signal ? `was ended by ${exit.signal}` : `ended with exit code ${exit.code}`;
     const what = this.#fault ? `${this.#fault} and ${how}` : how;
     this.#events.closed({

@@ -4,7 +4,6 @@ import { Faults } from "../faults.ts";
 import { MCP_LIMITS } from "../limits.ts";
 import { ScriptedServer } from "../testing/scripted-server.ts";
 import type { Message } from "../wire/message.ts";
-import { Secrets } from "./secrets.ts";
 import { Upstream } from "./upstream.ts";
 
 function open() {
@@ -13,7 +12,7 @@ function open() {
   const faults = new Faults("lab");
   const heard: unknown[] = [];
   const upstream = new Upstream(
-    { name: "lab", open: server.open, secrets: new Secrets([]), limits: MCP_LIMITS, clock, faults },
+    { name: "lab", open: server.open, hide: String, limits: MCP_LIMITS, clock, faults },
     {
       request: (message, respond) => {
         heard.push(message.method);

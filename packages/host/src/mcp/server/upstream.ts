@@ -6,7 +6,6 @@ import type { Message } from "../wire/message.ts";
 import { Backoff } from "./backoff.ts";
 import { Handshake } from "./handshake.ts";
 import { Life, type Spontaneous } from "./life.ts";
-import type { Secrets } from "./secrets.ts";
 import type { Answer, Loss, OpenLink, Sending } from "./server-link.ts";
 
 /** A request that is on its way. */
@@ -23,7 +22,8 @@ export interface Asked {
 export interface UpstreamParts {
   readonly name: string;
   readonly open: OpenLink;
-  readonly secrets: Secrets;
+  /** Removes secrets from a text that the agent gets to read. */
+  readonly hide: (text: string) => string;
   readonly limits: McpLimits;
   readonly clock: Clock;
   readonly faults: Faults;
@@ -121,7 +121,7 @@ export class Upstream {
   }
 
   async #open(isIntroduction: boolean, generation: number): Promise<Opened> {
-    const { name, open, clock, secrets, faults } = this.#parts;
+    const { name, open, clock, hide, faults } = this.#parts;
     await pause(this.#backoff.wait, clock, this.#end.signal);
     if (this.#end.signal.aborted) return lost(`the MCP server ${name} is closed`);
     this.#backoff.started();
@@ -131,7 +131,7 @@ export class Upstream {
     } catch (error) {
       this.#lives.delete(life);
       this.#backoff.failed();
-      const text = secrets.hide(`the MCP server ${name} could not be started: ${errorMessage(error)}`);
+      const text = hide(`the MCP server ${name} could not be started: ${errorMessage(error)}`);
       faults.note("server_lost", text, error);
       return lost(text);
     }

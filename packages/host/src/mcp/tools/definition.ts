@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { hasHidden } from "@reins/kit";
-import { canonicalJson } from "@reins/ledger";
 import type { McpTool } from "../gate.ts";
 import { toNearlyPlain } from "../wire/exact-json.ts";
 import { isObject, type Message } from "../wire/message.ts";
@@ -45,4 +44,19 @@ function fingerprint({ title, description, inputSchema, outputSchema, annotation
   return createHash("sha256")
     .update(canonicalJson(toNearlyPlain(told)))
     .digest("hex");
+}
+
+/** JSON with sorted members (RFC 8785). Throws on what has no such form. */
+function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`;
+  if (isObject(value)) {
+    const names = Object.keys(value).filter((name) => value[name] !== undefined);
+    return `{${names
+      .sort()
+      .map((name) => `${canonicalJson(name)}:${canonicalJson(value[name])}`)
+      .join()}}`;
+  }
+  if (typeof value === "string" && !value.isWellFormed()) throw new Error("half of a surrogate pair");
+  if (typeof value === "number" && !Number.isFinite(value)) throw new Error("a number beyond all bounds");
+  return JSON.stringify(value);
 }

@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { ManualClock } from "@reins/kit/manual-clock";
 import { expect, test } from "vitest";
 import { MCP_LIMITS } from "../../limits.ts";
-import { Secrets } from "../secrets.ts";
 import { httpLink } from "./http-link.ts";
 import { sseLink } from "./sse-link.ts";
 
@@ -22,7 +21,7 @@ function partsWith(fetch: (init: RequestInit) => Response) {
   return {
     server: { ...server, headers: [] },
     fetch: answer,
-    secrets: new Secrets([]),
+    hide: String,
     limits: MCP_LIMITS,
     clock,
   };

@@ -3,7 +3,6 @@ import { settledWithin } from "../../deadline.ts";
 import type { McpLimits } from "../../limits.ts";
 import type { HttpServer } from "../../server-entry.ts";
 import type { Message } from "../../wire/message.ts";
-import type { Secrets } from "../secrets.ts";
 import type { Loss, Sending } from "../server-link.ts";
 import { failureText, mayHaveArrived } from "./delivery.ts";
 import { type HttpSession, messageHeaders, sessionHeaders } from "./headers.ts";
@@ -13,7 +12,8 @@ import { type Fetch, fetchSameOrigin } from "./same-origin.ts";
 export interface HttpParts {
   readonly server: HttpServer;
   readonly fetch: Fetch;
-  readonly secrets: Secrets;
+  /** Removes secrets from a text that the agent gets to read. */
+  readonly hide: (text: string) => string;
   readonly limits: McpLimits;
   readonly clock: Clock;
 }
@@ -71,8 +71,8 @@ export class HttpRequests {
 
   /** What has to be said about a request that failed. */
   loss(error: unknown): Loss {
-    const { server, secrets } = this.#parts;
-    const text = secrets.hide(`the MCP server ${server.name} did not answer: ${failureText(error)}`);
+    const { server, hide } = this.#parts;
+    const text = hide(`the MCP server ${server.name} did not answer: ${failureText(error)}`);
     return { text, delivered: mayHaveArrived(error) };
   }
 

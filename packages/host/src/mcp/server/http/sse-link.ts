@@ -76,7 +76,7 @@ class SseLink implements ServerLink {
   }
 
   async #follow(): Promise<void> {
-    const { server, limits, secrets } = this.#parts;
+    const { server, limits, hide } = this.#parts;
     const follower = {
       message: (message: Message) => this.#events.message(message),
       malformed: () => this.#events.skipped("malformed"),
@@ -96,7 +96,7 @@ class SseLink implements ServerLink {
     } catch (error) {
       how = errorMessage(error);
     }
-    const text = secrets.hide(`the MCP server ${server.name} is gone: ${how}`);
+    const text = hide(`the MCP server ${server.name} is gone: ${how}`);
     this.#place.reject(new Error(text));
     if (this.#endpoint) this.#events.closed({ text, delivered: true });
   }

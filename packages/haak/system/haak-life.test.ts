@@ -1,6 +1,9 @@
 import { appendFile, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Principal } from "@reins/supervisor";
 import { describe, expect, test } from "vitest";
+import type { Haak } from "../src/gateway/haak.ts";
+import { type NumberedEvent, parseParams, RunParams } from "../src/gateway/protocol.ts";
 import { openRunner, textIn } from "./fixtures/haak.ts";
 import { ShiftedClock } from "./fixtures/shifted-clock.ts";
 
@@ -91,6 +94,15 @@ describe("an unused session", () => {
   });
 });
 
+/** Begins a turn that waits. Its agent has the prompt, so that the turn takes no more mail. */
+async function busyTurn(haak: Haak, principal: Principal, session_key: string) {
+  const events: NumberedEvent[] = [];
+  const params = parseParams(RunParams, "turn.run", { session_key, message: "say busy\nwait" });
+  const turn = haak.run(principal, params, (event) => void events.push(event));
+  await expect.poll(() => textIn(events)).toBe("busy");
+  return { turn };
+}
+
 describe("standing agents", () => {
   const letter = { id: "m1", from: "coder", to: "reed", subject: "rain", body: "it comes tonight" };
 
@@ -128,11 +140,10 @@ describe("standing agents", () => {
   });
 
   test("are woken in another persistent session if the standing one is busy or missing", async () => {
-    const { haak, local, run, runner, home, views } = await begun({ preloadStanding: true });
+    const { haak, local, runner, home, views } = await begun({ preloadStanding: true });
     const session_key = "reed:ws:second";
     await haak.init(local, { agent_id: "reed", session_key, mode: "persistent" });
-    const turn = run("reed:cli:local", { message: "wait" });
-    await expect.poll(() => haak.status(local, "reed:cli:local")).toBe("running");
+    const { turn } = await busyTurn(haak, local, "reed:cli:local");
     await appendFile(join(home.home, "agent-mailbox.jsonl"), `${JSON.stringify(letter)}\n`);
     await runner.heartbeat();
     const second = await views.find(local, session_key);
@@ -142,9 +153,8 @@ describe("standing agents", () => {
   });
 
   test("are not woken while they are busy, and their mail stays unread", async () => {
-    const { haak, local, run, runner, home } = await begun({ preloadStanding: true });
-    const turn = run("reed:cli:local", { message: "wait" });
-    await expect.poll(() => haak.status(local, "reed:cli:local")).toBe("running");
+    const { haak, local, runner, home } = await begun({ preloadStanding: true });
+    const { turn } = await busyTurn(haak, local, "reed:cli:local");
     await appendFile(join(home.home, "agent-mailbox.jsonl"), `${JSON.stringify(letter)}\n`);
     await runner.heartbeat();
     expect(await home.entries("mailbox_inject")).toEqual([]);

@@ -6,8 +6,6 @@ import { DemoModel } from "../../packages/agent/src/models/demo-model.ts";
 import { stringifySorted } from "../../packages/ahp/src/json/stringify.ts";
 import { printable } from "../../packages/cli/src/printable.ts";
 import { defused, mentionsIn } from "../../packages/host/src/governor/mentions.ts";
-import { readEvents } from "../../packages/host/src/mcp/wire/event-stream.ts";
-import { Lines } from "../../packages/host/src/mcp/wire/lines.ts";
 import { serverEvents as pageEvents } from "../../packages/inspector/src/api/parse.ts";
 import { diffLines } from "../../packages/inspector/src/design/diff-lines.ts";
 import { markdownBlocks } from "../../packages/inspector/src/design/markdown-blocks.ts";
@@ -15,6 +13,8 @@ import { duplicatesAtTop, parseExact, parseJson, parseSpelled } from "../../pack
 import { scan } from "../../packages/kit/src/json/scan.ts";
 import { MessageReader } from "../../packages/kit/src/messages/message-reader.ts";
 import { canonicalJson } from "../../packages/ledger/src/canonical.ts";
+import { readEvents } from "../../packages/mcp/src/wire/event-stream.ts";
+import { Lines } from "../../packages/mcp/src/wire/lines.ts";
 import { realFiles } from "../../packages/policy/src/facts/files.ts";
 import { gatherFacts } from "../../packages/policy/src/facts/gather.ts";
 import { hostName, hostOfUrl } from "../../packages/policy/src/facts/host.ts";

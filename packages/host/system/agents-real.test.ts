@@ -22,7 +22,7 @@ import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.
 import type { AcpAgent } from "../../agents/test/acp-agent.ts";
 import { AgentRoom } from "../../agents/test/agent-room.ts";
 import { testAgents } from "../../agents/test/test-agents.ts";
-import { stdioServer } from "./fixtures/mcp/home.ts";
+import { stdioServer } from "../../mcp/system/fixtures/home.ts";
 
 const AS_WRITTEN = { text: (text: string) => text };
 const AGENTS = ["claude", "codex", "opencode"];

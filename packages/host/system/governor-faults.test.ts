@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { membersOf } from "@reins/acp";
+import { McpGateway } from "@reins/mcp";
 import { Redactor } from "@reins/supervisor";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { McpGateway } from "../src/mcp/gateway.ts";
 import { bash, govern, UNASKED, verdictsOf } from "./fixtures/governed.ts";
 import { openTestHome, textIn } from "./fixtures/home.ts";
 import { ScriptedAgent } from "./fixtures/scripted-agent.ts";

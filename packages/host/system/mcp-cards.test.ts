@@ -1,6 +1,6 @@
 import { type JsonObject, membersOf } from "@reins/acp";
+import type { McpGate } from "@reins/mcp";
 import { expect, test } from "vitest";
-import type { McpGate } from "../src/mcp/gate.ts";
 import { govern } from "./fixtures/governed.ts";
 
 const SERVER = { name: "lab", command: "/bin/true", args: [], env: [] };

@@ -2,13 +2,12 @@ import { readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { membersOf } from "@reins/acp";
+import { McpGateway, readServer } from "@reins/mcp";
 import { Redactor } from "@reins/supervisor";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { McpGateway } from "../src/mcp/gateway.ts";
-import { readServer } from "../src/mcp/server-entry.ts";
+import { stdioServer } from "../../mcp/system/fixtures/home.ts";
+import { RawAgent } from "../../mcp/system/fixtures/raw-agent.ts";
 import { govern } from "./fixtures/governed.ts";
-import { stdioServer } from "./fixtures/mcp/home.ts";
-import { RawAgent } from "./fixtures/mcp/raw-agent.ts";
 
 /** The methods of an agent in the revisions of the specification that are not bookkeeping of the protocol. */
 const DECIDED: readonly (readonly [method: string, params: object])[] = [

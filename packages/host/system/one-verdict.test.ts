@@ -1,14 +1,13 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type JsonObject, membersOf } from "@reins/acp";
-import type { Harness } from "@reins/supervisor";
+import { McpGateway, readServer } from "@reins/mcp";
+import { type Harness, Redactor } from "@reins/supervisor";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { McpGateway } from "../src/mcp/gateway.ts";
-import { readServer } from "../src/mcp/server-entry.ts";
+import { stdioServer } from "../../mcp/system/fixtures/home.ts";
+import { RawAgent } from "../../mcp/system/fixtures/raw-agent.ts";
 import { bash, govern, UNASKED } from "./fixtures/governed.ts";
 import { openTestHome, type TestHome } from "./fixtures/home.ts";
-import { stdioServer } from "./fixtures/mcp/home.ts";
-import { RawAgent } from "./fixtures/mcp/raw-agent.ts";
 import { openNative } from "./fixtures/native.ts";
 import { ScriptedAgent, type Stage } from "./fixtures/scripted-agent.ts";
 
@@ -65,7 +64,7 @@ async function open() {
     initialize: () => ({ protocolVersion: 1, agentCapabilities: {}, _meta: { acme: {} } }),
   });
   const capabilities = { terminal: true, elicitation: { form: {} }, _meta: { acme: {} } };
-  const servers = await McpGateway.open();
+  const servers = await McpGateway.open({ redactor: Redactor.create() });
   onTestFinished(() => servers.close());
   const governed = await govern({ home, agent, capabilities, servers });
   return { ...governed, count: counting(home) };

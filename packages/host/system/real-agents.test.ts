@@ -19,7 +19,7 @@ import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.
 import { textIn } from "./fixtures/home.ts";
 import { REAL_AGENTS, shareRealAgent, verdictsIn } from "./fixtures/real-agents.ts";
 
-const LAB = fileURLToPath(new URL("./fixtures/mcp/lab-stdio.ts", import.meta.url));
+const LAB = fileURLToPath(new URL("../../mcp/system/fixtures/lab-stdio.ts", import.meta.url));
 
 const catalogue = Catalogue.load();
 

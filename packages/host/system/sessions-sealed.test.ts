@@ -19,7 +19,7 @@ const TOKEN = `ghp_${"a1B2".repeat(9)}`;
 const confidant = (got: string) => ({
   name: "confidant",
   command: process.execPath,
-  args: [fileURLToPath(new URL("./fixtures/mcp/confidant.mjs", import.meta.url)), got, "--token", TOKEN],
+  args: [fileURLToPath(new URL("./fixtures/confidant.mjs", import.meta.url)), got, "--token", TOKEN],
   env: [{ name: "CONFIDANT_TOKEN", value: `${TOKEN} too` }],
 });
 const started = JSON.stringify(["--token", TOKEN, `${TOKEN} too`]);

@@ -1,9 +1,9 @@
 import type { JsonObject, Peer } from "@reins/acp";
 import type { AgentLaunch } from "@reins/agents";
+import type { McpGateway } from "@reins/mcp";
 import type { Redact, Subject } from "@reins/supervisor";
 import type { SessionPort } from "../control/ask-clients.ts";
 import type { ControlContext } from "../control/scope.ts";
-import type { McpGateway } from "../mcp/gateway.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import type { SessionFolders } from "./session-folders.ts";

@@ -2,13 +2,20 @@ import { isDeepStrictEqual } from "node:util";
 import { CODE, isObject, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
 import { fill } from "@reins/kit";
+import {
+  isHttpServer,
+  type McpCall,
+  type McpDecision,
+  McpError,
+  type McpGate,
+  type McpServer,
+  type McpTool,
+  readServer,
+} from "@reins/mcp";
 import { type Decided, lifecycleDraft, resultDraft } from "@reins/supervisor";
 import { complete, enforce } from "../control/enforce.ts";
 import { recordIn, subjectIn } from "../control/scope.ts";
 import { placed, verdictMeta } from "../control/verdict.ts";
-import type { McpCall, McpDecision, McpGate, McpTool } from "../mcp/gate.ts";
-import { McpError } from "../mcp/mcp-error.ts";
-import { isHttpServer, type McpServer, readServer } from "../mcp/server-entry.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession, McpVerdict } from "./governed-session.ts";
 import { reachesAll } from "./session-folders.ts";

@@ -12,6 +12,7 @@ import {
 } from "@reins/agents";
 import { systemClock } from "@reins/kit";
 import { blake3Hex } from "@reins/ledger";
+import type { McpGateway } from "@reins/mcp";
 import type { Owner, ProcessRegister, ProcessRoot, Sandbox } from "@reins/runner";
 import {
   AgentProcess,
@@ -25,7 +26,6 @@ import type { Harness, Principal } from "@reins/supervisor";
 import type { TurnPreparation } from "../governor/context.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
-import type { McpGateway } from "../mcp/gateway.ts";
 import { OwnedCommands, type OwnedCommandsOptions } from "../native/owned-commands.ts";
 import type { NativeSettings } from "../native/start-native.ts";
 import type { Subagents } from "../native/subagents.ts";

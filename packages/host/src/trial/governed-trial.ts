@@ -11,12 +11,12 @@ import {
   verifyGate,
 } from "@reins/agents";
 import { KeyFolder, KeyRing, Ledger, ledgerTables, type PlacedEntry } from "@reins/ledger";
+import { McpGateway } from "@reins/mcp";
 import { Owner } from "@reins/runner";
 import { openSqlite, type Store } from "@reins/store";
 import { Harness, harnessTables, UNGATED } from "@reins/supervisor";
 import { LATE_MS, UNPROMPTED } from "../governor/unprompted.ts";
 import { AgentHost, type HostedAgent } from "../hosting/agent-host.ts";
-import { McpGateway } from "../mcp/gateway.ts";
 import { sessionTables } from "../sessions/tables.ts";
 
 const PAGE = 1_000;
@@ -40,7 +40,12 @@ export async function openGovernedTrial(options: GovernedTrialOptions): Promise<
     const harness = await Harness.open({ home, userHome, store, ledger });
     opened.unshift(() => harness.close());
     const owner = new Owner(home);
-    return new HostTrial(options, { harness, store, owner, gateway: await McpGateway.open({ owner, redactor: harness.redactor }) });
+    return new HostTrial(options, {
+      harness,
+      store,
+      owner,
+      gateway: await McpGateway.open({ owner, redactor: harness.redactor }),
+    });
   } catch (error) {
     for (const close of opened) await close();
     throw error;

@@ -42,7 +42,7 @@ export interface MatrixCase {
   run(agent: MatrixAgent): Promise<string>;
 }
 
-const LAB_FILE = fileURLToPath(new URL("../../system/fixtures/mcp/lab-stdio.ts", import.meta.url));
+const LAB_FILE = fileURLToPath(new URL("../../../mcp/system/fixtures/lab-stdio.ts", import.meta.url));
 const LAB = { name: "lab", command: process.execPath, args: [LAB_FILE], env: [] };
 const CANARY = "heather-canary";
 /** Names of tools that have others work, or that have work done later. */

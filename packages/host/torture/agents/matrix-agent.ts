@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type JsonObject, membersOf } from "@reins/acp";
 import { Catalogue } from "@reins/agents";
 import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import { McpGateway } from "@reins/mcp";
 import type { Sandbox } from "@reins/runner";
 import { Owner } from "@reins/runner";
 import { reply, ScriptedModel, say } from "@reins/scripted-model";
@@ -15,7 +16,6 @@ import { hostTables } from "../../src/hosting/tables.ts";
 import type { Connection } from "../../src/hub/connection.ts";
 import { Hub } from "../../src/hub/hub.ts";
 import { EventLog } from "../../src/log/event-log.ts";
-import { McpGateway } from "../../src/mcp/gateway.ts";
 
 /** What a person does with a question: choose an option of a kind, or leave it open. */
 type Choice = "allow_once" | "reject_once" | "silent";

@@ -1,10 +1,10 @@
 import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
-import type { McpGate } from "../src/mcp/gate.ts";
-import { McpGateway } from "../src/mcp/gateway.ts";
-import { isHttpServer, type StdioServer } from "../src/mcp/server-entry.ts";
-import { Caller } from "./mcp/caller.ts";
+import type { McpGate } from "../src/gate.ts";
+import { McpGateway } from "../src/gateway.ts";
+import { isHttpServer, type StdioServer } from "../src/server-entry.ts";
+import { Caller } from "./caller.ts";
 
 const AMOUNTS = {
   quick: { rounds: 5, trips: 50, calls: 500 },
@@ -16,7 +16,7 @@ const WINDOW = 32;
 const SERVER: StdioServer = {
   name: "echo",
   command: process.execPath,
-  args: [fileURLToPath(new URL("./mcp/echo-server.ts", import.meta.url))],
+  args: [fileURLToPath(new URL("./echo-server.ts", import.meta.url))],
   env: [],
 };
 

@@ -1,11 +1,11 @@
 import { ManualClock, settled } from "@reins/kit/manual-clock";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { ScriptedServer } from "../../test/scripted-server.ts";
 import { Faults } from "../faults.ts";
 import type { McpCall, McpDecision, McpGate } from "../gate.ts";
 import { MCP_LIMITS } from "../limits.ts";
 import { Upstream } from "../server/upstream.ts";
-import { ScriptedServer } from "../testing/scripted-server.ts";
 import { ToolCatalog } from "../tools/catalog.ts";
 import { type Message, objectIn } from "../wire/message.ts";
 import { Conversation } from "./conversation.ts";

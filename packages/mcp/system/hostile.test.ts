@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { McpLimits } from "../src/mcp/limits.ts";
-import { textIn } from "./fixtures/mcp/client.ts";
-import { openHostile } from "./fixtures/mcp/hostile-home.ts";
+import type { McpLimits } from "../src/limits.ts";
+import { textIn } from "./fixtures/client.ts";
+import { openHostile } from "./fixtures/hostile-home.ts";
 
 const limits = { messageBytes: 100_000, cancelMs: 200, firstBackoffMs: 20, mostBackoffMs: 200, stopMs: 500 };
 const open = (lists?: unknown[][][], more: Partial<McpLimits> = {}) =>

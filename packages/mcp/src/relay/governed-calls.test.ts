@@ -1,11 +1,11 @@
 import { parseSpelled } from "@reins/kit";
 import { ManualClock, settled } from "@reins/kit/manual-clock";
 import { describe, expect, test } from "vitest";
+import { ScriptedServer } from "../../test/scripted-server.ts";
 import { type Fault, Faults } from "../faults.ts";
 import type { McpGate, McpOutcome } from "../gate.ts";
 import { MCP_LIMITS } from "../limits.ts";
 import { Upstream } from "../server/upstream.ts";
-import { ScriptedServer } from "../testing/scripted-server.ts";
 import { ToolCatalog } from "../tools/catalog.ts";
 import { isObject, type Message } from "../wire/message.ts";
 import { AgentRequest } from "./agent-request.ts";

@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ClientOptions } from "@modelcontextprotocol/client";
 import { describe, expect, test } from "vitest";
-import { connect, textIn } from "./fixtures/mcp/client.ts";
-import { stdioServer, wrapped } from "./fixtures/mcp/home.ts";
+import { connect, textIn } from "./fixtures/client.ts";
+import { stdioServer, wrapped } from "./fixtures/home.ts";
 
 const agents = [
   { how: "stdio", era: "legacy" },

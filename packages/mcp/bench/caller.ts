@@ -1,7 +1,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
-import type { StdioServer } from "../../src/mcp/server-entry.ts";
+import type { StdioServer } from "../src/server-entry.ts";
 
 /** An agent that does nothing but call one tool, over stdio. */
 export class Caller {

@@ -1,8 +1,8 @@
 import { ManualClock, settled } from "@reins/kit/manual-clock";
 import { describe, expect, test } from "vitest";
+import { ScriptedServer } from "../../test/scripted-server.ts";
 import { Faults } from "../faults.ts";
 import { MCP_LIMITS } from "../limits.ts";
-import { ScriptedServer } from "../testing/scripted-server.ts";
 import type { Message } from "../wire/message.ts";
 import { Upstream } from "./upstream.ts";
 

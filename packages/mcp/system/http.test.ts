@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { describe, expect, test } from "vitest";
-import { isHttpServer } from "../src/mcp/server-entry.ts";
-import { stdioServer, wrapped } from "./fixtures/mcp/home.ts";
+import { isHttpServer } from "../src/server-entry.ts";
+import { stdioServer, wrapped } from "./fixtures/home.ts";
 
 const limits = { cancelMs: 200, stopMs: 500, connections: 2, keepAliveMs: 100, messageBytes: 50_000 };
 const JSON_OR_STREAM = "application/json, text/event-stream";

@@ -1,11 +1,11 @@
 import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import type { EventLog } from "../log/event-log.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
+import { UPDATE } from "./channels.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext, SessionCall } from "./context.ts";
 import { agentOf, relocate } from "./resume.ts";
 import type { Session } from "./session.ts";
-import { UPDATE } from "./turn-marks.ts";
 
 /** Attaches a client to a session: a load replays everything that was said, a resume continues from here. */
 export async function loadOrResume(

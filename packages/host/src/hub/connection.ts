@@ -5,7 +5,7 @@ import type { Cursor } from "../log/logged-event.ts";
 import { sessionNamedIn } from "../wire/tap.ts";
 import { Feed, type Outlet } from "./feed.ts";
 import type { Hub } from "./hub.ts";
-import { questionIn } from "./question-id.ts";
+import { questionIn } from "./questions.ts";
 import type { Session } from "./session.ts";
 import type { SessionClients, SessionMessage, Taken } from "./session-clients.ts";
 

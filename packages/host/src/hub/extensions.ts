@@ -2,10 +2,8 @@ import { CODE, isObject, type JsonObject, membersOf, RpcError, SANDBOX } from "@
 import type { Principal } from "@reins/supervisor";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { SessionRange } from "../sessions/tables.ts";
-import { EXTENSIONS } from "./capabilities.ts";
 import type { Connection } from "./connection.ts";
-import { modelsOf } from "./models.ts";
-import { sessionInfo } from "./session-info.ts";
+import { EXTENSIONS, modelsOf, sessionInfo } from "./session-info.ts";
 
 /** What the extensions need of the hub. */
 export interface ExtensionHub {

@@ -4,10 +4,9 @@ import { clientOffers } from "../governor/known-methods.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { Cursor, Gap, LoggedEvent } from "../log/logged-event.ts";
 import type { Subscription } from "../log/subscription.ts";
-import { isChannel } from "./channel.ts";
-import { questionId } from "./question-id.ts";
+import { isChannel, TURN } from "./channels.ts";
+import { questionId } from "./questions.ts";
 import type { OpenQuestion } from "./session-clients.ts";
-import { TURN } from "./turn-marks.ts";
 
 /** Where the messages for a client go. */
 export interface Outlet {

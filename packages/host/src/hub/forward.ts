@@ -1,10 +1,10 @@
 import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { UPDATE } from "./channels.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext, SessionCall } from "./context.ts";
-import { choicesOf, modelOption } from "./models.ts";
 import { agentOf } from "./resume.ts";
 import { noSession, type Session } from "./session.ts";
-import { UPDATE } from "./turn-marks.ts";
+import { choicesOf, modelOption } from "./session-info.ts";
 
 /** Forwards a request about no session to the agent of a connection. */
 export async function forwardOutside(

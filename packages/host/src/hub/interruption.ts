@@ -11,8 +11,8 @@ import {
 import { z } from "zod";
 import type { EventLog } from "../log/event-log.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
+import { TURN_OVER, turnsOf, UPDATE } from "./channels.ts";
 import type { Sessions } from "./sessions.ts";
-import { TURN_OVER, turnsOf, UPDATE } from "./turn-marks.ts";
 
 const PAGE = 500;
 

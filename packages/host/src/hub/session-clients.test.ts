@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { AskedQuestions } from "./question-id.ts";
+import { AskedQuestions } from "./questions.ts";
 import { SessionClients } from "./session-clients.ts";
 
 test("a question that is withdrawn before there was room to ask it is withdrawn, and nothing else comes of it", async () => {

@@ -5,8 +5,8 @@ import type { AskedOf, ClientAnswer, Clients, RequestOptions } from "../control/
 import { PERMISSION, readChoice, redactedQuestion } from "../control/permission-request.ts";
 import { clientOffers } from "../governor/known-methods.ts";
 import type { NewEvent } from "../log/logged-event.ts";
-import { type AskedQuestions, questionId } from "./question-id.ts";
-import { TURN_OVER } from "./turn-marks.ts";
+import { TURN_OVER } from "./channels.ts";
+import { type AskedQuestions, questionId } from "./questions.ts";
 
 /** A question to the clients of a session that nobody has answered. */
 export interface OpenQuestion {

@@ -1,6 +1,7 @@
-import { type JsonObject, membersOf, SANDBOX } from "@reins/acp";
+import { isObject, type JsonObject, membersOf, SANDBOX } from "@reins/acp";
+import type { Principal } from "@reins/supervisor";
 import type { SessionRecord } from "../sessions/session-record.ts";
-import { modelsOf } from "./models.ts";
+import type { ExtensionHub } from "./extensions.ts";
 
 /** What is known of a session beside what is kept. */
 export interface SessionKnowledge {
@@ -61,4 +62,109 @@ export function listedSession(record: SessionRecord, eventCount: number): JsonOb
       },
     },
   };
+}
+
+const PAGE = 200;
+
+/** A page of the sessions that a principal may see and that are open, as `session/list` tells them. */
+export async function listingOf(
+  hub: Pick<ExtensionHub, "list" | "countsOf">,
+  principal: Principal,
+  { cwd, cursor }: JsonObject,
+): Promise<JsonObject> {
+  const range = {
+    open: true,
+    limit: PAGE + 1,
+    ...(typeof cwd === "string" && { cwd }),
+    ...(typeof cursor === "string" && { after: cursor }),
+  };
+  const records = await hub.list(principal, range);
+  const page = records.slice(0, PAGE);
+  const nextCursor = records.length > PAGE ? page.at(-1)?.id : undefined;
+  const ids = page.map(({ id }) => id);
+  const counts = await hub.countsOf(principal.tenant, ids);
+  const sessions = page.map((record) => listedSession(record, counts.get(record.id) ?? 0));
+  return { sessions, nextCursor: nextCursor ?? null };
+}
+
+/** The methods beside ACP's own that any session takes, and what says that they are there. */
+export const EXTENSIONS = {
+  sessionDetach: "_sandboxagent/session/detach",
+  sessionTerminate: "_sandboxagent/session/terminate",
+  sessionListModels: "_sandboxagent/session/list_models",
+  sessionSetMetadata: "_sandboxagent/session/set_metadata",
+  sessionList: "_sandboxagent/session/list",
+  sessionGet: "_sandboxagent/session/get",
+} as const;
+
+/** Told to the clients of a session when it has ended. */
+export const ENDED = "_sandboxagent/session/ended";
+
+/** What an agent says of itself, with what the hub does for every agent. */
+export function withCapabilities(initialized: JsonObject): JsonObject {
+  const own = membersOf(initialized.agentCapabilities);
+  const flags = Object.keys(EXTENSIONS).map((name) => [name, true]);
+  const extensions = {
+    ...Object.fromEntries(flags),
+    sessionEndedNotification: true,
+    sessionAgentMeta: true,
+    methods: Object.values(EXTENSIONS),
+  };
+  const agentCapabilities = {
+    ...own,
+    loadSession: true,
+    sessionCapabilities: {
+      ...membersOf(own.sessionCapabilities),
+      list: {},
+      resume: {},
+      close: {},
+      delete: {},
+    },
+    _meta: { ...membersOf(own._meta), [SANDBOX]: { extensions } },
+  };
+  return { ...initialized, agentCapabilities };
+}
+
+/** The models of a session, as `_sandboxagent/session/list_models` tells them. */
+export interface SessionModels {
+  readonly availableModels: readonly JsonObject[];
+  readonly currentModelId: string | null;
+}
+
+/** The setting by which a session's model is chosen, if its agent has one. */
+export function modelOption({ configOptions }: JsonObject): JsonObject | undefined {
+  const options: unknown[] = Array.isArray(configOptions) ? configOptions : [];
+  return options.filter(isObject).find(({ category }) => category === "model");
+}
+
+/** The models that an agent told of: as a setting, or in the older form. */
+export function modelsOf(settings: JsonObject): SessionModels | undefined {
+  const option = modelOption(settings);
+  if (option) {
+    const availableModels = choicesOf(option).map(({ value, name, description }) =>
+      modelOf({ modelId: value, name, description }),
+    );
+    return { availableModels, currentModelId: textOr(option.currentValue) };
+  }
+  const { availableModels, currentModelId } = membersOf(settings.models);
+  if (!Array.isArray(availableModels)) return undefined;
+  return {
+    availableModels: availableModels.filter(isObject).map(modelOf),
+    currentModelId: textOr(currentModelId),
+  };
+}
+
+/** The choices of a setting, in groups or not. */
+export function choicesOf({ options, groups }: JsonObject): readonly JsonObject[] {
+  const all: unknown[] = [options, groups].flatMap((each): unknown[] => (Array.isArray(each) ? each : []));
+  return all.filter(isObject).flatMap((one) => (Array.isArray(one.options) ? choicesOf(one) : [one]));
+}
+
+function modelOf(model: JsonObject): JsonObject {
+  const { modelId, name, description = null } = model;
+  return { defaultVariant: null, variants: [], ...model, modelId, name: name ?? modelId, description };
+}
+
+function textOr(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
 }

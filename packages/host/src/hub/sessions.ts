@@ -7,11 +7,11 @@ import type { SessionEnd, SessionRecord } from "../sessions/session-record.ts";
 import { SessionRecords } from "../sessions/session-records.ts";
 import type { SessionEffect, SessionEvent, SessionPhase } from "../sessions/session-state.ts";
 import type { SessionRange } from "../sessions/tables.ts";
-import { ENDED } from "./capabilities.ts";
-import { AskedQuestions } from "./question-id.ts";
+import { turnsOf, UPDATE } from "./channels.ts";
+import { AskedQuestions } from "./questions.ts";
 import { noSession, Session, SessionClosed } from "./session.ts";
 import { type Askable, SessionClients, type SessionMessage } from "./session-clients.ts";
-import { turnsOf, UPDATE } from "./turn-marks.ts";
+import { ENDED } from "./session-info.ts";
 
 export interface SessionsOptions {
   readonly harness: Harness;

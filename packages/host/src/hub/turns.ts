@@ -3,13 +3,13 @@ import { raceAbort, settlesWithin } from "@reins/kit";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
+import { TURN, TURN_ENDED, turnsOf, UPDATE } from "./channels.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext } from "./context.ts";
 import { endCalls, notifyInterrupted } from "./interruption.ts";
 import { agentOf } from "./resume.ts";
 import { type Session, SessionClosed } from "./session.ts";
 import type { Ending } from "./sessions.ts";
-import { TURN, TURN_ENDED, turnsOf, UPDATE } from "./turn-marks.ts";
 
 const CANCELLED = { stopReason: "cancelled" };
 const ONE_TURN: Ending = { reason: "completed", terminated_by: "daemon", message: "oneshot" };

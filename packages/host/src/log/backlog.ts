@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { change, type Store } from "@reins/store";
-import { isFull } from "./full.ts";
-import { sizeOf } from "./runs.ts";
+import { hasCode } from "@reins/kit";
+import { change, type Store, StoreError } from "@reins/store";
+import { sizeOf } from "./logged-event.ts";
 import { logTables, type Run } from "./tables.ts";
-import { unheeded } from "./unheeded.ts";
 
 /** What a backlog needs. */
 export interface BacklogOptions {
@@ -186,4 +185,43 @@ export class Backlog {
 
 function nothing(): Gathered {
   return { runs: [], times: 0, count: 0, size: 0, stored: () => undefined };
+}
+
+const CODES = ["ENOSPC", "EDQUOT"] as const;
+
+/** Whether something failed only because there is no room on the disk, so that it can be tried again. */
+export function isFull(error: unknown): boolean {
+  if (error instanceof StoreError) return error.code === "full";
+  return CODES.some((code) => hasCode(error, code));
+}
+
+/** A promise that nobody has to wait for. */
+export function unheeded(): PromiseWithResolvers<void> {
+  const resolvers = Promise.withResolvers<void>();
+  resolvers.promise.catch(() => undefined);
+  return resolvers;
+}
+
+type Commits = Pick<Store, "commit">;
+
+/** Gives a store what was held back from it. */
+type Release = () => Promise<void>;
+
+const held = new WeakMap<Commits, Set<Release>>();
+
+/**
+ * Notes that somebody gives a store some things a moment later than they could, so that they go together; the returned
+ * function ends that.
+ */
+export function holdBack(store: Commits, release: Release): () => void {
+  const all = held.get(store) ?? new Set();
+  held.set(store, all.add(release));
+  return () => void all.delete(release);
+}
+
+/** Settles when a store has what was held back from it, and what was being written, when it was asked. */
+export async function settled(store: Commits): Promise<void> {
+  await Promise.all([...(held.get(store) ?? [])].map((release) => release()));
+  // A commit of nothing comes after everything else.
+  await store.commit([], { durable: false });
 }

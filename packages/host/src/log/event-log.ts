@@ -1,16 +1,21 @@
+import { LruCache } from "@reins/kit";
 import { change, type Store } from "@reins/store";
 import { parseExact } from "@reins/supervisor";
-import { Backlog } from "./backlog.ts";
-import { Followers } from "./followers.ts";
-import { isFull } from "./full.ts";
-import { holdBack } from "./held-back.ts";
+import { Backlog, holdBack, isFull, unheeded } from "./backlog.ts";
 import { Journal } from "./journal.ts";
-import { LastPlaces } from "./last-places.ts";
-import type { Cursor, LoggedEvent, NewEvent } from "./logged-event.ts";
-import { type Hole, runsOf, stillToStore } from "./runs.ts";
-import { type LogSubscriber, Subscription } from "./subscription.ts";
+import {
+  type Cursor,
+  type Hole,
+  type LoggedEvent,
+  type NewEvent,
+  runsOf,
+  stillToStore,
+} from "./logged-event.ts";
+import { Followers, type LogSubscriber, Subscription } from "./subscription.ts";
 import { logTables, type Run } from "./tables.ts";
-import { unheeded } from "./unheeded.ts";
+
+/** Sessions and connections whose last position is cached: those that were written to last. */
+const MAX_SESSIONS = 20_000;
 
 /** What is kept was within the bound when it came, and has some levels around it. */
 const DEEPEST_KEPT = 1_024;
@@ -55,7 +60,7 @@ export class EventLog {
   /** The last place of each tenant that was given away, and the last that is written. */
   readonly #placed: Map<string, number>;
   readonly #last: Map<string, number>;
-  readonly #lastOfSession = new LastPlaces();
+  readonly #lastOfSession = new LruCache<string, number>({ entries: MAX_SESSIONS });
   #waiting: NewEvent[] = [];
   #soon = false;
   #handing = false;
@@ -180,7 +185,7 @@ export class EventLog {
 
   /** The place of the last message of a session that was written lately; 0 where none was. */
   lastOf(tenant: string, session: string): number {
-    return this.#lastOfSession.of(keyOf(tenant, session));
+    return this.#lastOfSession.get(keyOf(tenant, session)) ?? 0;
   }
 
   /** Forgets messages that are older than a time, in milliseconds since 1970. Whoever asks for them is told of the gap. */
@@ -319,7 +324,7 @@ export class EventLog {
       let index = 0;
       for (const { tenant, session, request, except, epoch, at, first, texts } of runs) {
         const key = keyOf(tenant, session);
-        this.#lastOfSession.note(key, first + texts.length - 1);
+        this.#lastOfSession.set(key, first + texts.length - 1);
         for (const [after, text] of texts.entries()) {
           const message = batch[index]?.message ?? {};
           const order = first + after;

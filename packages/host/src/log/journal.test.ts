@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Journal } from "./journal.ts";
-import { stillToStore } from "./runs.ts";
+import { stillToStore } from "./logged-event.ts";
 
 async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "journal-"));

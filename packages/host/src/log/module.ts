@@ -1,8 +1,27 @@
-import type { Database, TablesModule } from "@reins/store";
-import type { LoggedEvent } from "./logged-event.ts";
-import { messagePacker } from "./message-packer.ts";
-import type { Hole } from "./runs.ts";
+import { type Database, type TablesModule, TextPacker } from "@reins/store";
+import type { Hole, LoggedEvent } from "./logged-event.ts";
 import type { LogRange, Run, WrittenEvent } from "./tables.ts";
+
+/** What messages look like, the most frequent last. It is a part of every database: never change it, add another. */
+const SAMPLE = [
+  '{"method":"_reins/turn_over","params":{"draft":{"quality":"turn","actor":"native","target":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","entity_id":"native:acp:","tags":["turn:","end_turn"],"payload":{"actor":"native","completed_at":"2026-02-04T09:00:00.000Z","entries":["0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"],"inputs_hash":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","outputs_hash":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","started_at":"2026-02-04T09:00:00.000Z","stop_reason":"end_turn","timestamp":"2026-02-04T09:00:00.000Z","turn":"","usage":{"input_tokens":,"output_tokens":,"tokens":,"total_tokens":}}}}}',
+  '{"method":"_reins/turn_ended","params":{"turn":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}}',
+  '{"method":"_reins/session/turn","params":{"sessionId":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","state":"running","stopReason":"end_turn"}}',
+  '{"method":"$/cancel_request","params":{"requestId":"reins-"}}',
+  '{"method":"session/request_permission","params":{"sessionId":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","toolCall":{"toolCallId":"","title":"","name":"run_command","kind":"execute","rawInput":{"command":""},"status":"pending","locations":[{"path":"/home/"}]},"options":[{"optionId":"allow_once","name":"Allow once","kind":"allow_once"},{"optionId":"allow_always","name":"Always allow this","kind":"allow_always"},{"optionId":"reject_once","name":"Do not allow","kind":"reject_once"}],"_meta":{"reins":{"approval":"apr_","rule":"everything_else_is_asked_about","reason":"no rule lets it pass by itself","expires_at":"2026-02-04T09:00:00.000Z"}}}}',
+  '{"method":"session/update","params":{"sessionId":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","update":{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":""}}}}',
+  '{"method":"session/update","params":{"sessionId":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","update":{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":""}}}}',
+  '{"method":"session/update","params":{"sessionId":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","update":{"sessionUpdate":"usage_update","used":,"size":}}}',
+  '{"method":"session/update","params":{"sessionId":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","update":{"sessionUpdate":"plan","entries":[{"content":"","priority":"medium","status":"in_progress"}]}}}',
+  '{"method":"session/update","params":{"sessionId":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","update":{"sessionUpdate":"tool_call","toolCallId":"","title":"","name":"read_file","kind":"read","rawInput":{"path":""},"status":"pending","locations":[{"path":""}],"_meta":{"reins":{"verdict":"allowed","entry":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","rule":"work_in_the_workspace","reason":"it reads, edits or runs something harmless in the workspace","enforcement":"performed"}}}}}',
+  '{"method":"session/update","params":{"sessionId":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","update":{"sessionUpdate":"tool_call_update","toolCallId":"","status":"in_progress"}}}',
+  '{"method":"session/update","params":{"sessionId":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","update":{"sessionUpdate":"tool_call_update","toolCallId":"","status":"failed","content":[{"type":"content","content":{"type":"text","text":""}}],"rawOutput":{"text":"","is_error":true}}}}',
+  '{"method":"session/update","params":{"sessionId":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","update":{"sessionUpdate":"tool_call_update","toolCallId":"","status":"completed","content":[{"type":"content","content":{"type":"text","text":""}}],"rawOutput":{"text":"","is_error":false}}}}',
+  '{"method":"session/update","params":{"sessionId":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":""},"messageId":""}}}',
+].join("\n");
+
+/** Messages in less room. */
+const messagePacker = new TextPacker(1, SAMPLE);
 
 /** The most messages in a row, and from how many characters on it takes no more. */
 const ROW_COUNT = 128;

@@ -1,6 +1,5 @@
 import type { Tables } from "@reins/store";
-import type { LoggedEvent, NewEvent } from "./logged-event.ts";
-import type { Hole } from "./runs.ts";
+import type { Hole, LoggedEvent, NewEvent } from "./logged-event.ts";
 
 /**
  * Messages that follow each other in the log and differ in nothing but what they say, each as JSON: texts cross a thread

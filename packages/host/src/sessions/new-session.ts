@@ -1,3 +1,4 @@
+import { type JsonObject, membersOf } from "@reins/acp";
 import { blake3Hex } from "@reins/ledger";
 import { DEFAULT_TENANT, type Principal } from "@reins/supervisor";
 import type { SessionRecord } from "./session-record.ts";
@@ -51,4 +52,45 @@ export function newSessionRecord({
     created_at,
     last_activity: created_at,
   };
+}
+
+/** What whoever begins a session wants it to be called, and the agent of the roster that it is to act as. */
+export interface Naming {
+  readonly key?: string;
+  readonly acts_as?: string;
+}
+
+const LONGEST_KEY = 256;
+const LONGEST_AGENT = 128;
+const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
+/** Chains that the harness names itself: its own, and those of sessions that were begun over AHP or ACP. */
+const RESERVED = /^(?:reins:|[^:]*:(?:ahp|acp):)/;
+
+/** How a session is to be named, as `_meta.reins` says. Who may act as an agent is not decided here. */
+export function namingIn({ _meta }: JsonObject): Naming {
+  const { key, acts_as } = membersOf(membersOf(_meta).reins);
+  return {
+    ...(typeof key === "string" && { key }),
+    ...(typeof acts_as === "string" && { acts_as }),
+  };
+}
+
+/** Whether a session is to stay awake between turns, if `_meta.reins` says so or otherwise. */
+export function daemonIn(meta: unknown): boolean | undefined {
+  const { daemon } = membersOf(membersOf(meta).reins);
+  return typeof daemon === "boolean" ? daemon : undefined;
+}
+
+/** What is wrong with a name that somebody chose. A key names a chain of the ledger, so none may pass for another's. */
+export function namingFault({ key, acts_as }: Naming): string | undefined {
+  if (acts_as !== undefined && !isPlain(acts_as, LONGEST_AGENT))
+    return `an agent's name has 1 to ${LONGEST_AGENT} characters that can be shown`;
+  if (key === undefined) return undefined;
+  if (!isPlain(key, LONGEST_KEY)) return `a session key has 1 to ${LONGEST_KEY} characters that can be shown`;
+  if (key.includes("/")) return "a session key holds no slash: what stands before one names a tenant";
+  return RESERVED.test(key) ? `the session key "${key}" has a form that only Reins itself gives` : undefined;
+}
+
+function isPlain(text: string, longest: number): boolean {
+  return text !== "" && text.length <= longest && text.isWellFormed() && !UNPRINTABLE.test(text);
 }

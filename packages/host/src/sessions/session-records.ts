@@ -2,7 +2,7 @@ import type { Clock } from "@reins/kit";
 import type { Draft } from "@reins/ledger";
 import { change, type Store } from "@reins/store";
 import { type Harness, scrubbed, type Vault } from "@reins/supervisor";
-import { holdBack } from "../log/held-back.ts";
+import { holdBack } from "../log/backlog.ts";
 import { renewServers } from "./sealed-servers.ts";
 import type { SessionRecord } from "./session-record.ts";
 import { type SessionRange, sessionTables } from "./tables.ts";

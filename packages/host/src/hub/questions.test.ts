@@ -1,7 +1,7 @@
 import type { JsonObject } from "@reins/acp";
 import type { Approval, Approvals } from "@reins/supervisor";
 import { expect, test } from "vitest";
-import { offerAgain } from "./left-questions.ts";
+import { offerAgain } from "./questions.ts";
 import type { SessionClients } from "./session-clients.ts";
 
 const approval = (id: string, command: string, more: object = {}) =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { runsOf, stillToStore } from "./runs.ts";
+import { runsOf, stillToStore } from "./logged-event.ts";
 
 const said = (n: number, session = "s", tenant = "t") => ({ tenant, session, message: { n } });
 const AT = { epoch: 3, at: 7 };

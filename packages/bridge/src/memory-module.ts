@@ -1,5 +1,5 @@
 import type { TablesModule } from "@reins/store";
-import type { MemoryFact, RecalledFact } from "./memory.ts";
+import { type MemoryFact, mergeFacts, type RecalledFact } from "./memory.ts";
 import type { MemoryChanges, MemoryQueries } from "./tables.ts";
 
 type Args<Operations, Name extends keyof Operations> = Operations[Name] extends (args: infer One) => unknown
@@ -49,7 +49,7 @@ const module: TablesModule = {
       changes: {
         remember({ owner, fact, words, limit }: Args<MemoryChanges, "remember">): MemoryFact {
           const known = same.get(owner, fact.workspace, fact.content);
-          const kept = known === undefined ? fact : renewed(factIn(known), fact);
+          const kept = known === undefined ? fact : mergeFacts(factIn(known), fact);
           if (known !== undefined) drop(seqIn(known));
           const { id, workspace, content, source, confidence, created_at } = kept;
           const { lastInsertRowid } = insert.run(
@@ -75,9 +75,9 @@ const module: TablesModule = {
         recall({ owner, words, workspace = "", limit }: Args<MemoryQueries, "recall">): RecalledFact[] {
           if (words.length === 0) return [];
           const any = words.map((word) => `"${word}"`).join(" OR ");
-          const place = workspace === "" ? null : workspace;
+          const folder = workspace === "" ? null : workspace;
           return recall
-            .all(any, owner, place, place, place, limit)
+            .all(any, owner, folder, folder, folder, limit)
             .map((row) => ({ ...factIn(row), score: Number(cell(row, "score")) }));
         },
         list: ({ owner, limit }: Args<MemoryQueries, "list">): MemoryFact[] =>
@@ -88,11 +88,6 @@ const module: TablesModule = {
 };
 
 export default module;
-
-/** A repeated fact keeps its id and the higher confidence. */
-function renewed(known: MemoryFact, fact: MemoryFact): MemoryFact {
-  return { ...fact, id: known.id, confidence: Math.max(known.confidence, fact.confidence) };
-}
 
 function factIn(row: unknown): MemoryFact {
   return {

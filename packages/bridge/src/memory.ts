@@ -59,19 +59,24 @@ export interface FactMarks {
 }
 
 /** Validates a fact and completes it. */
-export function keptFact(
+export function completeFact(
   { content, source, confidence = 1, workspace = "" }: NewFact,
   { newId, now }: FactMarks,
 ): MemoryFact {
-  const words = content.trim();
-  if (words === "" || words.length > MAX_FACT_LENGTH)
+  const text = content.trim();
+  if (text === "" || text.length > MAX_FACT_LENGTH)
     throw new BridgeError(
       "invalid",
       `a fact has 1 to ${MAX_FACT_LENGTH} characters; keep longer things in a file`,
     );
   if (!(confidence >= 0 && confidence <= 1))
-    throw new BridgeError("invalid", "how sure a fact is goes from 0 to 1");
-  return { id: newId(), content: words, source, confidence, workspace, created_at: now().toISOString() };
+    throw new BridgeError("invalid", "the confidence of a fact is from 0 to 1");
+  return { id: newId(), content: text, source, confidence, workspace, created_at: now().toISOString() };
+}
+
+/** Replaces an equal fact: keeps its id and the higher confidence. */
+export function mergeFacts(known: MemoryFact, fresh: MemoryFact): MemoryFact {
+  return { ...fresh, id: known.id, confidence: Math.max(known.confidence, fresh.confidence) };
 }
 
 /** Whether a fact is true in a folder. */
@@ -91,13 +96,11 @@ export class VolatileMemory implements Memory {
   }
 
   async remember(fact: NewFact): Promise<MemoryFact> {
-    const fresh = keptFact(fact, this.#marks);
+    const fresh = completeFact(fact, this.#marks);
     const known = [...this.#facts.values()].find(
       ({ content, workspace }) => content === fresh.content && workspace === fresh.workspace,
     );
-    const kept = known
-      ? { ...fresh, id: known.id, confidence: Math.max(known.confidence, fresh.confidence) }
-      : fresh;
+    const kept = known ? mergeFacts(known, fresh) : fresh;
     // Deleted first, so that the map stays ordered from the oldest to the newest.
     this.#facts.delete(kept.id);
     this.#facts.set(kept.id, kept);

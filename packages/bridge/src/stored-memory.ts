@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { change, type Store } from "@reins/store";
 import { tokensOf } from "./bm25.ts";
 import {
+  completeFact,
   type FactMarks,
-  keptFact,
   MAX_FACTS,
   type Memory,
   type MemoryFact,
@@ -50,10 +50,15 @@ export class StoredMemory implements Memory {
   }
 
   async remember(given: NewFact): Promise<MemoryFact> {
-    const fact = keptFact({ ...given, content: this.#redact(given.content) }, this.#marks);
+    const fact = completeFact({ ...given, content: this.#redact(given.content) }, this.#marks);
     const words = tokensOf(fact.content).join(" ");
-    const one = change(memoryTables, "remember", { owner: this.#owner, fact, words, limit: this.#limit });
-    const [kept] = await this.#store.commit([one]);
+    const remember = change(memoryTables, "remember", {
+      owner: this.#owner,
+      fact,
+      words,
+      limit: this.#limit,
+    });
+    const [kept] = await this.#store.commit([remember]);
     return kept;
   }
 

@@ -1,5 +1,6 @@
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Bm25Index, tokensOf } from "./bm25.ts";
+import { Bm25Index, searchItems, tokensOf } from "./bm25.ts";
 
 function indexOf(texts: Readonly<Record<string, string>>): Bm25Index {
   const index = new Bm25Index();
@@ -59,5 +60,64 @@ describe("a search", () => {
     index.remove("a");
     expect(idsFor(index, "blue")).toEqual([]);
     expect(index.size).toBe(1);
+  });
+});
+
+const WORDS = ["port", "server", "test", "vitest", "deploy", "friday"];
+const texts = fc.array(fc.constantFrom(...WORDS), { maxLength: 6 }).map((words) => words.join(" "));
+const ids = fc.constantFrom("a", "b", "c", "d");
+
+describe("an index after any changes", () => {
+  it("finds what an index made of the remaining texts finds", () => {
+    const changes = fc.array(fc.oneof(fc.tuple(ids, texts), fc.tuple(ids)), { maxLength: 20 });
+    fc.assert(
+      fc.property(changes, texts, (made, query) => {
+        const index = new Bm25Index();
+        const left = new Map<string, string>();
+        for (const [id, text] of made) {
+          if (text === undefined) {
+            index.remove(id);
+            left.delete(id);
+          } else {
+            index.put(id, text);
+            left.set(id, text);
+          }
+        }
+        expect(index.size).toBe(left.size);
+        expect(index.search(query, 10)).toEqual(indexOf(Object.fromEntries(left)).search(query, 10));
+      }),
+    );
+  });
+
+  it("finds exactly the texts with a word of the query, with positive scores in falling order", () => {
+    fc.assert(
+      fc.property(fc.dictionary(ids, texts), texts, (all, query) => {
+        const hits = indexOf(all).search(query, 10);
+        const words = new Set(tokensOf(query));
+        const expected = Object.keys(all).filter((id) =>
+          tokensOf(all[id] ?? "").some((word) => words.has(word)),
+        );
+        expect(hits.map(({ id }) => id).toSorted()).toEqual(expected.toSorted());
+        for (const [index, { score }] of hits.entries()) {
+          expect(score).toBeGreaterThan(0);
+          expect(score).toBeLessThanOrEqual(hits[index - 1]?.score ?? score);
+        }
+      }),
+    );
+  });
+});
+
+describe("a search of items", () => {
+  const skills = [{ about: "deploys the server" }, { about: "runs tests" }, { about: "tests the deploy" }];
+
+  it("returns matching items, best first, up to the limit", () => {
+    const found = searchItems(skills, ({ about }) => about, "run tests");
+    expect(found).toEqual([skills[1], skills[2]]);
+    expect(searchItems(skills, ({ about }) => about, "run tests", 1)).toEqual([skills[1]]);
+  });
+
+  it("returns nothing for no items or no words", () => {
+    expect(searchItems([], String, "tests")).toEqual([]);
+    expect(searchItems(skills, ({ about }) => about, "…")).toEqual([]);
   });
 });

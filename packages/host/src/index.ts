@@ -1,4 +1,5 @@
 export { type Killed, KillOrder, KillReport, memoryOf } from "@reins/runner";
+export type { ToolGate } from "./control/tool-offer.ts";
 export { REFUSED } from "./control/verdict.ts";
 export type { GovernedSession } from "./governor/governed-session.ts";
 export type { SessionFolders } from "./governor/session-folders.ts";
@@ -41,6 +42,5 @@ export {
   type TenantMessaging,
   type TurnMail,
 } from "./turn/messaging.ts";
-export type { ToolGate } from "./turn/tool-offer.ts";
 export type { ClientTool, ClientToolOutcome, TurnOffers } from "./turn/turn-offers.ts";
 export type { Passing, WireTap } from "./wire/tap.ts";

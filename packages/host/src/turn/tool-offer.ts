@@ -1,20 +1,10 @@
 import { membersOf } from "@reins/acp";
-import type { Draft } from "@reins/ledger";
-import { type Harness, type Subject, sessionKey } from "@reins/supervisor";
+import type { Harness, Subject } from "@reins/supervisor";
+import { gateTools, offerDraft, type ToolGate } from "../control/tool-offer.ts";
 import type { PreparedTurn, TurnPreparation } from "../governor/context.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { OfferedTool } from "./preamble.ts";
 import type { TurnOffers } from "./turn-offers.ts";
-
-/** The policy's verdict on offering one tool to a model. */
-export interface ToolGate {
-  readonly tool: string;
-  /** `ask`: the tool is offered, and each call waits for a person. */
-  readonly verdict: string;
-  readonly rule: string | undefined;
-  readonly reason: string;
-  readonly constitution_hash: string | null;
-}
 
 /** What {@link ToolOfferPreparation} needs. */
 export interface ToolOfferOptions {
@@ -54,8 +44,11 @@ export class ToolOfferPreparation implements TurnPreparation {
     const own = offers.own(session.record.agent);
     const tools: readonly OfferedTool[] = offer?.tools ?? own;
     if (tools.length === 0) return this.#next.compose(session, subject, prompt, more);
-    const decided = tools.map(({ name }) => this.#gate(subject, name));
-    const gates = own.length > 0 ? decided : decided.map((gate) => foreignTool(gate, session.record.agent));
+    const withheld = own.length > 0 ? undefined : `${session.record.agent} brings its own tools`;
+    const gates = gateTools(this.#options.harness, subject, {
+      tools: tools.map(({ name }) => name),
+      withheld,
+    });
     // A model request of an agent with tools of its own is decided next, whose commit makes this entry durable too.
     const entries = await this.#record(session, subject, gates, own.length === 0);
     const isOffered = new Map(gates.map(({ tool, verdict }) => [tool, verdict !== "blocked"]));
@@ -68,16 +61,6 @@ export class ToolOfferPreparation implements TurnPreparation {
       );
     const composed = await this.#next.compose(session, subject, prompt, more);
     return { ...composed, entries: [...entries, ...composed.entries] };
-  }
-
-  #gate(subject: Subject, tool: string): ToolGate {
-    const { supervisor, policies } = this.#options.harness;
-    const constitution_hash = policies.policyFor(subject.tenant)?.hashes.constitution_hash ?? null;
-    const outlook = supervisor.outlook(tool, subject);
-    if (!outlook)
-      return { tool, verdict: "blocked", rule: undefined, reason: "no policy is loaded", constitution_hash };
-    const { verdict, rule, reason } = outlook;
-    return { tool, verdict, rule, reason, constitution_hash };
   }
 
   async #record(
@@ -95,46 +78,4 @@ export class ToolOfferPreparation implements TurnPreparation {
     this.#recorded.set(session, key);
     return entries.map(({ cid }) => cid);
   }
-}
-
-/** The entry of an offer. It has no facts, because nothing is done by it. */
-function offerDraft(
-  { policies }: Pick<Harness, "policies">,
-  subject: Subject,
-  gates: readonly ToolGate[],
-): Draft & { readonly payload: Readonly<Record<string, unknown>> } {
-  const hashes = policies.policyFor(subject.tenant)?.hashes;
-  const offered = gates.filter(({ verdict }) => verdict !== "blocked");
-  const withheld = gates.filter(({ verdict }) => verdict === "blocked");
-  const verdict = withheld.length === 0 ? "allowed" : offered.length === 0 ? "blocked" : "modify";
-  return {
-    quality: "policy_verdict",
-    actor: subject.agent,
-    target: "tools",
-    entity_id: sessionKey(subject),
-    tags: ["tool_offer", verdict],
-    payload: {
-      event_type: "tool_offer",
-      verdict,
-      reason:
-        withheld.length === 0
-          ? "every tool is offered"
-          : `withheld: ${withheld.map(({ tool }) => tool).join(", ")}`,
-      rule: null,
-      offered: offered.map(({ tool, verdict, rule }) => ({ tool, verdict, rule: rule ?? null })),
-      withheld: withheld.map(({ tool, rule, reason }) => ({ tool, rule: rule ?? null, reason })),
-      enforcement: subject.enforcement,
-      constitution_hash: hashes?.constitution_hash ?? null,
-      rules_hash: hashes?.rules_hash ?? null,
-      trust: subject.trust,
-      facts: null,
-      counters: {},
-    },
-  };
-}
-
-/** The verdict on a client's tool for an agent that accepts no tools of others. */
-function foreignTool(gate: ToolGate, agent: string): ToolGate {
-  if (gate.verdict === "blocked") return gate;
-  return { ...gate, verdict: "blocked", rule: undefined, reason: `${agent} brings its own tools` };
 }

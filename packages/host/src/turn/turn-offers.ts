@@ -1,5 +1,5 @@
 import type { JsonObject } from "@reins/acp";
-import type { ToolGate } from "./tool-offer.ts";
+import type { ToolGate } from "../control/tool-offer.ts";
 
 /** A tool that a client brings along and carries out itself. */
 export interface ClientTool {

@@ -3,7 +3,6 @@ export type { Caller } from "./access/authenticator.ts";
 export { AccessError } from "./access/secrets.ts";
 export { type AgentLimits, type AgentRoutesOptions, agentRoutes } from "./acp/agent-routes.ts";
 export { AdminApi, type AdminApiOptions } from "./admin.ts";
-export { serverTables } from "./connections/tables.ts";
 export {
   Gateway,
   type GatewayOptions,
@@ -16,6 +15,15 @@ export { HaakRoutes, type HaakRoutesOptions } from "./haak/haak-routes.ts";
 export { hostRoutes } from "./haak/host-routes.ts";
 export type { GatewayLimits, Log } from "./limits.ts";
 export { HttpProblem, type HttpProblemOptions } from "./problems.ts";
+export {
+  type HaakSettings,
+  type LedgerHandle,
+  type OpenHarness,
+  openHarness,
+  openReins,
+  type Reins,
+  type ServedReins,
+} from "./reins.ts";
 export type {
   AuthorizedCall,
   OperationCall,
@@ -25,4 +33,5 @@ export type {
   UpgradeHandler,
   UpgradeOptions,
 } from "./routes/router.ts";
+export { homeTables } from "./tables.ts";
 export { type AgentRegistry, foundCredentials } from "./v1/shown-agent.ts";

@@ -1,17 +1,11 @@
-import { homedir } from "node:os";
 import { errorMessage } from "@reins/kit";
-import type { Access, Gateway } from "@reins/server";
-import { Harness } from "@reins/supervisor";
-import { readConfiguration } from "../configuration/configuration.ts";
-import { homeRedactor } from "../configuration/home-redactor.ts";
-import { namedPolicyFiles } from "../configuration/policy-files.ts";
+import type { Access, Gateway, OpenHarness } from "@reins/server";
+import type { Harness } from "@reins/supervisor";
 import { CliError, EXIT } from "../errors.ts";
-import { homeTables } from "../harness/home-store.ts";
 import { operatorSocketIn } from "../home.ts";
 import { isLocked, ledgerError } from "../ledger/ledger-error.ts";
-import { WritableLedger } from "../ledger/open-ledger.ts";
-import { SeenCheckpoints } from "../ledger/seen-checkpoints.ts";
 import { type Notice, noticeOnStderr } from "../output.ts";
+import { openHomeHarness } from "../reins/reins.ts";
 import { openAccess, operatorGateway } from "../serving/gateway.ts";
 import type { ApiTransport, TransportRequest, TransportResponse } from "./transport.ts";
 
@@ -19,40 +13,26 @@ import type { ApiTransport, TransportRequest, TransportResponse } from "./transp
 export class HomeTransport implements ApiTransport {
   readonly address: string;
   readonly #gateway: Gateway;
-  readonly #harness: Harness;
-  readonly #writable: WritableLedger;
+  readonly #opened: OpenHarness;
 
-  private constructor(
-    address: string,
-    parts: { gateway: Gateway; harness: Harness; writable: WritableLedger },
-  ) {
+  private constructor(address: string, gateway: Gateway, opened: OpenHarness) {
     this.address = address;
-    this.#gateway = parts.gateway;
-    this.#harness = parts.harness;
-    this.#writable = parts.writable;
+    this.#gateway = gateway;
+    this.#opened = opened;
   }
 
   /** Rejects a ledger that was changed since it was last seen. */
   static async open(home: string, { json }: { readonly json?: boolean | undefined }): Promise<HomeTransport> {
     const notice = noticeOnStderr(json);
     const access = await openAccess({ home });
-    const file = await readConfiguration(home);
-    const policyFiles = namedPolicyFiles({ home, environment: process.env, file });
-    const redactor = await homeRedactor({ home, environment: process.env, file });
-    const writable = await openWritable(home, notice);
+    const opened = await openHomeHarness(home, notice).catch((error: unknown) => {
+      throw isLocked(error) ? homeInUse(home, error) : ledgerError(error, home);
+    });
     try {
-      const { store, ledger } = writable;
-      const onError = (error: unknown) => notice(errorMessage(error));
-      const parts = { home, policyFiles, userHome: homedir(), store, ledger, redactor, onError };
-      const harness = await Harness.open(parts);
-      return new HomeTransport(home, {
-        gateway: await createGateway(access, harness, notice),
-        harness,
-        writable,
-      });
+      return new HomeTransport(home, await createGateway(access, opened.harness, notice), opened);
     } catch (error) {
-      await writable.abandon();
-      throw ledgerError(error, home);
+      await opened.close();
+      throw error;
     }
   }
 
@@ -63,37 +43,17 @@ export class HomeTransport implements ApiTransport {
   async close(): Promise<void> {
     try {
       await this.#gateway.close();
-      await this.#harness.close();
     } finally {
-      await this.#writable.close();
+      await this.#opened.close();
     }
   }
 }
 
-async function openWritable(home: string, notice: Notice): Promise<WritableLedger> {
-  try {
-    const seen = SeenCheckpoints.ofUser(process.env);
-    return await WritableLedger.open({ home, tables: homeTables, seen, notice });
-  } catch (error) {
-    throw isLocked(error) ? homeInUse(home, error) : ledgerError(error, home);
-  }
-}
-
-async function createGateway(access: Access, harness: Harness, notice: Notice): Promise<Gateway> {
+function createGateway(access: Access, harness: Harness, notice: Notice): Promise<Gateway> {
   const report = (fields: object, message: string) =>
     notice("err" in fields ? `${message}: ${errorMessage(fields.err)}` : message);
   const ignore = () => undefined;
-  try {
-    return await operatorGateway(access, harness, {
-      debug: ignore,
-      info: ignore,
-      warn: report,
-      error: report,
-    });
-  } catch (error) {
-    await harness.close();
-    throw error;
-  }
+  return operatorGateway(access, harness, { debug: ignore, info: ignore, warn: report, error: report });
 }
 
 function homeInUse(home: string, cause: unknown): CliError {

@@ -42,8 +42,8 @@ export async function openAgentChannel(
 }
 
 async function openInProcess(home: string, agent: string, log: Log): Promise<AgentChannel> {
-  const { OpenHosting } = await import("./open-hosting.ts");
-  const opened = await OpenHosting.open({ home, log }).catch((error: unknown) => {
+  const { openHome } = await import("../reins/reins.ts");
+  const opened = await openHome({ home, log }).catch((error: unknown) => {
     throw isLocked(error) ? homeInUse(home, error) : ledgerError(error, home);
   });
   const { hosting, harness } = opened;

@@ -1,4 +1,4 @@
-import type { Operations, Tables } from "@reins/store";
+import type { Tables } from "@reins/store";
 
 /** Which way of speaking ACP a connection was made by. */
 export type AcpEndpoint = "rpc" | "acp";
@@ -62,6 +62,3 @@ export const connectionTables: Tables<ConnectionChanges, ConnectionQueries> = {
   name: "connections",
   module: new URL("./module.ts", import.meta.url),
 };
-
-/** The tables that the dialects of a server keep, beside the harness's and the host's own. */
-export const serverTables: readonly Tables<Operations, Operations>[] = [connectionTables];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { resolveRunnerSettings, resolveUpSettings } from "./settings.ts";
+import { resolveHaakSettings, resolveUpSettings } from "./settings.ts";
 
 describe("the settings of reins up", () => {
   it("have defaults", () => {
@@ -138,18 +138,18 @@ describe("the settings of sessions", () => {
   };
 
   it("come from flags, then the environment, then the file", () => {
-    expect(resolveRunnerSettings({}, {}, file)).toMatchObject({
+    expect(resolveHaakSettings({}, {}, file)).toMatchObject({
       ttlMs: 300_000,
       preloadStanding: true,
       heartbeatMs: 60_000,
     });
-    expect(resolveRunnerSettings({}, environment, file)).toMatchObject({
+    expect(resolveHaakSettings({}, environment, file)).toMatchObject({
       ttlMs: 600_000,
       preloadStanding: false,
       heartbeatMs: 120_000,
     });
     const flags = { ttl: "0.5", preloadStanding: true, heartbeatInterval: "1", heartbeat: true };
-    expect(resolveRunnerSettings(flags, environment, file)).toMatchObject({
+    expect(resolveHaakSettings(flags, environment, file)).toMatchObject({
       ttlMs: 30_000,
       preloadStanding: true,
       heartbeatMs: 1_000,
@@ -157,9 +157,9 @@ describe("the settings of sessions", () => {
   });
 
   it("has no heartbeat after --no-heartbeat or 0", () => {
-    expect(resolveRunnerSettings({ heartbeat: false }, environment, file).heartbeatMs).toBe(0);
-    expect(resolveRunnerSettings({}, { REINS_HEARTBEAT_INTERVAL: "0" }, file).heartbeatMs).toBe(0);
-    expect(resolveRunnerSettings({}, {}, { heartbeat_interval: 0 }).heartbeatMs).toBe(0);
+    expect(resolveHaakSettings({ heartbeat: false }, environment, file).heartbeatMs).toBe(0);
+    expect(resolveHaakSettings({}, { REINS_HEARTBEAT_INTERVAL: "0" }, file).heartbeatMs).toBe(0);
+    expect(resolveHaakSettings({}, {}, { heartbeat_interval: 0 }).heartbeatMs).toBe(0);
   });
 
   it.each([
@@ -172,6 +172,6 @@ describe("the settings of sessions", () => {
     [{}, { REINS_PRELOAD_STANDING: "maybe" }, "neither true nor false"],
     [{ heartbeat: false, heartbeatInterval: "5" }, {}, "contradict"],
   ])("reject %j with %j", (flags, environment, message) => {
-    expect(() => resolveRunnerSettings(flags, environment, {})).toThrow(message);
+    expect(() => resolveHaakSettings(flags, environment, {})).toThrow(message);
   });
 });

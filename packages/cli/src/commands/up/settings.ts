@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import type { HaakSettings } from "@reins/server";
 import {
   type Configuration,
   MAX_HEARTBEAT_SECONDS,
@@ -10,7 +11,6 @@ import { namedPolicyFiles, type PolicyFileFlags } from "../../configuration/poli
 import { CliError } from "../../errors.ts";
 import { readAmount } from "../../flags.ts";
 import { homeFolder } from "../../home.ts";
-import type { RunnerSettings } from "../../hosting/open-runner.ts";
 import { DEFAULT_PORT, isLoopback, readPort } from "../../serving/address.ts";
 import { type TlsFiles, type TlsFlags, tlsFiles } from "../../serving/tls.ts";
 import { readTokens } from "../../serving/tokens.ts";
@@ -48,7 +48,7 @@ export interface UpSettings {
   readonly auth: Configuration["ws"]["auth"];
   /** The folders that sessions of each tenant may use, absolute. */
   readonly tenants: Readonly<Record<string, readonly string[]>>;
-  readonly runner: RunnerSettings;
+  readonly runner: HaakSettings;
   readonly native: ReturnType<typeof nativeSettings>;
 }
 
@@ -94,7 +94,7 @@ export function resolveUpSettings(
     database: databaseOf(home, flags, environment, file),
     policyFiles: namedPolicyFiles({ home, flags, environment, file }),
     auth: authOn(host, file),
-    runner: resolveRunnerSettings(flags, environment, file),
+    runner: resolveHaakSettings(flags, environment, file),
     native: nativeSettings(file.native ?? {}),
   };
 }
@@ -144,11 +144,11 @@ const HEARTBEAT_SECONDS = 300;
 const MINUTES = { what: "a number of minutes", least: 0.01, most: MAX_TTL_MINUTES } as const;
 const SECONDS = { what: "a number of seconds", least: 0, most: MAX_HEARTBEAT_SECONDS } as const;
 
-export function resolveRunnerSettings(
+export function resolveHaakSettings(
   flags: RunnerFlags,
   environment: NodeJS.ProcessEnv,
   file: RunnerConfiguration,
-): RunnerSettings {
+): HaakSettings {
   return {
     backend: file.ws?.backend ?? "native",
     ttlMs: ttlOf(flags, environment, file) * 60_000,

@@ -8,12 +8,12 @@ import { requirePolicyFiles } from "../../configuration/policy-files.ts";
 import { helpText } from "../../errors.ts";
 import { requireFolder } from "../../files.ts";
 import { repeated } from "../../flags.ts";
-import { HarnessOpener } from "../../harness/harness-opener.ts";
-import { HomeStore } from "../../harness/home-store.ts";
 import { homeFolder, openHome, operatorSocketIn, socketIn } from "../../home.ts";
-import { OpenRunner } from "../../hosting/open-runner.ts";
 import { inspectorFolder, version } from "../../installation.ts";
 import { type Log, logLevel, openLog } from "../../log.ts";
+import { HomeStore } from "../../reins/home-store.ts";
+import { openHome as openReinsHome } from "../../reins/reins.ts";
+import { ReinsOpener } from "../../reins/reins-opener.ts";
 import { isLoopback, refuseOpenServer } from "../../serving/address.ts";
 import { adminApi } from "../../serving/admin-api.ts";
 import { openAccess, serveGateway, serveOperator } from "../../serving/gateway.ts";
@@ -128,7 +128,7 @@ async function serve(flags: UpFlags, ready: ReadyHome): Promise<void> {
   const workspace = await sessionWorkspace(settings.home, settings.workspaces, process.cwd());
   const stop = watchForStop();
   const admin = adminApi(settings.home, () => opener.hosting());
-  const opener: HarnessOpener = createOpener(settings, { workspace, flags, admin, log, store });
+  const opener: ReinsOpener = createOpener(settings, { workspace, flags, admin, log, store });
   const access = await openAccess({ home: settings.home, tokens: settings.tokens });
   const opened = await open(settings, { tls, opener, admin, access, log });
   const ownToken = settings.tokens.length === 0;
@@ -148,18 +148,18 @@ interface ReadyHome {
 }
 
 /** Opens the harness while the server listens already. */
-function createOpener({ home, runner }: UpSettings, parts: OpenerParts): HarnessOpener {
+function createOpener({ home, runner }: UpSettings, parts: OpenerParts): ReinsOpener {
   const { workspace, flags, admin, log, store } = parts;
   const openStore = () => store.open();
   const open = async (report: (error: unknown) => void) => {
     store.begin();
-    const parts = { home, log, report, flags, openStore, workspace, settings: runner };
     const losses = { acceptLoss: flags.acceptLoss, losses: () => store.losses };
-    const opened = await OpenRunner.open({ ...parts, ...losses, tap: admin.tap });
+    const parts = { home, log, report, flags, openStore, workspace, tap: admin.tap, haak: runner };
+    const opened = await openReinsHome({ ...parts, ...losses });
     admin.attend(opened.harness, opened.hosting);
     return opened;
   };
-  return new HarnessOpener({ open, log, now: () => performance.now() });
+  return new ReinsOpener({ open, log, now: () => performance.now() });
 }
 
 interface OpenerParts {
@@ -172,7 +172,7 @@ interface OpenerParts {
 
 interface ServedParts {
   readonly tls: TlsPair | undefined;
-  readonly opener: HarnessOpener;
+  readonly opener: ReinsOpener;
   readonly admin: AdminApi;
   readonly access: Access;
   readonly log: Log;

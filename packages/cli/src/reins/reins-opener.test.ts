@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { CliError } from "../errors.ts";
-import { HarnessOpener, type OpenedHarness } from "./harness-opener.ts";
+import { type OpenedReins, ReinsOpener } from "./reins-opener.ts";
 
-type Open = (report: (error: unknown) => void) => Promise<OpenedHarness>;
+type Open = (report: (error: unknown) => void) => Promise<OpenedReins>;
 
 /** A door to harnesses that the test opens, or fails to, and a clock that it turns. */
 function doorTo(...openings: Open[]) {
   const told: string[] = [];
   const state = { now: 0, opened: 0 };
   const log = { error: (_: unknown, message: string) => void told.push(message) };
-  const door = new HarnessOpener({
+  const door = new ReinsOpener({
     open: (report) => {
       state.opened += 1;
       return openings.shift()?.(report) ?? Promise.reject(new Error("opened too often"));
@@ -22,9 +22,9 @@ function doorTo(...openings: Open[]) {
 }
 
 /** A harness of which only the name matters. */
-function port(name: string, overrides: Partial<OpenedHarness> = {}) {
+function port(name: string, overrides: Partial<OpenedReins> = {}) {
   const calls: string[] = [];
-  const opened: OpenedHarness = {
+  const opened: OpenedReins = {
     harness: { home: name } as never,
     hosting: {} as never,
     runner: {} as never,
@@ -37,7 +37,7 @@ function port(name: string, overrides: Partial<OpenedHarness> = {}) {
 
 describe("the opener of a harness", () => {
   it("makes callers wait until it is open", async () => {
-    const { promise, resolve } = Promise.withResolvers<OpenedHarness>();
+    const { promise, resolve } = Promise.withResolvers<OpenedReins>();
     const { opened, calls } = port("home");
     const { door, state } = doorTo(() => promise);
     door.start();
@@ -64,7 +64,7 @@ describe("the opener of a harness", () => {
     const reports: ((error: unknown) => void)[] = [];
     const first = port("first", { abandonAfter: async () => true });
     const second = port("second");
-    const opening = (opened: OpenedHarness): Open => {
+    const opening = (opened: OpenedReins): Open => {
       return async (report) => {
         reports.push(report);
         return opened;

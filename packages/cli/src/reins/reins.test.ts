@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readableWebhooks } from "./open-harness.ts";
+import { readableWebhooks } from "./reins.ts";
 
 test.each([
   ["http://hooks.example/x", true, true],

@@ -1,25 +1,6 @@
-import { mailTables } from "@reins/haak/tables";
-import { hostTables } from "@reins/host/tables";
-import { ledgerTables } from "@reins/ledger/tables";
-import { serverTables } from "@reins/server/tables";
-import {
-  type Operations,
-  type PreparedSqlite,
-  prepareSqlite,
-  type Store,
-  type StoreLoss,
-  type Tables,
-} from "@reins/store";
-import { harnessTables } from "@reins/supervisor/tables";
+import { homeTables } from "@reins/server/tables";
+import { type PreparedSqlite, prepareSqlite, type Store, type StoreLoss } from "@reins/store";
 import { privateDatabase, realDatabase } from "../home.ts";
-
-export const homeTables: readonly Tables<Operations, Operations>[] = [
-  ledgerTables,
-  ...harnessTables,
-  ...hostTables,
-  mailTables,
-  ...serverTables,
-];
 
 /** The store of a home. Starts its threads early, because that takes time. */
 export class HomeStore {

@@ -1,17 +1,17 @@
 import type { AgentRunner } from "@reins/haak";
 import type { Hosting } from "@reins/host";
 import { errorMessage } from "@reins/kit";
+import type { ServedReins } from "@reins/server";
 import type { Harness } from "@reins/supervisor";
 import { CliError } from "../errors.ts";
-import type { OpenRunner } from "../hosting/open-runner.ts";
 import { DamagedHome } from "../ledger/ledger-error.ts";
 import type { Log } from "../log.ts";
 
-export type OpenedHarness = Pick<OpenRunner, "harness" | "hosting" | "runner" | "close" | "abandonAfter">;
+export type OpenedReins = Pick<ServedReins, "harness" | "hosting" | "runner" | "close" | "abandonAfter">;
 
-interface HarnessOpenerOptions {
+interface ReinsOpenerOptions {
   /** Opens the harness; `report` receives its later errors. */
-  readonly open: (report: (error: unknown) => void) => Promise<OpenedHarness>;
+  readonly open: (report: (error: unknown) => void) => Promise<OpenedReins>;
   readonly log: Pick<Log, "error">;
   /** Milliseconds from any origin. */
   readonly now: () => number;
@@ -26,17 +26,17 @@ const GRACE_MS = 5_000;
  * Opens the harness of a home while the server already listens; callers wait for it. Opens it again after its store
  * failed.
  */
-export class HarnessOpener {
+export class ReinsOpener {
   /** Rejects when only a person can solve the problem. */
   readonly refused: Promise<never>;
-  readonly #options: HarnessOpenerOptions;
+  readonly #options: ReinsOpenerOptions;
   readonly #refuse: (error: CliError) => void;
-  #opening: Promise<OpenedHarness> | undefined;
-  #port: OpenedHarness | undefined;
+  #opening: Promise<OpenedReins> | undefined;
+  #port: OpenedReins | undefined;
   #failedAt: number | undefined;
   #closed = false;
 
-  constructor(options: HarnessOpenerOptions) {
+  constructor(options: ReinsOpenerOptions) {
     this.#options = options;
     const { promise, reject } = Promise.withResolvers<never>();
     promise.catch(() => undefined);
@@ -67,7 +67,7 @@ export class HarnessOpener {
     await opened?.close().catch((error: unknown) => this.#logError(error, "the ledger could not be closed"));
   }
 
-  #opened(): Promise<OpenedHarness> {
+  #opened(): Promise<OpenedReins> {
     const { now } = this.#options;
     if (this.#failedAt !== undefined && !this.#closed && now() - this.#failedAt >= RETRY_MS) {
       this.#opening = undefined;
@@ -77,9 +77,9 @@ export class HarnessOpener {
     return this.#opening;
   }
 
-  async #open(): Promise<OpenedHarness> {
+  async #open(): Promise<OpenedReins> {
     try {
-      const opening = Promise.withResolvers<OpenedHarness>();
+      const opening = Promise.withResolvers<OpenedReins>();
       const report = (error: unknown) => {
         this.#logError(error, "a background task failed");
         void opening.promise.then((opened) => this.#abandonAfter(opened, error));
@@ -105,7 +105,7 @@ export class HarnessOpener {
   }
 
   /** After an error that makes the store unusable, the next caller opens the harness again. */
-  async #abandonAfter(opened: OpenedHarness, error: unknown): Promise<void> {
+  async #abandonAfter(opened: OpenedReins, error: unknown): Promise<void> {
     if (this.#closed || !(await opened.abandonAfter(error))) return;
     if (this.#port === opened) this.#port = undefined;
     if ((await this.#opening?.catch(() => undefined)) === opened) this.#failedAt = this.#options.now();

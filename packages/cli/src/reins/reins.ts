@@ -1,0 +1,205 @@
+import { homedir } from "node:os";
+import type { AgentEntry, InstalledAgent } from "@reins/agents";
+import type { WireTap } from "@reins/host";
+import { errorMessage } from "@reins/kit";
+import { SYSTEM } from "@reins/ledger";
+import {
+  type HaakSettings,
+  homeTables,
+  type LedgerHandle,
+  type OpenHarness,
+  openHarness,
+  openReins,
+  type Reins,
+  type ServedReins,
+} from "@reins/server";
+import type { Store, StoreLoss } from "@reins/store";
+import { type PolicyStatus, writeFirstFiles } from "@reins/supervisor";
+import { type Configuration, readConfiguration } from "../configuration/configuration.ts";
+import { homeRedactor } from "../configuration/home-redactor.ts";
+import { namedPolicyFiles, type PolicyFileFlags } from "../configuration/policy-files.ts";
+import { HomeAgents } from "../hosting/home-agents.ts";
+import { installOnFirstUse } from "../hosting/install-agent.ts";
+import { version } from "../installation.ts";
+import { damageError } from "../ledger/ledger-error.ts";
+import { WritableLedger } from "../ledger/open-ledger.ts";
+import { SeenCheckpoints } from "../ledger/seen-checkpoints.ts";
+import { type Log, redactLog } from "../log.ts";
+import type { Notice } from "../output.ts";
+import { isLoopback } from "../serving/address.ts";
+
+export interface HomeOptions {
+  readonly home: string;
+  readonly log: Log;
+  /** Receives errors of background work; by default they go to the log. */
+  readonly report?: ((error: unknown) => void) | undefined;
+  readonly flags?: PolicyFileFlags | undefined;
+  readonly openStore?: (() => Promise<Store>) | undefined;
+  /** Whether to open a home that lost recorded data. */
+  readonly acceptLoss?: boolean | undefined;
+  /** What the database lacks, once it is open. */
+  readonly losses?: (() => readonly StoreLoss[]) | undefined;
+  /** The folder of sessions that name none. */
+  readonly workspace?: string | undefined;
+  /** Sees every message between clients, Reins and agents. */
+  readonly tap?: WireTap | undefined;
+}
+
+/** Opens the home of a command without agents. Records no start, and creates no first constitution. */
+export async function openHomeHarness(home: string, notice: Notice): Promise<OpenHarness> {
+  const { policyFiles, redactor } = await readHome({ home });
+  const openLedger = () =>
+    WritableLedger.open({ home, tables: homeTables, seen: SeenCheckpoints.ofUser(process.env), notice });
+  const onError = (error: unknown) => notice(errorMessage(error));
+  return openHarness({ home, userHome: homedir(), policyFiles, redactor, openLedger, onError });
+}
+
+/**
+ * Opens a home with its agents as its configuration says, writes the first constitution and roster where there is none,
+ * and records start and end.
+ */
+export function openHome(options: HomeOptions & { readonly haak: HaakSettings }): Promise<ServedReins>;
+export function openHome(options: HomeOptions): Promise<Reins>;
+export async function openHome(options: HomeOptions & { readonly haak?: HaakSettings }): Promise<Reins> {
+  const { home, log, haak } = options;
+  const onError =
+    options.report ?? ((error: unknown) => log.error({ err: error }, "a background task failed"));
+  const agents = await HomeAgents.open(home);
+  // The store opens in its threads while the files are read here.
+  const lost: string[] = [];
+  const opening = openLedger(options, lost);
+  opening.catch(() => undefined);
+  const setup = await prepareHome(options).catch(async (error: unknown) => {
+    await (await opening.catch(() => undefined))?.abandon();
+    throw error;
+  });
+  const reins = await openReins({
+    ...setup,
+    home,
+    userHome: homedir(),
+    openLedger: async () => recorded(await opening, [...lost, ...lossTexts(options)], log),
+    onPolicy: (status) => logPolicy(status, log),
+    onError,
+    hosting: hostingOptions(agents, options),
+    ...(haak && { haak: { ...haak, isInstalled: (agent: string) => agents.isInstalled(agent) } }),
+  });
+  const { origin } = reins.ledger;
+  log.info({ ledger: origin }, `decisions are recorded in the ledger ${origin}`);
+  return reins;
+}
+
+async function prepareHome(options: HomeOptions) {
+  const { home, log } = options;
+  const setup = await readHome(options);
+  const { policyFiles, redactor, webhooks } = setup;
+  redactLog(log, redactor);
+  for (const { name } of readableWebhooks(webhooks))
+    log.warn(
+      { webhook: name },
+      `the webhook "${name}" has details: true and an http: address on another machine: what is asked can be read on the way; use https:`,
+    );
+  const written = await writeFirstFiles(home, policyFiles);
+  for (const path of written) log.info({ path }, `wrote ${path}; read and adapt it`);
+  return setup;
+}
+
+function openLedger(options: HomeOptions, lost: string[]): Promise<WritableLedger> {
+  const { home, log, openStore, acceptLoss } = options;
+  return WritableLedger.open({
+    home,
+    tables: homeTables,
+    ...(openStore && { openStore }),
+    seen: SeenCheckpoints.ofUser(process.env),
+    notice: (message) => log.info(message),
+    onCheckpointError: (error) => log.error({ err: error }, "a checkpoint could not be made"),
+    acceptLoss,
+    onLoss: (text) => void lost.push(text),
+  }).catch((error: unknown) => {
+    throw damageError(error, home) ?? error;
+  });
+}
+
+function lossTexts({ losses }: HomeOptions): string[] {
+  return (losses?.() ?? []).map(({ text }) => text);
+}
+
+/** Records the start, and the end when the ledger is closed. */
+async function recorded(writable: WritableLedger, lost: readonly string[], log: Log): Promise<LedgerHandle> {
+  const { ledger, store } = writable;
+  try {
+    for (const text of lost) log.error(`this home lost recorded data: ${text}`);
+    const losses = lost.length > 0 ? [serverDraft("loss", { losses: lost })] : [];
+    await ledger.record([serverDraft("server_start"), ...losses]);
+  } catch (error) {
+    await writable.abandon();
+    throw error;
+  }
+  return {
+    ...{ ledger, store },
+    abandon: () => writable.abandon(),
+    close: async () => {
+      try {
+        await ledger.record([serverDraft("server_stop")]);
+      } finally {
+        await writable.close();
+      }
+    },
+  };
+}
+
+function hostingOptions(agents: HomeAgents, { log, tap, workspace }: HomeOptions) {
+  const { tenants, native, idleMs, cancelGraceMs, retentionMs } = agents;
+  const write = (text: string) => log.info(text.trim());
+  const reporter = { notice: write, screen: { write } };
+  return {
+    ...{ workspace, tap, tenants, native, idleMs, cancelGraceMs, retentionMs },
+    agents: agents.added,
+    install: (entry: AgentEntry) => installOnFirstUse(agents, entry, reporter),
+    isInstalled: async ({ id }: AgentEntry) => (await agents.installer.installed(id)) !== undefined,
+    admit: (entry: AgentEntry, installed: InstalledAgent) => agents.admit(entry, installed),
+    environment: process.env,
+    userHome: homedir(),
+    networkFor: (agent: string) => agents.networkFor(agent),
+    passFor: (agent: string) => agents.passFor(agent),
+    killSocket: true,
+  };
+}
+
+async function readHome({ home, flags = {} }: Pick<HomeOptions, "home" | "flags">) {
+  const file = await readConfiguration(home);
+  const environment = process.env;
+  return {
+    policyFiles: namedPolicyFiles({ home, flags, environment, file }),
+    redactor: await homeRedactor({ home, environment, file }),
+    webhooks: file.webhooks,
+  };
+}
+
+/** Webhooks whose requests say what is asked, and are not encrypted on their way to another machine. */
+export function readableWebhooks(webhooks: Configuration["webhooks"]): Configuration["webhooks"] {
+  return webhooks.filter(({ url, details }) => {
+    const { protocol, hostname } = new URL(url);
+    return details === true && protocol === "http:" && !isLoopback(hostname);
+  });
+}
+
+function serverDraft(event: "server_start" | "server_stop" | "loss", details: object = {}) {
+  return {
+    quality: "session_lifecycle",
+    actor: SYSTEM,
+    target: SYSTEM,
+    tags: ["server"],
+    payload: { event, version: version(), ...details },
+  } as const;
+}
+
+function logPolicy({ tenant, policy, waiting, fault }: PolicyStatus, log: Log): void {
+  if (policy)
+    log.info({ tenant, ...policy.hashes }, `${policy.rules.length} rules are in force for ${tenant}`);
+  if (waiting)
+    log.warn(
+      { tenant, ...waiting.hashes },
+      "a changed constitution would allow more; it waits for an admin: reins policy accept",
+    );
+  if (fault !== undefined) log.error({ tenant }, fault);
+}

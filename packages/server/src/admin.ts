@@ -14,24 +14,22 @@ import { type Stalls, Watchdog } from "./watchdog/watchdog.ts";
 import { WireRing } from "./wire/wire-ring.ts";
 import { RequestRing, wireRoutes } from "./wire/wire-routes.ts";
 
-/** What is needed to operate a Reins that runs. */
 export interface AdminApiOptions {
-  /** Waits until agents can be run; rejects with a reason that a person understands. */
+  /** Waits until agents can run; rejects with a reason for users. */
   readonly hosting: () => Promise<Hosting>;
-  /** The agents of the home. */
+  /** The agent registry of the home. */
   readonly agents: () => Promise<AgentRegistry>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The user's home, from which agents' credentials come. */
+  /** The user's home folder, the source of credentials. */
   readonly userHome: string;
   readonly version: string;
-  /** Where is written that the main thread stood still, and where, beside standard error. */
+  /** The file for stall reports, beside standard error. */
   readonly stallFile?: string | undefined;
   readonly clock?: Clock;
 }
 
-/** What somebody who operates a Reins sees of it while it runs: its agents, its wires, its figures, and the way to end things. */
+/** The admin API of a running server: agents, wire, metrics and kill switch. */
 export class AdminApi {
-  /** The paths at which all of it is found. */
   readonly routes: readonly Routes[];
   readonly #measures: Measures;
   readonly #wire: WireRing;
@@ -53,29 +51,29 @@ export class AdminApi {
     ];
   }
 
-  /** To be told of every request that the gateway answers. */
+  /** Records a request that the gateway has answered. */
   readonly answered = (request: AnsweredRequest): void => {
     this.#measures.answered(request);
     this.#requests.take(request);
   };
 
-  /** How often the main thread stood still, and the last time. */
+  /** Stalls of the main thread. */
   readonly stalls = (): Stalls => this.#watchdog.stalls;
 
-  /** To see every message of ACP. */
+  /** Records every ACP message. */
   readonly tap: WireTap = (passing) => this.#wire.take({ ...passing, protocol: "acp" });
 
-  /** Handlers of AHP of which every event and decision is seen. */
+  /** Wraps AHP handlers to record events and decisions. */
   tapped(handlers: Handlers): Handlers {
     return tappedHandlers(handlers, this.#wire.take);
   }
 
-  /** Begins to count, once there is something to be counted. */
+  /** Starts counting the decisions of a harness. */
   attend(harness: Harness, { hub }: Hosting): void {
     this.#measures.attend(harness, () => hub.log.count);
   }
 
-  /** Begins to look at the process itself. The gateway that it is given to ends that when it closes. */
+  /** Starts the process metrics and the watchdog; closing the gateway stops them. */
   start(): void {
     this.#measures.start();
     this.#watchdog.start();

@@ -13,7 +13,7 @@ import type { Passed } from "./wire/wire-ring.ts";
 
 const PATH = "/ahp";
 
-/** AHP over HTTP and WebSocket. Its peers are the principals whose tokens they showed. */
+/** AHP over HTTP and WebSocket. The token determines the principal of a peer. */
 export class AhpRoutes implements Routes {
   readonly name = "ahp";
   readonly #mount: HttpMount;
@@ -39,10 +39,10 @@ export class AhpRoutes implements Routes {
   }
 }
 
-/** Of whoever shows a token it is not known here which tenant it is for, so that the operator alone sees it. */
+/** The tenant of a token is unknown here, so only the operator sees these envelopes. */
 const UNKNOWN = "";
 
-/** Handlers of AHP of which somebody sees every event, and what was decided. */
+/** Wraps AHP handlers to report every event and decision. */
 export function tappedHandlers(handlers: Handlers, see: (passed: Passed) => void): Handlers {
   let count = 0;
   const pass = (

@@ -1,35 +1,35 @@
-/** How much the gateway takes, and how long it waits. */
+/** Limits and timeouts of the gateway. */
 export interface GatewayLimits {
-  /** The largest body of a request, in bytes; routes with framing of their own have bounds of their own. */
+  /** The largest body, in bytes; protocols with their own framing have their own limits. */
   readonly maxBodyBytes: number;
-  /** The largest message of ACP, in bytes. */
+  /** The largest ACP message, in bytes. */
   readonly maxMessageBytes: number;
-  /** How many connections one listener has open at once. */
+  /** The most open connections of a listener. */
   readonly maxConnections: number;
-  /** How many of them may be of nobody who has shown a credential, together and of one address. */
+  /** The most unauthenticated connections, in total and per address. */
   readonly unknownConnections: number;
   readonly unknownConnectionsPerAddress: number;
-  /** The largest body of a request that needs no credential, how many arrive at once, and how long each may take. */
+  /** For bodies of unauthenticated requests: largest size, most at once, timeout. */
   readonly anonymousBodyBytes: number;
   readonly anonymousBodies: number;
   readonly anonymousBodiesPerAddress: number;
   readonly anonymousBodyMs: number;
-  /** How much of the bodies of one principal may be arriving at once, in bytes. */
+  /** The most bytes in flight per principal. */
   readonly arrivingBytesPerPrincipal: number;
-  /** How many event streams are open at once. */
+  /** The most open event streams. */
   readonly maxStreams: number;
   readonly headersTimeoutMs: number;
-  /** How long a request may take to arrive. */
+  /** The timeout for a request to arrive. */
   readonly requestTimeoutMs: number;
-  /** How long an answer may take to be found. */
+  /** The timeout of a response. */
   readonly answerTimeoutMs: number;
-  /** How often a quiet stream says that it lives. */
+  /** The keep-alive interval of streams. */
   readonly keepAliveMs: number;
-  /** How much may wait for a reader of a stream that does not read; then nothing more is written. */
+  /** The most bytes buffered for a slow reader. */
   readonly maxBufferedBytes: number;
-  /** How long it may wait before the reader is dropped. */
+  /** How long they may wait before the reader is dropped. */
   readonly stallMs: number;
-  /** How long what is under way may take to finish when the gateway closes. */
+  /** How long running requests may take when the gateway closes. */
   readonly drainMs: number;
   /** How many wrong credentials one address may show at once, and how long until it may show one more. */
   readonly failures: number;
@@ -59,12 +59,12 @@ const DEFAULT_LIMITS: GatewayLimits = {
   failureMs: 6_000,
 };
 
-/** The defaults with what an operator set. */
+/** Fills in the defaults. */
 export function settleLimits(limits: Partial<GatewayLimits> = {}): GatewayLimits {
   return { ...DEFAULT_LIMITS, ...limits };
 }
 
-/** Takes what the gateway has to say. Never given query strings, bodies or secrets. */
+/** The gateway's log. Receives no query strings, bodies or secrets. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

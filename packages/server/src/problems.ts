@@ -4,13 +4,12 @@ import { hangUp } from "@reins/ahp";
 import { codeOfStatus, PROBLEM_TYPE, type Problem, type ProblemCode, problem } from "@reins/api";
 import { errorMessage } from "@reins/kit";
 
-/** What goes along with a refusal. */
 export interface HttpProblemOptions extends ErrorOptions {
   readonly errors?: Problem["errors"];
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Why a request is not answered as asked; whoever asked is told exactly this. */
+/** An error whose problem is sent to the client as it is. */
 export class HttpProblem extends Error {
   override readonly name = "Refusal";
   readonly problem: Problem;
@@ -24,7 +23,7 @@ export class HttpProblem extends Error {
   }
 }
 
-/** What whoever asked is told about a request that the framework would not take. */
+/** The details of problems that the framework causes. */
 const DETAILS: Readonly<Partial<Record<ProblemCode, string>>> = {
   invalid: "the request cannot be read",
   not_found: "there is nothing here",
@@ -37,7 +36,7 @@ const DETAILS: Readonly<Partial<Record<ProblemCode, string>>> = {
   unavailable: "the answer took too long; try again",
 };
 
-/** The refusal that an error of the framework stands for; `undefined` if it is none of those, and so a fault of ours. */
+/** Maps an error of the framework to a problem; undefined for an internal error. */
 export function frameworkProblem(error: unknown): HttpProblem | undefined {
   if (error instanceof HttpProblem) return error;
   if (!(error instanceof Error)) return undefined;
@@ -47,12 +46,12 @@ export function frameworkProblem(error: unknown): HttpProblem | undefined {
   return httpProblem(codeOfStatus(status), error);
 }
 
-/** A refusal of a kind, in words that fit any request. */
+/** The problem of a code, with a general detail. */
 export function httpProblem(code: ProblemCode, cause?: unknown): HttpProblem {
   return new HttpProblem(code, DETAILS[code] ?? "the request was refused", { cause });
 }
 
-/** What whoever wanted an agent is told when it cannot be had. */
+/** Maps a failure to start an agent to a problem. */
 export function agentProblem(error: unknown): HttpProblem {
   if (error instanceof HttpProblem) return error;
   const detail = errorMessage(error);
@@ -63,7 +62,7 @@ export function agentProblem(error: unknown): HttpProblem {
   return new HttpProblem("bad_gateway", detail, { cause: error });
 }
 
-/** What browsers are told about every answer. None may be kept: they are for whoever asked. */
+/** Headers of every response. Nothing may be cached, because it depends on the caller. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy":
     "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
@@ -75,12 +74,12 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 
 const HEADERS = Object.entries(SECURITY_HEADERS);
 
-/** Sets them on an answer, whoever writes it. */
+/** Sets the security headers. */
 export function setSecurityHeaders(response: ServerResponse): void {
   for (const [name, value] of HEADERS) response.setHeader(name, value);
 }
 
-/** Tells a refusal over a connection that no answer owns, and hangs up. */
+/** Writes a problem to a raw connection and closes it. */
 export function closeWithProblem(socket: Duplex, { problem, headers }: HttpProblem): void {
   if (!socket.writable) return;
   const body = JSON.stringify(problem);

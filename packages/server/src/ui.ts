@@ -11,8 +11,8 @@ const INDEX = "index.html";
 const FOR_GOOD = "public, max-age=31536000, immutable";
 
 /**
- * The inspector, as files of a folder. It is for anyone: the page holds nothing, and what it shows it asks for like
- * everybody else. A path that names no file is a place in the page.
+ * Serves the inspector without authentication: the page contains no data. Paths that name no file are routes of the
+ * page.
  */
 export function uiRoutes(folder: string): Routes {
   return {
@@ -34,7 +34,7 @@ async function serve(folder: string, request: IncomingMessage, response: ServerR
   response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(NOT_BUILT);
 }
 
-/** The page itself, for places in it; what looks like a file and is none is not there. */
+/** The page for its routes; 404 for a missing file. */
 async function pageFor(folder: string, path: string, accepts: string): Promise<UiFile | undefined> {
   if (extname(path) !== "" && path !== INDEX)
     throw new HttpProblem("not_found", "there is no such file of the page");
@@ -46,7 +46,7 @@ async function send(file: UiFile, request: IncomingMessage, response: ServerResp
   try {
     response.setHeader("etag", tag);
     response.setHeader("vary", "accept-encoding");
-    // What is not named after its content is asked for anew, which costs one short answer.
+    // Files without a content hash are revalidated.
     response.setHeader("cache-control", immutable ? FOR_GOOD : "no-cache");
     if (request.headers["if-none-match"] === tag) {
       response.writeHead(304).end();
@@ -65,7 +65,7 @@ async function send(file: UiFile, request: IncomingMessage, response: ServerResp
   }
 }
 
-/** What is asked for below the base; never a way out of it. */
+/** The path below the base. Rejects traversal. */
 function filePath(request: IncomingMessage): string {
   const path = decoded(pathOf(request).slice(BASE.length));
   const parts = path.split("/");
@@ -87,16 +87,16 @@ function redirect(response: ServerResponse, location: string): void {
   response.writeHead(302, { location }).end();
 }
 
-/** A file of the page, open; whoever gets it closes it. */
+/** An open file of the page; the caller closes it. */
 interface UiFile {
   readonly handle: FileHandle;
   readonly bytes: number;
   readonly type: string;
-  /** How it is compressed, where it is. */
+  /** Its compression, if any. */
   readonly encoding: "br" | "gzip" | undefined;
-  /** Whether its name changes with what is in it, so that it can be kept for good. */
+  /** Whether its name contains a content hash. */
   readonly immutable: boolean;
-  /** Tells one content from another. */
+  /** The entity tag. */
   readonly tag: string;
 }
 
@@ -120,7 +120,7 @@ const ENCODINGS = [
   ["gzip", ".gz"],
 ] as const;
 
-/** Finds a file below a folder, the smallest form of it that a browser takes; nothing when there is none. */
+/** Opens a file in its smallest accepted encoding; undefined if absent. */
 async function findUiFile(folder: string, path: string, accepts: string): Promise<UiFile | undefined> {
   const type = TYPES[extname(path)];
   if (type === undefined) return undefined;
@@ -134,7 +134,7 @@ async function findUiFile(folder: string, path: string, accepts: string): Promis
   return plain && { ...plain, type, encoding: undefined, immutable };
 }
 
-/** Whether an `Accept-Encoding` names an encoding and does not refuse it. */
+/** Whether `Accept-Encoding` allows an encoding. */
 function takes(accepts: string, encoding: string): boolean {
   return accepts.split(",").some((one) => {
     const [name, ...parameters] = one.split(";").map((part) => part.trim().toLowerCase());
@@ -142,7 +142,7 @@ function takes(accepts: string, encoding: string): boolean {
   });
 }
 
-/** Opens a file if it lies in the folder, wherever links lead; it is looked at through what was opened. */
+/** Opens a file if it is inside of the folder after resolving links; checks the open descriptor. */
 async function openInside(
   folder: string,
   path: string,
@@ -158,7 +158,7 @@ async function openInside(
   return undefined;
 }
 
-/** What is known of an open file; nothing when it lies elsewhere, is none, or has gone meanwhile. */
+/** Size and tag of an open file; undefined if it is outside or no file. */
 async function looked(
   handle: FileHandle,
   folder: string,
@@ -196,8 +196,8 @@ const ABSENT: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What a browser is told about the page. Everything comes from here, as files of their own: no script, style, font or
- * image of somebody else's, none that stands in the page, and a picture in what an agent says is not loaded.
+ * The page's policy: everything comes from this server as separate files, and images in an agent's output are not
+ * loaded.
  */
 const POLICY = [
   "default-src 'self'",
@@ -207,13 +207,13 @@ const POLICY = [
   "object-src 'none'",
 ].join("; ");
 
-/** Allows the page what it needs, in place of what any other answer is allowed. */
+/** Sets the policy of the page. */
 function protectPage(response: ServerResponse): void {
   response.setHeader("content-security-policy", POLICY);
   response.setHeader("permissions-policy", "camera=(), geolocation=(), microphone=()");
 }
 
-/** What stands at `/ui/` while the page was not built. */
+/** Shown at `/ui/` until the inspector is built. */
 const NOT_BUILT = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

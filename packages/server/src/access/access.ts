@@ -5,26 +5,25 @@ import { type Clock, createFile, systemClock } from "@reins/kit";
 import { LoginCodes, Logins, type NewLogin } from "./logins.ts";
 import { AccessError, newSecret, type RandomBytes, readPrivate } from "./secrets.ts";
 
-/** The id of the operator's principal: of whoever sits at this machine. */
+/** The id of the operator's principal. */
 export const LOCAL = "local";
 
-/** Where access is kept, and what an operator set. */
 export interface AccessOptions {
   readonly home: string;
-  /** Tokens of the operator's choice, in place of the one that the home keeps. */
+  /** Tokens that the operator chose, instead of the home's own. */
   readonly tokens?: readonly string[];
   readonly clock?: Clock;
   readonly randomBytes?: RandomBytes;
 }
 
-/** How the operator gets in without a token of the identity's: by the start token, or logged in with a one-time code. */
+/** Authenticates the operator by the start token or a login from a one-time code. */
 export class Access {
-  /** The start token: it stands for the operator. */
+  /** The start token; authenticates as the operator. */
   readonly token: string;
-  /** The name of the cookie. Cookies know no ports, so that each home has its own. */
+  /** The name of the cookie. One per home, because cookies ignore ports. */
   readonly cookie: string;
   readonly #known: ReturnType<typeof knownTokens>;
-  /** The start tokens that were shown, and whose they are: what is right once is right as long as this runs. */
+  /** Caches valid start tokens with their principal; they stay valid while this process runs. */
   readonly #shown = new Map<string, string>();
   readonly #codes: LoginCodes;
   readonly #logins: Logins;
@@ -42,7 +41,7 @@ export class Access {
     this.#logins = logins;
   }
 
-  /** Reads what a home keeps, and makes what it lacks. */
+  /** Reads the access files of a home and creates missing ones. */
   static async open(options: AccessOptions): Promise<Access> {
     const { home, tokens = [], clock = systemClock, randomBytes = systemRandomBytes } = options;
     const [first, ...others] = tokens;
@@ -54,12 +53,12 @@ export class Access {
     return new Access(home, [token, ...others], new LoginCodes(clock, randomBytes), logins);
   }
 
-  /** A code that lets a browser in, once and within ten minutes; by default as the operator. */
+  /** Creates a login code, valid once within ten minutes; by default for the operator. */
   newCode(principal: string = LOCAL): string {
     return this.#codes.make(principal);
   }
 
-  /** Exchanges a code for a login; `undefined` when it is worth nothing. */
+  /** Exchanges a code for a login; undefined for an invalid one. */
   async login(code: string): Promise<NewLogin | undefined> {
     const principal = this.#codes.take(code);
     return principal === undefined ? undefined : this.#logins.begin(principal);
@@ -77,7 +76,7 @@ export class Access {
 
   /** The principal of a start token; takes the same time for any guess. */
   ofToken(secret: string): string | undefined {
-    // A guess is compared with what was shown only where both have the same hash, of which nobody outside knows the seed.
+    // The lookup compares a guess only on equal hashes, whose seed is secret, so its timing reveals nothing.
     const known = this.#shown.get(secret);
     if (known !== undefined) return known;
     const principal = this.#known({ kind: "bearer", value: secret });
@@ -86,17 +85,17 @@ export class Access {
   }
 }
 
-/** What a header can carry. */
+/** Characters that an HTTP header can carry. */
 const TOKEN = /^[\x21-\x7e]{16,4096}$/;
 
-/** The token that a home keeps for whoever sits at this machine; made on first use, so that a restart locks nobody out. */
+/** The operator's token, stored in the home so that it survives a restart. Created on first use. */
 async function startToken(home: string, randomBytes: RandomBytes): Promise<string> {
   const path = join(home, "start-token");
   const kept = await readPrivate(path);
   if (kept !== undefined) return checked(kept, path);
   const token = `reins_${newSecret(randomBytes)}`;
   if (await createFile(path, `${token}\n`)) return token;
-  // Somebody else was first.
+  // Another process created it first.
   return checked((await readPrivate(path)) ?? "", path);
 }
 

@@ -10,12 +10,11 @@ import { HttpProblem } from "../problems.ts";
 import { type Access, LOCAL } from "./access.ts";
 import { cookieFault, cookieIn } from "./cookie.ts";
 
-/** Whoever sent a request: the id of a principal, as `Identity` knows it. */
+/** The sender of a request: the id of a principal of `Identity`. */
 export interface Caller {
   readonly id: string;
 }
 
-/** What a authenticator stands on. */
 export interface RequestAuthenticatorOptions {
   readonly access: Access;
   readonly harness: () => Promise<Harness>;
@@ -24,15 +23,14 @@ export interface RequestAuthenticatorOptions {
   readonly log: Log;
 }
 
-/** How somebody comes. */
 export interface AuthenticateOptions {
-  /** Whether the connection is to turn into another. */
+  /** Whether the request upgrades its connection to another protocol. */
   readonly upgrades?: boolean;
-  /** Who somebody at an address is who shows nothing; without it they are turned away. */
+  /** Finds the caller behind a request without a credential; without it such a request is rejected. */
   readonly anonymous?: ((address: string | undefined) => Promise<Caller | undefined>) | undefined;
 }
 
-/** Finds out who sends a request, and turns away who may not. Refuses with a {@link HttpProblem}. */
+/** Authenticates requests. Rejects with an {@link HttpProblem}. */
 export class RequestAuthenticator {
   readonly #options: RequestAuthenticatorOptions;
   readonly #failures: FailedAttempts;
@@ -42,7 +40,7 @@ export class RequestAuthenticator {
     this.#failures = new FailedAttempts(options.clock, options.limits);
   }
 
-  /** Refuses what is addressed to somebody else, or comes from a page that is not ours. */
+  /** Rejects a request for another host, or from another origin. */
   checkOrigin(request: IncomingMessage, { rules }: ListenerContext): void {
     if (!rules) return;
     const unclear = hostFault(request);
@@ -51,7 +49,7 @@ export class RequestAuthenticator {
     if (fault) throw new HttpProblem("forbidden", fault);
   }
 
-  /** Whoever sends a request, or wants to turn its connection into another. At once, where nobody has to be asked. */
+  /** Returns the sender of a request or upgrade; synchronously when the identity is not needed. */
   authenticate(
     request: IncomingMessage,
     context: ListenerContext,
@@ -65,7 +63,7 @@ export class RequestAuthenticator {
     return this.#ofAnonymous(request, anonymous);
   }
 
-  /** The refusal for a wrong credential: the same for all, and another for who shows too many. */
+  /** The problem for a wrong credential; after too many, `too_many_requests`. */
   failedAttempt(request: IncomingMessage, detail: string): HttpProblem {
     const address = request.socket.remoteAddress ?? "unknown";
     const wait = this.#failures.note(address);
@@ -93,7 +91,7 @@ export class RequestAuthenticator {
       const { identity } = await this.#options.harness();
       return (await identity.authenticate(secret))?.id;
     } catch (error) {
-      // Who has not shown who they are is not told why.
+      // An unauthenticated client does not learn the reason.
       throw new HttpProblem("unavailable", "tokens cannot be checked now; the log says why", {
         cause: error,
       });
@@ -115,7 +113,7 @@ export class RequestAuthenticator {
   }
 }
 
-/** Why it is not clear for which host a request is: whoever stands between may have read another one. */
+/** Explains why the host of a request is ambiguous; a proxy may have read another one. */
 function hostFault({ headers, rawHeaders, url = "/" }: IncomingMessage): string | undefined {
   const { host } = headers;
   if (host === undefined) return "a request names the host it is for";
@@ -135,30 +133,30 @@ const OPERATOR: Caller = { id: LOCAL };
 
 const FORWARDED = ["forwarded", "x-forwarded-for", "x-real-ip"] as const;
 
-/** Where somebody is; whoever comes through a proxy that says so might be anywhere. */
+/** The address of a client; undefined behind a proxy, where it could be any. */
 function addressOf({ headers, socket }: IncomingMessage): string | undefined {
   return FORWARDED.some((name) => headers[name] !== undefined) ? undefined : socket.remoteAddress;
 }
 
 const ASK = { headers: { "www-authenticate": "Bearer" } };
 
-/** More addresses than this are not remembered; of too many the one that was quiet for longest is forgotten. */
+/** The most addresses to remember; the least recent is evicted. */
 const MOST_ADDRESSES = 10_000;
 
-/** How many wrong credentials an address may show at once, and how long until it may show one more. */
+/** The burst of wrong credentials allowed per address, and the time until one more is. */
 export interface FailedAttemptLimits {
   readonly failures: number;
   readonly failureMs: number;
 }
 
 /**
- * Counts wrong credentials by address. It never keeps a right one out, so nobody is locked out by a neighbour: secrets
- * have 256 bits, and guessing is stopped by that.
+ * Rate-limits wrong credentials by address. A right one always passes, so no client can lock out another: secrets
+ * have 256 bits.
  */
 export class FailedAttempts {
   readonly #clock: Clock;
   readonly #limits: FailedAttemptLimits;
-  /** When each address will have none left, in milliseconds. */
+  /** When the count of each address returns to zero, in milliseconds. */
   readonly #clearAt = new Map<string, number>();
 
   constructor(clock: Clock, limits: FailedAttemptLimits) {
@@ -166,12 +164,12 @@ export class FailedAttempts {
     this.#limits = limits;
   }
 
-  /** Notes one. Gives how many seconds to wait when that was one too many. */
+  /** Records a failed attempt. Returns the seconds to wait when the limit is exceeded. */
   note(address: string): number | undefined {
     const { failures, failureMs } = this.#limits;
     const now = this.#clock.now().getTime();
     const key = networkOf(address);
-    // Neither before now nor beyond what can be owed, whatever happened to the clock.
+    // Clamped, in case the clock was changed.
     const clearAt = Math.min(Math.max(this.#clearAt.get(key) ?? now, now), now + failures * failureMs);
     const over = clearAt - now - (failures - 1) * failureMs;
     this.#clearAt.delete(key);
@@ -182,7 +180,7 @@ export class FailedAttempts {
   }
 }
 
-/** Who has one address of IPv6 has all that begin with the same 64 bits. */
+/** One client controls a whole /64 of IPv6 addresses. */
 function networkOf(address: string): string {
   if (!isIPv6(address) || address.includes(".")) return address;
   const [head = "", tail] = address.split("::");

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 
 type Headed = Pick<IncomingMessage, "headers">;
 
-/** The value of a cookie that came with a request. */
+/** The value of a request's cookie. */
 export function cookieIn({ headers }: Headed, name: string): string | undefined {
   for (const pair of (headers.cookie ?? "").split(";")) {
     const [key = "", value] = pair.trim().split("=", 2);
@@ -11,7 +11,7 @@ export function cookieIn({ headers }: Headed, name: string): string | undefined 
   return undefined;
 }
 
-/** A cookie that no script can read and no other site can send; without a value it is forgotten. */
+/** Formats a cookie that scripts cannot read and other sites cannot send; an empty value deletes it. */
 export function setCookie(
   name: string,
   value: string,
@@ -24,8 +24,8 @@ export function setCookie(
 const SAFE: ReadonlySet<string | undefined> = new Set(["GET", "HEAD"]);
 
 /**
- * Why a request may not go by its cookie, if so. Browsers send cookies along for whichever page asks; a page on another
- * port of this machine even counts as the same site.
+ * Explains why the cookie of a request must be ignored. Browsers attach cookies to requests from any page, and a page
+ * on another port of this machine counts as the same site.
  */
 export function cookieFault(
   request: Headed & Pick<IncomingMessage, "method">,

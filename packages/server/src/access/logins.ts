@@ -9,22 +9,21 @@ const Kept = z.object({ hash: z.string(), principal: z.string(), expires: z.numb
 const KeptFile = z.object({ logins: z.array(Kept) });
 type Kept = Readonly<z.infer<typeof Kept>>;
 
-/** A login that was begun. */
+/** A new login. */
 export interface NewLogin {
-  /** What the cookie holds. */
+  /** The value of the cookie. */
   readonly id: string;
   readonly expires: Date;
 }
 
-/** What logins stand on. */
 export interface LoginsOptions {
-  /** The file they are kept in. */
+  /** The file that stores them. */
   readonly path: string;
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
 }
 
-/** The logins of people's browsers. Their hashes are kept in a file, so that a restart logs nobody out. */
+/** The logins of browsers. Stores their hashes in a file, so that they survive a restart. */
 export class Logins {
   readonly #options: LoginsOptions;
   #logins: ReadonlyMap<string, Kept>;
@@ -35,12 +34,12 @@ export class Logins {
     this.#logins = new Map(logins.map((login) => [login.hash, login]));
   }
 
-  /** Reads the logins of a home. A file that cannot be read as such holds none; people log in again. */
+  /** Reads the logins of a home; an unreadable file counts as empty. */
   static async open(options: LoginsOptions): Promise<Logins> {
     return new Logins(options, loginsIn(await readPrivate(options.path)));
   }
 
-  /** Begins a login. Of too many the oldest ends of whoever has most. */
+  /** Creates a login. Beyond the limit, ends the oldest of the principal with the most. */
   async begin(principal: string): Promise<NewLogin> {
     const id = newSecret(this.#options.randomBytes);
     const expires = this.#now() + LIFETIME_MS;
@@ -51,7 +50,7 @@ export class Logins {
     return { id, expires: new Date(expires) };
   }
 
-  /** The principal of a login, while it lasts. */
+  /** The principal of a login; undefined after it expired. */
   principalOf(id: string): string | undefined {
     const login = this.#logins.get(hashOf(id));
     return login && login.expires > this.#now() ? login.principal : undefined;
@@ -64,7 +63,7 @@ export class Logins {
     await this.#keep([...this.#logins.values()].filter((login) => login.hash !== hash));
   }
 
-  /** What counts, counts at once; the file follows, one state after the other. */
+  /** The change takes effect at once; writes to the file are serialized. */
   #keep(logins: readonly Kept[]): Promise<void> {
     this.#logins = new Map(logins.map((login) => [login.hash, login]));
     const written = this.#writing.then(() => {
@@ -98,7 +97,7 @@ interface Code {
   readonly expires: number;
 }
 
-/** Codes that can be exchanged for a login: each once, and for ten minutes. Only their hashes are kept. */
+/** One-time login codes, valid for ten minutes. Stores only hashes. */
 export class LoginCodes {
   readonly #clock: Clock;
   readonly #randomBytes: RandomBytes;
@@ -109,7 +108,7 @@ export class LoginCodes {
     this.#randomBytes = randomBytes;
   }
 
-  /** A new code that lets its holder in as a principal. Of too many the oldest is forgotten of whoever has most. */
+  /** Creates a code for a principal. Beyond the limit, drops the oldest of the principal with the most. */
   make(principal: string): string {
     const code = newSecret(this.#randomBytes);
     const hash = hashOf(code);
@@ -120,7 +119,7 @@ export class LoginCodes {
     return code;
   }
 
-  /** The principal of a code, which is used up with that; `undefined` if it never was, was used or is over. */
+  /** Redeems a code and returns its principal; undefined if it is unknown, used or expired. */
   take(code: string): string | undefined {
     const hash = hashOf(code);
     const found = this.#codes.get(hash);
@@ -130,8 +129,8 @@ export class LoginCodes {
 }
 
 /**
- * Which of some things that principals hold goes first when there are too many: the oldest of whoever holds most, so that
- * nobody loses theirs because others want more. Of the first in the list is taken that they are the oldest.
+ * Fair eviction: the oldest item of the principal that holds the most, so that no principal displaces the items of
+ * others. Expects the oldest first.
  */
 function evictionCandidate<Held extends { readonly principal: string }>(
   all: readonly Held[],

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 
-/** A file that holds a secret and cannot be trusted with it; trying again does not help. */
+/** A file of secrets that others can read, or that is damaged. */
 export class AccessError extends Error {
   override readonly name = "AccessError";
   readonly code: "exposed" | "damaged";
@@ -14,17 +14,17 @@ export class AccessError extends Error {
   }
 }
 
-/** Gives bytes that nobody can guess. */
+/** A cryptographic source of random bytes. */
 export type RandomBytes = (size: number) => Uint8Array;
 
 const SECRET_BYTES = 32;
 
-/** A text that nobody can guess: 256 bits. */
+/** A random secret of 256 bits. */
 export function newSecret(randomBytes: RandomBytes): string {
   return Buffer.from(randomBytes(SECRET_BYTES)).toString("base64url");
 }
 
-/** What is kept instead of such a text. It has 256 bits, so that no key or salt is needed. */
+/** The hash stored instead of a secret. No key or salt is needed for 256 random bits. */
 export function hashOf(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }
@@ -32,7 +32,7 @@ export function hashOf(secret: string): string {
 const OTHERS = 0o077;
 const MOST_BYTES = 1024 * 1024;
 
-/** What a file of secrets holds; `undefined` when there is none. Refuses one that others may read, or lead elsewhere. */
+/** Reads a file of secrets; undefined if absent. Rejects a file that others can read, and a symbolic link. */
 export async function readPrivate(path: string): Promise<string | undefined> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch((error: unknown) => {
     if (codeOf(error) === "ENOENT") return undefined;

@@ -16,7 +16,7 @@ import { WebSockets } from "./acp-web-socket.ts";
 const PATH = "/acp";
 const frame = framed((text, order) => `${order === undefined ? "" : `id: ${order}\n`}data: ${text}\n\n`);
 
-/** ACP as its own draft has it: over HTTP with a stream for each session, and over WebSocket. */
+/** ACP as in its HTTP draft: a stream per session, and WebSocket. */
 export class AcpRoutes implements Routes {
   readonly name = "acp";
   readonly #door: ServingDoor;
@@ -61,12 +61,11 @@ export class AcpRoutes implements Routes {
   }
 }
 
-/** How `/acp` is served. */
 export interface AcpSettings {
   readonly harness: () => Promise<Harness>;
   readonly clock: Clock;
   readonly patience: AgentTimeouts;
-  /** The agent of a connection that names none. */
+  /** The agent of connections that name none. */
   readonly defaultAgent?: string | undefined;
   readonly limits: GatewayLimits;
   readonly log: Log;
@@ -76,7 +75,7 @@ type AcpCall = LongPollCall<typeof acpOperations.postAcp>;
 
 const ACCEPTED: RawResponse = { status: 202 };
 
-/** The methods that belong to a session. */
+/** Methods that need a session. */
 const OF_SESSIONS: ReadonlySet<string> = new Set(
   [
     ...["cancel", "close", "delete", "fork", "load", "prompt", "resume"],
@@ -84,10 +83,10 @@ const OF_SESSIONS: ReadonlySet<string> = new Set(
   ].map((name) => `session/${name}`),
 );
 
-/** Those answered on the connection's stream: their client may not read the session's before it has the answer. */
+/** Methods answered on the connection's stream: the client cannot read the session's stream before the response. */
 const TAKES_UP: ReadonlySet<string> = new Set(["session/load", "session/resume", "session/fork"]);
 
-/** Takes one message of a client. The first initializes; all others are taken, and answered on a stream. */
+/** Handles one message. The first must be `initialize`; all others are accepted and answered on a stream. */
 async function takeMessage(call: AcpCall, serving: Serving, settings: AcpSettings): Promise<RawResponse> {
   const sorted = classify(call.body);
   const id = headerOf(call.request, ACP_CONNECTION);
@@ -114,7 +113,7 @@ async function takeMessage(call: AcpCall, serving: Serving, settings: AcpSetting
       return ACCEPTED;
     case "result":
       expectSessionOf(call, serving, sorted.id);
-      // One that comes late was told so: a client of this draft gives up its connection when an answer is refused.
+      // A late answer is accepted: a client of this draft drops its connection when an answer is rejected.
       kept.connection.take(sorted.id, sorted.result);
       return ACCEPTED;
     case "error":
@@ -124,7 +123,7 @@ async function takeMessage(call: AcpCall, serving: Serving, settings: AcpSetting
   }
 }
 
-/** Makes a connection, which its client is told only when the agent is there. */
+/** Opens a connection; the client gets its id only after the agent has started. */
 async function initialize(
   call: AcpCall,
   { connections, hosting }: Serving,
@@ -155,8 +154,8 @@ async function initialize(
 }
 
 /**
- * The session that a message belongs to. A header that says the same lets what stands between route by it; the official
- * Python client sends none with some messages.
+ * The session of a message. The header lets a proxy route by it; the official Python client omits it in some
+ * messages.
  */
 function sessionOf({ request }: AcpCall, method: string, { sessionId }: JsonObject): string | undefined {
   const named = headerOf(request, ACP_SESSION);
@@ -168,7 +167,7 @@ function sessionOf({ request }: AcpCall, method: string, { sessionId }: JsonObje
   return named ?? told;
 }
 
-/** An answer that names a session names the one that asked. */
+/** Rejects an answer whose header names another session than the question's. */
 function expectSessionOf({ request }: AcpCall, { hosting }: Serving, id: RequestId): void {
   const key = questionIn(id);
   const asking = key === undefined ? undefined : hosting.hub.asking(key);

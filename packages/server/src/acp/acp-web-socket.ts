@@ -12,17 +12,16 @@ import { CLOSE, TextSocket, type TextSocketOptions } from "../streams/text-socke
 import { type Upgrade, WebSocketAcceptor } from "../streams/web-socket-acceptor.ts";
 import type { AcpSettings } from "./acp-routes.ts";
 
-/** What a client of a WebSocket is served with. */
 interface WebSocketClientOptions extends WebSocketCaller, Pick<TextSocketOptions, "line"> {
   readonly id: string;
-  /** The agent that its address names. */
+  /** The agent named in the URL. */
   readonly agent: string | undefined;
   readonly settings: AcpSettings;
 }
 
 const frame = framed((text) => text);
 
-/** One client on one WebSocket: a message of JSON-RPC in each text frame, `initialize` first. */
+/** One client on one WebSocket: a JSON-RPC message per text frame, `initialize` first. */
 class WebSocketClient {
   readonly #socket: TextSocket;
   readonly #options: WebSocketClientOptions;
@@ -44,7 +43,7 @@ class WebSocketClient {
     );
   }
 
-  /** Ends it; what was sent still arrives. */
+  /** Closes the connection after flushing what was sent. */
   leave(reason: string): Promise<void> {
     return this.#socket.leave(reason);
   }
@@ -105,13 +104,13 @@ class WebSocketClient {
     failed: () => this.#socket.close(CLOSE.internal, "the log cannot be followed"),
   };
 
-  /** Sends a message; a promise says that there is no room for more. */
+  /** Sends a message; returns a promise while the buffer is full. */
   #send(message: JsonObject, order: number | undefined, text?: string): undefined | Promise<void> {
     if (this.#socket.isOver) return undefined;
     return this.#socket.send(frame(message, order, text));
   }
 
-  /** One whose token was revoked is told nothing more. */
+  /** Closes the connection of a revoked token. */
   async #attend(): Promise<boolean> {
     const { identity, principal } = this.#options;
     const now = await identity.current(principal).catch(() => undefined);
@@ -142,7 +141,6 @@ function errorOf(code: number, message: string, id: string | number | null = nul
   return { jsonrpc: "2.0", id, error: { code, message } };
 }
 
-/** Who wants a WebSocket, and what serves them. */
 export interface WebSocketCaller {
   readonly principal: Principal;
   readonly serving: Serving;
@@ -161,7 +159,7 @@ export class WebSockets {
     this.#door = new WebSocketAcceptor(settings.limits);
   }
 
-  /** Takes an upgrade of somebody who is known. */
+  /** Accepts the upgrade of an authenticated request. */
   take(upgrade: Upgrade, caller: WebSocketCaller): void {
     const { request, socket } = upgrade;
     const id = randomBytes(ID_BYTES).toString("base64url");
@@ -174,7 +172,7 @@ export class WebSockets {
     );
   }
 
-  /** Ends all of them. Their sessions and turns go on. */
+  /** Closes all connections. Their sessions and turns continue. */
   async close(): Promise<void> {
     await this.#door.close();
   }

@@ -10,20 +10,19 @@ import { sessionRoutes } from "../v1/sessions.ts";
 import { AcpRoutes } from "./acp-routes.ts";
 import { rpcRoutes } from "./rpc-routes.ts";
 
-/** How long agents are waited for and connections are kept, and how many there may be. */
+/** Timeouts of agents, and lifetime and number of connections. */
 export interface AgentLimits extends ConnectionLimits, AgentTimeouts {}
 
-/** What the routes that serve agents need. */
 export interface AgentRoutesOptions {
-  /** Waits until the harness is open. Its store holds the server's tables too. */
+  /** Waits for the harness, whose store has the server's tables. */
   readonly harness: () => Promise<Harness>;
-  /** Waits until agents can be run; rejects with a reason that a person understands. */
+  /** Waits until agents can run; rejects with a reason for users. */
   readonly hosting: () => Promise<Hosting>;
   readonly log: Log;
-  /** The agent of a connection to `/acp` that names none. */
+  /** The default agent of connections to `/acp`. */
   readonly defaultAgent?: string | undefined;
   readonly clock?: Clock;
-  /** Those of the gateway that they are given to, and their own. */
+  /** Limits of the gateway and of agents. */
   readonly limits?: Partial<GatewayLimits & AgentLimits>;
 }
 
@@ -37,7 +36,7 @@ const DEFAULT_LIMITS: AgentLimits = {
   perPrincipal: 4_000,
 };
 
-/** The dialects in which agents are reached: `/v1/rpc`, `/acp`, and what is to be seen of their sessions. */
+/** The routes of `/v1/rpc`, `/acp`, sessions and connections. */
 export function agentRoutes(options: AgentRoutesOptions): readonly Routes[] {
   const { harness, hosting, log, defaultAgent, clock = systemClock } = options;
   const limits = { ...DEFAULT_LIMITS, ...settleLimits(options.limits), ...options.limits };

@@ -14,7 +14,7 @@ const frame = framed(
   (text, order) => `${order === undefined ? "" : `id: ${order}\n`}event: message\ndata: ${text}\n\n`,
 );
 
-/** ACP over HTTP: messages come by POST and are answered there, everything else goes out on one stream. */
+/** ACP over HTTP: POST carries messages and their responses, one stream everything else. */
 export function rpcRoutes(door: ServingDoor, settings: RpcSettings): Routes {
   return {
     name: "rpc",
@@ -40,7 +40,6 @@ export function rpcRoutes(door: ServingDoor, settings: RpcSettings): Routes {
   };
 }
 
-/** How `/v1/rpc` waits for agents. */
 export interface RpcSettings {
   readonly clock: Clock;
   readonly patience: AgentTimeouts;
@@ -57,7 +56,7 @@ interface RpcRequest {
 const META = "sandboxagent.dev";
 const ACCEPTED: RawResponse = { status: 202 };
 
-/** Takes one message of a client: the first initializes, and the others name the connection that it got. */
+/** Handles one message. The first must be `initialize`; all others name their connection. */
 async function takeMessage(call: RpcCall, serving: Serving, settings: RpcSettings): Promise<RawResponse> {
   const sorted = classify(call.body);
   if (sorted.kind === "malformed") throw new HttpProblem("invalid", sorted.reason);
@@ -85,7 +84,7 @@ async function takeMessage(call: RpcCall, serving: Serving, settings: RpcSetting
 
 const NAMES_AGENT: ReadonlySet<string> = new Set(["initialize", "session/new"]);
 
-/** What begins something with an agent says with which; a session that names none is with the connection's. */
+/** Checks the agent of `initialize` and `session/new`; a session without one uses the connection's. */
 function expectAgent({ hosting }: Serving, { _meta }: JsonObject, method: string): void {
   const { agent } = membersOf(membersOf(_meta)[META]);
   if (agent === undefined && method === "session/new") return;
@@ -98,7 +97,7 @@ function expectAgent({ hosting }: Serving, { _meta }: JsonObject, method: string
   }
 }
 
-/** Makes a connection, which its client is told only when the agent is there. */
+/** Opens a connection; the client gets its id only after the agent has started. */
 async function initialize(
   call: RpcCall,
   { connections, hosting }: Serving,
@@ -124,7 +123,7 @@ async function initialize(
   }
 }
 
-/** Answers a request: here, or on the stream if that takes too long, nobody waits, or it was asked for. */
+/** Responds to a request here, or on the stream if it takes too long, the client disconnected, or it prefers that. */
 async function answer(
   call: RpcCall,
   { hosting }: Serving,
@@ -162,7 +161,7 @@ function tooLate(method: string): HttpProblem {
   return new HttpProblem("gateway_timeout", detail);
 }
 
-/** What whoever answered a question is told. */
+/** Maps the result of an answer to a response. */
 function settled(answered: Answered): RawResponse {
   switch (answered) {
     case "first":

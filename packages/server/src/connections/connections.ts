@@ -7,36 +7,35 @@ import { HttpProblem } from "../problems.ts";
 import { DurableConnection } from "./durable-connection.ts";
 import { type AcpEndpoint, type ConnectionRecord, connectionTables } from "./tables.ts";
 
-/** How many connections there may be, and how long they are kept. */
+/** Number and lifetime of connections. */
 export interface ConnectionLimits {
-  /** How long a connection that nobody uses can be taken up again. */
+  /** How long an unused connection can be resumed. */
   readonly expiryMs: number;
-  /** How long one that nobody uses stays in memory. */
+  /** How long an unused connection stays in memory. */
   readonly restMs: number;
-  /** How many one principal may have. */
+  /** The most connections per principal. */
   readonly perPrincipal: number;
 }
 
-/** What connections stand on. */
 export interface ConnectionsOptions {
   readonly hosting: Hosting;
   readonly store: Pick<Store, "commit" | "query">;
   readonly clock: Clock;
   readonly limits: ConnectionLimits;
-  /** Told what went wrong in the background. */
+  /** Receives errors of background work. */
   readonly onError: (error: unknown) => void;
 }
 
-/** 192 bits, which nobody guesses. */
+/** 192 bits. */
 const ID_BYTES = 24;
 const SWEEP_MS = 60_000;
 
-/** The connections of clients that speak ACP over HTTP, each bound to its principal. */
+/** The connections of ACP clients over HTTP, each bound to its principal. */
 export class Connections {
   readonly #options: ConnectionsOptions;
-  /** Those in memory, and those that are being taken up from disk. */
+  /** Connections in memory, or being loaded from the store. */
   readonly #live = new Map<string, DurableConnection | Promise<DurableConnection>>();
-  /** Those that are being ended: nobody finds them any more. */
+  /** Connections being removed; `find` ignores them. */
   readonly #ending = new Set<string>();
   #cancelSweep: () => void = () => undefined;
   #isReleased = false;
@@ -46,7 +45,7 @@ export class Connections {
     this.#sweepLater();
   }
 
-  /** Makes one for a principal. */
+  /** Opens a connection for a principal. */
   async open(dialect: AcpEndpoint, principal: Principal, agent?: string): Promise<DurableConnection> {
     const { hosting, store, clock, limits } = this.#options;
     const { tenant, id: holder } = principal;
@@ -72,7 +71,7 @@ export class Connections {
     return this.#take(record, principal);
   }
 
-  /** One that somebody names; it has to be theirs. */
+  /** Finds a connection by id; it must belong to the principal. */
   async find(dialect: AcpEndpoint, id: string, principal: Principal): Promise<DurableConnection> {
     const live = this.#live.get(id);
     const record = live instanceof DurableConnection ? this.#unexpired(live) : await this.#recordOf(id);
@@ -84,7 +83,7 @@ export class Connections {
     return kept;
   }
 
-  /** Ends one; says whether there was one. */
+  /** Removes a connection; returns whether it existed. */
   async close(dialect: AcpEndpoint, id: string, principal: Principal): Promise<boolean> {
     const record = await this.#recordOf(id);
     if (record?.tenant !== principal.tenant || record.dialect !== dialect) return false;
@@ -94,7 +93,7 @@ export class Connections {
     return true;
   }
 
-  /** Ends one of whoever may: one's own, for an admin any of the tenant. */
+  /** Removes a connection of the principal, or for an admin any of the tenant. */
   async remove(id: string, principal: Principal): Promise<void> {
     const record = await this.#recordOf(id);
     const isOwn = record?.principal === principal.id || isAdmin(principal);
@@ -103,7 +102,7 @@ export class Connections {
     await this.#end(id);
   }
 
-  /** Those that a principal may see, the newest first, with how many streams of each are open. */
+  /** Lists the connections that a principal may see, the newest first, with their number of open streams. */
   async list(
     principal: Principal,
     range: { readonly limit: number; readonly after?: string | undefined },
@@ -119,12 +118,12 @@ export class Connections {
     );
   }
 
-  /** When a connection expires if nobody uses it. */
+  /** When a connection expires unless it is used. */
   expiryOf({ last_seen }: ConnectionRecord): Date {
     return new Date(Date.parse(last_seen) + this.#options.limits.expiryMs);
   }
 
-  /** Ends what nobody has used for long, and lets go of what nobody uses now. */
+  /** Removes expired connections and unloads idle ones. */
   async sweep(): Promise<void> {
     const { store, clock, limits } = this.#options;
     const now = clock.now().getTime();
@@ -138,7 +137,7 @@ export class Connections {
     await store.commit([change(connectionTables, "expire", { before })], { durable: false });
   }
 
-  /** Lets go of all of them; they are kept. */
+  /** Unloads all connections; they stay in the store. */
   async release(): Promise<void> {
     this.#isReleased = true;
     this.#cancelSweep();
@@ -155,7 +154,7 @@ export class Connections {
     return record && this.#unexpired({ record, streams: 0 });
   }
 
-  /** The record of a connection that somebody reads, or that has not expired. */
+  /** The record of a connection that has an open stream or has not expired. */
   #unexpired({
     record,
     streams,
@@ -163,7 +162,7 @@ export class Connections {
     return streams > 0 || this.expiryOf(record) > this.#options.clock.now() ? record : undefined;
   }
 
-  /** One that is in memory, or is taken up from disk; by one at a time. */
+  /** Returns a connection from memory, or loads it once. */
   async #take(record: ConnectionRecord, principal: Principal): Promise<DurableConnection> {
     const { id } = record;
     const known = this.#live.get(id);
@@ -181,7 +180,7 @@ export class Connections {
     return await opening;
   }
 
-  /** Ends one. It is closed first, so that nothing it notes meanwhile comes after its removal. */
+  /** Closes a connection before removing it, so that a late write cannot restore it. */
   async #end(id: string): Promise<void> {
     this.#ending.add(id);
     try {
@@ -203,7 +202,7 @@ export class Connections {
   }
 }
 
-/** One once it is taken up; nothing, if it could not be. */
+/** The connection once it is loaded; undefined if loading failed. */
 function opened(
   opening: DurableConnection | Promise<DurableConnection> | undefined,
 ): Promise<DurableConnection | undefined> {

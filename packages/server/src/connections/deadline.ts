@@ -1,25 +1,24 @@
 import type { Hub } from "@reins/host";
 import type { Clock } from "@reins/kit";
 
-/** How long agents may take. */
+/** Timeouts of agents. */
 export interface AgentTimeouts {
-  /** For anything but a prompt. */
+  /** For requests other than prompts. */
   readonly requestMs: number;
-  /** For a prompt: how long its session may say nothing while it waits for no person. */
+  /** For prompts: the longest time without a message of the session, while no question waits for a person. */
   readonly silenceMs: number;
 }
 
-/** A wait that is over when an agent has taken too long. */
 export interface Deadline {
   readonly passed: Promise<"late">;
   cancel(): void;
 }
 
-/** What a deadline is for. */
+/** The request behind a deadline. */
 interface Awaited {
   readonly method: string;
   readonly session: string | undefined;
-  /** How often people were asked before it could be answered, and whether they are now. */
+  /** How many questions the request has asked, and whether one is open. */
   readonly asked?: (() => { readonly times: number; readonly isOpen: boolean }) | undefined;
 }
 
@@ -29,13 +28,13 @@ interface DeadlineParts {
   readonly patience: AgentTimeouts;
 }
 
-/** The deadline of a request: none runs while a person is asked. A prompt may last for days, as long as something happens. */
+/** The deadline of a request; it pauses while a question is open. A prompt may run for days while messages arrive. */
 export function deadlineFor(request: Awaited, parts: DeadlineParts): Deadline {
   const { promise: passed, resolve } = Promise.withResolvers<"late">();
   return { passed, cancel: onTimeout(request, parts, () => resolve("late")) };
 }
 
-/** Does something when the deadline of a request has passed; gives back how to call that off. */
+/** Runs a callback when the deadline of a request passes; returns the function that cancels it. */
 export function onTimeout(
   { method, session, asked }: Awaited,
   { hub, clock, patience }: DeadlineParts,

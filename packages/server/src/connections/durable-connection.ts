@@ -14,47 +14,46 @@ import { change, type Store } from "@reins/store";
 import type { Principal } from "@reins/supervisor";
 import { type ConnectionRecord, connectionTables } from "./tables.ts";
 
-/** What a kept connection stands on. */
 export interface DurableConnectionParts {
   readonly hub: Hub;
   readonly store: Pick<Store, "commit">;
   readonly clock: Clock;
-  /** Told what went wrong in the background. */
+  /** Receives errors of background work. */
   readonly onError: (error: unknown) => void;
 }
 
-/** What of a connection a stream brings: one session, what belongs to none, or everything. */
+/** What a stream of a connection carries: one session, what belongs to none (null), or everything (undefined). */
 export type Part = string | null | undefined;
 
-/** Where a stream begins: after a place in the log, and what before it cannot be had any more. */
+/** Where a stream starts in the log, and the gap before it. */
 export interface Beginning {
   readonly from: Cursor;
   readonly lost?: Gap;
 }
 
-/** How often it is noted that a client is there. */
+/** How often the last activity of a client is stored. */
 const SEEN_MS = 60_000;
-/** Stands for the stream of what belongs to no session. */
+/** The key of the stream of what belongs to no session. */
 const WHOLE = "";
 
 /**
- * A client that comes and goes: what it follows and where it began are on disk, so that it finds everything in its
- * place after a cut line or a restart.
+ * A connection that survives disconnects and restarts: the store has the sessions it follows and its start in the
+ * log.
  */
 export class DurableConnection {
   readonly connection: Connection;
   readonly #parts: DurableConnectionParts;
   readonly #conversation: Conversation;
-  /** The streams that somebody reads, each by its session. */
+  /** Open streams by session. */
   readonly #claimed = new Map<string, () => void>();
-  /** How far the streams of this process came. */
+  /** The last position sent on each stream of this process. */
   readonly #reached = new Map<string, number>();
   #record: ConnectionRecord;
-  /** The last change that is not on disk yet, or could not be written. */
+  /** The pending or failed write of the record. */
   #saving: Promise<void> | undefined;
   #later = 0;
   #used: number;
-  /** When it was last noted that its client is there. */
+  /** When the last activity was stored. */
   #seen: number;
   #closed = false;
 
@@ -67,7 +66,7 @@ export class DurableConnection {
     this.#seen = Date.parse(record.last_seen);
   }
 
-  /** Begins one, or takes one up as it was kept. */
+  /** Opens a new connection, or resumes a stored one. */
   static async open(
     parts: DurableConnectionParts,
     record: ConnectionRecord,
@@ -92,22 +91,22 @@ export class DurableConnection {
     return this.#record;
   }
 
-  /** How many streams somebody reads. */
+  /** The number of open streams. */
   get streams(): number {
     return this.#claimed.size;
   }
 
-  /** Whether nobody reads and nothing is under way; it can be forgotten, and taken up again from disk. */
+  /** Whether no stream is open and no request is in progress, so that it can be unloaded. */
   get isIdle(): boolean {
     return this.#claimed.size === 0 && this.#conversation.underWay === 0 && this.#later === 0;
   }
 
-  /** When it was last used, in milliseconds since 1970. */
+  /** The last use, in milliseconds since 1970. */
   get used(): number {
     return this.#used;
   }
 
-  /** Notes that its client is there, as the principal it is now. */
+  /** Records activity of the client, with its current principal. */
   seen(principal: Principal): void {
     this.connection.refresh(principal);
     this.#used = this.#now();
@@ -116,7 +115,7 @@ export class DurableConnection {
     this.#save({ last_seen: new Date(this.#used).toISOString() });
   }
 
-  /** Answers a request; what goes wrong is the answer. */
+  /** Answers a request; an error becomes an error response. */
   async ask(id: RequestId, method: string, params: unknown): Promise<JsonObject> {
     const answer = await this.#conversation.ask(id, method, params);
     const settled = this.settled();
@@ -125,8 +124,8 @@ export class DurableConnection {
   }
 
   /**
-   * Settles when the agent it uses and the sessions it follows are on disk; until then its client knows nothing of them.
-   * Nothing, when they are already.
+   * Settles when agent and sessions are stored; the client must not know of them before. Undefined when nothing is
+   * pending.
    */
   settled(): Promise<void> | undefined {
     const { agent, followsTurns: hears_turns, capabilities } = this.connection;
@@ -137,7 +136,7 @@ export class DurableConnection {
     return this.#saving;
   }
 
-  /** Takes a notification; one with which nothing can be done is passed over, because nobody can be told. */
+  /** Handles a notification; an RPC error is ignored, because a notification has no response. */
   async notify(method: string, params: unknown): Promise<void> {
     const { onError } = this.#parts;
     await this.#conversation.notify(method, params).catch((error: unknown) => {
@@ -145,12 +144,12 @@ export class DurableConnection {
     });
   }
 
-  /** How often people were asked before a request could be answered, and whether they are now. */
+  /** How many questions a request has asked, and whether one is open. */
   askedFor(id: RequestId): { readonly times: number; readonly isOpen: boolean } {
     return this.#conversation.askedFor(id);
   }
 
-  /** Has an answer come on a stream. Settles when it is certain to, even if the server should end before. */
+  /** Sends a response on a stream. Settles when that is durable, even if the server ends before. */
   async later(id: RequestId, method: string, answer: Promise<JsonObject>, session?: string): Promise<void> {
     this.#later += 1;
     const noted = this.connection.note({ id, method }, this.#followed(session));
@@ -159,7 +158,7 @@ export class DurableConnection {
     await this.#parts.hub.log.written();
   }
 
-  /** Claims a stream for one reader; gives back how to let go of it, or nothing while somebody else reads. */
+  /** Claims a stream for one reader; returns the release function, or undefined while another reader has it. */
   claim(session: Part, end: () => void): (() => void) | undefined {
     const key = session ?? WHOLE;
     if (this.#claimed.has(key)) return undefined;
@@ -168,8 +167,8 @@ export class DurableConnection {
   }
 
   /**
-   * Where a stream begins. Without a last event it is the connection's beginning, or, for one that `continues`, where
-   * the stream of the same session before it ended.
+   * The start of a stream. Without a last event it is the connection's start, or, if it `continues`, the end of the
+   * previous stream of the session.
    */
   async beginning(
     seen: number | undefined,
@@ -183,14 +182,14 @@ export class DurableConnection {
     const reached = this.#reached.get(session ?? WHOLE);
     if (seen === undefined)
       return { from: { epoch: log.epoch, order: (continues ? reached : undefined) ?? floor } };
-    // What was seen and is not of this run was sent by an earlier one.
+    // An event that this process has not sent is from an earlier epoch.
     const epoch = seen <= (reached ?? 0) ? log.epoch : before;
     const order = Math.max(seen, floor);
     if (epoch !== log.epoch || order <= last) return { from: { epoch, order } };
     return { from: { epoch, order: last }, lost: { after: last, until: order, reason: "lost" } };
   }
 
-  /** Brings messages to a reader, from the beginning that was found for it. */
+  /** Sends messages to a reader from a start. */
   follow(outlet: Outlet, { from, lost }: Beginning, session: Part): Feed {
     const followed = session === undefined ? this.connection.sessions : [session ?? []].flat();
     for (const sessionId of lost ? followed : [])
@@ -198,14 +197,14 @@ export class DurableConnection {
     return this.connection.open(outlet, from, session);
   }
 
-  /** Ends what {@link follow} began. */
+  /** Undoes {@link follow}. */
   unfollow(feed: Feed, session: Part): void {
     const key = session ?? WHOLE;
     this.#reached.set(key, Math.max(this.#reached.get(key) ?? 0, feed.position));
     this.connection.shut(feed);
   }
 
-  /** Lets go of it: streams end, and what it has asked goes on. */
+  /** Closes the streams; requests in progress continue. */
   close(): void {
     this.#closed = true;
     this.#parts.hub.disconnect(this.connection);
@@ -224,7 +223,7 @@ export class DurableConnection {
     }
   }
 
-  /** The session, if it is followed: the stream of any other brings nothing, and what belongs on it comes on the connection's. */
+  /** The session if the connection follows it; responses of other sessions go to the connection's stream. */
   #followed(session: string | undefined): string | undefined {
     return session !== undefined && this.connection.following.has(session) ? session : undefined;
   }
@@ -236,7 +235,7 @@ export class DurableConnection {
   #save(changed: Partial<ConnectionRecord>): Promise<void> | undefined {
     const { store, onError } = this.#parts;
     this.#record = { ...this.#record, ...changed };
-    // One that was ended must not come back by something that was still under way.
+    // A late write must not restore a removed connection.
     if (this.#closed) return this.#saving;
     const put = change(connectionTables, "put", this.#record);
     const saving = store.commit([put], { durable: false }).then(() => {
@@ -258,14 +257,14 @@ const INTERRUPTED = {
   data: { interrupted: true },
 };
 
-/** A request whose answer was to come on a stream. */
+/** A request whose response was due on a stream. */
 interface Unanswered {
   readonly id: RequestId;
-  /** The session whose stream its answer belongs on, if it belongs to one. */
+  /** The session of that stream, if any. */
   readonly session: string | undefined;
 }
 
-/** The requests that a connection noted after a place in the log and was never answered. */
+/** The requests of a connection after a position in the log that have no response. */
 async function unansweredAfter(
   hub: Hub,
   connection: Connection,

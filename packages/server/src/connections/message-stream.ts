@@ -6,16 +6,15 @@ import { HttpProblem } from "../problems.ts";
 import type { AuthorizedCall } from "../routes/router.ts";
 import type { DurableConnection, Part } from "./durable-connection.ts";
 
-/** What of a connection is told on a stream, and how. */
 export interface Telling {
   readonly kept: DurableConnection;
   readonly session: Part;
-  /** Whether a reader that names no last event goes on where the stream before ended. */
+  /** Whether a reader without a last event continues where the previous stream ended. */
   readonly continues: boolean;
   readonly frame: Frame;
 }
 
-/** Tells the messages of a connection to one reader, until it has gone. */
+/** Streams the messages of a connection to one reader until it disconnects. */
 export async function streamMessages(
   call: AuthorizedCall,
   open: () => SseWriter,
@@ -50,7 +49,7 @@ export async function streamMessages(
   }
 }
 
-/** Notes that the reader is there; one whose token was revoked is told nothing more. */
+/** Records activity of the reader; closes the stream of a revoked token. */
 async function attend(call: AuthorizedCall, kept: DurableConnection, stream: SseWriter): Promise<void> {
   const now = await call.currentPrincipal().catch(() => undefined);
   if (now) kept.seen(now);
@@ -64,13 +63,10 @@ function over({ closed }: SseWriter): Promise<void> {
   });
 }
 
-/**
- * Puts a message into the form in which it goes over the wire; `order` is its place in the log, if it has one, and `json`
- * the message as JSON, if that is known.
- */
+/** Formats a message for the wire; `order` is its position in the log, `json` its known serialization. */
 export type Frame = (message: JsonObject, order: number | undefined, json?: string) => string;
 
-/** A form that is made once of each message, however many get it: everybody gets one before anybody gets the next. */
+/** Formats each message once for all readers: all get one before any gets the next. */
 export function framed(form: (text: string, order: number | undefined) => string): Frame {
   let last: { readonly message: JsonObject; readonly text: string } | undefined;
   return (message, order, json) => {

@@ -5,22 +5,21 @@ import type { Log } from "../limits.ts";
 import { HttpProblem } from "../problems.ts";
 import { type ConnectionLimits, Connections } from "./connections.ts";
 
-/** What serving agents needs. */
 export interface ServingOptions {
-  /** Waits until agents can be run; rejects with a reason that a person understands. */
+  /** Waits until agents can run; rejects with a reason for users. */
   readonly hosting: () => Promise<Hosting>;
   readonly clock: Clock;
   readonly limits: ConnectionLimits;
   readonly log: Log;
 }
 
-/** Everything that serves agents, once it is there. */
+/** The open hosting and its connections. */
 export interface Serving {
   readonly hosting: Hosting;
   readonly connections: Connections;
 }
 
-/** Where routes find what serves agents. None of its code is loaded before somebody wants an agent. */
+/** Holds the connections of the current hosting, and replaces them after it was reopened. */
 export class ServingDoor {
   readonly #options: ServingOptions;
   #serving: Promise<Serving> | undefined;
@@ -30,7 +29,7 @@ export class ServingDoor {
     this.#options = options;
   }
 
-  /** What serves agents now. */
+  /** The current hosting and its connections. */
   async open({ store }: Harness): Promise<Serving> {
     let hosting: Hosting;
     try {
@@ -39,7 +38,7 @@ export class ServingDoor {
       const detail = errorMessage(error);
       throw new HttpProblem("unavailable", detail, { cause: error });
     }
-    // What was opened anew, after the disk was full for instance, is another one. Whoever comes next finds it in its place.
+    // A reopened hosting, such as after a full disk, needs new connections.
     if (!this.#serving || this.#hosting !== hosting) {
       const before = this.#serving;
       this.#hosting = hosting;
@@ -48,7 +47,7 @@ export class ServingDoor {
     return await this.#serving;
   }
 
-  /** Lets go of connections; they are kept. */
+  /** Unloads the connections; they stay in the store. */
   async close(): Promise<void> {
     const serving = this.#serving;
     this.#serving = undefined;
@@ -63,7 +62,7 @@ export class ServingDoor {
   }
 }
 
-/** Lets go of what serves. Whoever wanted what could not be loaded was told so. */
+/** Unloads connections, unless creating them failed. */
 async function released(serving: Promise<Serving> | undefined): Promise<void> {
   const loaded = await serving?.catch(() => undefined);
   await loaded?.connections.release();

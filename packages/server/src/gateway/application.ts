@@ -8,48 +8,47 @@ import { type IncomingBodies, JSON_TYPES } from "./bodies.ts";
 import { listenerContextOf } from "./listener.ts";
 import { pathOf } from "./request.ts";
 
-/** What an application needs. */
 export interface ApplicationOptions {
   readonly authenticator: RequestAuthenticator;
   readonly allowed: AllowedMethods;
   readonly limits: GatewayLimits;
   readonly bodies: IncomingBodies;
   readonly log: Log;
-  /** Told of every request that was answered. */
+  /** Receives every answered request. */
   readonly onAnswered?: ((answered: AnsweredRequest) => void) | undefined;
 }
 
-/** A request that was answered; nothing of its query or its body. */
+/** An answered request, without its query and body. */
 export interface AnsweredRequest {
   readonly method: string;
-  /** The path with its names in braces; null when there is nothing at it. */
+  /** The path template of the route; null without a route. */
   readonly route: string | null;
   readonly path: string;
   readonly status: number;
-  /** From its arrival to the end of the answer. */
+  /** From its arrival to the end of the response. */
   readonly ms: number;
   readonly principal: string | null;
-  /** Whether the answer is a stream, which takes as long as somebody reads it. */
+  /** Whether the response is a stream, whose duration says nothing. */
   readonly streams: boolean;
 }
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Whoever sent it, where that was asked. */
+    /** The authenticated sender; null on public routes. */
     caller: Caller | null;
   }
 }
 
 const MAX_PARAMETER = 1_024;
 
-/** A router that asks everybody who they are, and tells whatever goes wrong as a problem. */
+/** Creates the router that authenticates every request and maps errors to problems. */
 export function newApplication(options: ApplicationOptions): FastifyInstance {
   const { limits, bodies, log } = options;
   const application = fastify({
     logger: false,
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAMETER },
-    // The API's own schemas check; to load a second validator and a serializer would take longer than all the rest.
+    // The API's schemas validate; loading a second validator and a serializer would dominate the start.
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     frameworkErrors: (error, _request, reply) => sendProblem(error, reply, log),
   });
@@ -87,7 +86,7 @@ function answeredRequest(request: FastifyRequest, reply: FastifyReply): Answered
   };
 }
 
-/** Everything that is asked of a request before anybody looks at what it wants. */
+/** Checks origin, CORS, credentials and route before a handler runs. */
 function enter(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -119,13 +118,13 @@ function absent(methods: readonly string[]): HttpProblem {
   return new HttpProblem("method_not_allowed", `this takes ${allow}`, { headers: { allow } });
 }
 
-/** Answers with what went wrong. What is our own fault is for the log; whoever asked learns only that. */
+/** Responds with a problem. An internal error is logged and not disclosed. */
 function sendProblem(error: unknown, reply: FastifyReply, log: Log): FastifyReply {
   const told = frameworkProblem(error);
   if (!told) log.error({ err: error, path: pathOf(reply.request.raw) }, "a request failed");
   const refusal = told ?? httpProblem("internal");
   setSecurityHeaders(reply.raw);
-  // The framework hangs up on bodies that it does not read; over HTTP/2 that ends nothing but the answer.
+  // Fastify closes the connection of an unread body; over HTTP/2 only the stream ends.
   if (reply.request.raw.httpVersionMajor > 1) reply.removeHeader("connection");
   return reply
     .code(refusal.problem.status)
@@ -133,18 +132,18 @@ function sendProblem(error: unknown, reply: FastifyReply, log: Log): FastifyRepl
     .send(Buffer.from(JSON.stringify(refusal.problem)));
 }
 
-/** Which methods each path takes, for whoever comes with another. */
+/** The methods of each path, for 405 responses and CORS. */
 export class AllowedMethods {
   readonly #methods = new Map<string, Set<string>>();
 
-  /** Notes that a path takes some methods. Segments that begin with a colon stand for any. */
+  /** Adds methods of a path. A segment that begins with a colon matches any. */
   add(path: string, methods: readonly string[]): void {
     const known = this.#methods.get(path) ?? new Set();
     for (const method of methods) known.add(method);
     this.#methods.set(path, known);
   }
 
-  /** The methods that a path takes; none when there is nothing at it. */
+  /** The methods of a path; none for an unknown path. */
   of(path: string): readonly string[] {
     const segments = path.split("/");
     const found = [...this.#methods].filter(([pattern]) => matches(pattern.split("/"), segments));
@@ -165,8 +164,8 @@ const EXPOSED = "acp-connection-id, preference-applied, x-acp-connection-id";
 const LIFETIME_S = "600";
 
 /**
- * Lets the pages that an operator named read answers. They never come with a cookie, so they need a token. Says whether
- * the request only asked for permission and is answered with that.
+ * Adds CORS headers for the origins that the operator allows; their requests carry no cookie, so they need a token.
+ * Returns whether the request was a preflight.
  */
 function applyCors(
   request: FastifyRequest,

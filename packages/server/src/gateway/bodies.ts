@@ -5,10 +5,9 @@ import type { Caller } from "../access/authenticator.ts";
 import type { GatewayLimits } from "../limits.ts";
 import { HttpProblem, httpProblem } from "../problems.ts";
 
-/** A request whose body is wanted. */
 export interface BodyRequest {
   readonly raw: IncomingMessage;
-  /** Whoever sent it; null where nobody was asked. */
+  /** The sender; null on public routes. */
   readonly caller: Caller | null;
 }
 
@@ -23,17 +22,14 @@ type BodyLimits = Pick<
 
 const BUSY = { headers: { "retry-after": "1" } };
 
-/**
- * The bodies that are arriving: of callers who showed nothing small ones, few at once and soon whole; of each principal so
- * many bytes together that others have room.
- */
+/** Limits bodies in flight: of unauthenticated callers size, number and time; of each principal the total bytes. */
 export class IncomingBodies {
   readonly #limits: BodyLimits;
   readonly #clock: Clock;
-  /** How many of unknown callers are arriving, by address. */
+  /** Bodies in flight of unauthenticated callers, by address. */
   readonly #anonymous = new Map<string, number>();
   #anonymousCount = 0;
-  /** How many bytes are arriving, or may be, by principal. */
+  /** Bytes in flight, by principal. */
   readonly #bytes = new Map<string, number>();
 
   constructor(limits: BodyLimits, clock: Clock) {
@@ -41,7 +37,7 @@ export class IncomingBodies {
     this.#clock = clock;
   }
 
-  /** The value in a body of JSON. */
+  /** Reads a JSON body. */
   read({ raw, caller }: BodyRequest, maxBytes: number): Promise<unknown> {
     return caller ? this.#readOf(caller.id, raw, maxBytes) : this.#readAnonymous(raw, maxBytes);
   }
@@ -84,10 +80,10 @@ export class IncomingBodies {
   }
 }
 
-/** Bodies in JSON, whatever it is called more precisely. */
+/** Media types of JSON bodies. */
 export const JSON_TYPES = /^application\/([\w.-]+\+)?json(;|$)/i;
 
-/** The value in a body of JSON; `undefined` when it is empty. */
+/** Reads a JSON body; undefined when it is empty. */
 async function readJson(request: IncomingMessage, maxBytes: number, clock: Clock): Promise<unknown> {
   const body = await readRequestBody(request, maxBytes, clock);
   if ("fault" in body) throw new HttpProblem("too_large", `a body has at most ${maxBytes} bytes`);

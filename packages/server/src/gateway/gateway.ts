@@ -12,8 +12,12 @@ import { OperationRouter } from "../routes/operation-router.ts";
 import type { Routes } from "../routes/router.ts";
 import { uiRoutes } from "../ui.ts";
 import { descriptionRoutes, healthRoutes, loginRoutes, removedRoutes } from "../v1/access.ts";
-import { harnessRoutes } from "../v1/harness-dialects.ts";
-import { selfRoutes, type WorkspaceFor } from "../v1/identity.ts";
+import { approvalRoutes, grantRoutes } from "../v1/approvals.ts";
+import { identityRoutes, selfRoutes, type WorkspaceFor } from "../v1/identity.ts";
+import { ledgerRoutes } from "../v1/ledger.ts";
+import { policyRoutes, rosterRoutes } from "../v1/policy.ts";
+import { studyRoutes } from "../v1/policy-study.ts";
+import { runRoutes } from "../v1/runs.ts";
 import type { Stalls } from "../watchdog/watchdog.ts";
 import { AllowedMethods, type AnsweredRequest, newApplication } from "./application.ts";
 import { IncomingBodies, JSON_TYPES } from "./bodies.ts";
@@ -27,29 +31,27 @@ import {
 import { newTlsServer, type Tls } from "./tls-server.ts";
 import { Upgrades } from "./upgrades.ts";
 
-/** What a gateway stands on. */
 export interface GatewayOptions {
-  /** Waits until the harness is open; rejects with a reason that a person understands. */
+  /** Waits for the harness; rejects with a reason for users. */
   readonly harness: () => Promise<Harness>;
   readonly ahp: AhpServer;
   readonly access: Access;
   readonly version: string;
   readonly log: Log;
-  /** More ways of speaking with Reins, beside those that every gateway has. */
+  /** Routes beside those of every gateway. */
   readonly routes?: readonly Routes[];
-  /** Told of every request that was answered. */
+  /** Receives every answered request. */
   readonly onAnswered?: ((answered: AnsweredRequest) => void) | undefined;
-  /** The folder of the inspector, which is served at `/ui/`; where it was not built, a page says how. */
+  /** The folder of the inspector, served at `/ui/`. */
   readonly ui?: string | undefined;
   /** The folder of sessions that name none. */
   readonly workspaceFor?: WorkspaceFor | undefined;
-  /** How often the main thread stood still, where somebody watches it. */
+  /** Stalls of the main thread, where a watchdog runs. */
   readonly stalls?: (() => Stalls) | undefined;
   readonly clock?: Clock;
   readonly limits?: Partial<GatewayLimits>;
 }
 
-/** Where to listen on the network, and for whom. */
 export interface ListenOptions extends OriginRules {
   readonly host: string;
   /** 0 takes any free port. */
@@ -57,29 +59,28 @@ export interface ListenOptions extends OriginRules {
   readonly tls?: Tls;
 }
 
-/** A request from this process itself. */
+/** A request of this process. */
 export interface InjectedRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Anything that JSON can hold. */
+  /** Any JSON value. */
   readonly body?: unknown;
 }
 
-/** What came back for it. */
 export interface InjectedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | number | undefined>>;
-  /** The value, where the answer is JSON; else the text, if there is any. */
+  /** The parsed value of a JSON response; else its text. */
   readonly body: unknown;
 }
 
-/** One port, every dialect: who asks is found out here, and what goes wrong is told as a problem. */
+/** The HTTP server of Reins: one port for every protocol. */
 export class Gateway {
   readonly #application: FastifyInstance;
   readonly #routes: readonly Routes[];
   readonly #upgrades: Upgrades;
-  /** Where it listens on the network. */
+  /** The network addresses that it listens on. */
   readonly #addresses: string[];
   readonly #limits: GatewayLimits;
   readonly #clock: Clock;
@@ -94,7 +95,7 @@ export class Gateway {
     this.#clock = parts.clock;
   }
 
-  /** Makes a gateway with every dialect in its place. Does not wait for the harness. */
+  /** Creates a gateway with all routes. Does not wait for the harness. */
   static async create(options: GatewayOptions): Promise<Gateway> {
     const { harness, access, version, log, clock = systemClock } = options;
     const limits = settleLimits(options.limits);
@@ -106,7 +107,14 @@ export class Gateway {
     const routes: readonly Routes[] = [
       healthRoutes({ harness, version, stalls: options.stalls }),
       loginRoutes(access, authenticator, () => addresses),
-      ...harnessRoutes,
+      approvalRoutes,
+      grantRoutes,
+      identityRoutes,
+      ledgerRoutes,
+      policyRoutes,
+      studyRoutes,
+      rosterRoutes,
+      runRoutes,
       selfRoutes(options.workspaceFor),
       descriptionRoutes(operations, version),
       removedRoutes,
@@ -134,7 +142,7 @@ export class Gateway {
     return new Gateway({ application, routes, upgrades, addresses, limits, clock });
   }
 
-  /** Listens on a port. Everybody there shows who they are. */
+  /** Listens on a port. Clients must authenticate. */
   async listen({ host, port, tls, allowedHosts = [], allowedOrigins = [] }: ListenOptions): Promise<Served> {
     const name = host.includes(":") ? `[${host}]` : host;
     const rules = {
@@ -159,7 +167,7 @@ export class Gateway {
     return this.#serve(listener, address);
   }
 
-  /** Listens on a socket that only this user can open. Whoever comes by it is the operator. */
+  /** Listens on a Unix socket that only this user can open. Its clients are the operator. */
   async listenSocket(path: string): Promise<Served> {
     const context = { operator: true, secure: true, streaming: true, streams: new Set<SseWriter>() };
     const listener = this.#newListener(context, newHttpServer(this.#limits));
@@ -167,19 +175,19 @@ export class Gateway {
     return this.#serve(listener, path);
   }
 
-  /** Answers a request of this process, as the operator's. */
+  /** Handles a request of this process with the operator's rights. */
   async inject({ method, path, headers = {}, body }: InjectedRequest): Promise<InjectedAnswer> {
     const content = body === undefined ? {} : { payload: JSON.stringify(body) };
     const type = body === undefined ? {} : { "content-type": "application/json" };
     const request = { method, url: path, headers: { ...type, ...headers }, ...content };
-    // Awaited in there, because it does not begin before.
+    // Awaited inside, because injection starts lazily.
     const answer = await inProcess(async () => await this.#application.inject(request));
     const { statusCode: status, payload } = answer;
     const isJson = JSON_TYPES.test(String(answer.headers["content-type"]));
     return { status, headers: answer.headers, body: isJson ? JSON.parse(payload) : payload || undefined };
   }
 
-  /** Takes nothing new, ends streams, lets what is under way finish for a while, then ends. May be called twice. */
+  /** Stops accepting, ends streams, and waits for running requests for a while. Idempotent. */
   async close(): Promise<void> {
     await Promise.all([...this.#listeners].map((listener) => listener.close()));
     await this.#closeDialects();
@@ -204,7 +212,7 @@ export class Gateway {
     return listener.served(address);
   }
 
-  /** With the last listener the connections end that have turned into something else. */
+  /** Closes upgraded connections with the last listener. */
   async #closing(listener: Listener): Promise<void> {
     this.#listeners.delete(listener);
     if (this.#listeners.size === 0) await this.#closeDialects();

@@ -7,19 +7,19 @@ import type { Clock, SseWriter } from "@reins/kit";
 import type { GatewayLimits } from "../limits.ts";
 import { closeWithProblem, HttpProblem, httpProblem } from "../problems.ts";
 
-/** A way in, and what is known of everybody who comes by it. */
+/** What is known about every request of one listener. */
 export interface ListenerContext {
-  /** Whether it is the operator: on the socket that only its user can open, and in this process. */
+  /** Whether its clients are the operator: on the private socket, and in this process. */
   readonly operator: boolean;
-  /** Which names the server goes by here, and for which pages; absent where no browser comes. */
+  /** Allowed hosts and origins; absent where no browser connects. */
   readonly rules?: OriginRules | undefined;
-  /** Whether it is encrypted. */
+  /** Whether it uses TLS. */
   readonly secure: boolean;
-  /** Whether an answer may go on and on. */
+  /** Whether responses can be streams. */
   readonly streaming: boolean;
-  /** The connections here on which nobody has shown a credential; absent where nobody has to. */
+  /** Unauthenticated connections; absent where clients need no credential. */
   readonly unknown?: UnauthenticatedConnections | undefined;
-  /** The streams that are open here. */
+  /** Open streams. */
   readonly streams: Set<SseWriter>;
 }
 
@@ -31,31 +31,30 @@ declare module "node:http" {
   }
 }
 
-/** The way in from this process itself. */
+/** The context of requests of this process. */
 const inside: ListenerContext = { operator: true, secure: true, streaming: false, streams: new Set() };
 const inProcessContext = new AsyncLocalStorage<ListenerContext>();
 
-/** Notes by which context a request came. */
+/** Attaches the context of a listener to a request. */
 function setListenerContext(request: IncomingMessage, context: ListenerContext): void {
   request[CAME_BY] = context;
 }
 
-/** Has the requests that `run` makes come from this process itself. */
+/** Runs a function whose requests are those of this process. */
 export function inProcess<Result>(run: () => Promise<Result>): Promise<Result> {
   return inProcessContext.run(inside, run);
 }
 
-/** The context by which a request came. Outside of this process nobody can set it. */
+/** The context of a request. Clients cannot set it. */
 export function listenerContextOf(request: IncomingMessage): ListenerContext {
   const context = request[CAME_BY] ?? inProcessContext.getStore();
   if (context) return context;
   throw new Error("a request came by no doorway");
 }
 
-/** What a listener does with what arrives. */
 export interface ListenerOptions {
   readonly context: ListenerContext;
-  /** What it listens with; it does not listen yet. */
+  /** The server, not yet listening. */
   readonly server: Server;
   readonly limits: GatewayLimits;
   readonly clock: Clock;
@@ -66,11 +65,11 @@ export interface ListenerOptions {
     head: Buffer,
     context: ListenerContext,
   ) => Promise<void>;
-  /** Told when it takes nothing new; ends what only others can. */
+  /** Called after it stops accepting; closes what the listener does not own. */
   readonly closing: () => Promise<void>;
 }
 
-/** One server, on a port or a socket, whose requests come by one context. */
+/** One server on a port or a socket. */
 export class Listener {
   readonly server: Server;
   readonly #options: ListenerOptions;
@@ -107,7 +106,6 @@ export class Listener {
     this.server.once("close", () => this.#closed.resolve());
   }
 
-  /** How others see it, once it listens. */
   served(address: string): Served {
     return { address, closed: this.#closed.promise, close: () => this.close() };
   }
@@ -118,7 +116,7 @@ export class Listener {
     return typeof address === "object" && address ? address.port : 0;
   }
 
-  /** Takes nothing new, ends streams, lets answers finish for a while, then ends. May be called twice. */
+  /** Stops accepting, ends streams, and waits for running requests for a while. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -131,7 +129,7 @@ export class Listener {
     this.#options.request(request, response);
   }
 
-  /** A connection that was kept open for more is not, once nothing more is taken. */
+  /** Closes kept-alive connections once the listener is closing. */
   readonly #answered = (): void => {
     if (this.#closing) setImmediate(() => closeIdleConnections(this.server));
   };
@@ -151,7 +149,7 @@ export class Listener {
   }
 }
 
-/** What went wrong with HTTP that cannot be read. */
+/** The problem for each error of the HTTP parser. */
 const FAULTS: Readonly<Record<string, "timeout" | "headers_too_large">> = {
   ERR_HTTP_REQUEST_TIMEOUT: "timeout",
   HPE_HEADER_OVERFLOW: "headers_too_large",
@@ -159,13 +157,13 @@ const FAULTS: Readonly<Record<string, "timeout" | "headers_too_large">> = {
 
 type ConnectionLimits = Pick<GatewayLimits, "unknownConnections" | "unknownConnectionsPerAddress">;
 
-/** One end of a connection, as a socket or the request on it tells. */
+/** One end of a connection. */
 type End = Pick<Socket, "remoteAddress" | "remotePort">;
 
-/** The connections on which nobody has shown a credential yet: few of one address, and not all that there may be. */
+/** Unauthenticated connections: limited in total and per address. */
 export class UnauthenticatedConnections {
   readonly #limits: ConnectionLimits;
-  /** Their addresses, each by its end. */
+  /** Addresses by remote end. */
   readonly #open = new Map<string, string>();
   readonly #perAddress = new Map<string, number>();
 
@@ -173,7 +171,7 @@ export class UnauthenticatedConnections {
     this.#limits = limits;
   }
 
-  /** Takes a new connection in; says whether there is room for it. */
+  /** Adds a connection; returns whether it is within the limits. */
   take(socket: Socket): boolean {
     const { unknownConnections, unknownConnectionsPerAddress } = this.#limits;
     const { remoteAddress: address } = socket;
@@ -187,7 +185,7 @@ export class UnauthenticatedConnections {
     return true;
   }
 
-  /** Somebody has shown a credential on a connection. */
+  /** Removes a connection after it authenticated. */
   isKnown(end: End): void {
     this.#remove(keyOf(end));
   }
@@ -206,30 +204,30 @@ function keyOf({ remoteAddress, remotePort }: End): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** How often connections are looked at that take too long. */
+/** How often slow connections are checked. */
 const CHECK_MS = 2_000;
 
-/** How HTTP/1.1 is spoken, in the clear or not. */
+/** Settings of HTTP/1.1, with and without TLS. */
 export function httpSettings({ headersTimeoutMs, requestTimeoutMs }: GatewayLimits) {
   return {
     headersTimeout: headersTimeoutMs,
     requestTimeout: requestTimeoutMs,
     connectionsCheckingInterval: CHECK_MS,
-    // The authenticator asks for it, and says so in the form that all problems have.
+    // The authenticator rejects its absence with a problem.
     requireHostHeader: false,
-    // Who offers anything else, such as HTTP/2 in the clear, is answered as if it had not.
+    // Other upgrades, such as h2c, are ignored.
     shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === "websocket",
   };
 }
 
-/** A server that speaks HTTP/1.1 in the clear. */
+/** Creates an HTTP/1.1 server. */
 export function newHttpServer(limits: GatewayLimits): Server {
   return createServer(httpSettings(limits));
 }
 
-/** Ends connections of HTTP/1.1 that wait for another request; those of HTTP/2 end with their last answer. */
+/** Closes idle HTTP/1.1 connections; those of HTTP/2 end with their last response. */
 function closeIdleConnections(server: Server): void {
-  // The types do not know that servers of HTTP/2 have it too.
+  // Node's types lack it for HTTP/2 servers.
   if ("closeIdleConnections" in server && typeof server.closeIdleConnections === "function")
     server.closeIdleConnections();
 }

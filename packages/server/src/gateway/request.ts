@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { HttpProblem } from "../problems.ts";
 
-/** The path of a request. What comes after it may hold secrets. */
+/** The path of a request without its query, which may contain secrets. */
 export function pathOf({ url = "/" }: Pick<IncomingMessage, "url">): string {
   const end = url.indexOf("?");
   return end < 0 ? url : url.slice(0, end);
@@ -9,26 +9,26 @@ export function pathOf({ url = "/" }: Pick<IncomingMessage, "url">): string {
 
 type Headed = Pick<IncomingMessage, "headers">;
 
-/** The only value of a header; nothing when it is not there. */
+/** The value of a header; undefined if absent or repeated. */
 export function headerOf({ headers }: Headed, name: string): string | undefined {
   const value = headers[name.toLowerCase()];
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** The value of a header that has to be there. */
+/** The value of a required header. */
 export function requireHeader(request: Headed, name: string): string {
   const value = headerOf(request, name);
   if (value !== undefined) return value;
   throw new HttpProblem("invalid", `the header ${name} is needed`);
 }
 
-/** Whether whoever asks would rather have the answer on the stream. */
+/** Whether the client prefers the response on its stream (`Prefer: respond-async`). */
 export function prefersAsync(request: Headed): boolean {
   const preferences = headerOf(request, "prefer")?.toLowerCase().split(",") ?? [];
   return preferences.some((preference) => preference.split(";")[0]?.trim() === "respond-async");
 }
 
-/** Whether whoever asks takes answers of a type. Who says nothing takes any. */
+/** Whether a client accepts a media type; without a header it accepts any. */
 export function accepts({ headers }: Pick<IncomingMessage, "headers">, type: string): boolean {
   const { accept } = headers;
   if (accept === undefined || accept.trim() === "") return true;
@@ -40,12 +40,12 @@ export function accepts({ headers }: Pick<IncomingMessage, "headers">, type: str
   });
 }
 
-/** Refuses who does not take answers of a type. */
+/** Rejects a client that does not accept a media type. */
 export function requireAccepted(request: Pick<IncomingMessage, "headers">, type: string): void {
   if (!accepts(request, type)) throw new HttpProblem("not_acceptable", `answers come as ${type}`);
 }
 
-/** The id of the last event that a reader saw, if it says so. */
+/** Parses `Last-Event-ID`. */
 export function lastEventId({ headers }: Pick<IncomingMessage, "headers">): number | undefined {
   const given = headers["last-event-id"];
   if (given === undefined || given === "") return undefined;

@@ -17,12 +17,12 @@ export interface Tls {
   readonly key: string | Buffer;
 }
 
-/** How many requests may be under way at once on one connection of HTTP/2. */
+/** The most concurrent requests on an HTTP/2 connection. */
 const STREAMS = 256;
 
 /**
- * A server that speaks HTTP/2 and 1.1 over TLS. Its requests and answers are those of `node:http`, or over HTTP/2 what
- * `node:http2` offers in their place.
+ * Creates a TLS server for HTTP/2 and 1.1. Over HTTP/2, requests and responses are the compatibility objects of
+ * `node:http2`.
  */
 export function newTlsServer(tls: Tls, limits: GatewayLimits, clock: Clock): Server {
   const settings = httpSettings(limits);
@@ -33,7 +33,7 @@ export function newTlsServer(tls: Tls, limits: GatewayLimits, clock: Clock): Ser
     handshakeTimeout: limits.headersTimeoutMs,
     settings: { maxConcurrentStreams: STREAMS },
   });
-  // This one setting Node takes from the server itself.
+  // Node reads this setting only from the server object.
   Object.assign(server, { shouldUpgradeCallback: settings.shouldUpgradeCallback });
   server.on("session", (session) => endIdle(session, limits.requestTimeoutMs));
   server.on("connect", (_, response) => {
@@ -47,7 +47,7 @@ export function newTlsServer(tls: Tls, limits: GatewayLimits, clock: Clock): Ser
   return server;
 }
 
-/** Ends a connection of HTTP/2 on which nothing has been under way for a while. */
+/** Closes an HTTP/2 connection after an idle timeout. */
 function endIdle(session: ServerHttp2Session, milliseconds: number): void {
   let underWay = 0;
   session.on("stream", (stream) => {
@@ -62,12 +62,12 @@ function endIdle(session: ServerHttp2Session, milliseconds: number): void {
   });
 }
 
-/** Gives a request of HTTP/2 what Node sees to only in HTTP/1.1: the name of its host, and a time by which it has arrived. */
+/** Adds to an HTTP/2 request what Node does only for HTTP/1.1: the host header and a timeout for its arrival. */
 function adapt(request: Http2ServerRequest, milliseconds: number, clock: Clock): void {
   const { headers, stream } = request;
   const authority = headers[":authority"];
   if (typeof authority === "string") headers.host = authority;
-  // Whoever reads the body is told of the error; nobody else has to be.
+  // The reader of the body gets the error.
   request.on("error", () => undefined);
   if (stream.endAfterHeaders) return;
   const cancel = clock.after(milliseconds, () => request.destroy(httpProblem("timeout")));

@@ -8,16 +8,15 @@ import type { UpgradeHandler, UpgradeOptions } from "../routes/router.ts";
 import type { ListenerContext } from "./listener.ts";
 import { pathOf } from "./request.ts";
 
-/** What upgrades need. */
 export interface UpgradesOptions {
   readonly authenticator: RequestAuthenticator;
   readonly clock: Clock;
   readonly log: Log;
-  /** How long it may take to find out who asks. */
+  /** The timeout of authentication. */
   readonly answerTimeoutMs: number;
 }
 
-/** Connections that turn from HTTP into another protocol, by path. */
+/** Upgrades of HTTP connections, by path. */
 export class Upgrades {
   readonly #options: UpgradesOptions;
   readonly #handlers = new Map<string, UpgradeOptions & { readonly take: UpgradeHandler }>();
@@ -26,12 +25,12 @@ export class Upgrades {
     this.#options = options;
   }
 
-  /** Has a dialect take the connections of a path. */
+  /** Registers the handler of a path. */
   add(path: string, take: UpgradeHandler, options: UpgradeOptions = {}): void {
     this.#handlers.set(path, { ...options, take });
   }
 
-  /** Hands a connection over, or hangs up with the reason. Never rejects. */
+  /** Authenticates an upgrade and calls its handler, or closes the connection with a problem. Never rejects. */
   async take(
     request: IncomingMessage,
     socket: Duplex,

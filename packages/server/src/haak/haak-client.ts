@@ -15,7 +15,6 @@ import { z } from "zod";
 import type { Log } from "../limits.ts";
 import { CLOSE, TextSocket, type TextSocketOptions } from "../streams/text-socket.ts";
 
-/** What a client is served with. */
 export interface HaakClientOptions extends TextSocketOptions {
   readonly principal: Principal;
   readonly identity: Harness["identity"];
@@ -23,15 +22,15 @@ export interface HaakClientOptions extends TextSocketOptions {
   readonly log: Log;
 }
 
-/** More requests than this are not under way for one client at once. */
+/** The most concurrent requests of a client. */
 const MOST_UNDER_WAY = 256;
 
-/** One client of `/ws`: a request in each frame; the events of its turns, and answers, come as they are there. */
+/** One client of `/ws`: a request per frame; events and responses follow as they come. */
 export class HaakClient {
   readonly #options: HaakClientOptions;
   readonly #socket: TextSocket;
   #underWay = 0;
-  /** What has to be done before the next request is taken. */
+  /** Settles before the next request starts. */
   #before: Promise<unknown> = Promise.resolve();
 
   constructor(socket: WebSocket, options: HaakClientOptions) {
@@ -43,7 +42,7 @@ export class HaakClient {
     });
   }
 
-  /** Ends it. Its sessions and turns go on. */
+  /** Closes the connection. Its sessions and turns continue. */
   leave(reason: string): Promise<void> {
     return this.#socket.leave(reason);
   }
@@ -61,11 +60,11 @@ export class HaakClient {
     }
     await this.#before;
     const answering = this.#answer(envelope, method, params);
-    // A session may be used in the very next frame. Everything else goes on beside each other.
+    // The next frame may use the session. Everything else runs concurrently.
     if (method === "session.init") this.#before = answering;
   }
 
-  /** Answers a request. Never rejects: what goes wrong is the answer. */
+  /** Responds to a request. Never rejects: an error becomes an error response. */
   async #answer(envelope: Envelope, method: string, params: unknown): Promise<void> {
     this.#underWay += 1;
     try {
@@ -106,7 +105,7 @@ export class HaakClient {
     }
   }
 
-  /** Whoever is connected, as of now. */
+  /** The current principal of the connection. */
   async #principal(): Promise<Principal> {
     const { identity, principal } = this.#options;
     const now = await identity.current(principal);
@@ -121,7 +120,7 @@ export class HaakClient {
     return this.#send({ ...envelope, error: { code, message } });
   }
 
-  /** Never throws: a frame that cannot be written ends this connection, and no other. */
+  /** Never throws: a failed write closes only this connection. */
   #send(frame: object): undefined | Promise<void> {
     try {
       return this.#socket.send(JSON.stringify(frame));
@@ -140,7 +139,7 @@ const Request = z.looseObject({
   params: z.unknown().optional(),
 });
 
-/** A request of a client, or why a text is none. */
+/** A parsed request, or the reason why a text is none. */
 export type Frame =
   | {
       readonly kind: "request";
@@ -150,10 +149,10 @@ export type Frame =
     }
   | { readonly kind: "fault"; readonly envelope: Envelope; readonly reason: string };
 
-/** What every answer to a request begins with: the id as it came, and the version if the client names it. */
+/** The members that a response repeats: the id, and the version if the client sent one. */
 export type Envelope = Readonly<Record<string, unknown>>;
 
-/** Reads a text as a request. */
+/** Parses a request. */
 export function frameIn(text: string): Frame {
   const read = parsed(text);
   if (read === undefined) return fault({ id: null }, "this is no JSON, or is nested too deep");

@@ -10,25 +10,21 @@ import type { Router, Routes, UpgradeHandler } from "../routes/router.ts";
 import { WebSocketAcceptor } from "../streams/web-socket-acceptor.ts";
 import { HaakClient } from "./haak-client.ts";
 
-/** How `/ws` is served. */
 export interface HaakRoutesOptions {
   readonly harness: () => Promise<Harness>;
-  /** Waits until sessions can be run; rejects with a reason that a person understands. */
+  /** Waits until sessions can run; rejects with a reason for users. */
   readonly runner: () => Promise<AgentRunner>;
-  /**
-   * `token`: whoever connects shows who they are. `none`: on this machine nobody has to, and who does not is a anonymous,
-   * whatever they call themselves.
-   */
+  /** `token` requires a token. `none` accepts local clients without one, as the unknown principal. */
   readonly auth?: "token" | "none" | undefined;
   readonly log: Log;
   readonly clock?: Clock;
   readonly limits?: Partial<GatewayLimits>;
 }
 
-/** Where it is spoken. OpenClaw's clients name no path. */
+/** Its paths. OpenClaw clients use none. */
 const PATHS = ["/ws", "/"] as const;
 
-/** HAAK's gateway: requests like JSON-RPC and streams of events, over WebSocket. */
+/** HAAK's gateway: requests and event streams over WebSocket. */
 export class HaakRoutes implements Routes {
   readonly name = "haak";
   readonly #options: HaakRoutesOptions;
@@ -63,7 +59,7 @@ export class HaakRoutes implements Routes {
   }
 }
 
-/** Who somebody on this machine is who shows nothing. */
+/** Finds the principal of local clients without a credential. */
 function anonymousCaller({ harness }: HaakRoutesOptions) {
   let known: Promise<Caller> | undefined;
   return async (address: string | undefined): Promise<Caller | undefined> => {

@@ -7,7 +7,7 @@ import { actorOf } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
 import type { Routes } from "../routes/router.ts";
 
-/** The board, on which everybody leaves word. */
+/** The shared board. */
 const boardRoutes: Routes = {
   name: "board",
   mount(router) {
@@ -30,7 +30,7 @@ async function boardOf({ home }: Harness, { tenant }: Principal): Promise<Board>
 const LIMIT = 100;
 const mailboxes = new WeakMap<Harness, Map<string, Mailbox>>();
 
-/** The mail of agents, for the people who look after them. */
+/** The mailboxes of agents. */
 const mailboxRoutes: Routes = {
   name: "mailbox",
   mount(router) {
@@ -85,7 +85,7 @@ function shown({ id, from, to, subject, body, timestamp }: MailboxMessage) {
   return { id, from, to, subject, body, timestamp };
 }
 
-/** What the sessions of a user know, for the user. */
+/** The memory of a user's sessions. */
 const memoryRoutes: Routes = {
   name: "memory",
   mount(router) {
@@ -116,7 +116,7 @@ const memoryRoutes: Routes = {
 
 const views = new WeakMap<Harness, HaakViews>();
 
-/** HAAK's four tables, as views of what is kept. */
+/** HAAK's four tables, as views of the store. */
 const haakTableRoutes: Routes = {
   name: "haak tables",
   mount(router) {
@@ -144,7 +144,7 @@ const haakTableRoutes: Routes = {
   },
 };
 
-/** What is asked about what agents share and leave behind, whether or not any runs. The store holds the host's tables. */
+/** Routes for what agents share: board, mail, memory and HAAK's tables. */
 export const hostRoutes: readonly Routes[] = [boardRoutes, mailboxRoutes, memoryRoutes, haakTableRoutes];
 
 async function viewsOf(harness: Harness): Promise<HaakViews> {
@@ -176,7 +176,7 @@ const PROBLEMS: Readonly<Record<string, "invalid" | "too_large" | "conflict" | u
   unsafe_file: "conflict",
 };
 
-/** Does something with a file that others write to as well, and tells what is wrong with it as a problem. */
+/** Maps errors of shared files to problems. */
 async function shared<Result>(run: () => Promise<Result>): Promise<Result> {
   try {
     return await run();

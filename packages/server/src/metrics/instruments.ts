@@ -1,12 +1,11 @@
-/** Names and values that tell one series of a measure from another. */
+/** Labels of a series. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** Counts, apart for each set of labels. There are as many sets as a program has words for, never as many as people. */
+/** A counter per set of labels. The number of sets must be bounded. */
 export class Counter {
   readonly #counts = new Map<string, { readonly labels: Labels; value: number }>();
   #total = 0;
 
-  /** Counts one more, or some. */
   add(labels: Labels = {}, by = 1): void {
     this.#total += by;
     const key = Object.values(labels).join("\n");
@@ -15,12 +14,11 @@ export class Counter {
     else this.#counts.set(key, { labels, value: by });
   }
 
-  /** All of them together. */
+  /** The sum over all labels. */
   get total(): number {
     return this.#total;
   }
 
-  /** Each set of labels with its count. */
   get series(): readonly { readonly labels: Labels; readonly value: number }[] {
     return [...this.#counts.values()];
   }
@@ -36,12 +34,12 @@ export class Counter {
   }
 }
 
-/** How long things took: counted for good in buckets, and the newest kept as they are for percentiles. */
+/** Durations: a histogram, and a ring of the newest for percentiles. */
 export class Timings {
-  /** The upper ends of the buckets, in milliseconds. */
+  /** The upper bounds of the buckets, in milliseconds. */
   readonly bounds: readonly number[];
   readonly #counts: number[];
-  /** The newest, in a ring: how long each took, and when it was noted. */
+  /** A ring of the newest durations and the times of their recording. */
   readonly #newest = new Float64Array(KEPT);
   readonly #notedAt = new Float64Array(KEPT);
   readonly #now: () => number;
@@ -54,7 +52,7 @@ export class Timings {
     this.#now = now;
   }
 
-  /** Notes that something took so many milliseconds. */
+  /** Records a duration. */
   note(ms: number): void {
     const place = this.#count % KEPT;
     this.#newest[place] = ms;
@@ -73,7 +71,7 @@ export class Timings {
     return this.#sum;
   }
 
-  /** How many took no longer than each bound. */
+  /** Counts up to each bound. */
   get cumulative(): readonly number[] {
     let sum = 0;
     return this.#counts.map((count) => {
@@ -82,7 +80,7 @@ export class Timings {
     });
   }
 
-  /** What the newest took, of those that were noted within a time. */
+  /** Percentiles of the newest durations within a window. */
   percentiles(withinMs: number): Percentiles {
     const since = this.#now() - withinMs;
     const kept = Math.min(this.#count, KEPT);
@@ -94,7 +92,7 @@ export class Timings {
   }
 }
 
-/** How long so many of a hundred took at most, in milliseconds. */
+/** Percentiles in milliseconds. */
 export interface Percentiles {
   readonly count: number;
   readonly p50: number;
@@ -109,9 +107,9 @@ function round(ms: number): number {
   return Math.round(ms * 1_000) / 1_000;
 }
 
-/** What grows, and is shown by how much in each step. */
+/** Counters, shown as their growth per step. */
 const COUNTED = ["decisions", "blocked", "asked", "ledger_entries", "log_events", "requests"] as const;
-/** What is shown as it is. */
+/** Gauges, shown as they are. */
 const MEASURED = [
   "latency_p50_ms",
   "latency_p99_ms",
@@ -122,13 +120,13 @@ const MEASURED = [
 const NAMES = [...COUNTED, ...MEASURED];
 const KEPT_STEPS = 720;
 
-/** What was found at the end of a step. */
+/** The values at the end of a step. */
 export type Step = Readonly<Record<(typeof COUNTED)[number], number>> &
   Readonly<Record<(typeof MEASURED)[number], number | null>>;
 
 type Series = Record<(typeof NAMES)[number], (number | null)[]>;
 
-/** The last hour in steps, for pictures. */
+/** The last hour in steps, for charts. */
 export class History {
   readonly #stepMs: number;
   readonly #at: number[] = [];
@@ -156,7 +154,7 @@ export class History {
     for (const name of NAMES) this.#series[name].shift();
   }
 
-  /** How many came in a second of late, of something that is counted. */
+  /** The recent rate of a counter per second. */
   perSecond(name: (typeof COUNTED)[number], steps = 6): number {
     const recent = this.#series[name].slice(-steps).filter((value) => value !== null);
     if (recent.length === 0) return 0;
@@ -164,13 +162,12 @@ export class History {
     return Math.round((sum / ((recent.length * this.#stepMs) / 1_000)) * 100) / 100;
   }
 
-  /** All of it. */
   read() {
     return { step_ms: this.#stepMs, at: this.#at, ...this.#series };
   }
 }
 
-/** By how much something has grown; what began anew has grown by all of it. */
+/** The growth of a counter; after a reset its whole value. */
 function grown(before: number | undefined, now: number): number | null {
   if (before === undefined) return null;
   return now >= before ? now - before : now;

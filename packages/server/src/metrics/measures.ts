@@ -10,11 +10,11 @@ const REQUEST_MS = [1, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000];
 const WAIT_MS = [1_000, 5_000, 15_000, 60_000, 300_000, 900_000, 3_600_000, 86_400_000];
 const STEP_MS = 5_000;
 const ANSWERED: ReadonlySet<string> = new Set(["approved", "denied"]);
-/** Over HTTP/2 a method is any word, of which there is no end. */
+/** HTTP/2 allows any method name, which would not be bounded. */
 const METHODS: ReadonlySet<string> = new Set(METHODS_OF_NODE);
 const OTHER_METHOD = "other";
 
-/** What is counted of a Reins from its start on. To count costs an addition; everything else is done when somebody asks. */
+/** The metrics of the server since its start. */
 export class Measures {
   readonly startedAt: Date;
   readonly decisions = new Counter();
@@ -31,7 +31,7 @@ export class Measures {
   readonly #clock: Clock;
   readonly #attended = new WeakSet<Harness>();
   readonly #delay = monitorEventLoopDelay({ resolution: 20 });
-  /** Of the last whole step. */
+  /** Event loop delay in the last step. */
   #loop = { p50: 0, p99: 0, max: 0 };
   #logEvents: () => number = () => 0;
   #pending = 0;
@@ -47,19 +47,18 @@ export class Measures {
     this.history = new History(STEP_MS);
   }
 
-  /** Begins to look at the process itself, now and then. */
+  /** Starts sampling the process. */
   start(): void {
     this.#delay.enable();
     this.#stepLater();
   }
 
-  /** Stops to. */
   stop(): void {
     this.#cancel();
     this.#delay.disable();
   }
 
-  /** Counts what a harness decides from now on; once, however often it is told. */
+  /** Subscribes to the decisions of a harness, once per harness. */
   attend(harness: Harness, logEvents: () => number): void {
     this.#logEvents = logEvents;
     if (this.#attended.has(harness)) return;
@@ -90,17 +89,17 @@ export class Measures {
     if (!streams) this.requestTimes.note(ms);
   };
 
-  /** Notes how many approvals wait, for the picture of the last hour. */
+  /** Sets the number of pending approvals. */
   set pending(count: number) {
     this.#pending = count;
   }
 
-  /** How long the event loop was held up in the last step, in milliseconds. */
+  /** The event loop delay in the last step, in milliseconds. */
   get loop(): { readonly p50: number; readonly p99: number; readonly max: number } {
     return this.#loop;
   }
 
-  /** How many messages were ever logged. */
+  /** The number of logged messages. */
   get logEvents(): number {
     return this.#logEvents();
   }

@@ -8,7 +8,6 @@ import type { Stalls, Watchdog } from "../watchdog/watchdog.ts";
 import type { Measures } from "./measures.ts";
 import { prometheusText } from "./prometheus.ts";
 
-/** What the metrics stand on. */
 export interface MetricsOptions {
   readonly measures: Measures;
   readonly watchdog: Watchdog;
@@ -16,7 +15,7 @@ export interface MetricsOptions {
   readonly version: string;
 }
 
-/** How this Reins does, for people and for machines. */
+/** Metrics as JSON for the page, and for Prometheus. */
 export function metricsRoutes({ measures, watchdog, hosting, version }: MetricsOptions): Routes {
   const look = async ({ harness, principal }: AuthorizedCall): Promise<ServerState> => {
     requireDefaultTenant(principal, "this is about all tenants");
@@ -47,7 +46,7 @@ function shownStalls({ count, totalMs, last }: Stalls) {
   return { count, total_ms: totalMs, last: last ?? null };
 }
 
-/** What is found out when somebody asks. */
+/** What is measured on request. */
 export interface ServerState {
   readonly pending: number;
   readonly oldestWaitMs: number | null;
@@ -62,10 +61,10 @@ export interface ServerState {
 
 const MOST_PENDING = 500;
 const MOST_REPORTS = 300;
-/** How long ago something may be to be told as recent. */
+/** The window of recent latencies. */
 const RECENT_MS = 5 * 60_000;
 
-/** Looks how a Reins stands now. */
+/** Measures the current state. */
 async function serverState(harness: Harness, hosting: Hosting, now: Date): Promise<ServerState> {
   const tenants = await harness.identity.listTenants();
   const lists = tenants.map(({ id: tenant }) =>
@@ -91,7 +90,7 @@ async function serverState(harness: Harness, hosting: Hosting, now: Date): Promi
   };
 }
 
-/** How a Reins does, in one look. */
+/** The overview of the page. */
 function overviewOf(measures: Measures, standing: ServerState, now: Date, version: string) {
   const { history } = measures;
   const { rss, heapUsed, external } = standing.memory;
@@ -132,7 +131,7 @@ function overviewOf(measures: Measures, standing: ServerState, now: Date, versio
   };
 }
 
-/** The reports of each agent and session as one, the agent that reported last first. */
+/** Groups reports by agent and session, the most recent first. */
 function reportsByAgent(reports: readonly Report[]) {
   const byAgent = Map.groupBy(reports, ({ tenant, user, agent, session }) =>
     JSON.stringify([tenant, user, agent, session]),

@@ -3,7 +3,7 @@ import type { Labels, Timings } from "./instruments.ts";
 import type { Measures } from "./measures.ts";
 import type { ServerState } from "./metrics-routes.ts";
 
-/** How a Reins does, in the text format of Prometheus. docs/operations.md tells what each name means. */
+/** Metrics in the text format of Prometheus; docs/operations.md explains the names. */
 export function prometheusText(
   measures: Measures,
   standing: ServerState,
@@ -94,15 +94,14 @@ function gauge(name: string, help: string, value: number, labels = {}): Measure 
   return { name, kind: "gauge", help, samples: [{ labels, value }] };
 }
 
-/** One value of a measure. */
 interface Sample {
-  /** What is put behind the name of the measure. */
+  /** The suffix of the metric name. */
   readonly suffix?: string;
   readonly labels?: Labels;
   readonly value: number;
 }
 
-/** A measure as Prometheus takes it. */
+/** A Prometheus metric. */
 export interface Measure {
   readonly name: string;
   readonly kind: "counter" | "gauge" | "histogram";
@@ -110,12 +109,12 @@ export interface Measure {
   readonly samples: readonly Sample[];
 }
 
-/** Measures in the text format of Prometheus. */
+/** Formats metrics as text. */
 export function exposition(measures: readonly Measure[]): string {
   return measures.map(measureText).join("");
 }
 
-/** How long things took as a measure, in seconds. */
+/** A histogram of durations, in seconds. */
 export function secondsOf(name: string, help: string, timings: Timings): Measure {
   const { bounds, cumulative, count, sum } = timings;
   const buckets = bounds.map((bound, index) => ({

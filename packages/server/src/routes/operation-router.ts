@@ -19,14 +19,13 @@ import type { LongPollCall, OperationCall, RawResponse, Router } from "./router.
 declare module "fastify" {
   interface FastifyContextConfig {
     operation?: Operation;
-    /** Whether anyone may read it. */
+    /** Whether it needs no credential. */
     open?: boolean;
-    /** Whether it writes the protection of its answers itself, with the rest of the head. */
+    /** Whether its handler writes the security headers itself. */
     wholeHead?: boolean;
   }
 }
 
-/** What mounting needs of the gateway. */
 export interface OperationRouterOptions {
   readonly harness: () => Promise<Harness>;
   readonly clock: Clock;
@@ -35,18 +34,18 @@ export interface OperationRouterOptions {
   readonly log: Log;
   readonly allowed: AllowedMethods;
   readonly upgrades: Upgrades;
-  /** Everything that can be asked for, as it is mounted. */
+  /** Collects the registered operations. */
   readonly operations: Operation[];
 }
 
 interface RouteOptions {
   readonly router?: FastifyInstance;
-  /** Whether an answer may take as long as it takes. */
+  /** Disables the response timeout. */
   readonly mayLast?: boolean;
   readonly wholeHead?: boolean;
 }
 
-/** Takes the paths of one dialect on a router of its own. */
+/** Registers the routes of one group on a Fastify instance. */
 export class OperationRouter implements Router {
   readonly #router: FastifyInstance;
   readonly #options: OperationRouterOptions;
@@ -132,7 +131,7 @@ export class OperationRouter implements Router {
       return reply;
     };
     const config = { open: true };
-    // It may take any time: who reads slowly is dropped by the listener, not in the middle of a file.
+    // No timeout: the listener drops slow readers.
     this.#router.route({ method: ["GET", "HEAD"], url: path, exposeHeadRoute: false, config, handler });
   };
 
@@ -174,7 +173,7 @@ export class OperationRouter implements Router {
     router.route({ method, url, exposeHeadRoute, config: { operation, wholeHead }, handler, ...timeout });
   }
 
-  /** A path whose requests keep their bodies. */
+  /** A path whose requests keep their unread body. */
   #untouched(path: string, method: string | undefined, handler: RouteHandlerMethod): void {
     this.#router.register(async (router) => {
       router.removeAllContentTypeParsers();
@@ -184,7 +183,6 @@ export class OperationRouter implements Router {
     });
   }
 
-  /** How long an answer may take. */
   get #timeout(): { readonly handlerTimeout: number } {
     return { handlerTimeout: this.#options.limits.answerTimeoutMs };
   }
@@ -237,7 +235,7 @@ function operationCall<Op extends Operation>(
   };
 }
 
-/** What was read of something already, and the rest of it. */
+/** An iterator whose first result was already read. */
 async function* piecesFrom(
   first: IteratorResult<string>,
   rest: AsyncIterator<string>,
@@ -249,7 +247,7 @@ async function* piecesFrom(
   }
 }
 
-/** Does something when whoever waits for an answer hangs up before it is there; gives back how to call that off. */
+/** Runs a callback when the client disconnects before the response; returns the function that removes it. */
 function onceGone({ raw }: FastifyReply, run: () => void): () => void {
   const closed = () => {
     if (!raw.writableEnded) run();
@@ -273,14 +271,14 @@ function send({ status, also, answer }: Operation, reply: FastifyReply, body: un
 const JSON_TEXT = "application/json; charset=utf-8";
 
 /**
- * Sends an answer, its whole head in one go: to set header after header and have the framework look at them again costs
- * more than the answer. What was set before counts more than protection.
+ * Sends a response with its head in one write, which is faster than setting headers one by one. Headers that are set
+ * override the security headers.
  */
 function sendRaw(reply: FastifyReply, { status, text = "" }: RawResponse): FastifyReply {
   const head: Record<string, OutgoingHttpHeader | undefined> = { ...SECURITY_HEADERS, ...reply.getHeaders() };
   if (text !== "") head["content-type"] = JSON_TEXT;
   if (status !== 204) head["content-length"] = Buffer.byteLength(text);
-  // The framework sees to the pace at which a long answer goes over HTTP/2.
+  // Over HTTP/2 the framework handles back-pressure.
   if (reply.request.raw.httpVersionMajor > 1)
     return reply
       .code(status)

@@ -3,14 +3,14 @@ import { memberFaults } from "@reins/kit";
 import type { z } from "zod";
 import { HttpProblem } from "../problems.ts";
 
-/** What came with a request, unchecked. */
+/** The unparsed parts of a request. */
 export interface Given {
   readonly params: unknown;
   readonly query: unknown;
   readonly body: unknown;
 }
 
-/** What came with a request, as the operation has it; what does not fit is refused, member by member. */
+/** Validates a request by the schemas of its operation. Rejects it with one error per member. */
 export function readCall<Op extends Operation>(
   operation: Op,
   { params, query, body }: Given,
@@ -49,7 +49,7 @@ function conforms<Schema extends z.ZodType>(schema: Schema, value: unknown): val
   return schema.safeParse(value).success;
 }
 
-/** What a message has at most; a longer one is for the schema to judge. */
+/** Limits of the fast check; the schema decides about longer values. */
 const MOST_ID = 1_024;
 const MOST_METHOD = 256;
 
@@ -58,10 +58,7 @@ const CHECKS: ReadonlyMap<z.ZodType, (value: object) => boolean> = new Map([
   [RpcMessage, isMessage],
 ]);
 
-/**
- * Whether a value certainly is what a schema would make of it. Of anything else the schema knows more: this is for what
- * comes so often that to ask the schema would cost more than the answer.
- */
+/** A fast check for frequent schemas: true only if the schema would accept the value unchanged. */
 export function fitsQuickly(schema: z.ZodType, value: unknown): boolean {
   const check = CHECKS.get(schema);
   return check !== undefined && typeof value === "object" && value !== null && check(value);
@@ -88,13 +85,13 @@ function isMethod(method: unknown): boolean {
 
 const DEFAULT = 100;
 
-/** Some things, and the id after which the next ones come, if there are any. */
+/** A page of items, and the cursor of the next. */
 export interface Page<Item> {
   readonly items: readonly Item[];
   readonly next?: string;
 }
 
-/** A page of at most so many; one more is read to know whether there are more. */
+/** Reads a page; one item more tells whether there is a next page. */
 export async function pageOf<Item extends { readonly id: string }>(
   limit: number = DEFAULT,
   read: (limit: number) => Promise<readonly Item[]>,

@@ -3,27 +3,25 @@ import type { Clock } from "@reins/kit";
 import type { RawData, WebSocket } from "ws";
 import type { GatewayLimits } from "../limits.ts";
 
-/** What is done with what comes over a socket. */
 export interface TextSocketHandlers {
-  /** Takes a text; the next comes when the promise settles. Never rejects. */
+  /** Handles a text; the next one waits for the promise. Never rejects. */
   text(text: string): Promise<void>;
-  /** Told of a frame that is no text. */
+  /** Called for a binary frame. */
   binary(): void;
-  /** Asked now and then whether whoever is connected still may be. Never rejects. */
+  /** Checked periodically: whether the client may stay connected. Never rejects. */
   mayStay(): Promise<boolean>;
-  /** Told when it is over. */
+  /** Called when the connection has closed. */
   closed?(): void;
 }
 
-/** How it is served. */
 export interface TextSocketOptions {
   readonly clock: Clock;
   readonly limits: Pick<GatewayLimits, "maxMessageBytes" | "maxBufferedBytes" | "keepAliveMs" | "stallMs">;
-  /** The connection below the WebSocket. */
+  /** The socket below the WebSocket. */
   readonly line: Pick<Duplex, "write">;
 }
 
-/** Why a WebSocket is closed by us. */
+/** Close codes. */
 export const CLOSE = {
   leaving: 1001,
   protocol: 1002,
@@ -31,22 +29,22 @@ export const CLOSE = {
   policy: 1008,
   internal: 1011,
 } as const;
-/** How long the other side may take to close. */
+/** The timeout of the closing handshake. */
 const CLOSING_MS = 2_000;
-/** What a frame that waits costs beside what is in it. */
+/** The overhead of a queued frame. */
 const FRAME_BYTES = 256;
 
-/** Texts over a WebSocket, both ways, one after the other: bounded, kept alive, and ended when nobody reads. */
+/** A WebSocket of text frames with ordered handling, bounded buffers and keep-alive. */
 export class TextSocket {
   readonly #socket: WebSocket;
   readonly #options: TextSocketOptions;
   readonly #handlers: TextSocketHandlers;
   #taking: Promise<void> = Promise.resolve();
   #waitingBytes = 0;
-  /** When the other side last took something, and the room that somebody waits for. */
+  /** When the peer last received data; the promise of senders that wait for room. */
   #taken: number;
   #room: PromiseWithResolvers<void> | undefined;
-  /** What goes out together, once nothing more is said in this turn of the event loop. */
+  /** Texts of this turn of the event loop, written together. */
   #gathered: string[] = [];
   #gatheredLength = 0;
   #answered = true;
@@ -63,18 +61,18 @@ export class TextSocket {
     socket.on("pong", () => {
       this.#answered = true;
     });
-    // A frame that is too large, or broken, is answered with its code, for which the other side has to read what was sent.
+    // An invalid frame is answered with a close code, for which the peer must read what was sent.
     socket.on("error", () => this.#endSoon());
     socket.once("close", () => this.#end());
     this.#beat();
   }
 
-  /** Whether the other side has gone. */
+  /** Whether the connection has closed. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** Sends a text; a promise says that there is no room for more. What nobody reads any more is passed over. */
+  /** Sends a text; returns a promise while the buffer is full. Ignored after the close. */
   send(text: string): undefined | Promise<void> {
     if (this.#isOver) return undefined;
     const { maxBufferedBytes } = this.#options.limits;
@@ -87,7 +85,7 @@ export class TextSocket {
     return this.#room.promise;
   }
 
-  /** Closes it; what was sent still arrives, and what comes is heard no more. */
+  /** Closes the connection after flushing; ignores further input. */
   close(code: number, reason: string): void {
     if (this.#isClosing) return;
     this.#isClosing = true;
@@ -96,7 +94,7 @@ export class TextSocket {
     this.#endSoon();
   }
 
-  /** Closes it because we go, and waits until it is over. */
+  /** Closes the connection because the server stops, and waits for it. */
   async leave(reason: string): Promise<void> {
     if (this.#isOver) return;
     const closed = new Promise<void>((resolve) => this.#socket.once("close", () => resolve()));
@@ -104,7 +102,7 @@ export class TextSocket {
     await closed;
   }
 
-  /** Ends it even if the other side does not. */
+  /** Terminates the connection if the peer does not close it. */
   #endSoon(): void {
     this.#isClosing = true;
     const cancel = this.#options.clock.after(CLOSING_MS, () => this.#socket.terminate());
@@ -126,7 +124,7 @@ export class TextSocket {
     }
     this.#taking = this.#taking
       .then(() => (this.#isClosing ? undefined : this.#handlers.text(bytes.toString())))
-      // What a frame does to its handler concerns its own connection, never the process.
+      // An error of a handler must not affect other connections.
       .catch(() => this.close(CLOSE.internal, "a frame could not be taken"))
       .finally(() => {
         this.#waitingBytes -= cost;
@@ -137,12 +135,12 @@ export class TextSocket {
     const texts = this.#gathered;
     this.#gathered = [];
     this.#gatheredLength = 0;
-    // After the frame that closes it, a WebSocket takes no other.
+    // No frame may follow the close frame.
     if (texts.length === 0 || this.#socket.readyState !== this.#socket.OPEN) return;
     this.#options.line.write(textFrames(texts), () => this.#took());
   }
 
-  /** The socket has taken what went out together. */
+  /** Called when the socket has written a batch. */
   #took(): void {
     this.#taken = this.#now();
     if (this.#socket.bufferedAmount > this.#options.limits.maxBufferedBytes / 2) return;
@@ -151,8 +149,8 @@ export class TextSocket {
   }
 
   /**
-   * Looks now and then whether the other side lives, reads, and still may be here. Whether it reads is looked at twice:
-   * there may have been nothing to read until just now.
+   * Sends pings and checks that the peer reads and may stay. A stall must show twice, because there may have been
+   * nothing to read.
    */
   #beat(before?: number): void {
     const { clock, limits } = this.#options;
@@ -194,10 +192,7 @@ const FIN_TEXT = 0x81;
 const LENGTH_16 = 126;
 const LENGTH_64 = 127;
 
-/**
- * Texts as frames of a server, each whole and unmasked (RFC 6455 §5.2), one after the other in one piece: thousands of
- * small writes would cost more than everything else.
- */
+/** Encodes texts as unmasked frames (RFC 6455 §5.2) in one buffer, because many small writes are slow. */
 export function textFrames(texts: readonly string[]): Buffer {
   const lengths = texts.map((text) => Buffer.byteLength(text));
   const total = lengths.reduce((sum, length) => sum + headLength(length) + length, 0);

@@ -4,20 +4,20 @@ import { type WebSocket, WebSocketServer } from "ws";
 import type { GatewayLimits } from "../limits.ts";
 import { closeWithProblem, HttpProblem } from "../problems.ts";
 
-/** One who came in over a WebSocket. */
+/** A client on a WebSocket. */
 export interface WebSocketPeer {
-  /** Ends it; what was sent still arrives. */
+  /** Closes the connection after flushing what was sent. */
   leave(reason: string): Promise<void>;
 }
 
-/** An upgrade of somebody who is known, as the HTTP server gives it. */
+/** An authenticated upgrade. */
 export interface Upgrade {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
   readonly head: Buffer;
 }
 
-/** Where WebSockets come in: so many at once, each bounded, and all of them ended together. */
+/** Accepts WebSockets up to a limit, and closes them together. */
 export class WebSocketAcceptor {
   readonly #limits: Pick<GatewayLimits, "maxMessageBytes" | "maxStreams">;
   readonly #acceptor: WebSocketServer;
@@ -31,7 +31,7 @@ export class WebSocketAcceptor {
       clientTracking: false,
       maxPayload: limits.maxMessageBytes,
       perMessageDeflate: false,
-      // A credential may come as a subprotocol; it is never said back.
+      // A subprotocol may contain a credential, so none is echoed.
       handleProtocols: () => false,
     });
     this.#acceptor.on("headers", (headers, request) => {
@@ -40,7 +40,7 @@ export class WebSocketAcceptor {
     });
   }
 
-  /** Lets somebody in, who is told `header` with the upgrade. */
+  /** Accepts an upgrade, with an additional response header. */
   take(upgrade: Upgrade, welcome: (webSocket: WebSocket) => WebSocketPeer, header?: string): void {
     const { request, socket, head } = upgrade;
     if (this.#open.size >= this.#limits.maxStreams) {
@@ -55,7 +55,7 @@ export class WebSocketAcceptor {
     });
   }
 
-  /** Ends all of them. Their sessions and turns go on. */
+  /** Closes all connections. Their sessions and turns continue. */
   async close(): Promise<void> {
     await Promise.all([...this.#open].map((guest) => guest.leave("Reins is stopping")));
   }

@@ -10,11 +10,10 @@ import { HttpProblem } from "../problems.ts";
 import type { Routes } from "../routes/router.ts";
 import type { Stalls } from "../watchdog/watchdog.ts";
 
-/** What health is told from. */
 export interface HealthOptions {
   readonly harness: () => Promise<Harness>;
   readonly version: string;
-  /** How often the main thread stood still, where somebody watches it. */
+  /** Stalls of the main thread, where a watchdog runs. */
   readonly stalls?: (() => Stalls) | undefined;
 }
 
@@ -27,10 +26,10 @@ const OK: Condition = { status: "ok" };
 const STARTING: Condition = { status: "starting" };
 const MAX_REASON = 300;
 
-/** Tells whether this Reins answers. Anyone may ask, so that nothing of its files is told. */
+/** The health check. Public, so it discloses no paths. */
 export function healthRoutes({ harness, version, stalls }: HealthOptions): Routes {
   let failed: Condition | undefined;
-  /** Does not wait: a harness that is not open at once is being opened; one that failed has failed until it is open. */
+  /** Does not wait: reports `starting` for a harness that is not open yet, and the last failure until it is. */
   const look = (): Promise<Condition> => {
     const opened = harness().then(
       () => {
@@ -62,13 +61,13 @@ function stallsOf(stalls: Stalls | undefined) {
   return { stalls: { count, last_at: last.at, last_ms: last.ms } };
 }
 
-/** Why it failed, with files by their names alone. */
+/** The reason of a failure, with paths reduced to file names. */
 function reasonOf(error: unknown): string {
   const message = errorMessage(error);
   return message.replaceAll(/(?:\/[^\s/"'`:]+){2,}\/?/g, (path) => basename(path)).slice(0, MAX_REASON);
 }
 
-/** Lets browsers in with a code, and out again. */
+/** Login and logout of browsers. */
 export function loginRoutes(
   access: Access,
   authenticator: RequestAuthenticator,
@@ -99,7 +98,7 @@ export function loginRoutes(
   };
 }
 
-/** Describes everything that can be asked for, from the schemas that check it. */
+/** The OpenAPI description of the registered operations. */
 export function descriptionRoutes(operations: readonly Operation[], version: string): Routes {
   let described: ReturnType<typeof openApi> | undefined;
   return {
@@ -113,7 +112,7 @@ export function descriptionRoutes(operations: readonly Operation[], version: str
   };
 }
 
-/** What an earlier API had under `/v1`. These paths are not used again. */
+/** Paths of an earlier API; they are not reused. */
 const REMOVED: readonly (readonly [method: "GET" | "POST", path: string])[] = [
   ["POST", "/v1/sessions/:id"],
   ["POST", "/v1/sessions/:id/messages"],
@@ -128,7 +127,7 @@ const REMOVED: readonly (readonly [method: "GET" | "POST", path: string])[] = [
   ["GET", "/v1/agents/:agent/modes"],
 ];
 
-/** Tells whoever comes with an earlier API that it is gone, or with one that is to come that it is not there yet. */
+/** Responds with 410 to an earlier API, and with 501 to one that is not implemented. */
 export const removedRoutes: Routes = {
   name: "removed",
   mount(router) {

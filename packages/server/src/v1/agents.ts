@@ -19,16 +19,15 @@ import {
 const { listAgents, getAgent, installAgent, verifyAgent, listAgentProcesses, restartAgentProcess } =
   agentsOperations;
 
-/** What the agents' part of the API stands on. */
 export interface AgentsRoutesOptions {
   readonly hosting: () => Promise<Hosting>;
   readonly agents: () => Promise<AgentRegistry>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The user's home, from which credentials come. */
+  /** The user's home folder, the source of credentials. */
   readonly userHome: string;
 }
 
-/** The agents of this machine: which there are, what is known of them, and what runs. */
+/** The catalogue's agents: state, install, verification and processes. */
 export class AgentsRoutes implements Routes {
   readonly name = "agents";
   readonly #options: AgentsRoutesOptions;
@@ -51,7 +50,7 @@ export class AgentsRoutes implements Routes {
     router.handle(restartAgentProcess, (call) => this.#restart(call));
   };
 
-  /** Calls off what is under way. */
+  /** Cancels running installs and verifications. */
   async close(): Promise<void> {
     this.#closing.abort();
   }
@@ -149,7 +148,7 @@ export class AgentsRoutes implements Routes {
     tell({ phase: "verified", verification: await verificationOf(registry, entry, installed) });
   }
 
-  /** Tells somebody of an errand until it ends. What goes wrong in it is the last thing that is told. */
+  /** Streams the progress of a single-flight job; an error is its last event. */
   async #told<News>(
     flights: SingleFlight<News | Failed>,
     name: string,
@@ -192,7 +191,7 @@ function failed(error: unknown): Failed {
   return { phase: "failed", code, message: errorMessage(error) };
 }
 
-/** Refuses an install that cannot begin, while a status can still say so. */
+/** Rejects an invalid install before the stream starts, while a status is possible. */
 function expectInstallable(
   { installer }: AgentRegistry,
   { id }: AgentEntry,
@@ -212,7 +211,7 @@ function entryIn({ catalogue }: AgentRegistry, id: string): AgentEntry {
   throw new HttpProblem("not_found", `there is no agent "${id}"`);
 }
 
-/** What an agent that runs has told of itself, where nobody has asked it apart. */
+/** What a running agent has reported about itself. */
 async function toldBy({ hub }: Hosting, { principal }: AuthorizedCall, { id }: AgentEntry) {
   const running = (await hub.running()).find(({ entry }) => entry.id === id);
   const { modes, models, configOptions } = await hub.settingsOfAgent(principal, id);

@@ -16,7 +16,7 @@ import { type AuthorizedCall, eventText, type Routes } from "../routes/router.ts
 
 const { listApprovals, getApproval, answerApproval, streamApprovals } = approvalOperations;
 
-/** Questions to people: which there are, what they are about to those they concern, and the answers. */
+/** Approvals: list, details, answers and changes. */
 export const approvalRoutes: Routes = {
   name: "approvals",
   mount(router) {
@@ -42,7 +42,7 @@ export const approvalRoutes: Routes = {
   },
 };
 
-/** What people have allowed for always, as far as it concerns the one who looks. */
+/** Grants that concern the caller. */
 export const grantRoutes: Routes = {
   name: "grants",
   mount(router) {
@@ -60,10 +60,7 @@ export const grantRoutes: Routes = {
   },
 };
 
-/**
- * Tells somebody of every change of their tenant's approvals, as far as it concerns them: from now on, or after the last
- * one they saw.
- */
+/** Streams the changes of a tenant's approvals as the caller may see them, from now or after the last event. */
 async function streamApprovalChanges(call: AuthorizedCall, open: () => SseWriter): Promise<void> {
   const { request, harness, principal } = call;
   const { tenant } = principal;
@@ -77,7 +74,7 @@ async function streamApprovalChanges(call: AuthorizedCall, open: () => SseWriter
   stream.closed.addEventListener("abort", () => woken.set(), { once: true });
   try {
     await stream.send(sseText({ id: position }));
-    // A token that was revoked, or a harness that is gone, ends it.
+    // Ends when the token is revoked or the harness closes.
     for (
       let now = await call.currentPrincipal();
       now && !stream.closed.aborted;
@@ -95,14 +92,14 @@ async function streamApprovalChanges(call: AuthorizedCall, open: () => SseWriter
 
 type Change = Awaited<ReturnType<Approvals["changes"]>>[number];
 
-/** A change that was told, and its texts: one for each way in which it is shown to those who listen. */
+/** A recent change with its texts, one per view of it. */
 interface Told {
   readonly change: Change;
   readonly characters: number;
   readonly texts: Map<string, string>;
 }
 
-/** What comes after a position, and where that ends. */
+/** The texts after a position, and their end. */
 interface Following {
   readonly texts: readonly string[];
   readonly position: number;
@@ -112,17 +109,14 @@ const PAGE = 100;
 const MOST_TOLD = 256;
 const MOST_CHARACTERS = 4 * 1024 * 1024;
 
-/**
- * The newest changes of approvals, put into words once for all who listen. Who is further behind than this reaches is
- * served from the disk, at its own pace.
- */
+/** A cache of the newest changes, serialized once for all subscribers. Slower readers are served from the store. */
 class ApprovalTail {
   static readonly #tails = new WeakMap<Harness, ApprovalTail>();
   readonly #approvals: Approvals;
   readonly #listeners = new Set<{ readonly tenant: string; readonly ring: () => void }>();
   #told: Told[] = [];
   #characters = 0;
-  /** Every change after this one, and up to the last, is here. */
+  /** The cache contains every change after this one. */
   #floor: number | undefined;
   #last = 0;
 
@@ -131,21 +125,21 @@ class ApprovalTail {
     approvals.subscribe((change) => this.#take(change));
   }
 
-  /** The tail of a harness; there is one. */
+  /** The one tail of a harness. */
   static of(harness: Harness): ApprovalTail {
     const tail = ApprovalTail.#tails.get(harness) ?? new ApprovalTail(harness.approvals);
     ApprovalTail.#tails.set(harness, tail);
     return tail;
   }
 
-  /** Rings at every change of a tenant; the returned function ends that. */
+  /** Subscribes to the changes of a tenant; returns `unsubscribe`. */
   listen(tenant: string, ring: () => void): () => void {
     const listener = { tenant, ring };
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Some of what somebody has not seen after a position, as it is shown to them; none when they have seen all. */
+  /** The next changes after a position as a reader may see them; none at the end. */
   async after(position: number, answerer: Answerer): Promise<Following> {
     const { tenant } = answerer;
     if (this.#floor !== undefined && position >= this.#floor) {
@@ -182,7 +176,7 @@ class ApprovalTail {
     }
   }
 
-  /** The text of a change for one listener, made once for all who are shown the same of it. */
+  /** The text of a change, shared by all readers with the same view. */
   #textOf({ change, texts }: Told, answerer: Answerer): string {
     const { approval } = changeShownTo(answerer, change);
     const key = "withheld" in approval ? "withheld" : approval.options.join();

@@ -9,7 +9,7 @@ import type { AuthorizedCall, Routes } from "../routes/router.ts";
 
 type Call = AuthorizedCall<(typeof killOperations)["kill"]>;
 
-/** Ends what agents run, at once. */
+/** The kill switch. */
 export function killRoutes(hosting: () => Promise<Hosting>): Routes {
   return {
     name: "kill",
@@ -47,7 +47,7 @@ function killsOf({ kills }: Hosting): NonNullable<Hosting["kills"]> {
   throw new HttpProblem("unavailable", "this Reins runs no agents that could be ended");
 }
 
-/** Ends a session that has no agent now; nothing else can be ended that does not run. */
+/** Ends a session without a running agent. */
 async function endedSession(hosting: Hosting, order: KillOrder, { principal }: Call): Promise<Killed> {
   const { target, id, by, reason } = order;
   const record = target.kind === "session" ? await hosting.hub.find(principal, target.name) : undefined;

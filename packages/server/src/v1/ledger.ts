@@ -28,7 +28,7 @@ const {
   exportLedger,
 } = ledgerOperations;
 
-/** The record, and what proves it to those who trust nobody. */
+/** The ledger and its proofs. */
 export const ledgerRoutes: Routes = {
   name: "ledger",
   mount(router) {
@@ -80,7 +80,7 @@ async function entryOf(call: AuthorizedCall, cid: string): Promise<PlacedEntry> 
   return found;
 }
 
-/** The whole ledger; with its private content only where that is asked for. */
+/** Exports the ledger; private content only on request. */
 async function* exported(call: AuthorizedCall<typeof exportLedger>): AsyncGenerator<string> {
   requireDefaultTenant(call.principal, "the ledger holds what all tenants did");
   const { harness, query } = call;
@@ -90,7 +90,7 @@ async function* exported(call: AuthorizedCall<typeof exportLedger>): AsyncGenera
 
 const STREAM_PAGE = 200;
 
-/** Tells somebody of the entries they may see, from now on or after the last one they saw. */
+/** Streams the visible entries, from now or after the last event. */
 async function streamLedgerEntries(
   call: AuthorizedCall<(typeof ledgerOperations)["streamEntries"]>,
   open: () => SseWriter,
@@ -107,7 +107,7 @@ async function streamLedgerEntries(
   try {
     await stream.send(sseText({ id: Math.max(0, position) }));
     while (!stream.closed.aborted && (await call.currentPrincipal())) {
-      // There may be tenants that were not there before.
+      // Tenants may have been added.
       const view = await LedgerView.of(call);
       const { entries, seen, more } = await view.read({
         ...query,
@@ -127,28 +127,28 @@ async function streamLedgerEntries(
 
 type Filter = Partial<z.output<(typeof ledgerOperations)["listEntries"]["query"]>>;
 
-/** Some entries, and after which the next ones come, if there may be any. */
+/** A page of entries. */
 interface Viewed {
   readonly entries: readonly PlacedEntry[];
-  /** Up to here everything was looked at. */
+  /** The position up to which entries were read. */
   readonly seen: number | undefined;
   readonly more: boolean;
 }
 
 const DEFAULT_TENANT = "default";
 const PAGE = 500;
-/** How many entries that somebody may not see are passed over for one page. */
+/** The most invisible entries skipped for one page. */
 const MOST_PASSED = 20_000;
 
 /**
- * The ledger as somebody may see it. The operator sees all; others the entries of their tenant's sessions, and those of
- * the default tenant also what belongs to no session, because they look after the harness itself.
+ * The ledger as a principal may see it. The operator sees everything, others their tenant's sessions; the default
+ * tenant also entries without a session, because it administers the server.
  */
 class LedgerView {
   readonly #ledger: AuthorizedCall["harness"]["ledger"];
   readonly #tenant: string;
   readonly #seesAll: boolean;
-  /** How the chains of other tenants begin. */
+  /** Prefixes of other tenants' chains. */
   readonly #foreign: readonly string[];
 
   private constructor({ harness, principal }: AuthorizedCall, tenants: readonly string[]) {
@@ -158,7 +158,7 @@ class LedgerView {
     this.#foreign = tenants.filter((tenant) => tenant !== principal.tenant).map((tenant) => `${tenant}/`);
   }
 
-  /** What whoever asks may see. */
+  /** The view of a caller. */
   static async of(call: AuthorizedCall): Promise<LedgerView> {
     const tenants = await call.harness.identity.listTenants();
     return new LedgerView(
@@ -167,13 +167,13 @@ class LedgerView {
     );
   }
 
-  /** One entry, if it is there to be seen. */
+  /** A visible entry. */
   async get(cid: string): Promise<PlacedEntry | undefined> {
     const found = await this.#ledger.get(cid);
     return found && this.#shows(found) ? found : undefined;
   }
 
-  /** Entries that fit, as many as asked for or as can be found in reasonable time. */
+  /** Reads matching entries up to the limit, or as many as a bounded scan finds. */
   async read(filter: Filter): Promise<Viewed> {
     const { limit = 100, after, ...rest } = filter;
     const entries: PlacedEntry[] = [];
@@ -197,12 +197,12 @@ class LedgerView {
   #range({ session, quality, agent: actor, tag, since, until, order }: Filter): EntryRange {
     const own = this.#seesAll || this.#tenant === DEFAULT_TENANT ? undefined : `${this.#tenant}/`;
     const entity_id = session === undefined ? undefined : `${own ?? ""}${session}`;
-    // Times are kept in one form, by which they also sort.
+    // Times are stored in one sortable form.
     const [from, to] = [since, until].map((moment) => moment && new Date(moment).toISOString());
     return { entity_id, entity_prefix: own, quality, actor, tag, since: from, until: to, order };
   }
 
-  /** A chain's name says whose it is; where an agent chose its own name to look like a tenant's, its subject decides. */
+  /** The chain's name tells the tenant; where an agent's own name looks like a tenant's, the subject decides. */
   #shows({ entry: { entity_id, payload } }: PlacedEntry): boolean {
     if (this.#seesAll) return true;
     const subject = tenantIn(payload);
@@ -212,7 +212,7 @@ class LedgerView {
   }
 }
 
-/** The tenant of whoever an entry is about, where it says so. */
+/** The tenant of an entry's subject. */
 function tenantIn(payload: unknown): string | undefined {
   const subject = memberOf(payload, "subject");
   const tenant = memberOf(subject, "tenant");

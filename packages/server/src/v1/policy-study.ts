@@ -15,11 +15,11 @@ type Checked = Awaited<ReturnType<PolicyStudy["check"]>>;
 type Outcome = Checked["tests"][number];
 type Fault = Checked["faults"][number];
 
-/** How many drafts one principal, and everybody together, may have studied at a time; each has a thread of its own. */
+/** The most concurrent studies per principal and in total; each runs in its own thread. */
 const AT_ONCE = 2;
 const AT_ONCE_IN_ALL = 6;
 
-/** A constitution before it is used, and after it was. */
+/** Validation, tests, explanation, backtest and coverage of a constitution. */
 export const studyRoutes: Routes = {
   name: "study",
   mount(router) {
@@ -79,7 +79,7 @@ function studyOf({ harness, principal, body }: AuthorizedCall): PolicyStudy {
   return new PolicyStudy(harness, tenant);
 }
 
-/** Times are kept in one form, by which they also sort. */
+/** Times are stored in one sortable form. */
 function past({ since, limit }: { since?: string | undefined; limit?: number | undefined }) {
   return { since: since === undefined ? undefined : new Date(since).toISOString(), limit };
 }
@@ -120,7 +120,7 @@ async function explained(
   return conforming(explainPolicy.answer, harness.redact(explanation));
 }
 
-/** Whoever is supposed to act: what is not said is as whoever asks, or as is usual. */
+/** The hypothetical subject; missing members come from the caller or are defaults. */
 function subjectOf({ body, principal, harness }: AuthorizedCall<typeof explainPolicy>): Subject {
   const given = body.subject ?? {};
   const agent = given.agent ?? NATIVE;

@@ -7,7 +7,7 @@ import { HttpProblem } from "../problems.ts";
 import { conforming } from "../routes/read-call.ts";
 import type { AuthorizedCall, ResponseBody, Routes } from "../routes/router.ts";
 
-/** The constitution: what is in force, what waits, and what is wrong with the file. */
+/** The constitution: in force, waiting and invalid versions. */
 export const policyRoutes: Routes = {
   name: "policy",
   mount(router) {
@@ -31,7 +31,7 @@ interface Hashes {
   readonly constitution_hash?: string | undefined;
 }
 
-/** Refuses to accept anything but what somebody has seen, if they say what that was. */
+/** Rejects the acceptance of another version than the one that was seen. */
 function expectSeen(seen: Hashes, waiting: Hashes | undefined): void {
   if (!waiting) return;
   const { rules_hash = waiting.rules_hash, constitution_hash = waiting.constitution_hash } = seen;
@@ -43,7 +43,7 @@ type Loaded = NonNullable<PolicyStatus["policy"]>;
 
 type Call = AuthorizedCall<(typeof policyOperations)["getPolicy" | "reloadPolicy" | "acceptPolicy"]>;
 
-/** How the policy of a tenant stands. What looks like a secret in it is not shown, nor where its files lie. */
+/** The status of a tenant's policy, redacted and without paths. */
 async function policyStatus(call: Call): Promise<ResponseBody<typeof policyOperations.getPolicy>> {
   const { principal, query, harness } = call;
   const tenant = tenantFor(principal, query.tenant);
@@ -66,7 +66,7 @@ function loaded({ hashes, rules, file }: Loaded) {
   return { ...hashes, rules: rules.map(({ rule }) => rule), tests, file };
 }
 
-/** The files as they are now. A tenant without rules of its own lives under those of the harness. */
+/** The current files; a tenant without rules uses the default ones. */
 async function filesOf({ harness }: Call, tenant: string) {
   const own = harness.policies.filesOf(tenant);
   const rules = await textOf(own.rules);
@@ -90,7 +90,7 @@ async function textOf(path: string): Promise<string | null> {
 
 const files = new WeakMap<Harness, RosterFile>();
 
-/** Who is known, and how well. */
+/** The roster. */
 export const rosterRoutes: Routes = {
   name: "roster",
   mount(router) {
@@ -122,7 +122,7 @@ function shownAgent(roster: Roster, entry: Roster["entries"][number]) {
   return { agent, trust: roster.trustOf(agent), entry };
 }
 
-/** Changes of one file are made one after the other, so there is one of these for each harness. */
+/** One per harness, because it serializes changes of the file. */
 function fileOf({ harness }: AuthorizedCall): RosterFile {
   const file = files.get(harness) ?? new RosterFile(harness);
   files.set(harness, file);

@@ -9,7 +9,7 @@ import { type AuthorizedCall, eventText, type Routes } from "../routes/router.ts
 
 const PAGE = 100;
 
-/** Runs as they stand, and the events that led there. */
+/** Runs and their events. */
 export const runRoutes: Routes = {
   name: "runs",
   mount(router) {
@@ -38,7 +38,7 @@ export const runRoutes: Routes = {
   },
 };
 
-/** The states of each run as one, in the order in which they come. */
+/** Groups states by run. */
 function runsIn(states: readonly RunState[]): z.input<typeof Run>[] {
   const byRun = Map.groupBy(states, ({ run_id }) => run_id);
   return [...byRun].map(([run_id, all]) => {
@@ -67,7 +67,7 @@ async function streamRuns(
   stream.closed.addEventListener("abort", () => woken.set(), { once: true });
   try {
     await stream.send(sseText({ id: after }));
-    // A token that was revoked, or a harness that is gone, ends it.
+    // Ends when the token is revoked or the harness closes.
     for (
       let now = await call.currentPrincipal();
       now && !stream.closed.aborted;

@@ -11,7 +11,7 @@ import { type AuthorizedCall, eventText, type Routes } from "../routes/router.ts
 const { listSessions, streamSessions, getSession } = sessionOperations;
 const { listConnections, closeConnection } = connectionOperations;
 
-/** The sessions and connections of a server, to look at. What happens in a session is said in ACP. */
+/** Sessions and connections, read-only. */
 export function sessionRoutes(door: ServingDoor): Routes {
   return {
     name: "sessions",
@@ -51,12 +51,12 @@ export function sessionRoutes(door: ServingDoor): Routes {
   };
 }
 
-/** How long changes are gathered: a turn that begins and ends at once is told as one. */
+/** How long changes are debounced. */
 const GATHER_MS = 200;
-/** Whoever is so many sessions behind is sent away, to read the list anew. */
+/** A reader that is further behind is disconnected and must list again. */
 const MOST_BEHIND = 10_000;
 
-/** Tells somebody of the sessions they may see, from now on, whenever one is new or not as it was. */
+/** Streams new and changed sessions of the caller. */
 async function streamSessionChanges(
   { principal: { tenant }, harness, currentPrincipal }: AuthorizedCall,
   hosting: Hosting,
@@ -75,7 +75,7 @@ async function streamSessionChanges(
   stream.onKeepAlive(() => woken.set());
   stream.closed.addEventListener("abort", () => woken.set(), { once: true });
   try {
-    // A token that was revoked, or a harness that is gone, ends it.
+    // Ends when the token is revoked or the harness closes.
     while (!stream.closed.aborted) {
       const principal = await currentPrincipal();
       if (!principal) return;
@@ -93,7 +93,7 @@ async function streamSessionChanges(
   }
 }
 
-/** Settles after a while, or when nobody reads any more. */
+/** Settles after the debounce time, or when the stream closes. */
 function gathered(clock: Hosting["hub"]["clock"], closed: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const wake = () => resolve();
@@ -107,7 +107,7 @@ function gathered(clock: Hosting["hub"]["clock"], closed: AbortSignal): Promise<
 
 const MOST_PENDING = 500;
 
-/** Sessions of one tenant as they are shown. What clients sent to begin them stays here. */
+/** Maps sessions of a tenant to the API, without what clients sent to start them. */
 async function shownSessions(
   hosting: Hosting,
   harness: Harness,
@@ -144,7 +144,7 @@ async function shownSessions(
   });
 }
 
-/** How far an agent is held to a verdict; nothing for one that the catalogue has no more. */
+/** The enforcement level of an agent; nothing for one that left the catalogue. */
 function enforcementOf({ catalogue, host }: Hosting, agent: string): Pick<Partial<Session>, "enforcement"> {
   const entry = catalogue.entries.find(({ id }) => id === agent);
   if (!entry) return {};
@@ -152,7 +152,7 @@ function enforcementOf({ catalogue, host }: Hosting, agent: string): Pick<Partia
   return { enforcement: host.networkFor(agent) === undefined ? entry.enforcement.level : "confined" };
 }
 
-/** A connection as it is shown. */
+/** Maps a connection to the API. */
 function shownConnection(
   { record, streams }: { readonly record: ConnectionRecord; readonly streams: number },
   expires: Date,

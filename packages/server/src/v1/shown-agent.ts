@@ -13,31 +13,30 @@ import { isAdmin, isOperator } from "@reins/supervisor";
 import { z } from "zod";
 import type { AuthorizedCall, Wire } from "../routes/router.ts";
 
-/** The agents of a home: which there are, what of them is installed, and what is known of them. */
+/** The agents of a home: catalogue, installs and verifications. */
 export interface AgentRegistry {
   readonly catalogue: Catalogue;
   readonly installer: Installer;
   readonly stamps: Stamps;
   readonly probes: ProbeCache;
-  /** Agents that the operator has added to the catalogue. */
+  /** Catalogue entries added by the operator. */
   readonly added: readonly unknown[];
-  /** Whether the operating system is to confine an agent. */
+  /** Whether an agent runs in the sandbox. */
   isConfined(agent: string): boolean;
 }
 
-/** What is known beside an agent's entry and install. */
 export interface AgentSurroundings {
   readonly registry: AgentRegistry;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly userHome: string;
-  /** Whether whoever asks may know which credentials there are. */
+  /** Whether the caller may see the names of credentials. */
   readonly seesCredentials: boolean;
-  /** How many of an agent run that whoever asks may see. */
+  /** The number of running processes that the caller may see. */
   readonly running: number;
   readonly installing: boolean;
 }
 
-/** An agent as it is shown. */
+/** Maps an agent to the API. */
 export async function shownAgent(
   entry: AgentEntry,
   installed: Installed | undefined,
@@ -68,7 +67,7 @@ export async function shownAgent(
 
 const Added = z.looseObject({ id: z.string() });
 
-/** What an installed agent answered when it was probed. */
+/** The cached probe of an installed agent. */
 export async function probedAgent(
   registry: AgentRegistry,
   entry: AgentEntry,
@@ -85,7 +84,7 @@ export async function probedAgent(
   };
 }
 
-/** What only the view of a single agent has, apart from what runs. */
+/** The members that only the view of a single agent has. */
 export async function agentDetails(
   registry: AgentRegistry,
   entry: AgentEntry,
@@ -107,7 +106,7 @@ const Session = z.looseObject({
   configOptions: z.unknown().optional(),
 });
 
-/** An install as it is shown. */
+/** Maps an install to the API. */
 export function installOf(entry: AgentEntry, installed: Installed | undefined): AgentInstall | null {
   if (entry.builtIn) return { source: "built_in", version: "built in", outdated: false };
   if (!installed) return null;
@@ -134,7 +133,7 @@ function plainPackage({
   return { name, version, ...(integrity !== undefined && { integrity }) };
 }
 
-/** How an agent's verification stands. */
+/** The state of an agent's verification. */
 export async function verificationOf(
   registry: AgentRegistry,
   entry: AgentEntry,
@@ -169,7 +168,7 @@ function enforcementOf(
   return { level: "asked", reason: `it asks, and is trusted to heed the answer${besides}`, unasked };
 }
 
-/** The agents that run and that whoever asks may see, the oldest first. */
+/** The running processes that the caller may see, oldest first. */
 export async function shownProcesses(
   { register, hub }: Hosting,
   { principal, harness }: AuthorizedCall,
@@ -198,13 +197,13 @@ export async function shownProcesses(
   });
 }
 
-/** What of an agent's credentials is there, by name. */
+/** Names of an agent's credentials. */
 export interface FoundCredentials {
   readonly found: readonly string[];
   readonly missing: readonly string[];
 }
 
-/** Looks which variables and files there are that an agent could show who it is with; never into them. */
+/** Checks which credential variables and files exist, without reading them. */
 export async function foundCredentials(
   { credentials }: AgentEntry,
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,4 +1,4 @@
-// Runs beside the main thread: notices that it stands still, looks where, and writes that down without it.
+// The watchdog's thread: detects stalls of the main thread and writes reports without it.
 import { appendFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { Session } from "node:inspector";
 import { parentPort, workerData } from "node:worker_threads";
@@ -7,7 +7,7 @@ import type { StallReport, WatchdogData } from "./watchdog.ts";
 const { beat, limitMs, file }: WatchdogData = workerData;
 const beats = new BigInt64Array(beat);
 const LOOK_MS = 250;
-/** How long the main thread may take to say where it is: native code does not. */
+/** The timeout for a stack of the main thread; native code gives none. */
 const CAPTURE_MS = 2_000;
 const MOST_FRAMES = 20;
 const MAX_FILE_BYTES = 1024 * 1024;
@@ -21,7 +21,7 @@ setInterval(() => {
   const slept = now - looked > limitMs;
   looked = now;
   const last = Number(Atomics.load(beats, 0));
-  // A machine that slept, or has no time for this thread either, says nothing about the other one.
+  // After a suspend, or when this thread was not scheduled either, a late beat means nothing.
   if (slept) return;
   if (stalledSince === undefined && now - last >= limitMs) {
     stalledSince = last;
@@ -32,7 +32,7 @@ setInterval(() => {
   }
 }, LOOK_MS);
 
-/** The functions that the main thread is in, the innermost first; none where it is in native code. */
+/** The stack of the main thread, innermost first; empty in native code. */
 function capture(): Promise<readonly string[]> {
   const { promise, resolve } = Promise.withResolvers<readonly string[]>();
   const scripts = new Map<string, string>();
@@ -61,19 +61,19 @@ function capture(): Promise<readonly string[]> {
   });
 }
 
-/** Tells the operator, who may not be told by the main thread for long, and the main thread for later. */
+/** Writes a report to standard error and the file, and sends it to the main thread. */
 function report(told: StallReport): void {
   const msg = told.kind === "stalled" ? "the main thread stands still" : "the main thread goes on";
   const line = `${JSON.stringify({ level: told.kind === "stalled" ? "error" : "warn", ...told, msg })}\n`;
   try {
     writeSync(STDERR, line);
   } catch {
-    // A standard error that is full or closed: the file has it.
+    // Standard error may be closed; the file has the report.
   }
   try {
     if (file !== undefined) keep(file, line);
   } catch {
-    // A disk that is full: standard error has it.
+    // The disk may be full; standard error has the report.
   }
   parentPort?.postMessage(told);
 }

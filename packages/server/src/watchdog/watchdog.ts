@@ -4,44 +4,39 @@ const CODE = new URL("./watchdog-thread.ts", import.meta.url);
 const LIMIT_MS = 2_000;
 const BEAT_MS = 250;
 
-/** What the thread of a watchdog is started with. */
 export interface WatchdogData {
-  /** When the main thread was last seen to go on: one number of 64 bits, in milliseconds since 1970. */
+  /** The last beat of the main thread: 64 bits, milliseconds since 1970. */
   readonly beat: SharedArrayBuffer;
   readonly limitMs: number;
-  /** Where it writes what it saw, beside standard error. */
+  /** The file of reports, beside standard error. */
   readonly file: string | undefined;
 }
 
-/** What a watchdog saw: that the main thread stands still, and where; or that it went on after so long. */
+/** A report of a stall or its end. */
 export interface StallReport {
   readonly kind: "stalled" | "over";
-  /** When it was last seen to go on. */
+  /** The last beat before it. */
   readonly at: string;
   readonly ms: number;
-  /** The functions that it was in, the innermost first; none where that is native code. */
+  /** The stack, innermost first; empty in native code. */
   readonly where: readonly string[];
 }
 
-/** How often the main thread stood still since the start, and the last time. */
+/** Number and last report of stalls since the start. */
 export interface Stalls {
   readonly count: number;
   readonly totalMs: number;
   readonly last: { readonly at: string; readonly ms: number; readonly where: readonly string[] } | undefined;
 }
 
-/** How a watchdog watches. */
 export interface WatchdogOptions {
-  /** Where it writes what it saw, beside standard error. */
+  /** The file of reports, beside standard error. */
   readonly file?: string | undefined;
-  /** How long the main thread may stand still. */
+  /** The stall threshold. */
   readonly limitMs?: number | undefined;
 }
 
-/**
- * A thread that notices when the main thread stands still, for which nobody is answered: it writes at once where that was,
- * and afterwards health and metrics tell of it.
- */
+/** A thread that detects stalls of the main thread: it writes the stack at once; health and metrics report it later. */
 export class Watchdog {
   readonly #options: WatchdogOptions;
   readonly #beat = new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT);
@@ -53,12 +48,10 @@ export class Watchdog {
     this.#options = options;
   }
 
-  /** What it saw since it was started. */
   get stalls(): Stalls {
     return this.#stalls;
   }
 
-  /** Begins to watch. */
   start(): void {
     if (this.#worker) return;
     const { file, limitMs = LIMIT_MS } = this.#options;
@@ -69,11 +62,10 @@ export class Watchdog {
     this.#worker = new Worker(CODE, { workerData, stdin: false, name: "reins watchdog" });
     this.#worker.unref();
     this.#worker.on("message", (report: StallReport) => this.#note(report));
-    // Without it everything else goes on.
+    // The server works without a watchdog.
     this.#worker.on("error", () => this.stop());
   }
 
-  /** Watches no more. */
   stop(): void {
     clearInterval(this.#timer);
     void this.#worker?.terminate();

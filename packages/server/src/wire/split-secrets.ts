@@ -2,7 +2,7 @@ import type { Redactor } from "@reins/supervisor";
 import { z } from "zod";
 import type { KeptEnvelope } from "./wire-ring.ts";
 
-/** A piece of what an agent says, as it goes over the wire. */
+/** A message chunk of an agent. */
 const Chunk = z.object({
   params: z.object({
     update: z.object({
@@ -18,9 +18,8 @@ interface Piece {
 }
 
 /**
- * The envelopes of a session whose texts, put together, hold a secret that none of them holds alone: an agent may say
- * half of it in one message and half in the next. Where earlier pieces were forgotten, the first that are left may be
- * the end of one, so they count too.
+ * Finds envelopes whose joined texts contain a secret that none contains alone, because an agent may split it over
+ * messages. Where earlier chunks were evicted, the first remaining ones may be the end of one, so they count too.
  */
 export function splitSecrets(
   envelopes: readonly KeptEnvelope[],
@@ -36,7 +35,7 @@ export function splitSecrets(
   return hidden;
 }
 
-/** Pieces of one kind that follow each other on one wire. */
+/** Consecutive chunks of one kind on one wire. */
 function runsIn(envelopes: readonly KeptEnvelope[]): Piece[][] {
   const runs: Piece[][] = [];
   const open = new Map<string, { readonly kind: string; readonly run: Piece[] }>();
@@ -58,7 +57,7 @@ function runsIn(envelopes: readonly KeptEnvelope[]): Piece[][] {
   return runs;
 }
 
-/** A message with its text taken out. */
+/** A message without its text. */
 export function withoutText(message: unknown): unknown {
   const { data } = z
     .looseObject({

@@ -1,13 +1,13 @@
 import type { WireEnvelope } from "@reins/api";
 import type { Passing } from "@reins/host";
 
-/** What passed by, of either protocol. */
+/** A message of either protocol. */
 export interface Passed extends Omit<Passing, "message"> {
   readonly protocol: WireEnvelope["protocol"];
   readonly message: Readonly<Record<string, unknown>>;
 }
 
-/** An envelope as it is kept: with its secrets, in memory alone. */
+/** An envelope in memory, with its secrets. */
 export interface KeptEnvelope {
   readonly seq: number;
   /** Milliseconds since 1970. */
@@ -24,7 +24,7 @@ export interface KeptEnvelope {
   readonly id: string | number | null;
   readonly truncated: boolean;
   readonly message: unknown;
-  /** About how many characters it takes to keep it. */
+  /** Its approximate size in characters. */
   readonly size: number;
 }
 
@@ -32,37 +32,37 @@ const MOST_OF_SESSION = 500;
 const MOST_SESSIONS = 200;
 const MOST_CHARACTERS = 64 * 1_024;
 const MOST_ASKED = 2_000;
-/** How much is kept of all sessions together. */
+/** The limit for all sessions together. */
 const MOST_TOGETHER = 32 * 1_024 * 1_024;
-/** Of how many sessions it is known that they were forgotten. */
+/** The most evicted sessions to remember. */
 const MOST_FORGOTTEN = 10_000;
-/** What an envelope takes beside its message. */
+/** The overhead of an envelope. */
 const ENVELOPE_CHARACTERS = 256;
 
 /**
- * The newest envelopes, so many of each session, so that one that talks a lot does not hide the others. To take one in
- * costs next to nothing; secrets are taken out when somebody looks.
+ * The newest envelopes, limited per session, so that a busy session does not displace others. Redaction happens on
+ * reading.
  */
 export class WireRing {
   readonly #sessions = new Map<string, Ring<KeptEnvelope>>();
   readonly #listeners = new Set<(envelope: KeptEnvelope) => void>();
-  /** What requests were about, by which answers are known. */
+  /** Methods and sessions of requests, to classify their responses. */
   readonly #asked = new Map<string, Pick<KeptEnvelope, "method" | "session">>();
-  /** Sessions that were forgotten whole, and may come back. */
+  /** Sessions that were evicted completely. */
   readonly #forgotten = new Set<string>();
   readonly #now: () => number;
-  /** The one that was used last. */
+  /** The ring used last. */
   #newest: { readonly key: string; readonly ring: Ring<KeptEnvelope> } | undefined;
   #seq = 0;
   #dropped = 0;
-  /** How much is kept. */
+  /** The total size. */
   #characters = 0;
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** Takes an envelope in. */
+  /** Adds an envelope. */
   readonly take = (passed: Passed): void => {
     this.#seq += 1;
     const envelope = this.#envelope(passed);
@@ -72,30 +72,30 @@ export class WireRing {
     for (const listener of this.#listeners) listener(envelope);
   };
 
-  /** Whether envelopes of a session were kept no longer. */
+  /** Whether envelopes of a session were evicted. */
   forgot(session: string | null): boolean {
     const key = session ?? "";
     return this.#forgotten.has(key) || (this.#sessions.get(key)?.dropped ?? 0) > 0;
   }
 
-  /** How many envelopes were kept no longer. */
+  /** The number of evicted envelopes. */
   get dropped(): number {
     return [...this.#sessions.values()].reduce((sum, ring) => sum + ring.dropped, this.#dropped);
   }
 
-  /** The number of the newest. */
+  /** The newest sequence number. */
   get last(): number {
     return this.#seq;
   }
 
-  /** Those that fit, the oldest first. */
+  /** Matching envelopes, oldest first. */
   list(fits: (envelope: KeptEnvelope) => boolean, session?: string): readonly KeptEnvelope[] {
     const rings = session === undefined ? [...this.#sessions.values()] : [this.#sessions.get(session)];
     const found = rings.flatMap((ring) => ring?.items ?? []).filter(fits);
     return found.sort((left, right) => left.seq - right.seq);
   }
 
-  /** Tells of every envelope; the returned function ends that. */
+  /** Subscribes to envelopes; returns `unsubscribe`. */
   listen(listener: (envelope: KeptEnvelope) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -104,7 +104,7 @@ export class WireRing {
   #ringOf(key: string): Ring<KeptEnvelope> {
     if (this.#newest?.key === key) return this.#newest.ring;
     const ring = this.#sessions.get(key) ?? new Ring<KeptEnvelope>(MOST_OF_SESSION);
-    // The one that was used last comes last, so that the first is the one to be forgotten.
+    // Moves it to the end: the first is evicted next.
     this.#sessions.delete(key);
     this.#sessions.set(key, ring);
     this.#newest = { key, ring };
@@ -137,7 +137,7 @@ export class WireRing {
     };
   }
 
-  /** The method and session of a message; those of an answer are the request's. */
+  /** The method and session of a message; a response has those of its request. */
   #about(
     { kind, id, peer, edge, direction }: Pick<KeptEnvelope, "kind" | "id" | "peer" | "edge" | "direction">,
     { method }: Passed["message"],
@@ -171,7 +171,7 @@ export class WireRing {
     if (this.#forgotten.size > MOST_FORGOTTEN && first !== undefined) this.#forgotten.delete(first);
   }
 
-  /** Forgets the older half of the session that was quiet longest; with the last of it, the session. */
+  /** Evicts the older half of the least recently used session. */
   #makeRoom(): void {
     const [ring] = this.#sessions.values();
     if (ring && ring.items.length > 1) this.#release(ring.drop(Math.floor(ring.items.length / 2)));
@@ -192,19 +192,18 @@ function idOf({ id }: Passed["message"]): string | number | null {
   return typeof id === "string" || typeof id === "number" ? id : null;
 }
 
-/** What is kept of a message that is too large: which it is. */
+/** What remains of a message that is too large. */
 function shortened({ jsonrpc, id, method }: Passed["message"]): object {
   return { jsonrpc, ...(id !== undefined && { id }), ...(method !== undefined && { method }) };
 }
 
-/** Something that is kept at a place. */
 interface Placed {
   readonly seq: number;
 }
 
 const NONE: readonly never[] = [];
 
-/** The newest of something, so many of them; each has a number that grows. */
+/** A ring of the newest items. */
 export class Ring<Item extends Placed> {
   readonly #most: number;
   #items: Item[] = [];
@@ -214,40 +213,40 @@ export class Ring<Item extends Placed> {
     this.#most = most;
   }
 
-  /** Adds one; of too many the oldest are forgotten, some at a time. Gives those. */
+  /** Adds an item; returns the evicted ones. */
   push(item: Item): readonly Item[] {
     this.#items.push(item);
-    // Some at once, because to move all for each would cost more than all else.
+    // Evicts in batches, because moving the array is expensive.
     return this.#items.length > this.#most * 1.25 ? this.drop(this.#items.length - this.#most) : NONE;
   }
 
-  /** Forgets the oldest, and gives them. */
+  /** Evicts the oldest items and returns them. */
   drop(count: number): readonly Item[] {
     this.#dropped += count;
     return this.#items.splice(0, count);
   }
 
-  /** How many were forgotten. */
+  /** The number of evicted items. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** All that are kept, the oldest first. */
+  /** All items, oldest first. */
   get items(): readonly Item[] {
     return this.#items;
   }
 }
 
-/** About how many characters a value has as JSON; no more is looked at than it takes to see that it is too large. */
+/** Estimates the JSON length of a value; undefined beyond a limit. */
 export function sizeWithin(value: unknown, most: number): number | undefined {
   const left = leftOf(value, most, MOST_DEEP);
   return left < 0 ? undefined : most - left;
 }
 
-/** What is nested deeper is as good as too large: nobody could look at it. */
+/** Deeper nesting counts as too large. */
 const MOST_DEEP = 100;
 
-/** What is left of so much room. Every message passes by here, so that nothing is made on the way. */
+/** The remaining room. Allocates nothing, because every message passes here. */
 function leftOf(value: unknown, room: number, deep: number): number {
   if (typeof value === "string") return room - value.length - 2;
   if (typeof value !== "object" || value === null) return room - 4;

@@ -15,7 +15,7 @@ type Filter = Partial<
   Readonly<Record<"session" | "protocol" | "edge" | "direction" | "agent" | "method", string | undefined>>
 >;
 
-/** What goes over the wires: envelopes of both protocols, and requests to this API. */
+/** Envelopes of both protocols, and requests to this API. */
 export function wireRoutes(wire: WireRing, requests: RequestRing): Routes {
   return {
     name: "wire",
@@ -67,7 +67,7 @@ export function wireRoutes(wire: WireRing, requests: RequestRing): Routes {
   };
 }
 
-/** Which envelopes somebody asks for and may see: those of their tenant, the operator all. */
+/** Matches envelopes by the caller's filter and tenant. */
 function fitting({ principal }: AuthorizedCall, filter: Filter, after = -1) {
   const { session, protocol, edge, direction, agent, method } = filter;
   const wanted = Object.entries({ session, protocol, edge, direction, agent, method });
@@ -79,7 +79,7 @@ function fitting({ principal }: AuthorizedCall, filter: Filter, after = -1) {
     given.every(([name, value]) => Reflect.get(envelope, name) === value);
 }
 
-/** Envelopes without secrets, those that lie across several included. */
+/** Redacts envelopes, including secrets split over several. */
 function shown({ harness }: AuthorizedCall, wire: WireRing, some: readonly KeptEnvelope[]) {
   const sessions = new Set(some.map(({ session }) => session));
   const split = [...sessions].map((session) => {
@@ -95,7 +95,7 @@ function shown({ harness }: AuthorizedCall, wire: WireRing, some: readonly KeptE
 
 const MOST = 1_000;
 
-/** The newest requests that were answered. */
+/** The newest answered requests. */
 export class RequestRing {
   readonly #ring = new Ring<LoggedRequest & { readonly seq: number }>(MOST);
   readonly #listeners = new Set<(request: LoggedRequest) => void>();
@@ -106,7 +106,7 @@ export class RequestRing {
     this.#now = now;
   }
 
-  /** Takes a request in. */
+  /** Adds a request. */
   readonly take = ({ method, route, path, status, ms, principal }: AnsweredRequest): void => {
     this.#seq += 1;
     const at = this.#now().toISOString();
@@ -115,43 +115,43 @@ export class RequestRing {
     for (const listener of this.#listeners) listener(request);
   };
 
-  /** The number of the newest. */
+  /** The newest sequence number. */
   get last(): number {
     return this.#seq;
   }
 
-  /** Those that are kept, the oldest first. */
+  /** All requests, oldest first. */
   get items(): readonly LoggedRequest[] {
     return this.#ring.items;
   }
 
-  /** Tells of every request; the returned function ends that. */
+  /** Subscribes to requests; returns `unsubscribe`. */
   listen(listener: (request: LoggedRequest) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 }
 
-/** Something that grows, and of which the newest are kept. */
+/** A growing list of which the newest items are available. */
 interface Tail<Item extends { readonly seq: number }> {
-  /** The number of the newest. */
+  /** The newest sequence number. */
   readonly last: number;
-  /** Those after a place that somebody may see, the oldest first. */
+  /** Visible items after a sequence number, oldest first. */
   after(seq: number): readonly Item[];
-  /** Rings when there are more; the returned function ends that. */
+  /** Subscribes to new items; returns `unsubscribe`. */
   listen(ring: () => void): () => void;
 }
 
-/** So many that nobody else waits long for their turn. */
+/** The batch size, so that other requests do not wait long. */
 const MOST_AT_ONCE = 100;
 
-/** How what is told is called, and how it is shown. */
+/** The name of the events, and their form. */
 interface Telling<Item> {
   readonly event: string;
   readonly shown: (items: readonly Item[]) => readonly object[];
 }
 
-/** Tells somebody of what comes, from now on or after the last one they saw. Who is too slow misses what was forgotten meanwhile. */
+/** Streams new items, from now or after the last event. A slow reader misses evicted ones. */
 async function streamTail<Item extends { readonly seq: number }>(
   { request, currentPrincipal }: AuthorizedCall,
   open: () => SseWriter,
@@ -167,7 +167,7 @@ async function streamTail<Item extends { readonly seq: number }>(
   try {
     await stream.send(sseText({ id: position }));
     while (!stream.closed.aborted && (await currentPrincipal())) {
-      // What comes while some are sent is looked at the next time.
+      // Items added meanwhile are read in the next round.
       const { last } = growing;
       const items = growing.after(position).slice(0, MOST_AT_ONCE);
       const told = shown(items);

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { JsonObject } from "@reins/acp";
 import type { Killed, KillOrder } from "@reins/runner";
 import { AgentProcess, KillJournal, killJournalIn, Owner } from "@reins/runner";
-import { askKill, killLeftBehind, killSocketIn } from "@reins/runner/kill";
+import { killLeftBehind, killSocketIn, requestKill } from "@reins/runner/kill";
 import { describe, expect, it } from "vitest";
 import { requirement } from "../../../scripts/test/requirement.ts";
 import { seededRandom } from "../../../scripts/torture/random.ts";
@@ -187,7 +187,7 @@ requirement(
     try {
       for (const { folder, tree } of trees) await standing(folder, tree.ups, signal);
       await reins.block();
-      const answer = await askKill(killSocketIn(home), order({ kind: "all" }), signal);
+      const answer = await requestKill(killSocketIn(home), order({ kind: "all" }), signal);
       const { report, entry } = answer as Killed;
       for (const tree of trees) expectTruth(report, residentsOf(tree.folder), tree);
       expect(report.gone.length).toBeGreaterThanOrEqual(trees.length);
@@ -211,7 +211,7 @@ requirement(
     try {
       for (const { folder, tree } of trees) await standing(folder, tree.ups, signal);
       await reins.block();
-      const { report } = (await askKill(killSocketIn(home), order({ kind: "all" }), signal)) as Killed;
+      const { report } = (await requestKill(killSocketIn(home), order({ kind: "all" }), signal)) as Killed;
       await reins.end();
       const { entries, close } = await openHosting(base);
       const recorded = await entries("kill");
@@ -255,10 +255,10 @@ describe("a kill without a Reins", () => {
   it("finds nobody at the socket, and is kept for the next one", async ({ signal }) => {
     const home = await temporaryFolder();
     const all = order({ kind: "all" });
-    expect(await askKill(killSocketIn(home), all, signal)).toBe("nobody");
+    expect(await requestKill(killSocketIn(home), all, signal)).toBe("no_listener");
     const dying = createServer((client) => client.end()).listen(killSocketIn(home));
     await once(dying, "listening");
-    expect(await askKill(killSocketIn(home), all, signal)).toBe("nobody");
+    expect(await requestKill(killSocketIn(home), all, signal)).toBe("no_listener");
     dying.close();
     const report = await killLeftBehind(home, all);
     expect(report).toMatchObject({ gone: [], left: [] });

@@ -3,7 +3,7 @@ export { KillJournal, killJournalIn, type UnrecordedKill } from "./kill/journal.
 export { type Killed, KillSwitch } from "./kill/kill-switch.ts";
 export { KillOrder, KillReport } from "./kill/order.ts";
 export type { LiveProcess, ProcessRoot } from "./kill/process-registry.ts";
-export { ProcessRegister } from "./kill/process-registry.ts";
+export { ProcessRegistry } from "./kill/process-registry.ts";
 export { AgentProcess, type ProcessExit, type StopReport } from "./process/agent-process.ts";
 export { KeptOutput, type KeptText } from "./process/kept-output.ts";
 export { homePrefix, type Mark } from "./process/mark.ts";

@@ -43,7 +43,7 @@ async function startAsReins() {
 }
 
 describe("when Reins is killed", () => {
-  it("its agents end with it, and so do those who left their group, and nobody is left watching", async () => {
+  it("kills its agents, also those that left their group, and leaves no lifeline", async () => {
     const { home, parent, alive } = await startAsReins();
     expect(lifelinesOf(home)).toHaveLength(1);
     await parent.kill();
@@ -51,7 +51,7 @@ describe("when Reins is killed", () => {
     await expect.poll(() => lifelinesOf(home)).toEqual([]);
   });
 
-  it("and with it whoever would have ended its agents, the next start finds and ends them", async () => {
+  it("has its agents killed by the next start if the lifeline was killed too", async () => {
     const { home, parent, pids, alive } = await startAsReins();
     process.kill(parent.pid, "SIGSTOP");
     for (const pid of lifelinesOf(home)) process.kill(pid, "SIGKILL");
@@ -65,13 +65,13 @@ describe("when Reins is killed", () => {
 });
 
 describe("while Reins lives", () => {
-  it("nobody else's start ends its agents", async () => {
+  it("does not kill agents of another run at its start", async () => {
     const { home, pids, alive } = await startAsReins();
     expect(await new Owner(home).sweepStrays()).toMatchObject({ gone: [], left: [] });
     expect(await alive()).toEqual(pids);
   });
 
-  it("somebody watches, anew if need be, and nobody any more after the last agent", async () => {
+  it("keeps a lifeline, restarted if need be, until the last agent ends", async () => {
     const home = await temporaryFolder();
     const owner = new Owner(home);
     const { agent } = await startShell("cat", { owner });
@@ -89,7 +89,7 @@ describe("while Reins lives", () => {
 });
 
 describe("descriptors that Reins was started with", () => {
-  it("are handed on neither to an agent nor to whoever watches", async () => {
+  it("are inherited neither by an agent nor by the lifeline", async () => {
     const home = await temporaryFolder();
     const secret = await open(join(home, "secret"), "w");
     onTestFinished(() => secret.close());

@@ -12,11 +12,11 @@ requirement(
   process.platform === "linux",
   "the process table is read from /proc",
 )("trees of processes that do not want to end", () => {
-  it("are ended when stopped, and what is left is told as it is", async ({ signal }) => {
+  it("are killed when stopped, and the report is what is left", async ({ signal }) => {
     await stopTrees({ trees: TREES, seed: SEED, place: await temporaryFolder(), signal });
   });
 
-  it("are ended when Reins is killed, and what is left is told as it is", async ({ signal }) => {
+  it("are killed when Reins is killed, and the report is what is left", async ({ signal }) => {
     await orphanTrees({ trees: TREES, seed: SEED, place: await temporaryFolder(), signal });
   });
 });

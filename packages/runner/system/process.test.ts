@@ -11,14 +11,14 @@ const linux = process.platform === "linux";
 const pidIn = async (file: string) => Number(await readFile(file, "utf8"));
 
 describe("what is said", () => {
-  it("goes both ways, a message per line, as it is", async () => {
+  it("passes messages both ways unchanged, one per line", async () => {
     const { agent, messages } = await startShell("cat");
     const sent = [{ jsonrpc: "2.0", id: 1, unknown: { kept: ["é😀", null] } }, { text: "a\nb" }];
     for (const message of sent) await agent.send(message);
     await expect.poll(() => messages).toEqual(sent);
   });
 
-  it("is told when it is no message, and what follows is read", async () => {
+  it("is reported when it is no message, and the next line is read", async () => {
     const { messages, faults } = await startShell(`echo 'Welcome!'; echo '[1]'; echo '{"a":1}'; cat`);
     await expect.poll(() => messages).toEqual([{ a: 1 }]);
     expect(faults).toMatchObject([
@@ -27,14 +27,14 @@ describe("what is said", () => {
     ]);
   });
 
-  it("may not be an endless line", async () => {
+  it("rejects an endless line", async () => {
     const script = `head -c 3000000 /dev/zero | tr '\\0' x; echo; echo '{"a":1}'; cat`;
     const { messages, faults } = await startShell(script, { maxLineBytes: 1 << 20 });
     await expect.poll(() => messages).toEqual([{ a: 1 }]);
     expect(faults).toMatchObject([{ kind: "line_too_long" }]);
   });
 
-  it("waits in the agent while nobody takes it", async () => {
+  it("waits in the agent while no listener takes it", async () => {
     const free = Promise.withResolvers<void>();
     const taken: unknown[] = [];
     const { agent, folder } = await startShell(
@@ -56,7 +56,7 @@ describe("what is said", () => {
     expect(taken).toEqual([...Array.from({ length: 3_000 }, (_, n) => n), "last"]);
   });
 
-  it("waits for an agent that does not read, and not without end", async () => {
+  it("waits for an agent that does not read, up to a limit", async () => {
     const { agent } = await startShell("sleep 100", { maxLineBytes: 1 << 20 });
     const text = "x".repeat(1_000_000);
     const sends = [agent.send({ text }), agent.send({ text }), agent.send({ text })];
@@ -66,7 +66,7 @@ describe("what is said", () => {
     for (const one of await settled) expect(one).toMatchObject({ reason: { code: "gone" } });
   });
 
-  it("on stderr, is kept with a bound and never holds the agent up", async () => {
+  it("keeps stderr up to a limit and never blocks the agent", async () => {
     const { agent } = await startShell(
       `echo first >&2; head -c 2000000 /dev/zero | tr '\\0' x >&2; echo last >&2`,
       { keptStderrBytes: 1_000 },
@@ -81,7 +81,7 @@ describe("what is said", () => {
 });
 
 describe("the environment", () => {
-  it("is what the launch says and the mark", async () => {
+  it("is that of the launch plus the mark", async () => {
     const env = { PATH: "/usr/bin:/bin", KEY: "a secret", EMPTY: "" };
     const { agent, faults } = await startAgent({ command: "env", env });
     await agent.exited;
@@ -105,7 +105,7 @@ describe("an agent that cannot be started", () => {
 });
 
 describe("a crash", () => {
-  it("is told with code, complaint and the last message, and nothing can be sent any more", async () => {
+  it("is reported with code, stderr and the last message, and nothing can be sent afterwards", async () => {
     const { agent, messages } = await startShell(`echo '{"last":true}'; echo boom >&2; exit 3`);
     expect(await agent.exited).toEqual({
       code: 3,
@@ -117,7 +117,7 @@ describe("a crash", () => {
   });
 
   it.runIf(linux)(
-    "is told although somebody else holds the pipes, and whoever that is is ended",
+    "is reported although another process holds the pipes, and that process is killed",
     async () => {
       const { agent, folder } = await startShell(
         "setsid sh -c 'echo $$ > child; sleep 100' & until [ -s child ]; do sleep 0.01; done; kill -9 $$",
@@ -133,7 +133,7 @@ describe("a crash", () => {
 });
 
 describe("a stop", () => {
-  it("lets an agent go that goes when its input ends", async () => {
+  it("closes the input, which ends most agents", async () => {
     const { agent, folder } = await startShell("cat; : > saved; exit 7");
     const { exit, left } = await agent.stop();
     expect(exit).toMatchObject({ code: 7, signal: null });
@@ -141,7 +141,7 @@ describe("a stop", () => {
     expect(existsSync(join(folder, "saved"))).toBe(true);
   });
 
-  it("asks one that stays", async () => {
+  it("sends SIGTERM to an agent that stays", async () => {
     const { agent, folder, messages } = await startShell(
       `trap ': > saved; exit 8' TERM; echo '{"up":true}'; while :; do sleep 0.05; done`,
     );
@@ -176,13 +176,13 @@ describe("a stop", () => {
     },
   );
 
-  it("can be asked for twice", async () => {
+  it("is idempotent", async () => {
     const { agent } = await startShell("cat");
     const [first, second] = await Promise.all([agent.stop(), agent.stop()]);
     expect(first).toBe(second);
   });
 
-  it("sees only the group where the system shows no marks, and says so", async () => {
+  it("kills only the group where the system shows no marks, and reports that", async () => {
     const folder = await temporaryFolder();
     const { agent, messages } = await startShell(
       `sleep 100 & echo "{\\"child\\":$!}"; trap '' TERM; while :; do sleep 1; done`,

@@ -84,7 +84,7 @@ describe("a proxy", () => {
     expect(await get(socketPath, `http://127.0.0.1:${port}/`)).toMatchObject({ status: 200 });
   });
 
-  it("passes a request to a host that was named, without what concerns only itself", async () => {
+  it("forwards a request to a named host without hop-by-hop headers", async () => {
     const { socketPath, attempts } = await proxyFor(`127.0.0.1:${port}`);
     const answer = await get(socketPath, `http://127.0.0.1:${port}/a?b=c`, {
       method: "POST",
@@ -104,7 +104,7 @@ describe("a proxy", () => {
     expect(attempts).toEqual([{ host: "127.0.0.1", port, allowed: true }]);
   });
 
-  it("takes each request to its own host, however many come over one connection", async () => {
+  it("sends each request of one connection to its own host", async () => {
     const other = createServer((_, response) => response.end("hello from the other")).listen(0, "127.0.0.1");
     await once(other, "listening");
     onTestFinished(() => void other.close());
@@ -129,7 +129,7 @@ describe("a proxy", () => {
     expect(seen).toMatchObject([{ url: "/through" }]);
   });
 
-  it("refuses every other host and port, says so, and tells of it", async () => {
+  it("refuses every other host and port and reports the attempt", async () => {
     const { socketPath, attempts } = await proxyFor("allowed.test", `127.0.0.1:${port + 1}`);
     expect((await get(socketPath, `http://127.0.0.1:${port}/`)).status).toBe(403);
     expect((await get(socketPath, "http://other.test/")).body).toContain(
@@ -217,7 +217,7 @@ describeConfined("an agent confined to some hosts", () => {
     ]);
   });
 
-  it("is not started when a host is none", async () => {
+  it("is not started with an invalid host", async () => {
     await expect(startConfined(["/bin/true"], { network: { hosts: ["http://a/"] } })).rejects.toMatchObject({
       code: "invalid_host",
     });

@@ -12,7 +12,7 @@ import { describeConfined, sandbox } from "../test/with-sandbox.ts";
 
 const shell = (script: string): [string, ...string[]] => ["/bin/sh", "-c", script];
 
-it("is an error where it is asked for and not there, and says what to do", async () => {
+it("throws with a remedy where a sandbox is required and missing", async () => {
   const folder = await temporaryFolder();
   const { PATH } = process.env;
   onTestFinished(() => {

@@ -32,7 +32,7 @@ export function startShell(
   return startAgent({ command: "/bin/sh", args: ["-c", script], ...launch }, options);
 }
 
-/** Starts a program as an agent; its messages are kept, unless somebody else takes them. */
+/** Starts a program as an agent; its messages are kept, unless a listener is given. */
 export async function startAgent(
   launch: Partial<Launch>,
   { listener, ...options }: Partial<ProcessOptions> & { readonly listener?: MessageListener } = {},

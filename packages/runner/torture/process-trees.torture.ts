@@ -10,7 +10,7 @@ const TREES = { small: 5, full: 100 };
 const torture: Torture = {
   name: "process-trees",
   title:
-    "trees of processes that do not want to end, stopped, orphaned or killed: confined, none is left; free, what is left is told",
+    "trees of processes that do not want to end, stopped, orphaned or killed: confined, none is left; free, what is left is reported",
   async run({ seed, scale, signal, log }) {
     const place = await realpath(await mkdtemp(join(tmpdir(), "process-trees-")));
     try {

@@ -8,7 +8,7 @@ const ROUNDS = { small: 20, full: 2_000 };
 
 const torture: Torture = {
   name: "sandbox-escapes",
-  title: "somebody confined tries everything to get out, and gets nothing",
+  title: "a confined program tries every way out, and gets nothing",
   async run({ scale, log }) {
     const sandbox = await obtainSandbox();
     if (!sandbox.available) return log(`NO ESCAPE WAS TRIED: ${sandbox.reason} ${sandbox.remedy}`);

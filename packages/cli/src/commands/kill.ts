@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import { type KillReport, type KillRequest, killOperations } from "@reins/api";
-import { askKill, type KillOrder, killLeftBehind, killSocketIn } from "@reins/runner/kill";
+import { type KillOrder, killLeftBehind, killSocketIn, requestKill } from "@reins/runner/kill";
 import type { Command } from "commander";
 import { ApiClient } from "../client/api-client.ts";
 import { CLIENT_CODES, type ClientFlags, clientFlags, resolveServer } from "../client/connect.ts";
@@ -119,14 +119,14 @@ export async function killLocal(
     );
   const order = killOrder(request);
   const timeout = AbortSignal.timeout(timeoutMs);
-  const answer = await askKill(killSocketIn(home), order, timeout).catch((error: unknown) => {
+  const answer = await requestKill(killSocketIn(home), order, timeout).catch((error: unknown) => {
     if (timeout.aborted) return "silence" as const;
     throw error;
   });
   // No process runs; the server may still know the session and end it.
   if (answer === "nothing")
     return killRemote(new ApiClient(new HttpTransport({ socket: operatorSocketIn(home) })), request);
-  if (answer !== "nobody" && answer !== "silence") return killReport(answer.report, answer.entry);
+  if (answer !== "no_listener" && answer !== "silence") return killReport(answer.report, answer.entry);
   // With a new id: a server that hangs may yet carry out the first request.
   if (order.target.kind === "all") return killReport(await killLeftBehind(home, killOrder(request)), null);
   const why =

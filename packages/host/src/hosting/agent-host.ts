@@ -13,7 +13,7 @@ import {
 import { systemClock } from "@reins/kit";
 import { blake3Hex } from "@reins/ledger";
 import type { McpGateway } from "@reins/mcp";
-import type { Owner, ProcessRegister, ProcessRoot, Sandbox } from "@reins/runner";
+import type { Owner, ProcessRegistry, ProcessRoot, Sandbox } from "@reins/runner";
 import {
   AgentProcess,
   type Confinement,
@@ -51,7 +51,7 @@ export interface AgentHostOptions {
   /** Sees every message to and from agents. */
   readonly tap?: WireTap | undefined;
   /** Where agents that run are entered, for those who look at them and those who end them. */
-  readonly register?: ProcessRegister | undefined;
+  readonly register?: ProcessRegistry | undefined;
   /** What the operator wants of the native agent otherwise than by default. */
   readonly native?: NativeSettings | undefined;
   /** Where agents that are a part of Reins have children started; none can be where it is absent. */

@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { type AgentEntry, Catalogue, type InstalledAgent } from "@reins/agents";
 import { SYSTEM } from "@reins/ledger";
 import { McpGateway } from "@reins/mcp";
-import { type Network, Owner, ProcessRegister } from "@reins/runner";
+import { type Network, Owner, ProcessRegistry } from "@reins/runner";
 import type { Harness } from "@reins/supervisor";
 import type { TurnPreparation } from "../governor/context.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
@@ -73,7 +73,7 @@ export class Hosting {
   /** Takes secrets out of what is kept or shown. */
   readonly redact: (value: unknown) => unknown;
   /** The agents that run. */
-  readonly register: ProcessRegister;
+  readonly register: ProcessRegistry;
   /** Ends agents on somebody's word; absent where that was not wanted. */
   readonly kills: Kills | undefined;
   readonly #gateway: McpGateway;
@@ -97,7 +97,7 @@ export class Hosting {
     const { harness, install, environment, userHome = homedir(), onError = () => undefined } = options;
     const { messaging } = options;
     const late = Promise.withResolvers<Hub>();
-    const register = new ProcessRegister();
+    const register = new ProcessRegistry();
     // Its thread is started while the rest is opened.
     const killing = options.killSocket
       ? Kills.open({ harness, hub: late.promise, register, onError })

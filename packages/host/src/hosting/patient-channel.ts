@@ -38,13 +38,13 @@ export function patientChannel(channel: Channel, options: PatientOptions): Chann
   };
   const expect = (id: unknown, method: string) => {
     const milliseconds = SLOW.has(method) ? patience.turnMs : patience.answerMs;
-    const onSilent = () => {
+    const onTimeout = () => {
       if (asked.size > 0) return expect(id, method);
       const message = `${label} has said nothing for ${milliseconds / 1_000} s, and owes an answer to ${method}`;
       close(new RpcError(CODE.internal, message));
       giveUp();
     };
-    owed.set(id, new Inactivity({ clock, milliseconds, onSilent }));
+    owed.set(id, new Inactivity({ clock, milliseconds, onTimeout }));
   };
   const settle = (id: unknown) => {
     owed.get(id)?.end();
@@ -54,7 +54,7 @@ export function patientChannel(channel: Channel, options: PatientOptions): Chann
     const sorted = classify(message);
     if (sorted.kind === "request") asked.add(sorted.id);
     if (sorted.kind === "result" || sorted.kind === "error") settle(sorted.id);
-    for (const one of owed.values()) one.heard();
+    for (const one of owed.values()) one.touch();
   };
   void channel.closed.then(close);
   return {

@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import { CODE, RpcError } from "@reins/acp";
-import type { KillOrder, KillReport, ProcessRegister } from "@reins/runner";
+import type { KillOrder, KillReport, ProcessRegistry } from "@reins/runner";
 import { homePrefix, type Killed, KillJournal, KillSwitch, killJournalIn } from "@reins/runner";
 import type { Harness } from "@reins/supervisor";
 import type { Hub } from "../hub/hub.ts";
@@ -11,7 +11,7 @@ export interface KillsOptions {
   readonly harness: Harness;
   /** Where sessions are, once they can be served. */
   readonly hub: Promise<Hub>;
-  readonly register: ProcessRegister;
+  readonly register: ProcessRegistry;
   readonly onError: (error: unknown) => void;
 }
 
@@ -33,7 +33,10 @@ export class Kills {
     const onKilled = (report: KillReport) => note(options, report);
     const onEnding = (sessions: readonly string[]) => void callOff(options, sessions);
     const prefix = homePrefix(realpathSync(home));
-    return new Kills(options, await KillSwitch.open({ home, register, prefix, onEnding, onKilled, onError }));
+    return new Kills(
+      options,
+      await KillSwitch.open({ home, registry: register, prefix, onEnding, onKilled, onError }),
+    );
   }
 
   /** Carries an order out; `undefined` when nothing of it runs. */

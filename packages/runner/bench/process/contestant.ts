@@ -12,7 +12,7 @@ const AGENT = fileURLToPath(new URL("./burst-agent.ts", import.meta.url));
 /** One way to speak with the agent. */
 export interface Contestant {
   send(message: Record<string, unknown>): void;
-  /** Whoever takes the messages from now on. */
+  /** Sets the listener of messages. */
   take(listener: () => void): void;
   close(): Promise<void>;
 }

@@ -11,8 +11,8 @@ const THROUGH_DESCRIPTORS = existsSync("/proc/self/fd");
 const MAX_FILE_BYTES = 4 << 20;
 
 /**
- * A folder that is held open. What is in it is reached through the descriptor, so that nobody who swaps a folder for
- * a link meanwhile leads us elsewhere. (Where the system has no `/proc`, by its path.)
+ * A folder that is held open. Its content is reached through the descriptor, so that a folder that is swapped for a
+ * link meanwhile is not followed. (Where the system has no `/proc`, by its path.)
  */
 export class OpenFolder {
   readonly #handle: FileHandle;
@@ -28,7 +28,7 @@ export class OpenFolder {
     return new OpenFolder(await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path);
   }
 
-  /** Opens a folder in this one. Whatever else is there by that name makes way for it. */
+  /** Opens a folder in this one. Replaces anything else of that name. */
   async folder(name: string): Promise<OpenFolder> {
     const at = this.#at(name);
     const openInner = async () =>
@@ -43,16 +43,16 @@ export class OpenFolder {
     }
   }
 
-  /** Lets nobody but the user in. */
+  /** Restricts access to the user. */
   async makePrivate(): Promise<void> {
     await this.#handle.chmod(0o700);
   }
 
-  /** A file's content; nothing if there is no file, an error if it is anything but a plain file of ours. */
+  /** Reads a file; undefined if there is none. Throws for anything but a plain file of the user. */
   async read(name: string): Promise<Buffer | undefined> {
     let file: FileHandle;
     try {
-      // Who opens a pipe waits for the other end, unless told not to.
+      // Without O_NONBLOCK, opening a pipe waits for its other end.
       file = await open(this.#at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     } catch (error) {
       if (hasCode(error, "ENOENT")) return undefined;
@@ -71,8 +71,7 @@ export class OpenFolder {
   }
 
   /**
-   * Puts a file in the place of whatever has its name, at once and durably. `unless` is asked at the last moment; if
-   * it says so, nothing is replaced.
+   * Replaces a file atomically and durably. `unless` is called last; if it returns true, nothing is replaced.
    */
   async replace(
     name: string,
@@ -102,12 +101,12 @@ export class OpenFolder {
     return false;
   }
 
-  /** Takes away whatever has a name, with all that is in it. A link goes, and what it leads to stays. */
+  /** Removes a file or folder with its content. Of a link, only the link is removed. */
   async remove(name: string): Promise<void> {
     await rm(this.#at(name), { recursive: true, force: true });
   }
 
-  /** Lets the folder go. */
+  /** Closes the descriptor. */
   async close(): Promise<void> {
     await this.#handle.close();
   }

@@ -22,13 +22,13 @@ const prepare = (files: { path: string; text: string; mode?: number }[] = []) =>
 const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
 const text = (path: string) => readFile(path, "utf8");
 
-test("home and temporary folder are the user's alone, and neither is in the other", async () => {
+test("creates home and temporary folder side by side, private to the user", async () => {
   const { home, temporary } = await prepare();
   expect([await modeOf(home), await modeOf(temporary)]).toEqual(["700", "700"]);
   expect(home.startsWith(`${temporary}/`) || temporary.startsWith(`${home}/`)).toBe(false);
 });
 
-test("credentials are copies that only the user reads; settings are there as they were given", async () => {
+test("copies credentials with mode 0600 and writes settings as given", async () => {
   const { home } = await prepare([
     { path: ".config/agent/settings.json", text: "{}" },
     { path: "bin/ask", text: "#!/bin/sh\n", mode: 0o700 },
@@ -41,7 +41,7 @@ test("credentials are copies that only the user reads; settings are there as the
   expect(await modeOf(join(home, "bin/ask"))).toBe("700");
 });
 
-test("what the agent keeps stays, what it changed in its settings does not", async () => {
+test("keeps files of the agent and restores settings", async () => {
   const files = [{ path: "settings.json", text: '{"ask":true}' }];
   const { home } = await prepare(files);
   await writeFile(join(home, "history"), "a session");
@@ -51,7 +51,7 @@ test("what the agent keeps stays, what it changed in its settings does not", asy
   expect(await text(join(home, "settings.json"))).toBe('{"ask":true}');
 });
 
-test("what is to be cleared is gone before every start, and nothing behind a link", async () => {
+test("clears paths before every start without following links", async () => {
   const options = { folder: join(place, "agent"), credentials: [{ from, to }], files: [] };
   const { home } = await PrivateHome.prepare(options);
   await mkdir(join(home, ".codex/rules"));
@@ -66,13 +66,13 @@ test("what is to be cleared is gone before every start, and nothing behind a lin
   expect(await readdir(join(place, "elsewhere"))).toEqual(["plugin"]);
 });
 
-test("a missing credential is none", async () => {
+test("skips a missing credential", async () => {
   await rm(from);
   const { home } = await prepare();
   expect(await readdir(join(home, ".codex"))).toEqual([]);
 });
 
-test("a renewed credential goes back, once, and only the user can read it", async () => {
+test("copies a renewed credential back once, with mode 0600", async () => {
   const home = await prepare();
   await writeFile(join(home.home, to), '{"token":"new"}');
   expect(await home.collect()).toEqual([{ credential: { from, to }, outcome: "collected" }]);
@@ -82,7 +82,7 @@ test("a renewed credential goes back, once, and only the user can read it", asyn
   expect(await readdir(join(place, "user"))).toEqual(["auth.json"]);
 });
 
-test("a credential that was renewed before Reins was killed is not lost", async () => {
+test("collects a credential that was renewed before Reins was killed", async () => {
   const { home } = await prepare();
   await writeFile(join(home, to), '{"token":"new"}');
   await prepare();
@@ -90,7 +90,7 @@ test("a credential that was renewed before Reins was killed is not lost", async 
   expect(await text(join(home, to))).toBe('{"token":"new"}');
 });
 
-test("what the user changed meanwhile is never overwritten, and is what the agent gets next", async () => {
+test("does not overwrite what the user changed, and gives it to the agent next", async () => {
   const home = await prepare();
   await writeFile(join(home.home, to), '{"token":"new"}');
   await writeFile(from, '{"token":"logged in again"}');
@@ -100,7 +100,7 @@ test("what the user changed meanwhile is never overwritten, and is what the agen
   expect(await text(join(home.home, to))).toBe('{"token":"logged in again"}');
 });
 
-test("a link that the agent put in place of its credential is not followed", async () => {
+test("does not follow a link in place of a credential", async () => {
   const home = await prepare();
   const secret = join(place, "user", "id_ed25519");
   await writeFile(secret, "a key");
@@ -110,7 +110,7 @@ test("a link that the agent put in place of its credential is not followed", asy
   expect(await text(from)).toBe('{"token":"old"}');
 });
 
-test("links that the agent put in place of folders and settings make way, and what they led to is untouched", async () => {
+test("replaces links in place of folders and settings and leaves their targets untouched", async () => {
   const files = [{ path: ".codex/config.toml", text: "ask = true" }];
   const { home } = await prepare(files);
   await rm(join(home, ".codex"), { recursive: true });
@@ -125,14 +125,14 @@ test("links that the agent put in place of folders and settings make way, and wh
   expect(await text(join(home, ".codex/config.toml"))).toBe("ask = true");
 });
 
-test("a pipe in place of a credential keeps nobody waiting", async () => {
+test("does not wait for a pipe in place of a credential", async () => {
   const home = await prepare();
   await rm(join(home.home, to));
   execFileSync("/bin/sh", ["-c", `mkfifo "$0"`, join(home.home, to)]);
   expect(await home.collect()).toMatchObject([{ outcome: "unusable" }]);
 });
 
-test("the user's own file has to be a plain one, though its folder may be linked", async () => {
+test("rejects a user's credential that is not a plain file, and accepts a linked folder", async () => {
   const linked = join(place, "linked");
   await symlink(join(place, "user"), linked);
   const credentials = (path: string) => ({
@@ -155,7 +155,7 @@ test.each(["../outside", "/etc/passwd", "a/../../b", "", "a//b"])(
   },
 );
 
-test("a home made for others to see is closed", async () => {
+test("restores private access to a home", async () => {
   const folder = join(place, "agent");
   await mkdir(folder, { mode: 0o755 });
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -174,7 +174,7 @@ test.each([
   ["only the user has one", { source: old, copy: undefined, projected: undefined }, "project"],
   ["both are the same", { source: old, copy: old, projected }, "keep"],
   ["the user changed it", { source: changed, copy: old, projected }, "project"],
-  ["the agent renewed it and nobody took it back", { source: old, copy: renewed, projected }, "collect"],
+  ["the agent renewed it and it was not collected", { source: old, copy: renewed, projected }, "collect"],
   ["both changed it", { source: changed, copy: renewed, projected }, "project"],
   ["the agent left half a file", { source: old, copy: Buffer.from('{"tok'), projected }, "project"],
   [

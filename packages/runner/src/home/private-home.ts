@@ -17,15 +17,15 @@ interface HomeFile {
 
 /** What a private home is made of. */
 export interface PrivateHomeOptions {
-  /** Where home and temporary folder are, and what was copied last is noted. One agent at a time uses it. */
+  /** Holds home, temporary folder and the digests of what was copied last. One agent at a time uses it. */
   readonly folder: string;
   readonly credentials: readonly Credential[];
   readonly files: readonly HomeFile[];
-  /** What is taken away first, relative to the home: whatever is left there would be heeded. */
+  /** Paths to remove first, relative to the home, because the agent or its tools would read them. */
   readonly clears?: readonly string[];
 }
 
-/** What became of a credential that an agent may have renewed. */
+/** The outcome for a credential that an agent may have renewed. */
 export interface Collected {
   readonly credential: Credential;
   readonly outcome: Collection;
@@ -50,7 +50,7 @@ export class PrivateHome {
     this.temporary = join(options.folder, "tmp");
   }
 
-  /** Makes a home, or makes an earlier one ready again. What the agent itself keeps in it stays. */
+  /** Creates a home, or prepares an existing one. Files of the agent itself stay. */
   static async prepare(options: PrivateHomeOptions): Promise<PrivateHome> {
     const home = new PrivateHome(options);
     await mkdir(options.folder, { recursive: true, mode: 0o700 });
@@ -67,7 +67,7 @@ export class PrivateHome {
     return home;
   }
 
-  /** Takes credentials back that the agent renewed, unless the user changed them meanwhile. */
+  /** Copies renewed credentials back, unless the user changed them meanwhile. */
   async collect(): Promise<Collected[]> {
     return this.#opened(async (folder) => {
       const note = await readNote(folder);
@@ -202,12 +202,12 @@ export interface CredentialState {
 }
 
 /**
- * What is to be done before an agent starts. `collect`: the agent had renewed its copy and nobody took it back yet,
+ * What to do before an agent starts. `collect`: the agent had renewed its copy and it was not collected,
  * for instance because Reins was killed.
  */
 export type Projection = "keep" | "project" | "collect";
 
-/** What is to be done with a copy after an agent ran. */
+/** What to do with a copy after an agent ran. */
 export type Collection =
   | "unchanged"
   | "collected"
@@ -216,7 +216,7 @@ export type Collection =
   /** The copy is not something that could replace the user's file. */
   | "unusable";
 
-/** Names a content. */
+/** Returns the SHA-256 of a content. */
 export function contentDigest(content: Buffer): string {
   return createHash("sha256").update(content).digest("hex");
 }

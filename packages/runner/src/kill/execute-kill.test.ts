@@ -18,12 +18,12 @@ const running = [
 ];
 
 function meant(target: KillOrder["target"], tenant: string | null = null): string[] {
-  const order = { id: "k", target, tenant, by: "somebody", reason: null };
+  const order = { id: "k", target, tenant, by: "operator", reason: null };
   return targetsOf(exactOrder(order, running), running).map(({ id }) => id);
 }
 
 describe("an order", () => {
-  it("is about an agent, a process or everything, of a tenant or of all", () => {
+  it("matches by agent, process or all, within a tenant or across tenants", () => {
     expect(meant({ kind: "all" })).toEqual(["11", "12", "13"]);
     expect(meant({ kind: "all" }, "acme")).toEqual(["13"]);
     expect(meant({ kind: "agent", name: "claude" })).toEqual(["11", "13"]);
@@ -32,7 +32,7 @@ describe("an order", () => {
     expect(meant({ kind: "process", name: "12" }, "acme")).toEqual([]);
   });
 
-  it("is about a session by its id, or by a beginning that no other has", () => {
+  it("matches a session by its id or an unambiguous prefix", () => {
     expect(meant({ kind: "session", name: "abcdef02" })).toEqual(["11"]);
     expect(meant({ kind: "session", name: "123456" })).toEqual(["12"]);
     expect(meant({ kind: "session", name: "abcdef" })).toEqual([]);
@@ -42,15 +42,15 @@ describe("an order", () => {
 });
 
 describe("a report", () => {
-  it("names the tenant whose agents they were, and none where they were of several", async () => {
-    const nobody: ProcessTable = {
+  it("names the tenant of the agents, and none if there are several", async () => {
+    const empty: ProcessTable = {
       sight: "marks",
       async *scan() {},
       find: async () => undefined,
       signal: () => false,
     };
-    const ground = { table: nobody, prefix: { text: "t", brand: "b" }, now: () => new Date(0) };
-    const order = { id: "k", target: { kind: "all" }, tenant: null, by: "somebody", reason: null } as const;
+    const ground = { table: empty, prefix: { text: "t", brand: "b" }, now: () => new Date(0) };
+    const order = { id: "k", target: { kind: "all" }, tenant: null, by: "operator", reason: null } as const;
     const tenantOf = async (...of: LiveProcess[]) => (await executeKill(order, of, ground)).tenant;
     const [claude, codex, theirs] = running;
     expect(await tenantOf(claude!, codex!)).toBe("default");

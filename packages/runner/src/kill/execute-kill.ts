@@ -6,21 +6,21 @@ import { KillJournal, killJournalIn } from "./journal.ts";
 import type { KillOrder, KillReport } from "./order.ts";
 import type { LiveProcess, ProcessRoot } from "./process-registry.ts";
 
-/** What carrying out an order stands on. */
+/** The process table to work on. */
 export interface KillGround {
   readonly table: ProcessTable;
-  /** How the marks begin of everything that may be ended. */
+  /** The prefix of the marks of every process that may be killed. */
   readonly prefix: MarkPrefix;
   readonly now: () => Date;
 }
 
-/** How much of an id stands for all of it, if no other begins so. */
-const LEAST_OF_ID = 6;
+/** The shortest prefix that identifies a session. */
+const SHORTEST_PREFIX = 6;
 
-/** An order with the whole id of the session it names; as it was where that is not one and only one. */
+/** Completes the prefix of a session id in an order; returns the order unchanged unless exactly one session matches. */
 export function exactOrder(order: KillOrder, live: readonly LiveProcess[]): KillOrder {
   const { target, tenant } = order;
-  if (target.kind !== "session" || target.name.length < LEAST_OF_ID) return order;
+  if (target.kind !== "session" || target.name.length < SHORTEST_PREFIX) return order;
   const own = live.filter((one) => tenant === null || one.tenant === tenant);
   const ids = new Set(own.flatMap(({ sessions }) => sessions).filter((id) => id.startsWith(target.name)));
   const [id] = ids;
@@ -28,7 +28,7 @@ export function exactOrder(order: KillOrder, live: readonly LiveProcess[]): Kill
   return { ...order, target: { kind: "session", name: id } };
 }
 
-/** The agents that an order is about. */
+/** Returns the agents that match an order. */
 export function targetsOf(
   { target, tenant }: KillOrder,
   live: readonly LiveProcess[],
@@ -47,8 +47,8 @@ export function targetsOf(
 }
 
 /**
- * Ends everything that came out of some agents, at once, and tells what the process table says afterwards. An operator
- * who ends all ends whatever carries a mark of this Reins, known or not.
+ * Kills the processes of some agents and their descendants, and reports what the process table shows afterwards. When an
+ * operator kills all, every process that carries a mark of this home is killed, known or not.
  */
 export async function executeKill(
   order: KillOrder,
@@ -61,12 +61,12 @@ export async function executeKill(
   const belongs = (entry: ProcessEntry, known: ReadonlySet<number>) => {
     if (entry.pid === process.pid) return false;
     const agent = agentOf(entry, targets) ?? (known.has(entry.parent) ? whose.get(entry.parent) : undefined);
-    const isMeant = agent !== undefined || (everything && carries(entry, prefix));
-    if (isMeant && !whose.has(entry.pid)) whose.set(entry.pid, agent ?? null);
-    return isMeant;
+    const matches = agent !== undefined || (everything && carries(entry, prefix));
+    if (matches && !whose.has(entry.pid)) whose.set(entry.pid, agent ?? null);
+    return matches;
   };
   const swept = await sweep(table, belongs);
-  const told = ({ pid, command }: { readonly pid: number; readonly command: string }) => ({
+  const withAgent = ({ pid, command }: { readonly pid: number; readonly command: string }) => ({
     ...{ pid, command },
     agent: whose.get(pid) ?? null,
   });
@@ -74,21 +74,21 @@ export async function executeKill(
     ...{ id, by, reason, at: now().toISOString() },
     tenant: order.tenant ?? onlyTenantOf(targets),
     target: { kind: target.kind, name: target.kind === "all" ? null : target.name },
-    gone: swept.gone.map(told),
-    left: swept.left.map(told),
+    gone: swept.gone.map(withAgent),
+    left: swept.left.map(withAgent),
     sight: table.sight,
     sessions: targets.flatMap(({ sessions }) => sessions),
     inside: targets.flatMap(({ pid, sessions }) => (pid === null ? sessions : [])),
   };
 }
 
-/** The tenant that some agents belong to; null when they are of several, or there are none. */
+/** Returns the tenant of some agents; null if there are several or none. */
 function onlyTenantOf(targets: readonly LiveProcess[]): string | null {
   const [tenant = null, ...others] = new Set(targets.map((one) => one.tenant));
   return others.length === 0 ? tenant : null;
 }
 
-/** The agent that a process came out of, as far as it can be told by itself. */
+/** Returns the agent that a process belongs to, by its group and marks. */
 function agentOf(entry: ProcessEntry, targets: readonly LiveProcess[]): string | undefined {
   const led = targets.find(({ roots }) => roots.some(({ pid }) => entry.pid === pid || entry.group === pid));
   if (led) return led.agent;
@@ -103,7 +103,7 @@ function carries(entry: ProcessEntry, prefix: MarkPrefix): boolean {
   return text?.startsWith(prefix.text) === true || brand?.startsWith(prefix.brand) === true;
 }
 
-/** Ends whatever carries a mark of a home on which no Reins runs; the next one that does writes it down. */
+/** Kills every process that carries a mark of a home on which no Reins runs; the next start records it. */
 export async function killLeftBehind(home: string, order: KillOrder): Promise<KillReport> {
   const journal = new KillJournal(killJournalIn(home));
   journal.ordered(order, new Date());

@@ -1,6 +1,6 @@
-// What it takes to end agents from another process, and no more: whoever needs it is in a hurry.
+// Only what it takes to kill agents from another process, so that `reins kill` loads little.
 
 export { killLeftBehind } from "./execute-kill.ts";
 export { killSocketIn } from "./journal.ts";
 export { KillOrder, KillReport } from "./order.ts";
-export { askKill, type KillAnswer } from "./request-kill.ts";
+export { type KillAnswer, requestKill } from "./request-kill.ts";

@@ -12,16 +12,16 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 const order = (id: string): KillOrder => ({
-  ...{ id, target: { kind: "all" }, tenant: null, by: "somebody", reason: null },
+  ...{ id, target: { kind: "all" }, tenant: null, by: "operator", reason: null },
 });
 const report = (id: string): KillReport => ({
-  ...{ id, target: { kind: "all", name: null }, tenant: null, by: "somebody", reason: null, at: "then" },
+  ...{ id, target: { kind: "all", name: null }, tenant: null, by: "operator", reason: null, at: "then" },
   gone: [{ pid: 7, command: "curl -H token:hush", agent: "claude" }],
   ...{ left: [], sight: "marks", sessions: [], inside: [] },
 });
 
 describe("the journal of kills", () => {
-  it("has what the ledger does not know, also what nobody saw the end of, and no command lines", async () => {
+  it("returns orders that the ledger lacks, with or without a report, and holds no command lines", async () => {
     const path = join(folder, "kills.jsonl");
     const journal = new KillJournal(path);
     expect(journal.unrecorded()).toEqual([]);
@@ -40,7 +40,7 @@ describe("the journal of kills", () => {
     expect(journal.unrecorded().at(-1)).toMatchObject({ order: { id: "after the cut" } });
   });
 
-  it("is gone once the ledger knows everything", async () => {
+  it("is removed once the ledger has every order", async () => {
     const path = join(folder, "other.jsonl");
     const journal = new KillJournal(path);
     journal.ordered(order("one"), new Date(0));

@@ -10,7 +10,7 @@ const Line = z.union([
 ]);
 type Line = z.infer<typeof Line>;
 
-/** An order of which the ledger may not know yet, with what became of it, if that was found out. */
+/** An order that the ledger may lack, with its report if there is one. */
 export interface UnrecordedKill {
   readonly order: KillOrder;
   readonly at: string;
@@ -18,8 +18,8 @@ export interface UnrecordedKill {
 }
 
 /**
- * What was ordered and what became of it, on the disk before anything else happens: the ledger learns of it when Reins
- * can write to it again, if need be at its next start.
+ * Orders and reports, on disk before anything else happens. The ledger gets them when Reins can write to it again, at the
+ * latest at its next start.
  */
 export class KillJournal {
   readonly #path: string;
@@ -28,24 +28,24 @@ export class KillJournal {
     this.#path = path;
   }
 
-  /** Notes an order that is about to be carried out. */
+  /** Appends an order before it is executed. */
   ordered(order: KillOrder, at: Date): void {
     this.#append({ order, at: at.toISOString() });
   }
 
-  /** Notes what became of it. Command lines are left out: they may hold secrets. */
+  /** Appends a report without command lines, which may hold secrets. */
   reported(report: KillReport): void {
     const bare = ({ pid, agent }: KillReport["gone"][number]) => ({ pid, agent, command: "" });
     this.#append({ report: { ...report, gone: report.gone.map(bare), left: report.left.map(bare) } });
   }
 
-  /** Notes that the ledger has it. Where it has all, nothing is kept. */
+  /** Marks an order as recorded in the ledger. Removes the file once all are. */
   recorded(id: string): void {
     this.#append({ recorded: id });
     this.forgetRecorded();
   }
 
-  /** What the ledger may not know, the oldest first. */
+  /** Returns the orders that the ledger may lack, oldest first. */
   unrecorded(): readonly UnrecordedKill[] {
     const kills = new Map<string, UnrecordedKill>();
     for (const line of linesIn(this.#path)) {
@@ -59,7 +59,7 @@ export class KillJournal {
     return [...kills.values()];
   }
 
-  /** Forgets everything, if the ledger has all of it. */
+  /** Removes the file if every order is recorded. */
   forgetRecorded(): void {
     if (this.unrecorded().length === 0) rmSync(this.#path, { force: true });
   }
@@ -67,7 +67,7 @@ export class KillJournal {
   #append(line: Line): void {
     const file = openSync(this.#path, "a", 0o600);
     try {
-      // A line before it that was cut off must not take this one along.
+      // A line before it that was cut off must not swallow this one.
       writeSync(file, `\n${JSON.stringify(line)}\n`);
       fsyncSync(file);
     } finally {
@@ -76,10 +76,11 @@ export class KillJournal {
   }
 }
 
-/** The lines of a journal; one that was cut off in the middle says nothing. */
+/** Reads the lines of a journal; skips lines that were cut off. */
 function linesIn(path: string): readonly Line[] {
-  const text = textOf(path);
-  return text.split("\n").flatMap((line) => lineOf(line) ?? []);
+  return textIn(path)
+    .split("\n")
+    .flatMap((line) => lineOf(line) ?? []);
 }
 
 function lineOf(line: string): Line | undefined {
@@ -92,7 +93,7 @@ function lineOf(line: string): Line | undefined {
   }
 }
 
-function textOf(path: string): string {
+function textIn(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
@@ -101,12 +102,12 @@ function textOf(path: string): string {
   }
 }
 
-/** The socket on which the agents of a home are ended. */
+/** The socket on which the agents of a home are killed. */
 export function killSocketIn(home: string): string {
   return join(home, "kill.sock");
 }
 
-/** The file of a home that holds what was ended and the ledger may not know yet. */
+/** The journal of kills of a home. */
 export function killJournalIn(home: string): string {
   return join(home, "kills.jsonl");
 }

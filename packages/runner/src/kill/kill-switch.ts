@@ -4,43 +4,42 @@ import type { MarkPrefix } from "../process/mark.ts";
 import { killJournalIn, killSocketIn } from "./journal.ts";
 import type { FromKillThread, KillThreadData, ToKillThread } from "./kill-thread.ts";
 import type { KillOrder, KillReport } from "./order.ts";
-import type { ProcessRegister } from "./process-registry.ts";
+import type { ProcessRegistry } from "./process-registry.ts";
 
 /** Where the code of the thread is, whether it runs from source or was built. */
 const CODE = import.meta.url.endsWith(".ts")
   ? new URL("./kill-thread.ts", import.meta.url)
   : new URL("./kill-thread.js", import.meta.url);
 
-/** What a switch stands on. */
 export interface KillSwitchOptions {
   readonly home: string;
-  readonly register: ProcessRegister;
+  readonly registry: ProcessRegistry;
   readonly prefix: MarkPrefix;
-  /** Told of the sessions whose agents are about to be ended. */
+  /** Called with the sessions whose agents are about to be killed. */
   readonly onEnding: (sessions: readonly string[]) => void;
-  /** Writes down what was done and ends what only Reins itself can; gives the ledger entry. */
+  /** Records a report and ends what only the host can end; returns the id of the ledger entry. */
   readonly onKilled: (report: KillReport) => Promise<string>;
   readonly onError: (error: unknown) => void;
 }
 
-/** Ends agents from a thread of its own, which goes on when this one is blocked. */
+/** Kills agents from a thread of its own, which runs even when this one is blocked. */
 export class KillSwitch {
   readonly #options: KillSwitchOptions;
   readonly #worker: Worker;
-  readonly #unfollow: () => void;
+  readonly #unsubscribe: () => void;
   #isDead = false;
   readonly #waiting = new Map<string, (answer: Promise<Killed | undefined>) => void>();
 
   private constructor(options: KillSwitchOptions, worker: Worker) {
     this.#options = options;
     this.#worker = worker;
-    worker.on("message", (message: FromKillThread) => this.#take(message));
+    worker.on("message", (message: FromKillThread) => this.#receive(message));
     worker.on("error", options.onError);
     worker.once("exit", () => this.#ended());
-    this.#unfollow = options.register.follow((news) => this.#tell(news));
+    this.#unsubscribe = options.registry.subscribe((change) => this.#send(change));
   }
 
-  /** Starts the thread, and waits until it listens. */
+  /** Starts the thread and waits until it listens. */
   static async open(options: KillSwitchOptions): Promise<KillSwitch> {
     const { home, prefix } = options;
     const data: KillThreadData = { socket: killSocketIn(home), journal: killJournalIn(home), prefix };
@@ -54,29 +53,28 @@ export class KillSwitch {
     return new KillSwitch(options, worker);
   }
 
-  /** Carries an order out; `undefined` when it is about nobody. */
+  /** Executes an order; returns undefined if no agent matches. */
   kill(order: KillOrder): Promise<Killed | undefined> {
     if (this.#isDead) return Promise.reject(dead());
     const { promise, resolve } = Promise.withResolvers<Killed | undefined>();
     this.#waiting.set(order.id, resolve);
     this.#worker.ref();
-    this.#tell({ order });
+    this.#send({ order });
     return promise.finally(() => this.#worker.unref());
   }
 
   /** Ends the thread. */
   async close(): Promise<void> {
-    this.#unfollow();
+    this.#unsubscribe();
     await this.#worker.terminate();
   }
 
-  /** Nobody is left who could carry out what was ordered. */
   #ended(): void {
     this.#isDead = true;
     for (const id of [...this.#waiting.keys()]) this.#settle(id, Promise.reject(dead()));
   }
 
-  #take(message: FromKillThread): void {
+  #receive(message: FromKillThread): void {
     if ("failed" in message) this.#options.onError(new Error(message.failed));
     else if ("ending" in message) this.#options.onEnding(message.ending);
     else if ("nothing" in message) this.#settle(message.nothing, Promise.resolve(undefined));
@@ -87,10 +85,10 @@ export class KillSwitch {
   async #killed(report: KillReport): Promise<Killed> {
     try {
       const entry = await this.#options.onKilled(report);
-      this.#tell({ recorded: report.id, entry });
+      this.#send({ recorded: report.id, entry });
       return { report, entry };
     } catch (error) {
-      // The journal has it, so that the next start writes it.
+      // The journal has it; the next start records it.
       this.#options.onError(error);
       return { report, entry: null };
     }
@@ -102,7 +100,7 @@ export class KillSwitch {
     this.#waiting.delete(id);
   }
 
-  #tell(message: ToKillThread): void {
+  #send(message: ToKillThread): void {
     this.#worker.postMessage(message);
   }
 }
@@ -111,7 +109,7 @@ function dead(): Error {
   return new Error("the thread that ends agents has ended; restart Reins");
 }
 
-/** What became of an order, and the ledger entry that says so; null when it could not be written yet. */
+/** The report of an executed order, and its ledger entry; null if it could not be written yet. */
 export interface Killed {
   readonly report: KillReport;
   readonly entry: string | null;

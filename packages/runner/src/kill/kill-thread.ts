@@ -1,14 +1,15 @@
-// The thread that ends agents while Reins itself is too busy to: it knows which run, and listens on a socket of its own.
+// The thread that kills agents while the main thread is blocked. It knows which run, and listens on a socket of its own.
 import { chmodSync, rmSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { parentPort, workerData } from "node:worker_threads";
+import { errorMessage } from "@reins/kit";
 import type { MarkPrefix } from "../process/mark.ts";
 import { systemTable } from "../process/process-table.ts";
 import { exactOrder, executeKill, targetsOf } from "./execute-kill.ts";
 import { KillJournal } from "./journal.ts";
 import { KillOrder, type KillReport } from "./order.ts";
-import type { LiveProcess, RegisterNews } from "./process-registry.ts";
+import type { LiveProcess, RegistryChange } from "./process-registry.ts";
 
 /** What the thread is started with. */
 export interface KillThreadData {
@@ -17,24 +18,24 @@ export interface KillThreadData {
   readonly prefix: MarkPrefix;
 }
 
-/** What it is told. */
+/** Messages to the thread. */
 export type ToKillThread =
-  | RegisterNews
+  | RegistryChange
   | { readonly order: KillOrder }
   | { readonly recorded: string; readonly entry: string };
 
-/** What it tells. */
+/** Messages from the thread. */
 export type FromKillThread =
   | { readonly listening: true }
   | { readonly failed: string }
   | { readonly nothing: string }
-  /** An order that could not be carried out, or not to its end. */
+  /** An order that failed. */
   | { readonly broken: string; readonly reason: string }
-  /** The sessions of agents that are about to be ended. */
+  /** The sessions of agents that are about to be killed. */
   | { readonly ending: readonly string[] }
   | { readonly report: KillReport };
 
-/** How long whoever ordered waits for the entry; without it they learn that it comes later. */
+/** How long a response waits for the ledger entry before it is sent without one. */
 const ENTRY_MS = 1_500;
 const LONGEST_LINE = 16 * 1024;
 
@@ -50,58 +51,54 @@ parentPort?.on("message", (message: ToKillThread) => {
   else if ("order" in message) void kill(message.order).catch((error) => broke(message.order, error));
   else {
     waiting.get(message.recorded)?.(message.entry);
-    noted(() => journal.recorded(message.recorded));
+    journaled(() => journal.recorded(message.recorded));
   }
 });
 
-/** Carries an order out; nothing is done for one that is about nobody. */
+/** Executes an order; returns undefined if no agent matches. */
 async function kill(given: KillOrder): Promise<KillReport | undefined> {
   const order = exactOrder(given, [...live.values()]);
   const targets = targetsOf(order, [...live.values()]);
   if (targets.length === 0 && order.target.kind !== "all") {
-    tell({ nothing: order.id });
+    send({ nothing: order.id });
     return undefined;
   }
-  noted(() => journal.ordered(order, ground.now()));
-  tell({ ending: targets.flatMap(({ sessions }) => sessions) });
+  journaled(() => journal.ordered(order, ground.now()));
+  send({ ending: targets.flatMap(({ sessions }) => sessions) });
   const report = await executeKill(order, targets, ground);
-  noted(() => journal.reported(report));
-  tell({ report });
+  journaled(() => journal.reported(report));
+  send({ report });
   return report;
 }
 
-/** Notes something in the journal. A disk that is full keeps nothing from being ended. */
-function noted(note: () => void): void {
+/** Writes to the journal. A full disk does not prevent a kill. */
+function journaled(note: () => void): void {
   try {
     note();
   } catch (error) {
-    tell({ failed: `a kill could not be noted: ${textOf(error)}` });
+    send({ failed: `a kill could not be noted: ${errorMessage(error)}` });
   }
 }
 
 function broke({ id }: KillOrder, error: unknown): void {
-  tell({ broken: id, reason: textOf(error) });
+  send({ broken: id, reason: errorMessage(error) });
 }
 
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-function tell(message: FromKillThread): void {
+function send(message: FromKillThread): void {
   parentPort?.postMessage(message);
 }
 
 const server = createServer((client) => void serve(client));
-server.on("error", (error) => tell({ failed: error.message }));
-// One that an earlier run left behind; whoever got here holds the home.
+server.on("error", (error) => send({ failed: error.message }));
+// An earlier run may have left it behind; this process holds the lock of the home.
 rmSync(path, { force: true });
 const mask = process.platform === "win32" ? undefined : 0o600;
 server.listen(path, () => {
   if (mask !== undefined) chmodSync(path, mask);
-  tell({ listening: true });
+  send({ listening: true });
 });
 
-/** Answers each line, which is an order, with a line. Whoever can open the socket is the operator. */
+/** Answers each order, one per line, with a line. Only the operator can open the socket. */
 async function serve(client: Socket): Promise<void> {
   client.on("error", () => client.destroy());
   let taken = 0;
@@ -110,13 +107,13 @@ async function serve(client: Socket): Promise<void> {
     if (taken > LONGEST_LINE) client.destroy();
   });
   for await (const line of createInterface({ input: client })) {
-    client.write(`${JSON.stringify(await answerTo(line))}\n`);
+    client.write(`${JSON.stringify(await respond(line))}\n`);
     client.end();
     return;
   }
 }
 
-async function answerTo(line: string): Promise<object> {
+async function respond(line: string): Promise<object> {
   const order = orderIn(line);
   if (!order) return { refused: "this is no order" };
   try {
@@ -125,11 +122,11 @@ async function answerTo(line: string): Promise<object> {
     if (!report) return { nothing: order.id };
     return { report: { ...report, entry: await entry } };
   } catch (error) {
-    return { refused: textOf(error) };
+    return { refused: errorMessage(error) };
   }
 }
 
-/** The ledger entry of an order, if Reins writes it soon. */
+/** Waits for the ledger entry of an order, up to a timeout. */
 function entryOf(id: string): Promise<string | null> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => settle(null), ENTRY_MS);

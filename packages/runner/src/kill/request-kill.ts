@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
+import { hasCode } from "@reins/kit";
 import { z } from "zod";
 import type { Killed } from "./kill-switch.ts";
 import { type KillOrder, KillReport } from "./order.ts";
@@ -11,11 +12,11 @@ const Answer = z.union([
   z.object({ refused: z.string() }),
 ]);
 
-/** What came of asking: the end of something, that nothing of it runs, or that nobody listens, or no longer. */
-export type KillAnswer = Killed | "nothing" | "nobody";
+/** The outcome of a request; `nothing`: no agent matches, `no_listener`: no Reins answers on the socket. */
+export type KillAnswer = Killed | "nothing" | "no_listener";
 
-/** Has the thread behind a socket carry an order out. It answers though Reins itself is blocked. */
-export async function askKill(path: string, order: KillOrder, signal: AbortSignal): Promise<KillAnswer> {
+/** Sends an order to the kill thread, which answers even if Reins itself is blocked. */
+export async function requestKill(path: string, order: KillOrder, signal: AbortSignal): Promise<KillAnswer> {
   const socket = connect(path);
   try {
     await once(socket, "connect", { signal });
@@ -23,19 +24,17 @@ export async function askKill(path: string, order: KillOrder, signal: AbortSigna
     const lines = createInterface({ input: socket });
     const closed = once(lines, "close", { signal }).then(() => []);
     const [line] = await Promise.race([once(lines, "line", { signal }), closed]);
-    // Whoever listened has died over it; what it left behind is nobody's.
-    if (line === undefined) return "nobody";
+    // The listener died before it answered.
+    if (line === undefined) return "no_listener";
     const answer = Answer.parse(JSON.parse(String(line)));
     if ("refused" in answer) throw new Error(answer.refused);
     if ("nothing" in answer) return "nothing";
     const { entry, ...report } = answer.report;
     return { report, entry };
   } catch (error) {
-    if (error instanceof Error && "code" in error && NOBODY.has(String(error.code))) return "nobody";
+    if (hasCode(error, "ENOENT", "ECONNREFUSED")) return "no_listener";
     throw error;
   } finally {
     socket.destroy();
   }
 }
-
-const NOBODY: ReadonlySet<string> = new Set(["ENOENT", "ECONNREFUSED"]);

@@ -16,7 +16,7 @@ import type { TableSight } from "./process-table.ts";
 import { type Launch, type Spawned, spawnMarked } from "./spawn.ts";
 import { Family, type Swept } from "./sweep.ts";
 
-/** How a process ended, and what it complained of. */
+/** How a process ended, with its stderr. */
 export interface ProcessExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -24,36 +24,36 @@ export interface ProcessExit {
 }
 
 /**
- * What the operating system says after a stop. `sight` tells how far we could look: with `namespace` nothing can have
- * escaped; the others are explained at {@link TableSight}.
+ * What the process table shows after a stop. `sight` is how much of it was visible: with `namespace` nothing can have
+ * escaped; for the others see {@link TableSight}.
  */
 export interface StopReport extends Swept {
-  /** Absent if even the process itself could not be ended. */
+  /** Absent if the process itself could not be ended. */
   readonly exit?: ProcessExit;
   readonly sight: TableSight | "namespace";
 }
 
-/** What an agent's process needs beside its launch. */
+/** Options of an agent's process. */
 export interface ProcessOptions extends ConfineOptions {
   readonly owner: Owner;
-  /** Told of whatever comes in that is not a message. */
+  /** Called for input that is not a message. */
   readonly onFault: (fault: MessageFault) => void;
   /** The longest line, either way; 32 MiB by default. */
   readonly maxLineBytes?: number;
-  /** How much of the beginning of stderr is kept, and how much of its end; 16 KiB each by default. */
+  /** How many bytes of the start and of the end of stderr are kept; 16 KiB each by default. */
   readonly keptStderrBytes?: number;
 }
 
 const MAX_LINE_BYTES = 32 << 20;
 const KEPT_STDERR_BYTES = 16 << 10;
 const GRACE_MS = 4_000;
-/** How long what a dead process left in its pipes is waited for: while nobody reads it, and while somebody does. */
+/** How long to wait for the pipes of a dead process: without progress, and while a listener is busy. */
 const QUIET_MS = 500;
 const BUSY_MS = 5_000;
-/** After SIGKILL, only the kernel can keep a process. */
+/** How long to wait after SIGKILL. */
 const KILLED_MS = 2_000;
 
-/** An agent's process, which sends and takes a JSON object per line. */
+/** An agent's process, which exchanges JSON objects, one per line. */
 export class AgentProcess {
   readonly label: string;
   readonly pid: number;
@@ -67,19 +67,19 @@ export class AgentProcess {
   readonly #exited: Promise<ProcessExit>;
   #reader: MessageReader | undefined;
   #swept: Promise<Swept> | undefined;
-  /** All that is to be done once the process is dead. */
+  /** Settles when cleaning up after the exit is done. */
   #finished: Promise<void> | undefined;
   #stopping: Promise<StopReport> | undefined;
 
-  /** Starts a process; confined, if the launch says so, or not at all. */
+  /** Starts a process. If the launch asks for confinement that cannot be had, it fails. */
   static async start(launch: Launch, options: ProcessOptions): Promise<AgentProcess> {
     if (process.platform === "win32")
       throw new ProcessError("unsupported", "Reins runs agents on Linux and macOS; on Windows, use WSL.");
     const { owner } = options;
-    const letGo = owner.lifeline.extend();
+    const releaseLifeline = owner.lifeline.extend();
     let confined: Confined | undefined;
     const release = async () => {
-      letGo();
+      releaseLifeline();
       await confined?.close();
     };
     try {
@@ -111,10 +111,10 @@ export class AgentProcess {
     this.#writer = new MessageWriter(stdin, options.maxLineBytes ?? MAX_LINE_BYTES);
     this.#stderr = new KeptOutput(options.keptStderrBytes ?? KEPT_STDERR_BYTES);
     stderr.on("data", (chunk: Buffer) => this.#stderr.push(chunk));
-    // A broken pipe is the end of the process, which is told below.
+    // A broken pipe means that the process ends, which is handled below.
     for (const stream of [stdout, stderr]) stream.on("error", () => undefined);
     const stderrEnded = once(stderr, "close");
-    const callOff = options.owner.lifeline.hold(this.pid);
+    const unhold = options.owner.lifeline.hold(this.pid);
     const exited = Promise.withResolvers<ProcessExit>();
     this.#exited = exited.promise;
     const dead = Promise.withResolvers<void>();
@@ -126,29 +126,29 @@ export class AgentProcess {
       await release();
     };
     child.once("exit", (code, signal) => {
-      // At once, before the number of the group can be somebody else's.
+      // At once, before the number of the group can be reused.
       family.kill();
-      callOff();
+      unhold();
       this.#writer.close(`${this.label} has ended with ${signal ?? `code ${code}`}.`);
       this.#sweep().catch(() => undefined);
       this.#finished = finish(code, signal);
-      // Whoever stops the process is told; if nobody does, nobody wants to know.
+      // `stop` reports errors.
       this.#finished.catch(() => undefined);
       dead.resolve();
     });
   }
 
   /**
-   * Settles as soon as the process is dead and what it had said has been taken. Never fails. Whatever it left running
-   * is being ended by then; {@link stop} tells with what success.
+   * Settles once the process is dead and its output has been delivered. Never rejects. What it left running is being
+   * killed by then; {@link stop} reports the outcome.
    */
   get exited(): Promise<ProcessExit> {
     return this.#exited;
   }
 
-  /** Who takes the messages. Until there is somebody, none is read. */
+  /** Sets the listener of messages. Nothing is read before. */
   onMessage(listener: MessageListener): void {
-    if (this.#reader) throw new Error("Somebody takes the messages of this process already.");
+    if (this.#reader) throw new Error("This process already has a listener.");
     const { maxLineBytes = MAX_LINE_BYTES, onFault } = this.#options;
     this.#reader = new MessageReader(this.#spawned.stdout, maxLineBytes, {
       message: listener,
@@ -156,24 +156,24 @@ export class AgentProcess {
     });
   }
 
-  /** Sends a message; settles when there is room for another, and fails if the process has gone. */
+  /** Sends a message; resolves when there is room for another, rejects if the process is gone. */
   send(message: JsonObject): Promise<void> {
     return this.#writer.send(message);
   }
 
-  /** What everything that came out of it carries. */
+  /** The mark of the process and its descendants. */
   get mark(): Mark {
     return this.#family.mark;
   }
 
-  /** What the process has complained of so far. */
+  /** The stderr so far. */
   stderr(): KeptText {
     return this.#stderr.read();
   }
 
   /**
-   * Ends the process and all that came out of it: its input is closed, after half of the grace everyone is asked to
-   * end, after all of it everyone is killed.
+   * Ends the process and its descendants: closes its input, sends SIGTERM to all after half of the grace, SIGKILL after
+   * all of it.
    */
   stop({ graceMs = GRACE_MS }: { readonly graceMs?: number } = {}): Promise<StopReport> {
     this.#stopping ??= this.#stop(graceMs);
@@ -198,7 +198,7 @@ export class AgentProcess {
     return this.#swept;
   }
 
-  /** Waits for what is left in the pipes; not for long, because somebody else may hold them open. */
+  /** Waits for the rest of the pipes; not for long, because another process may hold them open. */
   async #drain(stderrEnded: Promise<unknown>): Promise<void> {
     const ended = Promise.all([this.#reader?.ended, stderrEnded]);
     if (!(await settlesWithin(ended, QUIET_MS)) && this.#reader?.delivering)

@@ -7,18 +7,18 @@ const kept = (bound: number, ...chunks: string[]) => {
   return output.read();
 };
 
-test("what fits is kept whole", () => {
+test("keeps a short output whole", () => {
   expect(kept(4)).toEqual({ head: "", tail: "", omitted: 0 });
   expect(kept(4, "abc")).toEqual({ head: "abc", tail: "", omitted: 0 });
   expect(kept(4, "abc", "defgh")).toEqual({ head: "abcd", tail: "efgh", omitted: 0 });
 });
 
-test("of more, the beginning and the end are kept and the rest is counted", () => {
+test("keeps start and end of a long output and counts the rest", () => {
   expect(kept(4, "abcdefghijkl")).toEqual({ head: "abcd", tail: "ijkl", omitted: 4 });
   expect(kept(4, ..."abcdefghijklmnopqrstuvwxyz")).toEqual({ head: "abcd", tail: "wxyz", omitted: 18 });
 });
 
-test("it can be read at any time", () => {
+test("can be read at any time", () => {
   const output = new KeptOutput(2);
   output.push(Buffer.from("abcde"));
   expect(output.read()).toEqual({ head: "ab", tail: "de", omitted: 1 });
@@ -26,7 +26,7 @@ test("it can be read at any time", () => {
   expect(output.read()).toEqual({ head: "ab", tail: "fg", omitted: 3 });
 });
 
-test("a megabyte in crumbs is counted to the byte", () => {
+test("counts a megabyte in small chunks exactly", () => {
   const output = new KeptOutput(1_000);
   const crumb = Buffer.from("x");
   for (let index = 0; index < 1_000_000; index += 1) output.push(crumb);

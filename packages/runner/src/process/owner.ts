@@ -8,7 +8,7 @@ import { type ProcessTable, systemTable } from "./process-table.ts";
 import { withoutInheritance } from "./spawn.ts";
 import { type StrayReport, sweepStrays } from "./sweep.ts";
 
-/** This process, as the one that starts agents from one home. There is one for each home. */
+/** This process as the owner of the processes it starts for one home. */
 export class Owner {
   readonly lifeline: Lifeline;
   readonly table: ProcessTable;
@@ -23,53 +23,53 @@ export class Owner {
     this.table = table;
   }
 
-  /** A mark that nobody had before. */
+  /** Returns a new, unique mark. */
   newMark(): Mark {
     this.#count += 1;
     return markOf(this.#prefix, randomBytes(16).toString("hex"), this.#count);
   }
 
-  /** Ends what earlier runs of the home left behind. To be called before agents are started. */
+  /** Kills what earlier runs of the home left behind. Call it before agents are started. */
   sweepStrays(): Promise<StrayReport> {
     return sweepStrays(this.#home, this.table);
   }
 }
 
-/** How often it is started anew when something else ends it. */
+/** How often it is restarted if something else ends it. */
 const LIVES = 5;
 
 /**
- * A small process that outlives ours by a moment: when ours dies, however suddenly, it ends the process groups that
- * were held, and every process that carries a mark of ours. It is there only while a group is held.
+ * A small process that outlives this one by a moment: when this one dies, however suddenly, it kills the process groups
+ * that were held and every process that carries a mark of this one. It runs only while a group is held.
  */
 export class Lifeline {
   readonly #prefix: MarkPrefix;
   readonly #held = new Set<number>();
   #users = 0;
   #lives = LIVES;
-  /** Where it reads; there is one as long as it lives. */
+  /** Its stdin, while it runs. */
   #input: Writable | undefined;
 
   constructor(prefix: MarkPrefix) {
     this.#prefix = prefix;
   }
 
-  /** Is there from now on, until the returned function is called. */
+  /** Keeps it running until the returned function is called. */
   extend(): () => void {
     if (this.#input === undefined) this.#start();
     this.#users += 1;
     return () => {
       this.#users -= 1;
-      if (this.#users === 0) this.#letGo();
+      if (this.#users === 0) this.#release();
     };
   }
 
-  /** Ends a group when we die; the returned function calls it off. */
+  /** Kills a group when this process dies; returns a function that cancels that. */
   hold(group: number): () => void {
     this.#held.add(group);
-    this.#tell(`+ ${group}`);
+    this.#send(`+ ${group}`);
     return () => {
-      if (this.#held.delete(group)) this.#tell(`- ${group}`);
+      if (this.#held.delete(group)) this.#send(`- ${group}`);
     };
   }
 
@@ -77,7 +77,7 @@ export class Lifeline {
     if (this.#lives === 0)
       throw new ProcessError(
         "lifeline_lost",
-        `The process that ends agents when Reins dies was itself ended ${LIVES} times. Find out by whom, then restart Reins.`,
+        `The process that ends agents when Reins dies was itself ended ${LIVES} times. Find out by what, then restart Reins.`,
       );
     const { text, brand } = this.#prefix;
     const args = ["-c", LIFELINE_SCRIPT, "reins-lifeline", `${MARK_VARIABLE}=${text}`, brand];
@@ -93,7 +93,7 @@ export class Lifeline {
     input.on("error", lost);
     child.on("error", lost).on("exit", lost);
     this.#input = input;
-    for (const group of this.#held) this.#tell(`+ ${group}`);
+    for (const group of this.#held) this.#send(`+ ${group}`);
   }
 
   #lost(input: Writable): void {
@@ -103,20 +103,20 @@ export class Lifeline {
     if (this.#users > 0 && this.#lives > 0) this.#start();
   }
 
-  #letGo(): void {
+  #release(): void {
     const input = this.#input;
     this.#input = undefined;
     input?.end(".\n");
   }
 
-  #tell(line: string): void {
+  #send(line: string): void {
     this.#input?.write(`${line}\n`);
   }
 }
 
 /**
- * What a lifeline runs: a shell, because it has to be small and to be there everywhere. It reads `+ group` and
- * `- group`; `.` lets it go. At the end of its input whoever wrote has died: it kills the groups that are left, then
+ * The program of a lifeline: a shell script, because it has to be small and run everywhere. It reads `+ group` and
+ * `- group`; `.` ends it. At the end of its input the writer has died: it kills the groups that are left, then
  * looks through `/proc` for marks that begin as $1 (text) or $2 (brand) say, until none is found twice in a row.
  */
 const LIFELINE_SCRIPT = `

@@ -9,7 +9,7 @@ requirement(
   process.platform === "linux",
   "memory is read from /proc",
 )("the memory of a family", () => {
-  it("is that of its group and their children, and nobody else's", async () => {
+  it("counts its group and their children, and no other process", async () => {
     const child = spawn("/bin/sh", ["-c", "sleep 30 & echo up; wait"], { detached: true, stdio: "pipe" });
     try {
       await once(child.stdout, "data");

@@ -13,14 +13,14 @@ export interface ProcessEntry {
   readonly started: number;
   /** Its command line, shortened. */
   command(): string;
-  /** What it carries of our marks. */
+  /** Its marks, as far as it carries any. */
   marks(): Partial<Mark>;
 }
 
 /**
- * How far a table sees. `marks`: whoever carries a mark, wherever it went; only a program that sets out to lose both
- * halves of its mark, or has another program start something for it, is missed. `group`: only the process group and
- * the children of its members.
+ * What a table shows. `marks`: every process that carries a mark, wherever it went; it misses only a program that drops
+ * both halves of its mark on purpose, or has another program start something for it. `group`: only the process group
+ * and the children of its members.
  */
 export type TableSight = "marks" | "group";
 
@@ -37,7 +37,7 @@ export interface ProcessTable {
 
 /** Sends a signal as {@link ProcessTable.signal} does. */
 function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
-  // To the kernel these mean ourselves, everybody, and the one process that must not die.
+  // To the kernel these mean our own group, every process, and init.
   if (!Number.isSafeInteger(pid) || Math.abs(pid) <= 1)
     throw new RangeError(`There is no process ${pid} to signal.`);
   try {
@@ -56,10 +56,10 @@ const LOCKS = /^Max file locks +(\d{18}) /m;
 const COMMAND_LENGTH = 200;
 /** `PF_KTHREAD` of the kernel. */
 const KERNEL_THREAD = 0x20_00_00;
-/** How many processes are read before others get their turn. */
+/** How many processes are read before yielding to the event loop. */
 const BATCH = 64;
-/** Who keeps making processes faster than they can be read is not waited for. */
-const PASSES = 20;
+/** The limit for programs that start processes faster than they can be read. */
+const ROUNDS = 20;
 
 /** The processes of a Linux machine, from `/proc`. */
 const linuxTable: ProcessTable = {
@@ -71,11 +71,11 @@ const linuxTable: ProcessTable = {
 
 /**
  * A program that replaces itself again and again is never in a list that was read a moment ago, so the list is read
- * until it holds nobody new. Reading is synchronous: what is seen is then still there.
+ * until it holds nothing new. Reading is synchronous: what is seen is then still there.
  */
 async function* scanProc(): AsyncGenerator<ProcessEntry> {
   const seen = new Set<string>();
-  for (let pass = 0; pass < PASSES; pass += 1) {
+  for (let round = 0; round < ROUNDS; round += 1) {
     const fresh = readdirSync("/proc").filter((name) => PID.test(name) && !seen.has(name));
     if (fresh.length === 0) return;
     for (const [index, name] of fresh.entries()) {
@@ -126,7 +126,7 @@ function textIn(environment: Buffer): string | undefined {
   return environment.toString("latin1", at + MARK.length, end < 0 ? environment.length : end);
 }
 
-/** A file of a process, unless the process has gone or is not ours to look into. */
+/** Reads a file of a process; undefined if it is gone or may not be read. */
 function procFile(path: string): Buffer | undefined {
   try {
     return readFileSync(path);
@@ -170,18 +170,18 @@ function psEntry(line: string): ProcessEntry | undefined {
   };
 }
 
-/** This machine's processes, as far as it shows them. */
+/** The process table of this machine. */
 export const systemTable: ProcessTable = existsSync("/proc/self/stat") ? linuxTable : groupTable;
 
-/** What processes take: how many there are, and how much memory they hold. */
+/** A number of processes and the memory they hold. */
 export interface MemoryUse {
   readonly processes: number;
   readonly bytes: number;
 }
 
 /**
- * What each of some families takes: the groups that its roots lead, and their children. One look through `/proc` for
- * all of them; `undefined` where there is none.
+ * Measures families of processes: the groups that its roots lead, and their children. Reads `/proc` once for all;
+ * `undefined` where there is none.
  */
 export function memoryOf(families: readonly (readonly number[])[]): readonly MemoryUse[] | undefined {
   const uses = families.map(() => ({ processes: 0, bytes: 0 }));

@@ -15,9 +15,9 @@ export interface Launch {
   /** Everything the child gets, but for the mark; nothing is inherited. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** What a person calls it. */
+  /** Its name in messages. */
   readonly label: string;
-  /** What the operating system keeps it from; without one, nothing. */
+  /** Absent for a process that is not confined. */
   readonly confinement?: Confinement;
 }
 
@@ -59,7 +59,7 @@ export async function spawnMarked(launch: Launch, mark: Mark): Promise<Spawned> 
 }
 
 async function commandLine({ command, args, env, cwd, label }: Launch, mark: Mark): Promise<string[]> {
-  // Otherwise a missing folder would be told as a missing command.
+  // Otherwise a missing folder would be reported as a missing command.
   const folder = await stat(cwd).catch(() => undefined);
   if (!folder?.isDirectory())
     throw new ProcessError("not_started", `${label} could not be started: ${cwd} is not a folder.`);
@@ -74,7 +74,7 @@ async function commandLine({ command, args, env, cwd, label }: Launch, mark: Mar
   return ["/bin/sh", "-c", BRANDING, "reins", mark.brand, added, path, ...args];
 }
 
-/** The file that a command stands for. */
+/** Finds the file of a command. */
 export async function findCommand(command: string, path: string, cwd: string): Promise<string | undefined> {
   const folders = command.includes("/") ? [cwd] : path.split(delimiter).filter(isAbsolute);
   for (const folder of folders) {
@@ -96,9 +96,8 @@ async function isExecutable(file: string): Promise<boolean> {
 const O_CLOEXEC = 0o2000000;
 
 /**
- * Starts a child that has its three streams and no other descriptor. Those that we open ourselves are never handed
- * on, but we may have been started with more, by an editor for instance, and a child would hold them open for ever:
- * in the child, nothing is put in their place.
+ * Starts a child with its three streams and no other descriptor. Node never passes on those it opens, but it may have
+ * been started with more, by an editor for instance, and a child would hold them open: it gets /dev/null instead.
  */
 export function withoutInheritance<Result>(
   streams: readonly ["pipe", "pipe" | "ignore", "pipe" | "ignore"],
@@ -118,7 +117,7 @@ export function withoutInheritance<Result>(
   }
 }
 
-/** The descriptors that every child would get, where the system tells. */
+/** The descriptors that every child would inherit, where the system shows them. */
 function inheritable(): number[] {
   try {
     return readdirSync("/proc/self/fdinfo")

@@ -8,7 +8,7 @@ const ours = { text: "ours" };
 const isOurs = (entry: ProcessEntry) => entry.marks().text === "ours";
 const marked = (pid: number, more: Partial<ScriptedProcess> = {}) => ({ pid, marks: ours, ...more });
 
-test("whoever belongs is killed, and nobody else", async () => {
+test("kills every process that belongs, and no other", async () => {
   const table = new ScriptedTable([marked(10), { pid: 11 }, marked(12)]);
   const { gone, left } = await sweep(table, isOurs);
   expect(gone).toEqual([
@@ -19,7 +19,7 @@ test("whoever belongs is killed, and nobody else", async () => {
   expect(table.alive).toEqual([11]);
 });
 
-test("who is born while others die is found too", async () => {
+test("kills processes that start during a sweep", async () => {
   let born = 20;
   const respawning = (pid: number): ScriptedProcess =>
     marked(pid, {
@@ -36,7 +36,7 @@ test("who is born while others die is found too", async () => {
   expect(left).toEqual([]);
 });
 
-test("who cannot be killed is told as left", async () => {
+test("reports a process that cannot be killed as left", async () => {
   const table = new ScriptedTable([
     marked(10),
     marked(11, { on: () => "is not ours" }),
@@ -48,7 +48,7 @@ test("who cannot be killed is told as left", async () => {
   expect(table.alive).toEqual([11, 12]);
 });
 
-test("a new process with the number of a dead one is not taken for it", async () => {
+test("does not take a process with a reused pid for the dead one", async () => {
   const table = new ScriptedTable([
     marked(10, {
       on: (_, there) => {
@@ -63,7 +63,7 @@ test("a new process with the number of a dead one is not taken for it", async ()
   expect(table.alive).toEqual([10]);
 });
 
-test("our own group is not killed for somebody in it", async () => {
+test("does not kill its own group because of a member", async () => {
   const table = new ScriptedTable([{ pid: process.pid, group: 5 }, marked(10, { group: 5 })]);
   await sweep(table, isOurs);
   expect(table.alive).toEqual([process.pid]);
@@ -81,21 +81,21 @@ const relatives = () =>
     { pid: 15, marks: { text: "home.1.b" } },
   ]);
 
-test("group, descendants and marked strays are one family", async () => {
+test("includes group, descendants and marked strays in a family", async () => {
   const table = relatives();
   const { gone } = await new Family(10, mark, table, false).end();
   expect(gone.map(({ pid }) => pid)).toEqual([10, 11, 12, 13, 14]);
   expect(table.alive).toEqual([15]);
 });
 
-test("everyone is asked to end once", async () => {
+test("sends SIGTERM to each process once", async () => {
   const table = relatives();
   await new Family(10, mark, table, false).terminate();
   expect(table.signals).toEqual(["SIGTERM -10", "SIGTERM 13", "SIGTERM 14"]);
   expect(table.alive).toEqual([12, 15]);
 });
 
-test("a sandbox is not asked to end, which would end all in it at once, but those in it are", async () => {
+test("sends SIGTERM to the processes in a sandbox, and not to the sandbox", async () => {
   const table = new ScriptedTable([
     { pid: 10, group: 10 },
     { pid: 11, group: 10, parent: 10 },
@@ -105,7 +105,7 @@ test("a sandbox is not asked to end, which would end all in it at once, but thos
   expect(table.signals).toEqual(["SIGTERM 11", "SIGTERM 12"]);
 });
 
-test("a report names those who were there before, too", async () => {
+test("reports processes that were seen before the sweep", async () => {
   const table = relatives();
   const family = new Family(10, mark, table, false);
   await family.look();
@@ -117,7 +117,7 @@ test("a report names those who were there before, too", async () => {
 const HOME = "/var/lib/reins";
 const markFrom = (owner: number, home = HOME): Mark => markOf(ownerPrefix(home, owner), "a1", 1);
 
-test("what an owner that died left behind is ended, whichever half of its mark is left", async () => {
+test("kills what a dead owner left behind, by either half of its mark", async () => {
   const { text, brand } = markFrom(50);
   const table = new ScriptedTable([{ pid: 60, marks: { text } }, { pid: 61, marks: { brand } }, { pid: 62 }]);
   const { gone, left, sight } = await sweepStrays(HOME, table);
@@ -126,17 +126,17 @@ test("what an owner that died left behind is ended, whichever half of its mark i
   expect(table.alive).toEqual([62]);
 });
 
-test("the agents of another run that is alive, and those of another home, are left in peace", async () => {
+test("spares agents of another live run and of another home", async () => {
   const table = new ScriptedTable([
     { pid: 50, started: 10 },
     { pid: 60, started: 20, marks: markFrom(50) },
-    { pid: 61, started: 20, marks: markFrom(40, "/home/somebody/reins") },
+    { pid: 61, started: 20, marks: markFrom(40, "/home/other/reins") },
   ]);
   expect((await sweepStrays(HOME, table)).gone).toEqual([]);
   expect(table.alive).toEqual([50, 60, 61]);
 });
 
-test("a process that only has the number of a dead owner does not protect what that one left", async () => {
+test("kills strays whose owner's pid was reused", async () => {
   const table = new ScriptedTable([
     { pid: 50, started: 30 },
     { pid: 60, started: 20, marks: markFrom(50) },

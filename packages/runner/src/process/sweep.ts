@@ -2,22 +2,22 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { homePrefix, type Mark, ownerOf } from "./mark.ts";
 import type { ProcessEntry, ProcessTable, TableSight } from "./process-table.ts";
 
-/** A process, as a person would look for it. */
+/** A process by pid and command line. */
 interface SeenProcess {
   readonly pid: number;
   readonly command: string;
 }
 
-/** What became of processes that were to end, as the operating system confirms it. */
+/** Which processes are gone and which are left, as the operating system confirms it. */
 export interface Swept {
   readonly gone: readonly SeenProcess[];
   readonly left: readonly SeenProcess[];
 }
 
-/** Whether a process is one of those meant; `known` are the pids of those found so far in this scan. */
+/** Whether a process matches; `known` are the pids found so far in this scan. */
 export type Belongs = (entry: ProcessEntry, known: ReadonlySet<number>) => boolean | Promise<boolean>;
 
-/** Who can be dodged once is looked for again. */
+/** How many scans in a row must find nothing. */
 const CLEAN_SCANS = 2;
 const SCANS = 40;
 const PAUSE_MS = 25;
@@ -26,13 +26,13 @@ const PAUSE_MS = 25;
 export class Sightings {
   readonly #seen = new Map<string, { readonly entry: ProcessEntry; readonly command: string }>();
 
-  /** Remembers a process. */
+  /** Adds a process. */
   add(entry: ProcessEntry): void {
     const key = `${entry.pid} ${entry.started}`;
     if (!this.#seen.has(key)) this.#seen.set(key, { entry, command: entry.command() });
   }
 
-  /** Asks the table which of them are still there. */
+  /** Looks up which of them are still alive. */
   async confirm(table: ProcessTable): Promise<Swept> {
     const gone: SeenProcess[] = [];
     const left: SeenProcess[] = [];
@@ -44,7 +44,7 @@ export class Sightings {
   }
 }
 
-/** The processes that belong. */
+/** Yields the processes that match. */
 async function* scanFor(table: ProcessTable, belongs: Belongs): AsyncGenerator<ProcessEntry> {
   const known = new Set<number>();
   for await (const entry of table.scan()) {
@@ -55,9 +55,8 @@ async function* scanFor(table: ProcessTable, belongs: Belongs): AsyncGenerator<P
 }
 
 /**
- * Kills the processes that belong until none is seen any more, or nothing helps. First all are looked for, because a
- * child whose parent has died may no longer be known as one; from then on each is killed the moment it is seen,
- * because some do not stay where they are.
+ * Kills matching processes until scans find none, or the limit of scans is reached. The first scan only collects, because
+ * a child whose parent has died may no longer match; later scans kill each process as soon as it is seen.
  */
 export async function sweep(
   table: ProcessTable,
@@ -67,7 +66,7 @@ export async function sweep(
   const self = await table.find(process.pid);
   const kill = (entry: ProcessEntry) => {
     seen.add(entry);
-    // As one, because nobody forks out of that. Each agent begins a session, so nobody else is in a group of its own.
+    // The group at once, because a fork cannot escape that. Each agent leads a session, so a group of its own holds no other.
     if (entry.group > 1 && entry.group !== self?.group) table.signal(-entry.group, "SIGKILL");
     table.signal(entry.pid, "SIGKILL");
   };
@@ -87,7 +86,7 @@ export async function sweep(
   return seen.confirm(table);
 }
 
-/** Everything that came out of one launch: the process itself, its group, its descendants and marked strays. */
+/** The processes of one launch: the process itself, its group, its descendants and marked strays. */
 export class Family {
   readonly leader: number;
   readonly #mark: Mark;
@@ -95,7 +94,7 @@ export class Family {
   readonly #spared: number;
   readonly #seen = new Sightings();
 
-  /** `confined` says that the leader is a sandbox, which ends at once, and all in it, when it is asked to. */
+  /** `confined`: the leader is a sandbox, which ends at once, with everything in it, on SIGTERM. */
   constructor(leader: number, mark: Mark, table: ProcessTable, confined: boolean) {
     this.leader = leader;
     this.#mark = mark;
@@ -103,17 +102,17 @@ export class Family {
     this.#spared = confined ? leader : 0;
   }
 
-  /** What everyone of it carries. */
+  /** The mark that all of them carry. */
   get mark(): Mark {
     return this.#mark;
   }
 
-  /** Looks who is there, so that a later report can name them. */
+  /** Collects the processes, so that a later report can name them. */
   async look(): Promise<void> {
     for await (const entry of this.#members()) this.#seen.add(entry);
   }
 
-  /** Asks everyone to end. */
+  /** Sends SIGTERM to all. */
   async terminate(): Promise<void> {
     if (this.#spared === 0) this.#table.signal(-this.leader, "SIGTERM");
     for await (const entry of this.#members()) {
@@ -123,12 +122,12 @@ export class Family {
     }
   }
 
-  /** Kills the group at once; {@link end} sees to the rest. */
+  /** Kills the group at once; {@link end} kills the rest. */
   kill(): void {
     this.#table.signal(-this.leader, "SIGKILL");
   }
 
-  /** Kills everyone and tells what became of them. */
+  /** Kills all and reports the outcome. */
   end(): Promise<Swept> {
     return sweep(this.#table, this.#belongs, this.#seen);
   }
@@ -144,15 +143,15 @@ export class Family {
   };
 }
 
-/** What became of processes that an earlier run left behind. */
+/** The outcome for processes that an earlier run left behind. */
 export interface StrayReport extends Swept {
-  /** How far we could look; with `group`, not at all for processes of an earlier run. */
+  /** With `group`, processes of an earlier run are not visible. */
   readonly sight: TableSight;
 }
 
 /**
- * Ends what earlier runs of this home left behind: whoever carries a mark whose giver is no longer there. Processes
- * of another run that is alive are left in peace.
+ * Ends what earlier runs of this home left behind: every process that carries a mark whose owner is gone. Processes
+ * of another run that is alive are left alone.
  */
 export async function sweepStrays(home: string, table: ProcessTable): Promise<StrayReport> {
   const prefix = homePrefix(home);
@@ -160,11 +159,11 @@ export async function sweepStrays(home: string, table: ProcessTable): Promise<St
     const pid = ownerOf(entry.marks(), prefix);
     if (pid === undefined) return false;
     const owner = await table.find(pid);
-    // Who started after what it would have started only has the same pid.
+    // An owner that started later than its process only reuses the pid.
     return owner === undefined || owner.started > entry.started;
   };
   const { sight } = table;
-  // Mostly there is nobody, and then one look is enough: nobody is there to make others.
+  // Mostly there is none, and then one scan is enough.
   for await (const _ of scanFor(table, belongs)) return { ...(await sweep(table, belongs)), sight };
   return { gone: [], left: [], sight };
 }

@@ -24,21 +24,21 @@ class HandClock implements Clock {
 function waiting() {
   const clock = new HandClock();
   const silences: number[] = [];
-  const onSilent = () => void silences.push(clock.now().getTime());
-  return { clock, silences, inactivity: new Inactivity({ clock, milliseconds: 100, onSilent }) };
+  const onTimeout = () => void silences.push(clock.now().getTime());
+  return { clock, silences, inactivity: new Inactivity({ clock, milliseconds: 100, onTimeout }) };
 }
 
-test("silence ends it, once", () => {
+test("calls onTimeout once after inactivity", () => {
   const { clock, silences } = waiting();
   clock.pass(1_000);
   expect(silences).toEqual([100]);
 });
 
-test("it waits as long as something is heard, and from then on", () => {
+test("postpones the timeout with every activity", () => {
   const { clock, silences, inactivity } = waiting();
   for (let count = 0; count < 50; count += 1) {
     clock.pass(90);
-    inactivity.heard();
+    inactivity.touch();
   }
   expect(silences).toEqual([]);
   clock.pass(99);
@@ -47,10 +47,10 @@ test("it waits as long as something is heard, and from then on", () => {
   expect(silences).toEqual([4_600]);
 });
 
-test("once over, it says nothing and holds no timer", () => {
+test("holds no timer once it has ended", () => {
   const { clock, silences, inactivity } = waiting();
   clock.pass(50);
-  inactivity.heard();
+  inactivity.touch();
   clock.pass(60);
   inactivity.end();
   clock.pass(1_000);
@@ -60,11 +60,11 @@ test("once over, it says nothing and holds no timer", () => {
 
 const restarts = new Restarts({ firstMs: 100, longestMs: 1_000, memoryMs: 10_000, limit: 6 });
 
-test("who never crashed starts at once", () => {
+test("starts at once without crashes", () => {
   expect(restarts.next([])).toEqual({ at: Number.NEGATIVE_INFINITY, givenUp: false });
 });
 
-test("the wait doubles with each crash, up to a bound", () => {
+test("doubles the wait with each crash, up to a limit", () => {
   const waits = [1, 2, 3, 4, 5].map((count) => {
     const crashes = Array.from({ length: count }, (_, index) => index * 10);
     return restarts.next(crashes).at - (count - 1) * 10;
@@ -72,15 +72,15 @@ test("the wait doubles with each crash, up to a bound", () => {
   expect(waits).toEqual([100, 200, 400, 800, 1_000]);
 });
 
-test("crashes of long ago do not count", () => {
+test("forgets old crashes", () => {
   expect(restarts.next([0, 10, 20, 30_000])).toEqual({ at: 30_100, givenUp: false });
 });
 
-test("after too many crashes it is given up until the oldest is forgotten", () => {
+test("gives up after too many crashes until the oldest is forgotten", () => {
   expect(restarts.next([0, 10, 20, 30, 40, 50])).toEqual({ at: 10_000, givenUp: true });
 });
 
-test("no more crashes are remembered than matter", () => {
+test("remembers no more crashes than the limit", () => {
   let crashes: number[] = [];
   for (let at = 0; at < 1_000; at += 1) crashes = restarts.remember(crashes, at);
   expect(crashes).toEqual([994, 995, 996, 997, 998, 999]);

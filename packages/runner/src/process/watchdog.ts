@@ -1,40 +1,40 @@
 import type { Clock } from "@reins/kit";
 
-/** What a deadline for silence needs. */
+/** Options of an inactivity timer. */
 export interface InactivityOptions {
   readonly clock: Clock;
   readonly milliseconds: number;
-  /** Called once, when nothing was heard for so long. */
-  readonly onSilent: () => void;
+  /** Called once, after so long without activity. */
+  readonly onTimeout: () => void;
 }
 
-/** A deadline that every sign of life puts off. */
+/** A timeout that every activity postpones. */
 export class Inactivity {
   readonly #options: InactivityOptions;
-  #heard: number;
-  #callOff: () => void;
+  #last: number;
+  #cancel: () => void;
 
   constructor(options: InactivityOptions) {
     this.#options = options;
-    this.#heard = this.#now();
-    this.#callOff = this.#wait(options.milliseconds);
+    this.#last = this.#now();
+    this.#cancel = this.#wait(options.milliseconds);
   }
 
-  /** Something was heard. Costs next to nothing: the timer is not touched. */
-  heard(): void {
-    this.#heard = this.#now();
+  /** Postpones the timeout. Cheap: the timer is not touched. */
+  touch(): void {
+    this.#last = this.#now();
   }
 
-  /** Nothing is expected any more. */
+  /** Cancels the timeout. */
   end(): void {
-    this.#callOff();
+    this.#cancel();
   }
 
   #wait(milliseconds: number): () => void {
     return this.#options.clock.after(milliseconds, () => {
-      const left = this.#heard + this.#options.milliseconds - this.#now();
-      if (left <= 0) this.#options.onSilent();
-      else this.#callOff = this.#wait(left);
+      const left = this.#last + this.#options.milliseconds - this.#now();
+      if (left <= 0) this.#options.onTimeout();
+      else this.#cancel = this.#wait(left);
     });
   }
 
@@ -43,14 +43,14 @@ export class Inactivity {
   }
 }
 
-/** How patient we are with a program that crashes. Times are in milliseconds. */
+/** When a crashed program is restarted. Times are in milliseconds. */
 export interface RestartPolicy {
   /** The wait after the first crash; each further one doubles it. */
   readonly firstMs: number;
   readonly longestMs: number;
   /** Crashes longer ago than this are forgotten. */
   readonly memoryMs: number;
-  /** After so many crashes within memory it is given up, until the oldest of them is forgotten. */
+  /** After so many remembered crashes it is not restarted until the oldest is forgotten. */
   readonly limit: number;
 }
 
@@ -64,7 +64,7 @@ export interface Restart {
 
 const USUAL: RestartPolicy = { firstMs: 500, longestMs: 60_000, memoryMs: 600_000, limit: 8 };
 
-/** Says when a program that crashed may be started again. Holds no clock and no state: the times come from outside. */
+/** Computes when a crashed program may be restarted. Pure: times are passed in. */
 export class Restarts {
   readonly #policy: RestartPolicy;
 
@@ -72,7 +72,7 @@ export class Restarts {
     this.#policy = { ...USUAL, ...policy };
   }
 
-  /** The crashes worth remembering, the newest last, once another has happened. */
+  /** Adds a crash and drops those that are too old; newest last. */
   remember(crashes: readonly number[], crashed: number): number[] {
     const { memoryMs, limit } = this.#policy;
     return [...crashes, crashed].filter((at) => crashed - at < memoryMs).slice(-limit);

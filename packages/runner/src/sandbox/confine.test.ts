@@ -86,7 +86,7 @@ describe("a folder that is replaced after it was checked", () => {
   });
 });
 
-test("a folder is not described by a path that leads through a link", async () => {
+test("returns no identity for a path through a link", async () => {
   const { base, own } = await lay();
   await symlink(join(base, "tenant"), join(base, "link"));
   await symlink(own, join(base, "tenant/own"));
@@ -95,7 +95,7 @@ test("a folder is not described by a path that leads through a link", async () =
     expect(await folderIdentity(join(base, path)), path).toBeUndefined();
 });
 
-test("hosts that stand for any host, or for most, are an open network to the rules", () => {
+test("classifies patterns for any host, or for a whole top-level domain, as an open network", () => {
   expect(networkReach("off")).toBe("off");
   expect(networkReach("open")).toBe("open");
   for (const host of ["*", "*:443", "*:*", "*.com", "*.com:443", "*."])

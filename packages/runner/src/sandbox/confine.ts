@@ -6,7 +6,7 @@ import { narrowNetwork } from "./forwarder.ts";
 import type { NetworkAttempt } from "./host-proxy.ts";
 import { isHidden, mountArguments, type View, viewOf } from "./view.ts";
 
-/** A file or folder that is shown to a confined agent beside what it sees anyway. */
+/** A file or folder that is shown to a confined agent in addition. */
 export interface Bind {
   readonly path: string;
   readonly access: "read" | "write";
@@ -15,52 +15,52 @@ export interface Bind {
 }
 
 /**
- * What a confined agent reaches. `open` is the network as it is, and with it every service of this machine that
- * listens on loopback or on an abstract socket; to keep those out, `{ hosts: ["*"] }` lets through whatever is not
- * this machine or its neighbourhood. A host is a name, `*.suffix` or an address, with `:port` or `:*` where 80 and 443
- * are not meant.
+ * The network of a confined agent. `open` is the network as it is, and with it every service of this machine that
+ * listens on loopback or on an abstract socket; to keep those out, `{ hosts: ["*"] }` allows every host that is not
+ * this machine or on its network. A host is a name, `*.suffix` or an address, with `:port` or `:*` where 80 and 443
+ * do not apply.
  */
 export type Network = "open" | "off" | { readonly hosts: readonly string[] };
 
-/** How far a network reaches, for the rules: hosts that stand for any host, or for most of them, name none. */
+/** Classifies a network for policy rules: patterns that match any host, or most, count as open. */
 export function networkReach(network: Network): "open" | "off" | "hosts" {
   if (typeof network === "string") return network;
   return network.hosts.some((host) => /^\*(?:\.[^.:]*)?(?::|$)/.test(host)) ? "open" : "hosts";
 }
 
-/** What the operating system lets an agent do: all it does not name is read-only, or not there. */
+/** What a sandbox shows to an agent: everything else is read-only or hidden. */
 export interface Confinement {
   /** The workspace: folders that can be written. */
   readonly roots: readonly string[];
-  /** What each root was when it was admitted, by its path: another folder in its place is not shown. */
+  /** The identity of each root when it was admitted, by path; a folder that replaced it is not shown. */
   readonly identities?: Readonly<Record<string, string>> | undefined;
   /** The private HOME. */
   readonly home: string;
   /** The private TMPDIR. */
   readonly temporary: string;
-  /** What is not to be seen at all, Reins' own home first of all. The user's home never is. */
+  /** Folders to hide, such as the home of Reins. The user's home is always hidden. */
   readonly masked: readonly string[];
   readonly binds?: readonly Bind[];
   readonly network: Network;
-  /** Whether the agent may make sandboxes of its own inside this one; some do. No by default. */
+  /** Whether the agent may create nested sandboxes; false by default. */
   readonly nested?: boolean;
 }
 
-/** What confining needs beside the confinement. */
+/** Options of {@link confine}. */
 export interface ConfineOptions {
-  /** A sandbox that was found to work; by default it is looked for. */
+  /** A working sandbox; detected by default. */
   readonly sandbox?: Sandbox;
-  /** Told of each host that a confined agent wants to reach, where only some may be. */
+  /** Called for each host that a confined agent tries to reach, if hosts are restricted. */
   readonly onNetwork?: (attempt: NetworkAttempt) => void;
 }
 
-/** A launch into a sandbox, and what has to stay while it runs. */
+/** A launch into a sandbox; `close` it when the process has ended. */
 export interface Confined {
   readonly launch: Launch;
   close(): Promise<void>;
 }
 
-/** Wraps a launch so that the operating system keeps it to its confinement. Fails rather than confine by halves. */
+/** Wraps a launch in a sandbox. Throws if any part of the confinement cannot be enforced. */
 export async function confine(
   launch: Launch,
   confinement: Confinement,

@@ -4,7 +4,7 @@ import { detectSandbox, isolationArguments } from "./detect.ts";
 const isolated = (version: string, network = false, nested = false) =>
   isolationArguments({ version }, { network, nested });
 
-test("namespaces, no privileges, no way to outlive us", () => {
+test("isolates namespaces, drops privileges and dies with the parent", () => {
   expect(isolated("0.8.0")).toEqual(
     expect.arrayContaining([
       "--unshare-user",
@@ -17,14 +17,14 @@ test("namespaces, no privileges, no way to outlive us", () => {
   expect(isolated("0.8.0").join(" ")).toContain("--cap-drop ALL");
 });
 
-test("an open network is shared, and sandboxes inside are possible where they are asked for or cannot be forbidden", () => {
+test("shares an open network, and allows nested sandboxes where asked for or where they cannot be forbidden", () => {
   expect(isolated("0.8.0", true)).not.toContain("--unshare-net");
   expect(isolated("0.11.0", false, true)).not.toContain("--disable-userns");
   expect(isolated("0.4.1")).not.toContain("--disable-userns");
   expect(isolated("1.0")).toContain("--disable-userns");
 });
 
-test("what is not there is not available, and why is told", async () => {
+test("reports a missing bubblewrap with the reason", async () => {
   expect(await detectSandbox("/nonexistent/bwrap")).toMatchObject({
     available: false,
     reason: expect.stringContaining(process.platform === "linux" ? "/nonexistent/bwrap" : process.platform),

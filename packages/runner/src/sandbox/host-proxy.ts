@@ -12,12 +12,12 @@ import { type Duplex, pipeline } from "node:stream";
 import { errorMessage } from "@reins/kit";
 import { type HostRule, normalHost, ruleFor, scopeOf } from "./host-rules.ts";
 
-/** A host that a confined agent wanted to reach. */
+/** A host that a confined agent tried to reach. */
 export interface NetworkAttempt {
   readonly host: string;
   readonly port: number;
   readonly allowed: boolean;
-  /** Why it was not reached, even if it was allowed. */
+  /** Why it was not reached, even if allowed. */
   readonly reason?: string;
 }
 
@@ -28,7 +28,7 @@ export interface HostProxyOptions {
   readonly findAddresses?: FindAddresses;
 }
 
-/** How many connections one agent may have under way. */
+/** The most connections of one agent. */
 const CONNECTIONS = 512;
 /** What concerns one hop only. */
 const HOP_BY_HOP = [
@@ -64,7 +64,7 @@ export class HostProxy {
     return proxy;
   }
 
-  /** Ends at once, and with it whatever is under way. */
+  /** Closes the listener and all connections. */
   async close(): Promise<void> {
     const closed = once(this.#server, "close");
     this.#server.close();
@@ -73,7 +73,7 @@ export class HostProxy {
   }
 
   async #tunnel({ url = "" }: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
-    // What breaks here is the agent's connection, and its alone.
+    // An error here concerns this connection only.
     client.on("error", () => client.destroy());
     const upstream = await this.#reach(URL.parse(`http://${url}/`), portIn(url));
     if (!(upstream instanceof Refusal)) {
@@ -125,7 +125,7 @@ export class HostProxy {
     response.on("close", () => upstream.destroy());
   }
 
-  /** Connects to where an agent wants to go, if it may, and tells of it either way. */
+  /** Connects to a host if a rule allows it, and reports the attempt. */
   async #reach(url: URL | null, port: number): Promise<Socket | Refusal> {
     const host = url && normalHost(url.hostname);
     if (!host || !(port > 0 && port < 65_536)) return new Refusal(400, "not the address of a host");
@@ -155,7 +155,6 @@ export class HostProxy {
   }
 }
 
-/** Why somebody is not let through. */
 class Refusal {
   readonly status: keyof typeof REFUSED;
   readonly reason: string;
@@ -192,8 +191,8 @@ const findAddresses: FindAddresses = (host, done) =>
   systemLookup(host, { all: true }, (error, addresses) => done(error, addresses ?? []));
 
 /**
- * Connects to a host that a rule lets through. Where its name leads is looked at too, or whoever holds the name could
- * lead us to ourselves: to this machine only if it was named as such, to a private network only if the host was.
+ * Connects to a host that a rule allows. The resolved addresses are checked too, against DNS rebinding: this machine only
+ * if it was named as such, a private network only if the host was named exactly.
  */
 async function dial(
   host: string,

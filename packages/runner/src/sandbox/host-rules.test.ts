@@ -4,7 +4,7 @@ import { normalHost, parseHostRule, ruleFor, scopeOf } from "./host-rules.ts";
 const passes = (host: string, port: number, ...rules: string[]) =>
   ruleFor(normalHost(host) ?? "", port, rules.map(parseHostRule)) !== undefined;
 
-test("a name stands for itself, at the usual ports", () => {
+test("matches a name exactly, on ports 80 and 443", () => {
   expect(passes("api.example.com", 443, "api.example.com")).toBe(true);
   expect(passes("API.Example.COM.", 80, "api.example.com")).toBe(true);
   expect(passes("api.example.com", 22, "api.example.com")).toBe(false);
@@ -12,13 +12,13 @@ test("a name stands for itself, at the usual ports", () => {
   expect(passes("api.example.com.evil.net", 443, "api.example.com")).toBe(false);
 });
 
-test("a suffix stands for what is below it, and nothing beside", () => {
+test("matches subdomains of a suffix, and not the suffix itself", () => {
   expect(passes("a.b.example.com", 443, "*.example.com")).toBe(true);
   expect(passes("example.com", 443, "*.example.com")).toBe(false);
   expect(passes("notexample.com", 443, "*.example.com")).toBe(false);
 });
 
-test("ports can be named, or all of them meant", () => {
+test("matches a named port, or all ports", () => {
   expect(passes("example.com", 8443, "example.com:8443")).toBe(true);
   expect(passes("example.com", 443, "example.com:8443")).toBe(false);
   expect(passes("example.com", 22, "example.com:*")).toBe(true);
@@ -26,7 +26,7 @@ test("ports can be named, or all of them meant", () => {
   expect(passes("anything.at.all", 25, "*")).toBe(false);
 });
 
-test("an address is compared in its one usual form", () => {
+test("compares addresses in canonical form", () => {
   for (const spelling of ["127.0.0.1", "127.1", "2130706433", "0x7f.0.0.1", "0177.0.0.1"])
     expect(normalHost(spelling)).toBe("127.0.0.1");
   expect(passes("[0:0::1]", 8080, "[::1]:8080")).toBe(true);

@@ -32,13 +32,13 @@ export function parseHostRule(text: string): HostRule {
   };
 }
 
-/** The rule that lets a host through; an exact one, if there is one. */
+/** Returns the rule that allows a host; an exact one first. */
 export function ruleFor(host: string, port: number, rules: readonly HostRule[]): HostRule | undefined {
   const fitting = rules.filter((rule) => fits(host, rule) && (rule.ports?.includes(port) ?? true));
   return fitting.find(({ kind }) => kind === "exact") ?? fitting[0];
 }
 
-/** A host as it is compared: in lower case, encoded, without a last dot; an address in its one usual form. */
+/** Normalizes a host: lower case, encoded, without a trailing dot; addresses in canonical form. */
 export function normalHost(name: string): string | undefined {
   if (!/^[^\s/?#@\\]+$/.test(name)) return undefined;
   const url = URL.parse(`http://${name}/`);
@@ -57,7 +57,7 @@ function fits(host: string, rule: HostRule): boolean {
   }
 }
 
-/** Where an address leads: to this machine or its cable, to a network of somebody's own, or out. */
+/** The scope of an address: this machine or its link, a private network, or the internet. */
 export type AddressScope = "local" | "private" | "public";
 
 const LOCAL = blockList(
@@ -70,7 +70,7 @@ const PRIVATE = blockList(
   ["fc00::/7", "fec0::/10", "64:ff9b::/96", "2002::/16"],
 );
 
-/** Where an address leads. An IPv4 address written as IPv6 is taken for what it is. */
+/** Classifies an address. An IPv4 address written as IPv6 counts as IPv4. */
 export function scopeOf(address: string): AddressScope {
   const family = isIPv6(address) ? "ipv6" : "ipv4";
   if (LOCAL.check(address, family)) return "local";

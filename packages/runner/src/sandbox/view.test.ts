@@ -25,7 +25,7 @@ beforeEach(async () => {
 const kindAt = async (path: string, changes: Partial<Confinement> = {}) =>
   mountAt(path, (await viewOf({ ...confinement, ...changes })).mounts).kind;
 
-test("workspace, home and temporary folder can be written; what is masked, and homes, are not there", async () => {
+test("mounts workspace, home and temporary folder writable, and hides masked folders and homes", async () => {
   expect(await kindAt(join(place, "work/src"))).toBe("write");
   expect(await kindAt(join(place, "reins/home/.config"))).toBe("write");
   expect(await kindAt(join(place, "reins/tmp"))).toBe("write");
@@ -34,25 +34,25 @@ test("workspace, home and temporary folder can be written; what is masked, and h
   expect(await kindAt("/usr/bin/env")).toBe("read");
 });
 
-test("Reins' home stays hidden in a workspace that holds it", async () => {
+test("hides the home of Reins in a workspace that contains it", async () => {
   expect(await kindAt(join(place, "reins/reins.db"), { roots: [place] })).toBe("mask");
   expect(await kindAt(join(place, "notes"), { roots: [place] })).toBe("write");
 });
 
-test("a bind shows a part of what is masked", async () => {
+test("shows a bind inside a masked folder", async () => {
   const binds = [{ path: join(place, "reins/agents/claude"), access: "read" } as const];
   expect(await kindAt(join(place, "reins/agents/claude/cli.js"), { binds })).toBe("read");
   expect(await kindAt(join(place, "reins/agents/codex"), { binds })).toBe("mask");
 });
 
-test("a file is masked by one that cannot be read", async () => {
+test("masks a file with one that cannot be read", async () => {
   const secret = join(place, "work/.env");
   await writeFile(secret, "KEY=1");
   const { mounts } = await viewOf({ ...confinement, masked: [secret] });
   expect(mountAt(secret, mounts)).toEqual({ path: secret, kind: "read", source: "/dev/null" });
 });
 
-test("a workspace is resolved; the link that named it is there too, if it would be hidden", async () => {
+test("resolves a workspace, and keeps the link that named it if that would be hidden", async () => {
   const link = join(place, "reins/link");
   await symlink(join(place, "work"), link);
   const { links, mounts } = await viewOf({ ...confinement, roots: [link] });
@@ -69,7 +69,7 @@ test.each([
   await expect(viewOf({ ...confinement, binds })).rejects.toMatchObject({ code: "too_wide" });
 });
 
-test("a workspace inside what is masked is refused, and one that is not there", async () => {
+test("rejects a workspace inside a masked folder, and a missing one", async () => {
   const inside = join(place, "reins/agents");
   await expect(viewOf({ ...confinement, roots: [inside] })).rejects.toMatchObject({ code: "too_wide" });
   const nowhere = join(place, "nowhere");
@@ -83,7 +83,7 @@ const mounts: Mount[] = [
   { path: "/srv/project/reins/homes/a", kind: "write", source: "/srv/project/reins/homes/a" },
 ];
 
-test("the most specific mount is made last, so that it decides", () => {
+test("orders mounts so that the most specific one is last", () => {
   const args = mountArguments(mounts, []).join(" ");
   expect(args).toBe(
     [
@@ -97,7 +97,7 @@ test("the most specific mount is made last, so that it decides", () => {
   );
 });
 
-test("of two mounts at one place the later decides", () => {
+test("uses the later of two mounts at one path", () => {
   const twice: Mount[] = [
     { path: "/tmp", kind: "scratch" },
     { path: "/tmp", kind: "write", source: "/tmp" },
@@ -105,7 +105,7 @@ test("of two mounts at one place the later decides", () => {
   expect(mountArguments(twice, [])).not.toContain("--tmpfs");
 });
 
-test("what is hidden is what no mount shows", () => {
+test("reports paths under masks as hidden", () => {
   const hidden = (path: string) => isHidden(path, mounts);
   expect(
     ["/home/me", "/srv/project/reins/reins.db", "/srv/project/reins/homes/b"].filter(hidden),
@@ -113,7 +113,7 @@ test("what is hidden is what no mount shows", () => {
   expect(["/usr/bin/node", "/srv/project/x", "/srv/project/reins/homes/a/x"].filter(hidden)).toEqual([]);
 });
 
-test("a folder does not hold its neighbour that begins with its name", () => {
+test("does not take a sibling with the same name prefix for a child", () => {
   expect(isInside("/srv/project2", "/srv/project")).toBe(false);
   expect(isInside("/srv/project", "/")).toBe(true);
 });

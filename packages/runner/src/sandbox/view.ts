@@ -16,8 +16,8 @@ export interface View {
 }
 
 /**
- * Places of the machine that nobody confined has business in: other people's homes; `/run`, where services take
- * orders on sockets, which being read-only does not prevent; and what only root is shown.
+ * Hidden from every confined agent: homes; `/run`, where services listen on sockets, which read-only mounts do not
+ * prevent; and what only root can read.
  */
 const MASKED = [
   ...["/home", "/root", "/run", "/etc/shadow", "/etc/gshadow", "/etc/ssl/private"],
@@ -25,7 +25,7 @@ const MASKED = [
   ...["/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi"],
   ...["/proc/timer_list", "/proc/timer_stats"],
 ];
-/** Knobs of the kernel. The files belong to root, and root is who it is even without privileges. */
+/** Settings of the kernel. The files belong to root, which an agent may run as, even without privileges. */
 const KNOBS = [
   "/proc/asound",
   "/proc/bus",
@@ -37,7 +37,7 @@ const KNOBS = [
 ];
 const SCRATCH = ["/tmp", "/var/tmp"];
 
-/** Works out what an agent will see; every path is resolved now, so that no link is followed later. */
+/** Computes the mounts of an agent; every path is resolved now, so that no link is followed later. */
 export async function viewOf(confinement: Confinement): Promise<View> {
   const user = (await existing(homedir())) ?? homedir();
   const secret = await resolved(confinement.masked);
@@ -105,7 +105,7 @@ async function mask(path: string): Promise<Mount> {
   return folder ? { path, kind: "mask" } : { path, kind: "read", source: "/dev/null" };
 }
 
-/** Where names are resolved may be told by a file in `/run`. */
+/** Name resolution may be configured by a file in `/run`. */
 async function nameServers(): Promise<Mount[]> {
   const path = await existing("/etc/resolv.conf");
   return path && isInside(path, "/run") ? [{ path, kind: "read", source: path }] : [];

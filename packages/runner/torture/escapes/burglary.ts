@@ -18,7 +18,7 @@ export interface Burglary {
 
 const BURGLAR = fileURLToPath(new URL("./burglar.ts", import.meta.url));
 
-/** Lets somebody try everything to get out of a sandbox; without one, only what harms nobody. */
+/** Runs every attempt to get out of a sandbox; without one, only the harmless ones. */
 export async function commitBurglary(options: {
   readonly sandbox?: Sandbox;
   readonly network: Network;

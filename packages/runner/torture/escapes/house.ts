@@ -95,7 +95,7 @@ export class House {
   /** What has been done to it, as seen from outside. */
   async damage(): Promise<string[]> {
     const { visits, sleeper, targets } = this.#parts;
-    const found = visits.map((visit) => `somebody came to ${visit}`);
+    const found = visits.map((visit) => `${visit} was reached`);
     const outside = await readFile(targets.outside, "utf8").catch(() => "nothing");
     if (outside !== KEPT) found.push(`the file outside holds ${outside}`);
     if (sleeper.exitCode !== null || sleeper.signalCode !== null) found.push("the process was ended");

@@ -20,7 +20,7 @@ export interface Targets {
   readonly socket: string;
   /** A file in shared memory. */
   readonly shared: string;
-  /** Whether all is to be tried, because somebody sees to it that none of it succeeds. */
+  /** Whether to try everything, because a sandbox prevents it. */
   readonly confined: boolean;
   /** Whether a proxy leads out; not to that port. */
   readonly proxied: boolean;

@@ -5,15 +5,15 @@ import type { Resident } from "./residents.ts";
 /** What is promised of a confined tree. */
 export const PROMISED_MS = 2_000;
 
-/** Nobody of a tree may be left. */
+/** No process of a tree may be left. */
 export function expectNone(left: readonly Resident[], { tree }: Planted): void {
   if (left.length === 0) return;
   throw new Error(`still there after ${PROMISED_MS} ms: ${told(left)}\nof a tree that ${tree.shape}`);
 }
 
-/** Nobody watches over agents that are gone. */
+/** No lifeline is left of agents that are gone. */
 export function expectNobodyWatching(left: readonly Resident[]): void {
-  if (left.length > 0) throw new Error(`still watching over nobody: ${told(left)}`);
+  if (left.length > 0) throw new Error(`lifelines without agents: ${told(left)}`);
 }
 
 /** A report has to say what the process table says. */

@@ -13,7 +13,7 @@ export interface NastyTree {
 
 type Branch = Omit<NastyTree, "brief">;
 
-/** Nobody lives longer than this many seconds, even if a test fails to end it. */
+/** No process lives longer than this many seconds, even if a test fails to end it. */
 const LIFE = 60;
 const UP = ": > up.$$";
 /** What a process of the tree does in the end. None of it changes folder, by which it can be found. */
@@ -25,7 +25,7 @@ const LEAVES: Readonly<Record<string, string>> = {
   "forks when asked to end": `trap 'setsid sleep ${LIFE} & sleep ${LIFE} &' TERM; ${UP}; i=0; while [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done`,
   "runs away": `${UP}; run='n=$1; [ $n -gt 0 ] || exit; sleep 0.03; setsid sh -c "$run" run $((n - 1)) &'; export run; setsid sh -c "$run" run 600 &`,
 };
-/** How it gets away from whoever started it. */
+/** How it gets away from its parent. */
 const WAYS: Readonly<Record<string, (script: string) => string>> = {
   child: (script) => `sh -c ${quoted(script)} &`,
   "double fork": (script) => `(sh -c ${quoted(script)} &)`,

@@ -103,7 +103,7 @@ function liveProcess({ pid, mark }: AgentProcess): LiveProcess {
   };
 }
 
-/** Whoever started some trees is killed. Throws unless they end as promised; tells how it went. */
+/** Kills the parent of some trees. Throws unless they end as promised; returns how it went. */
 export async function orphanTrees({ trees, seed, place, sandbox, signal }: Ordeal): Promise<string> {
   const random = seededRandom(seed + 1);
   const all = Array.from({ length: trees }, () => nastyTree(random));

@@ -1,4 +1,4 @@
-// Plays Reins: starts the agents it is told to, says their pids, and waits to be killed.
+// Plays Reins: starts the agents it is given, prints their pids, and waits to be killed.
 import { AgentProcess } from "../../src/process/agent-process.ts";
 import { Owner } from "../../src/process/owner.ts";
 import type { Launch } from "../../src/process/spawn.ts";

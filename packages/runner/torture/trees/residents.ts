@@ -74,7 +74,7 @@ export async function standing(folder: string, ups: number, signal: AbortSignal)
   }
 }
 
-/** Kills whoever is left, so that a failure leaves nothing behind. */
+/** Kills every process that is left, so that a failure leaves nothing behind. */
 export function clear(folder: string): void {
   for (let round = 0; round < 50; round += 1) {
     const left = residentsOf(folder);

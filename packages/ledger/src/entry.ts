@@ -35,12 +35,12 @@ const Attestation = z.strictObject({
 });
 
 /** A proof of computation; carried for those who can check it. */
-export const ZkStark = z.strictObject({
+const ZkStark = z.strictObject({
   type: z.literal("zk_stark"),
   stark_proof: z.string(),
   public_inputs: z.unknown(),
 });
-export type ZkStark = z.infer<typeof ZkStark>;
+type ZkStark = z.infer<typeof ZkStark>;
 
 /** What vouches for an entry beside the tree. */
 export const Proof = z.discriminatedUnion("type", [Attestation, ZkStark]);
@@ -118,7 +118,7 @@ export function bodyOf(content: EntryContent): string {
 }
 
 /** Refuses an entry beyond the bound, given all the text it will have. */
-export function assertSize(...texts: readonly string[]): void {
+function assertSize(...texts: readonly string[]): void {
   const length = texts.reduce((sum, text) => sum + text.length, 0);
   // No character takes more than three bytes for each of its UTF-16 units.
   if (length * 3 <= MAX_ENTRY_BYTES) return;

@@ -9,19 +9,19 @@ export type {
   Subject,
   Trust,
 } from "@reins/policy";
-export type { FamilyAnswers, FamilyAsker } from "./ahp/families.ts";
 export { type SupervisorParts, supervisorHandlers } from "./ahp/handlers.ts";
+export type { FamilyAnswers, FamilyAsker } from "./ahp/subject.ts";
 export {
   type Answerer,
   answererOf,
   changeShownTo,
+  describeApproval,
   isConcerned,
   mayAnswer,
   shownTo,
   type WithheldApproval,
 } from "./approvals/answerer.ts";
 export { type Approval, Approvals, type ApprovalsOptions, type GivenAnswer } from "./approvals/approvals.ts";
-export { describeApproval } from "./approvals/describe.ts";
 export { approvalTables } from "./approvals/tables.ts";
 export type {
   Decided,
@@ -31,29 +31,40 @@ export type {
   Workspace,
 } from "./decision/decision.ts";
 export { Harnesses } from "./decision/harnesses.ts";
-export type { CallEnd, OpenCall } from "./decision/open-calls.ts";
+export type { CallEnd, OpenCall } from "./decision/supervisor.ts";
 export { Supervisor, type SupervisorObserver, type SupervisorOptions } from "./decision/supervisor.ts";
-export { problemOf, SupervisorError, type SupervisorErrorCode } from "./errors.ts";
+export {
+  problemOf,
+  SupervisorError,
+  type SupervisorErrorCode,
+} from "./errors.ts";
 export { Harness, type HarnessOptions } from "./harness/harness.ts";
 export { harnessTables } from "./harness/tables.ts";
-export { tenantFor } from "./identity/authority.ts";
 export { Identity, type IdentityOptions } from "./identity/identity.ts";
-export { actorOf, DEFAULT_TENANT, isAdmin, isOperator, LOCAL, type Principal } from "./identity/principal.ts";
+export {
+  actorOf,
+  DEFAULT_TENANT,
+  isAdmin,
+  isOperator,
+  LOCAL,
+  type Principal,
+  tenantFor,
+} from "./identity/principal.ts";
 export { identityTables } from "./identity/tables/tables.ts";
 export { Limits } from "./limits/limits.ts";
 export { limitTables, type Usage } from "./limits/tables.ts";
 export { type NamedPolicyFiles, policyFiles, writeFirstFiles } from "./policies/policy-files.ts";
 export { PolicyKeeper, type PolicyKeeperOptions, type PolicyStatus } from "./policies/policy-keeper.ts";
 export { RosterFile, type RosterFileOptions } from "./policies/roster-file.ts";
-export { lifecycleDraft, resultDraft, sessionKey, UNGATED } from "./record/drafts.ts";
+export { lifecycleDraft, resultDraft, sessionKey, UNGATED } from "./record/record.ts";
 export { scrubbed, Vault, VaultError, type VaultErrorCode } from "./record/vault.ts";
 export type { RedactingStream } from "./redaction/redacting-stream.ts";
 export { type Ending, type Redact, Redactor, type RedactorOptions, redact } from "./redaction/redactor.ts";
-export { looksSecret } from "./redaction/secret-words.ts";
+export { looksSecret } from "./redaction/triggers.ts";
 export { type Update, UpdateRedactor, type UpdateRedactorOptions } from "./redaction/update-redactor.ts";
 export type { Report, ReportKind } from "./reports/tables.ts";
 export { type RunListener, Runs } from "./runs/runs.ts";
 export { type RunContract, type RunEvent, type RunState, runTables } from "./runs/tables.ts";
-export type { Explanation } from "./study/explanation.ts";
+export type { Explanation } from "./study/past-verdicts.ts";
 export { pastVerdicts, policiesInForce } from "./study/past-verdicts.ts";
 export { type PastVerdicts, type PolicyDraft, PolicyStudy } from "./study/policy-study.ts";

@@ -2,7 +2,7 @@ import type { Subject } from "@reins/policy";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Approvals } from "../src/approvals/approvals.ts";
 import type { ApprovalRequest } from "../src/approvals/request.ts";
-import { isSigned } from "../src/approvals/webhooks/signature.ts";
+import { isSigned } from "../src/approvals/webhooks/webhook.ts";
 import { requestFor as anyRequestFor, subjectOf as anySubject } from "../test/approvals/requests.ts";
 import { scratchFolder, sharedHome, testHome } from "./fixtures/approvals-home.ts";
 import { eventually } from "./fixtures/eventually.ts";

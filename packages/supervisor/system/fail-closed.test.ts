@@ -15,7 +15,7 @@ import { harnessTables } from "../src/harness/tables.ts";
 import { Identity } from "../src/identity/identity.ts";
 import { writeFirstFiles } from "../src/policies/policy-files.ts";
 import { PolicyKeeper } from "../src/policies/policy-keeper.ts";
-import { Commitment } from "../src/record/commitment.ts";
+import { Commitment } from "../src/record/record.ts";
 import { Reports } from "../src/reports/reports.ts";
 import { Runs } from "../src/runs/runs.ts";
 import { badHarness } from "./fixtures/bad-harness.ts";

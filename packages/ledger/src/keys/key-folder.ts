@@ -226,20 +226,20 @@ const schema = z.strictObject({
 export type SigningKeys = z.infer<typeof schema>;
 
 /** The files that hold {@link SigningKeys}. */
-export const signingKeysFile: SecretKind<SigningKeys> = {
+const signingKeysFile: SecretKind<SigningKeys> = {
   prefix: "signing",
   schema,
   nameOf: ({ holder }) => holder,
 };
 
 /** A holder's first key. */
-export function firstSigningKeys(holder: string, seed: Uint8Array, now: Date): SigningKeys {
+function firstSigningKeys(holder: string, seed: Uint8Array, now: Date): SigningKeys {
   const active = newKey("Ed25519", seed, now);
   return { format: "reins-signing-keys/1", holder, active, next: null, retired: [] };
 }
 
 /** The keys after a rotation: of the one that was active only the public part is left. */
-export function rotateSigningKeys(keys: SigningKeys, next: KeyRecord, now: Date): SigningKeys {
+function rotateSigningKeys(keys: SigningKeys, next: KeyRecord, now: Date): SigningKeys {
   const { private_key: _gone, ...publicPart } = keys.active;
   const retired = [...keys.retired, { ...publicPart, retired_at: now.toISOString() }];
   return { ...keys, active: next, next: null, retired };

@@ -301,14 +301,14 @@ interface Frame {
 }
 
 /** What the log of a database holds: the checksum of each page as it was written last, and the size of the database. */
-export interface WalPages {
+interface WalPages {
   readonly sums: ReadonlyMap<number, number>;
   readonly pages: number;
   readonly pageSize: number;
 }
 
 /** Reads the log of a database, up to a number of frames or to the first that is of an earlier round. */
-export function readWal(database: string, frames = Number.POSITIVE_INFINITY): WalPages {
+function readWal(database: string, frames = Number.POSITIVE_INFINITY): WalPages {
   const sums = new Map<number, number>();
   let size = 0;
   let pageSize = 0;
@@ -321,7 +321,7 @@ export function readWal(database: string, frames = Number.POSITIVE_INFINITY): Wa
 }
 
 /** The checksum of a page; never 0, which stands for a page that is not known. */
-export function pageSum(page: Uint8Array): number {
+function pageSum(page: Uint8Array): number {
   return crc32(page) || 1;
 }
 

@@ -174,7 +174,7 @@ interface Caller {
 }
 
 /** Sent in one message; copying so much to another thread takes a fraction of a millisecond. */
-export const CHUNK: LoadLimit = { commits: 64, bytes: 262_144 };
+const CHUNK: LoadLimit = { commits: 64, bytes: 262_144 };
 /** Sent and not settled; enough for a batch to gather while another is written. */
 const WINDOW: LoadLimit = { commits: 2_048, bytes: 16_777_216 };
 

@@ -38,10 +38,10 @@ export type Request = ApplyRequest | OtherRequest;
 export type Task = OtherRequest | readonly ApplyRequest[];
 
 /** The outcomes of commits that arrived together. A list, because the names in an object take longer to copy. */
-export type AppliedReply = readonly [id: number, outcomes: readonly SentOutcome[]];
+type AppliedReply = readonly [id: number, outcomes: readonly SentOutcome[]];
 
 /** The answer to anything else, or to commits of which none was tried. */
-export interface AnsweredReply {
+interface AnsweredReply {
   readonly id: number;
   readonly outcome: Outcome<unknown>;
 }
@@ -196,17 +196,17 @@ export type Outcome<Results = unknown[]> = { readonly results: Results } | { rea
  * The outcome of a commit as it crosses threads: the results of its changes, or their number when all are
  * undefined, which is the usual case.
  */
-export type SentOutcome = unknown[] | number | { readonly error: Fault };
+type SentOutcome = unknown[] | number | { readonly error: Fault };
 
 /** Makes an outcome ready to be sent. */
-export function sent(outcome: Outcome): SentOutcome {
+function sent(outcome: Outcome): SentOutcome {
   if ("error" in outcome) return outcome;
   const { results } = outcome;
   return results.every((result) => result === undefined) ? results.length : results;
 }
 
 /** The outcome that was sent. */
-export function received(outcome: SentOutcome): Outcome {
+function received(outcome: SentOutcome): Outcome {
   if (typeof outcome === "number") return { results: new Array(outcome).fill(undefined) };
   return Array.isArray(outcome) ? { results: outcome } : outcome;
 }

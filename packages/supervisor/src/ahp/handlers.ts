@@ -3,20 +3,25 @@ import type { Ledger } from "@reins/ledger";
 import type { Subject } from "@reins/policy";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { Decided, Workspace } from "../decision/decision.ts";
-import type { CallEnd } from "../decision/open-calls.ts";
-import type { Supervisor } from "../decision/supervisor.ts";
+import type { CallEnd, Supervisor } from "../decision/supervisor.ts";
 import { SupervisorError } from "../errors.ts";
 import type { Harness } from "../harness/harness.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { Usage } from "../limits/tables.ts";
 import type { PolicyKeeper } from "../policies/policy-keeper.ts";
-import { lifecycleDraft, resultDraft, withoutSecrets } from "../record/drafts.ts";
+import { lifecycleDraft, resultDraft, withoutSecrets } from "../record/record.ts";
 import type { Redact } from "../redaction/redactor.ts";
 import { isReport, type Reports } from "../reports/reports.ts";
 import type { Runs } from "../runs/runs.ts";
-import { type FamilyAnswers, familyHandlers } from "./families.ts";
 import { answerQuestion, escalationTarget } from "./queries.ts";
-import { askerOf, principalOf, recordRefusal, subjectOf } from "./subject.ts";
+import {
+  askerOf,
+  type FamilyAnswers,
+  familyHandlers,
+  principalOf,
+  recordRefusal,
+  subjectOf,
+} from "./subject.ts";
 
 /** What stands behind the AHP endpoint. */
 export interface SupervisorParts {

@@ -1,5 +1,17 @@
-import type { AhpEvent, Call } from "@reins/ahp";
-import type { Enforcement, Roster, Subject } from "@reins/policy";
+import {
+  type AhpEvent,
+  type Call,
+  closedDecision,
+  DECISIONS,
+  type Decisions,
+  decode,
+  type EventCall,
+  type Payloads,
+  type SpecialisedEventType,
+  type SpecialisedHandlers,
+} from "@reins/ahp";
+import type { ControlEvent, Enforcement, Roster, Subject } from "@reins/policy";
+import type { z } from "zod";
 import type { Decided, RequestContext } from "../decision/decision.ts";
 import { SupervisorError } from "../errors.ts";
 import type { Identity } from "../identity/identity.ts";
@@ -89,4 +101,108 @@ export async function askerOf(
     if (refused) return { refused };
     throw error;
   }
+}
+
+/** Who wants to know, after identity and policy let them. */
+export interface FamilyAsker {
+  readonly principal: Principal;
+  readonly subject: Subject;
+  readonly requestContext: RequestContext;
+  readonly signal: AbortSignal;
+}
+
+/** Answers the events of the typed families: what the user intends, what a workspace holds, how to plan. */
+export type FamilyAnswers = {
+  readonly [Type in Family]: (payload: Payloads[Type], asker: FamilyAsker) => Promise<unknown>;
+};
+
+/** The families that are answered; a confirmation is for a person. */
+type Family = Exclude<SpecialisedEventType, "confirmation">;
+
+/**
+ * The handlers of the typed families. Each event is decided like any other step, on the record; an allowed event is
+ * answered by another harness of the tenant that says it answers such events, or by the defaults. A confirmation is a
+ * question to a person, and waits among the approvals.
+ */
+export function familyHandlers(parts: SupervisorParts): Required<SpecialisedHandlers> {
+  const answer =
+    <Type extends Family>(
+      type: Type,
+      advise: (payload: Payloads[Type], tenant: string) => Promise<Decisions[Type] | undefined> | undefined,
+    ) =>
+    (payload: Payloads[Type], call: EventCall) =>
+      answered(parts, type, payload, call, advise);
+  return {
+    idle: answer("idle", (payload, tenant) => parts.advise?.(tenant, "idle", payload)),
+    context_perception: answer("context_perception", (payload, tenant) =>
+      parts.advise?.(tenant, "context_perception", payload),
+    ),
+    memory_recall: answer("memory_recall", (payload, tenant) =>
+      parts.advise?.(tenant, "memory_recall", payload),
+    ),
+    planning: answer("planning", (payload, tenant) => parts.advise?.(tenant, "planning", payload)),
+    reasoning: answer("reasoning", (payload, tenant) => parts.advise?.(tenant, "reasoning", payload)),
+    rate_limit: answer("rate_limit", (payload, tenant) => parts.advise?.(tenant, "rate_limit", payload)),
+    intent_detection: answer("intent_detection", (payload, tenant) =>
+      parts.advise?.(tenant, "intent_detection", payload),
+    ),
+    confirmation: (payload, call) => confirmed(parts, payload, call),
+  };
+}
+
+async function answered<Type extends Family>(
+  parts: SupervisorParts,
+  type: Type,
+  payload: Payloads[Type],
+  call: EventCall,
+  advise: (payload: Payloads[Type], tenant: string) => Promise<Decisions[Type] | undefined> | undefined,
+): Promise<Decisions[Type]> {
+  const { decided, asker } = await decidedOn(parts, call.event, call);
+  if (decided.verdict !== "allowed" || !asker) return closedDecision(type, decided.reason);
+  const advice = await advise(payload, asker.subject.tenant);
+  if (advice !== undefined) return advice;
+  if (!parts.families) return closedDecision(type, `nothing here answers ${type}`);
+  const schemas: { readonly [Key in SpecialisedEventType]: z.ZodType<Decisions[Key]> } = DECISIONS;
+  return decode(schemas[type], await parts.families[type](payload, asker));
+}
+
+async function confirmed(
+  parts: SupervisorParts,
+  payload: Payloads["confirmation"],
+  call: EventCall,
+): Promise<Decisions["confirmation"]> {
+  const { confirmation_type, message, options } = payload;
+  // Shown and bound like the arguments of a tool, so that a yes counts for these words alone.
+  const asked = { confirmation_type, message, ...(options ? { options } : {}) };
+  const event = { ...call.event, payload: { tool_name: "confirmation", arguments: asked } };
+  const { decided, asker } = await decidedOn(parts, event, call, "the agent wants a person to confirm it");
+  const advice =
+    asker && decided.verdict === "ask"
+      ? await parts.advise?.(asker.subject.tenant, "confirmation", payload)
+      : undefined;
+  if (advice?.decision === "reject") return advice;
+  switch (decided.verdict) {
+    case "allowed":
+      return { decision: "approve" };
+    case "ask":
+      return { decision: "escalate" };
+    default:
+      return closedDecision("confirmation", decided.reason);
+  }
+}
+
+/** The verdict on an event, with the requester where it could be determined. */
+async function decidedOn(
+  parts: SupervisorParts,
+  event: AhpEvent & ControlEvent,
+  call: EventCall,
+  ask?: string,
+): Promise<{ readonly decided: Decided; readonly asker?: FamilyAsker }> {
+  const principal = await principalOf(parts.identity, call);
+  const found = await askerOf(parts, event, call, principal);
+  if ("refused" in found) return { decided: found.refused };
+  const { subject } = found;
+  const requestContext = { ...found.requestContext, ...(ask !== undefined && { ask }) };
+  const decided = await parts.supervisor.decide(event, subject, requestContext);
+  return { decided, asker: { principal, subject, requestContext, signal: call.signal } };
 }

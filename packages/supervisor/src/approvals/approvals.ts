@@ -3,27 +3,35 @@ import { type Clock, systemClock } from "@reins/kit";
 import type { Ledger } from "@reins/ledger";
 import { type Change, change, type Store } from "@reins/store";
 import { SupervisorError } from "../errors.ts";
-import type { Commitment } from "../record/commitment.ts";
-import { withoutSecrets } from "../record/drafts.ts";
+import { type Commitment, withoutSecrets } from "../record/record.ts";
 import type { Vault } from "../record/vault.ts";
 import { knownRedactor, type Redactor } from "../redaction/redactor.ts";
 import { type Answerer, expectMayAnswer, expectPerson } from "./answerer.ts";
-import { answered, isForAlways, type Settled, settledBy } from "./answers.ts";
 import {
   type Approval,
   type ApprovalAnswer,
   type ApprovalChange,
   type ApprovalOption,
+  answered,
+  answeredDraft,
+  askedDraft,
+  isForAlways,
   isOpen,
   isOver,
+  type Settled,
+  settledBy,
 } from "./approval.ts";
 import { AtRest } from "./at-rest.ts";
-import { expectPrefix } from "./command-prefix.ts";
-import { answeredDraft, askedDraft } from "./drafts.ts";
-import { type ApprovalListener, Feed } from "./feed.ts";
+import { type ApprovalListener, Expiry, Feed, Steps } from "./feed.ts";
 import { Grants } from "./grants.ts";
-import { type ApprovalRequest, bindingOf, factsHash, type Keyed, newApproval } from "./request.ts";
-import { Expiry, Steps } from "./steps.ts";
+import {
+  type ApprovalRequest,
+  bindingOf,
+  expectPrefix,
+  factsHash,
+  type Keyed,
+  newApproval,
+} from "./request.ts";
 import {
   type ApprovalRange,
   approvalTables,
@@ -31,10 +39,8 @@ import {
   type DeliveryRange,
   type StoredApproval,
 } from "./tables.ts";
-import { Deliveries } from "./webhooks/deliveries.ts";
-import type { Delivery } from "./webhooks/delivery.ts";
-import type { Post } from "./webhooks/post.ts";
-import type { Webhook } from "./webhooks/webhook.ts";
+import { Deliveries } from "./webhooks/lane.ts";
+import type { Delivery, Post, Webhook } from "./webhooks/webhook.ts";
 
 export type { Approval } from "./approval.ts";
 

@@ -3,14 +3,20 @@ import { type Ledger, SYSTEM } from "@reins/ledger";
 import { type Effect, type Enforcement, isManifest, tellingArguments } from "@reins/policy";
 import { type Change, change, type Store, StoreError } from "@reins/store";
 import { SupervisorError } from "../errors.ts";
-import { withoutSecrets } from "../record/drafts.ts";
+import { withoutSecrets } from "../record/record.ts";
 import type { Redact } from "../redaction/redactor.ts";
 import { type Answerer, expectPerson, isConcerned } from "./answerer.ts";
-import type { Approval } from "./approval.ts";
+import { type Approval, revokedDraft } from "./approval.ts";
 import type { AtRest } from "./at-rest.ts";
-import { isCovered, prefixBinding, prefixBindings } from "./command-prefix.ts";
-import { revokedDraft } from "./drafts.ts";
-import { type ApprovalRequest, grantBindingOf, type Keyed, saysAll } from "./request.ts";
+import {
+  type ApprovalRequest,
+  grantBindingOf,
+  isCovered,
+  type Keyed,
+  prefixBinding,
+  prefixBindings,
+  saysAll,
+} from "./request.ts";
 import { approvalTables, type GrantRange, type NewGrant } from "./tables.ts";
 
 /** A standing permission that people gave by saying "always": for exactly the same thing, or commands that begin the same, in any session. */

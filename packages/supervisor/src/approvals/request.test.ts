@@ -6,7 +6,14 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type HomeKeys, keysIn, knownKeysIn } from "../../test/approvals/home.ts";
 import { actionOf, requestOf, subjectOf } from "../../test/approvals/requests.ts";
-import { bindingOf as bindingWith, factsHash, grantBindingOf, isGrantable, saysAll } from "./request.ts";
+import {
+  bindingOf as bindingWith,
+  factsHash,
+  grantBindingOf,
+  isGrantable,
+  prefixFault,
+  saysAll,
+} from "./request.ts";
 
 let folder: string;
 let keys: HomeKeys;
@@ -132,4 +139,31 @@ describe("the binding of a grant", () => {
     expect(of("ls  -l")).toBe(of("ls -l"));
     expect(of("ls -l &")).not.toBe(of("ls -l"));
   });
+});
+
+test.each([["npm", "test"], ["cargo", "test", "--lib"], ["make"], ["pytest"], ["node", "scripts/check.js"]])(
+  "%s %s can begin what is allowed always",
+  (...prefix) => {
+    expect(prefixFault(prefix)).toBeUndefined();
+  },
+);
+
+test.each([
+  [],
+  [""],
+  ["npm"],
+  ["git"],
+  ["bash"],
+  ["bash", "x.sh"],
+  ["/bin/sh", "x"],
+  ["env", "npm"],
+  ["sudo", "npm", "test"],
+  ["xargs", "npm"],
+  ["curl", "example.org"],
+  ["node", "-e"],
+  ["python3", "-c"],
+  ["python3", "run"],
+  ["npm", "--prefix"],
+])("%j %j says too little", (...prefix) => {
+  expect(prefixFault(prefix)).toBeDefined();
 });

@@ -12,8 +12,8 @@ import {
 } from "@reins/policy";
 import type { Change } from "@reins/store";
 import type { Approval } from "../approvals/approvals.ts";
+import type { TenantState } from "../limits/limits.ts";
 import type { Use } from "../limits/tables.ts";
-import type { TenantState } from "./tenant-state.ts";
 
 /** Where an agent works, as far as the harness knows. Keep one object per session: what follows from it is found out once. */
 export interface Workspace {

@@ -10,6 +10,7 @@ import {
 import { type Change, change } from "@reins/store";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { ApprovalRequest } from "../approvals/request.ts";
+import type { TenantState, TenantStates } from "../limits/limits.ts";
 import { limitTables, type Use } from "../limits/tables.ts";
 import {
   type Decided,
@@ -23,8 +24,7 @@ import {
   type Unrecorded,
 } from "./decision.ts";
 import { askHarnesses, type Harnesses } from "./harnesses.ts";
-import type { OpenCalls } from "./open-calls.ts";
-import type { TenantState, TenantStates } from "./tenant-state.ts";
+import type { OpenCalls } from "./supervisor.ts";
 import type { VerdictRecord, VerdictWriter } from "./verdict-record.ts";
 
 /** What the stages work with. */

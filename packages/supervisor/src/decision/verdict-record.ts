@@ -11,8 +11,7 @@ import {
 } from "@reins/policy";
 import type { Change } from "@reins/store";
 import { approvalTag } from "../approvals/approval.ts";
-import type { Commitment } from "../record/commitment.ts";
-import { sessionKey, withoutSecrets } from "../record/drafts.ts";
+import { type Commitment, sessionKey, withoutSecrets } from "../record/record.ts";
 import { knownRedactor, type Redactor } from "../redaction/redactor.ts";
 import type { DecisionRequest, FailedOpen, Modification, Unrecorded } from "./decision.ts";
 

@@ -1,13 +1,10 @@
 import { change } from "@reins/store";
 import { z } from "zod";
 import { SupervisorError } from "../errors.ts";
-import { agentFor, expectAdmin, tenantFor } from "./authority.ts";
-import { AgentName, read, Scopes, SessionName } from "./names.ts";
-import { actingAgent } from "./own-subjects.ts";
-import { intersect, isAdmin, type Principal } from "./principal.ts";
+import { AgentName, newSecret, randomName, read, Scopes, SessionName } from "./names.ts";
+import { agentFor, expectAdmin, intersect, isAdmin, type Principal, tenantFor } from "./principal.ts";
 import type { Registry } from "./registry.ts";
-import { newSecret, randomName } from "./secret.ts";
-import type { Subjects } from "./subjects.ts";
+import { actingAgent, type Subjects } from "./subjects.ts";
 import { identityTables } from "./tables/tables.ts";
 
 /** A session that an agent began for a sub-agent, with no more than it was given. */

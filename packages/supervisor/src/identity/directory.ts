@@ -1,6 +1,6 @@
 import { asChildSession, type ChildSession, type StoredChild } from "./delegation.ts";
+import { isSameHash } from "./names.ts";
 import { DEFAULT_TENANT, intersect, LOCAL, OPERATOR, type Principal } from "./principal.ts";
-import { isSameHash } from "./secret.ts";
 import type { Delta } from "./tables/tables.ts";
 import type { StoredToken } from "./tokens.ts";
 import type { StoredUser } from "./users.ts";

@@ -7,9 +7,9 @@ import {
   type DelegationLimits,
   type DelegationRequest,
 } from "./delegation.ts";
+import { isSecret } from "./names.ts";
 import type { Principal } from "./principal.ts";
 import { Registry, type RegistryOptions } from "./registry.ts";
-import { isSecret } from "./secret.ts";
 import { type SubjectRequest, Subjects } from "./subjects.ts";
 import type { Tenant } from "./tables/tables.ts";
 import { type CreatedToken, type NewToken, type Token, Tokens } from "./tokens.ts";

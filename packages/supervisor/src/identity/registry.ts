@@ -5,8 +5,8 @@ import { type Change, StoreError, type StoreReader } from "@reins/store";
 import { SupervisorError } from "../errors.ts";
 import { type Redact, redact } from "../redaction/redactor.ts";
 import { Directory } from "./directory.ts";
+import { type RandomBytes, SecretHash } from "./names.ts";
 import { actorOf, LOCAL, type Principal } from "./principal.ts";
-import { type RandomBytes, SecretHash } from "./secret.ts";
 import { type Delta, type IdentityQueries, identityTables } from "./tables/tables.ts";
 
 /** A change of identity, for the record. Never with a secret, a hash of one, or more about a person than an id. */

@@ -4,10 +4,11 @@ import { type Ledger, SYSTEM } from "@reins/ledger";
 import { isNoLooser, loadTestedPolicy, type Policy, PolicyError, Roster } from "@reins/policy";
 import { SupervisorError } from "../errors.ts";
 import { DEFAULT_TENANT } from "../identity/principal.ts";
-import { lastInForce, policyDraft } from "./policy-entry.ts";
 import {
+  lastInForce,
   type NamedPolicyFiles,
   type PolicyFiles,
+  policyDraft,
   policyFiles,
   readIfThere,
   readPolicyFiles,

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { SupervisorError } from "../errors.ts";
 import { AgentName, read } from "../identity/names.ts";
 import { actorOf, DEFAULT_TENANT, isAdmin, type Principal } from "../identity/principal.ts";
-import { withoutSecrets } from "../record/drafts.ts";
+import { withoutSecrets } from "../record/record.ts";
 import type { Redact } from "../redaction/redactor.ts";
 import { policyFiles, readIfThere } from "./policy-files.ts";
 import type { PolicyKeeper } from "./policy-keeper.ts";

@@ -7,7 +7,7 @@ import {
   randomBytes,
 } from "node:crypto";
 import { type Store, StoreError } from "@reins/store";
-import { addSecretKey, keepSecretKey, type SecretKeys, secretKeys } from "./commitment.ts";
+import { addSecretKey, keepSecretKey, type SecretKeys, secretKeys } from "./record.ts";
 
 /** Why something that was sealed cannot be had. */
 export type VaultErrorCode =

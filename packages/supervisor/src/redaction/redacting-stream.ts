@@ -1,5 +1,4 @@
-import { CONTEXT, type Format, MARK } from "./format.ts";
-import { Spans } from "./spans.ts";
+import { CONTEXT, type Format, MARK, Spans } from "./spans.ts";
 import { suits, type TriggerEnd, Triggers } from "./triggers.ts";
 
 /** A place at which a format may still find a secret. */

@@ -1,13 +1,10 @@
-import { type Format, MARK } from "./format.ts";
 import { assignments, isSecretMember } from "./formats/assignment.ts";
-import { configuredFormats } from "./formats/configured.ts";
-import { authorizations, cookie, urlPassword, userOption } from "./formats/credentials.ts";
-import { patternFormat } from "./formats/pattern-format.ts";
+import { configuredFormats, patternFormat } from "./formats/pattern-format.ts";
 import { privateKeys } from "./formats/private-key.ts";
-import { TOKENS } from "./formats/tokens.ts";
+import { authorizations, cookie, TOKENS, urlPassword, userOption } from "./formats/tokens.ts";
 import { RedactingStream } from "./redacting-stream.ts";
-import { hiddenIn, SecretWords } from "./secret-words.ts";
-import { Triggers } from "./triggers.ts";
+import { type Format, MARK } from "./spans.ts";
+import { hiddenIn, SecretWords, Triggers } from "./triggers.ts";
 
 /** The formats of secrets that need no configuration. */
 export const KNOWN_FORMATS: readonly Format[] = [

@@ -5,8 +5,16 @@ import { change, type Store } from "@reins/store";
 import { SupervisorError } from "../errors.ts";
 import { isAdmin, LOCAL, type Principal } from "../identity/principal.ts";
 import { type Redact, redact as redactKnown } from "../redaction/redactor.ts";
-import { type RunContract, type RunEvent, type RunOwner, type RunState, runTables } from "./tables.ts";
-import { lifecycleFault, taskListFault, verificationFault } from "./transitions.ts";
+import {
+  lifecycleFault,
+  type RunContract,
+  type RunEvent,
+  type RunOwner,
+  type RunState,
+  runTables,
+  taskListFault,
+  verificationFault,
+} from "./tables.ts";
 
 /** Who tells of a run. */
 export type RunTeller = Pick<Principal, "id" | "tenant" | "user">;

@@ -22,8 +22,14 @@ import { SupervisorError } from "../errors.ts";
 import type { Harness } from "../harness/harness.ts";
 import type { Usage } from "../limits/tables.ts";
 import type { PolicyKeeper } from "../policies/policy-keeper.ts";
-import { type Explanation, explanationOf, type PastDecision, pastDecision } from "./explanation.ts";
-import { pastVerdicts, policiesInForce } from "./past-verdicts.ts";
+import {
+  type Explanation,
+  explanationOf,
+  type PastDecision,
+  pastDecision,
+  pastVerdicts,
+  policiesInForce,
+} from "./past-verdicts.ts";
 
 /** A constitution that is tried: what it leaves out is as it is in force. */
 export interface PolicyDraft {

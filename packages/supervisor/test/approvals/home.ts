@@ -4,7 +4,7 @@ import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite, type SqliteOptions, type Store } from "@reins/store";
 import { Approvals, type ApprovalsOptions } from "../../src/approvals/approvals.ts";
 import { approvalTables } from "../../src/approvals/tables.ts";
-import { Commitment } from "../../src/record/commitment.ts";
+import { Commitment } from "../../src/record/record.ts";
 import { Vault } from "../../src/record/vault.ts";
 
 /** What a test may want otherwise of approvals. */

@@ -2,9 +2,7 @@ import { type Database, StoreError } from "@reins/store";
 import { z } from "zod";
 import type { Approval, ApprovalState } from "../approval.ts";
 import type { ApprovalChanges, ApprovalQueries, ApprovalRange, Move, StoredApproval } from "../tables.ts";
-import { changeWriter } from "./change-rows.ts";
-import { grantKeeper } from "./grant-rows.ts";
-import { entryFinder, KEPT_COLUMNS, pageSize, storedIn } from "./rows.ts";
+import { changeWriter, entryFinder, grantKeeper, KEPT_COLUMNS, pageSize, storedIn } from "./change-rows.ts";
 
 const OPEN = "state IN ('pending', 'approved')";
 

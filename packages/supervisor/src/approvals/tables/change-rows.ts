@@ -1,9 +1,107 @@
-import type { Database } from "@reins/store";
+import { type Database, StoreError } from "@reins/store";
 import { z } from "zod";
-import type { Approval, ApprovalState } from "../approval.ts";
-import type { ApprovalChanges, ApprovalQueries, Notice, StoredChange } from "../tables.ts";
-import { DELIVERY_STATES, type Delivery } from "../webhooks/delivery.ts";
-import { KEPT_COLUMNS, pageSize, storedIn } from "./rows.ts";
+import {
+  APPROVAL_STATES,
+  type Approval,
+  type ApprovalAnswer,
+  type ApprovalState,
+  approvalTag,
+} from "../approval.ts";
+import type { Grant } from "../grants.ts";
+import type {
+  ApprovalChanges,
+  ApprovalQueries,
+  NewGrant,
+  Notice,
+  StoredApproval,
+  StoredChange,
+  StoredGrant,
+} from "../tables.ts";
+import { DELIVERY_STATES, type Delivery } from "../webhooks/webhook.ts";
+
+const DEFAULT = 100;
+
+const MOST = 1_000;
+
+/** How many rows a page has, given what was asked for. */
+export function pageSize(limit = DEFAULT): number {
+  return Math.max(1, Math.min(Math.trunc(limit) || DEFAULT, MOST));
+}
+
+/** What never changes in an approval, as it is kept. */
+type ApprovalBody = Omit<Approval, "turn" | "state" | "answers" | "entry">;
+
+const State = z.enum(APPROVAL_STATES);
+
+/** The columns of an approval that are read. */
+const ApprovalRow = z.object({
+  turn: z.string().nullable(),
+  state: State,
+  answers: z.string(),
+  body: z.string(),
+  entry: z.string(),
+  version: z.number(),
+  sealed: z.string().nullable(),
+  waits: z.number(),
+});
+
+/** The columns to read beside `state` and `answers`, which a change has its own of. */
+export const KEPT_COLUMNS = "a.turn, a.body, a.entry, a.version, a.sealed, a.state = 'pending' AS waits";
+
+/** The approval in a row, whose JSON is our own. */
+export function storedIn(row: unknown): StoredApproval {
+  const { turn, state, answers, body, entry, version, sealed, waits } = ApprovalRow.parse(row);
+  const content: ApprovalBody = JSON.parse(body);
+  const given: ApprovalAnswer[] = JSON.parse(answers);
+  const approval = { ...content, ...(turn !== null && { turn }), state, answers: given, entry };
+  return { approval, version, waits: waits === 1, ...(sealed !== null && { sealed }) };
+}
+
+/** An entry of the ledger and its place. */
+interface FoundEntry {
+  readonly seq: number;
+  readonly cid: string;
+}
+
+/** The most entries that one commit adds; what it added is looked through one by one, the ledger's index is behind. */
+const MOST_IN_COMMIT = 1_024;
+
+/**
+ * Finds, inside a commit, the entry that records a change of an approval: the newest with its tag, written by that same
+ * commit. A change that is not on the record, or is there as something else, undoes the commit.
+ */
+export function entryFinder(database: Database) {
+  const newest = database.prepare(
+    `SELECT e.seq, e.cid, e.quality, json_extract(r.body, '$.payload.state') AS state,
+       json_extract(r.body, '$.payload.verdict') AS verdict
+     FROM ledger_recent r JOIN ledger_entries e ON e.seq = r.seq
+     WHERE e.seq > max(?, (SELECT max(seq) FROM ledger_entries) - ${MOST_IN_COMMIT})
+       AND EXISTS (SELECT 1 FROM json_each(r.body, '$.tags') WHERE value = ?)
+     ORDER BY e.seq DESC LIMIT 1`,
+  );
+  return (id: string, after: number, state: ApprovalState): FoundEntry => {
+    const found = newest.get(after, approvalTag(id));
+    if (isEntry(found) && records(found, state)) return found;
+    const text = `no entry of this commit records that the approval ${id} is ${state}; it needs the tag ${approvalTag(id)}`;
+    throw new StoreError("invalid", text);
+  };
+}
+
+/** A use is recorded by the verdict that allows something, everything else by an entry that names the state. */
+function records({ quality, state, verdict }: Recorded, becomes: ApprovalState): boolean {
+  if (becomes !== "used") return quality === "approval" && state === becomes;
+  return quality === "policy_verdict" && (verdict === "allowed" || verdict === "modify");
+}
+
+interface Recorded {
+  readonly quality: unknown;
+  readonly state: unknown;
+  readonly verdict: unknown;
+}
+
+function isEntry(row: unknown): row is FoundEntry & Recorded {
+  return typeof row === "object" && row !== null && "seq" in row && "cid" in row && "verdict" in row;
+}
 
 /** A change about to be written. */
 interface NewChange {
@@ -147,5 +245,125 @@ function deliveryIn(row: unknown): Delivery | undefined {
     due_at,
     ...(error !== null && { error }),
     change: { seq, at, entry, approval: stored.approval },
+  };
+}
+
+/** What never changes in a grant, as it is kept. */
+type GrantBody = Omit<Grant, "revoked_at" | "revoked_by" | "uses" | "used_at">;
+
+const GrantRow = z.object({
+  body: z.string(),
+  sealed: z.string().nullable(),
+  revoked_at: z.string().nullable(),
+  revoked_by: z.string().nullable(),
+  uses: z.number(),
+  used_at: z.string().nullable(),
+});
+
+const SELECT_GRANTS = `SELECT ${Object.keys(GrantRow.shape).join(", ")} FROM approval_grants`;
+const IN_FORCE = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)";
+
+/** Keeps a grant, in place of one that has run out; one that is there already must still be in force. */
+export function grantKeeper(database: Database): (grant: NewGrant, at: string) => void {
+  const inForce = database.prepare(`SELECT 1 FROM approval_grants WHERE id = ? AND ${IN_FORCE}`);
+  const known = database.prepare("SELECT 1 FROM approval_grants WHERE id = ?");
+  const end = database.prepare(
+    "UPDATE approval_grants SET revoked_at = expires_at, sealed = NULL WHERE binding = ? AND revoked_at IS NULL AND expires_at <= ?",
+  );
+  const insert = database.prepare(
+    "INSERT INTO approval_grants (id, tenant, user, agent, binding, expires_at, body, sealed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+  );
+  return (grant, at) => {
+    if (inForce.get(grant.id, at)) return;
+    if (known.get(grant.id)) throw new StoreError("conflict", `the grant ${grant.id} is no longer in force`);
+    const { id, tenant, user, agent, binding, expires_at = null, form } = grant;
+    end.run(binding, at);
+    insert.run(id, tenant, user, agent, binding, expires_at, form.body, form.sealed);
+  };
+}
+
+/** The changes of grants. */
+export function grantChanges(database: Database): Pick<ApprovalChanges, "useGrant" | "revokeGrant"> {
+  const use = database.prepare(
+    `UPDATE approval_grants SET uses = uses + 1, used_at = ? WHERE id = ? AND ${IN_FORCE}`,
+  );
+  const revoke = database.prepare(
+    "UPDATE approval_grants SET revoked_at = ?, revoked_by = ?, sealed = NULL WHERE id = ? AND revoked_at IS NULL",
+  );
+  const expectOne = (changes: number, id: string): undefined => {
+    if (changes !== 1) throw new StoreError("conflict", `the grant ${id} is no longer in force`);
+  };
+  return {
+    useGrant: ({ id, at }) => expectOne(use.run(at, id, at).changes, id),
+    revokeGrant: ({ id, at, by }) => expectOne(revoke.run(at, by, id).changes, id),
+  };
+}
+
+/** The queries of grants. */
+export function grantQueries(database: Database): Pick<ApprovalQueries, "grant" | "grantFor" | "grants"> {
+  const get = database.prepare(`${SELECT_GRANTS} WHERE id = ? AND tenant = ?`);
+  const standing = database.prepare(`${SELECT_GRANTS} WHERE binding = ? AND revoked_at IS NULL`);
+  const list = database.prepare(
+    `${SELECT_GRANTS} WHERE tenant = ? AND (? IS NULL OR user = ?) AND (? IS NULL OR agent = ?)
+     AND (? IS NULL OR place > (SELECT place FROM approval_grants WHERE id = ? AND tenant = ?)) ORDER BY place LIMIT ?`,
+  );
+  return {
+    grant: ({ id, tenant }) => grantIn(get.get(id, tenant)),
+    grantFor: ({ binding }) => grantIn(standing.get(binding)),
+    grants: ({ tenant, user = null, agent = null, after = null, limit }) =>
+      list
+        .all(tenant, user, user, agent, agent, after, after, tenant, pageSize(limit))
+        .flatMap((row) => grantIn(row) ?? []),
+  };
+}
+
+function grantIn(row: unknown): StoredGrant | undefined {
+  if (row === undefined) return undefined;
+  const { body, sealed, revoked_at, revoked_by, uses, used_at } = GrantRow.parse(row);
+  const content: GrantBody = JSON.parse(body);
+  const grant: Grant = {
+    ...content,
+    ...(revoked_at !== null && { revoked_at }),
+    ...(revoked_by !== null && { revoked_by }),
+    uses,
+    ...(used_at !== null && { used_at }),
+  };
+  return { grant, ...(sealed !== null && { sealed }) };
+}
+
+const Count = z.object({ key: z.string(), count: z.number() });
+const Row = z.object({
+  kind: z.enum(["approval", "grant"]),
+  id: z.string(),
+  binding: z.string(),
+  sealed: z.string(),
+});
+
+/** What is sealed. A sealed text says with which key: `v1.<key>.…` */
+const SEALED = `SELECT 'approval' AS kind, id, binding, sealed, substr(sealed, 4, 8) AS key FROM approvals
+    WHERE state IN ('pending', 'approved') AND sealed IS NOT NULL
+  UNION ALL SELECT 'grant', id, binding, sealed, substr(sealed, 4, 8) FROM approval_grants
+    WHERE revoked_at IS NULL AND sealed IS NOT NULL`;
+
+/** The change by which something is sealed with another key. */
+export function sealedChanges(database: Database): Pick<ApprovalChanges, "renewSeal"> {
+  const renew = {
+    approval: database.prepare("UPDATE approvals SET sealed = ? WHERE id = ? AND sealed IS NOT NULL"),
+    grant: database.prepare("UPDATE approval_grants SET sealed = ? WHERE id = ? AND sealed IS NOT NULL"),
+  };
+  return { renewSeal: ({ kind, id, sealed }) => void renew[kind].run(sealed, id) };
+}
+
+/** The queries about what is sealed. */
+export function sealedQueries(database: Database): Pick<ApprovalQueries, "sealedWith" | "sealedWithKeys"> {
+  const counts = database.prepare(`SELECT key, count(*) AS count FROM (${SEALED}) GROUP BY key`);
+  const rows = database.prepare(
+    `SELECT kind, id, binding, sealed FROM (${SEALED})
+     WHERE id > ? AND key IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?`,
+  );
+  return {
+    sealedWith: () => counts.all().map((row) => Count.parse(row)),
+    sealedWithKeys: ({ keys, after, limit }) =>
+      rows.all(after, JSON.stringify(keys), limit).map((row) => Row.parse(row)),
   };
 }

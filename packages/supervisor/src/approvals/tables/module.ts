@@ -1,8 +1,15 @@
 import type { TablesModule } from "@reins/store";
 import type { ApprovalChanges, ApprovalQueries } from "../tables.ts";
 import { approvalChanges, approvalQueries, pruneChanges } from "./approval-rows.ts";
-import { changeQueries, deliveryChanges, deliveryQueries } from "./change-rows.ts";
-import { grantChanges, grantQueries, sealedChanges, sealedQueries } from "./grant-rows.ts";
+import {
+  changeQueries,
+  deliveryChanges,
+  deliveryQueries,
+  grantChanges,
+  grantQueries,
+  sealedChanges,
+  sealedQueries,
+} from "./change-rows.ts";
 
 /**
  * The tables of approvals. `body` is JSON of what never changes, without its secrets, and `sealed` the exact form of it

@@ -3,10 +3,16 @@ import { restoredJson } from "@reins/ledger";
 import { change, type Store } from "@reins/store";
 import { withheld } from "../answerer.ts";
 import { approvalTables } from "../tables.ts";
-import type { Delivery } from "./delivery.ts";
-import { type Post, retryAfterMs } from "./post.ts";
-import { SIGNATURE_HEADER, sign } from "./signature.ts";
-import type { Webhook } from "./webhook.ts";
+import {
+  type Delivery,
+  expectUsable,
+  type Post,
+  postOverHttp,
+  retryAfterMs,
+  SIGNATURE_HEADER,
+  sign,
+  type Webhook,
+} from "./webhook.ts";
 
 /** What a lane needs. */
 interface LaneOptions {
@@ -188,4 +194,52 @@ function reasonOf(error: unknown): string {
   if (error instanceof Error && error.cause instanceof Error) return reasonOf(error.cause);
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   return errorMessage(error).slice(0, MAX_ERROR);
+}
+
+/** What deliveries need. */
+export interface DeliveriesOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly webhooks: readonly Webhook[];
+  readonly post: Post | undefined;
+  /** How many may wait for one webhook. */
+  readonly maxWaiting: number | undefined;
+  readonly onError: (error: unknown) => void;
+}
+
+const MAX_WAITING = 10_000;
+
+/** Sends what waits in the outbox, each webhook on its own, so that a slow one delays no other. */
+export class Deliveries {
+  readonly #options: DeliveriesOptions;
+  readonly #lanes: readonly Lane[];
+
+  constructor(options: DeliveriesOptions) {
+    expectUsable(options.webhooks);
+    this.#options = options;
+    const post = options.post ?? postOverHttp;
+    const { maxWaiting = MAX_WAITING } = options;
+    this.#lanes = options.webhooks.map((webhook) => new Lane({ ...options, post, maxWaiting, webhook }));
+  }
+
+  /** Resumes what an earlier process left. What it left for webhooks that are gone, or are another tenant's, is given up. */
+  async start(): Promise<void> {
+    const webhooks = this.#options.webhooks.map(({ name, tenant }) => ({ name, tenant }));
+    const left = await this.#options.store.query(approvalTables, "deliveries", {
+      state: "waiting",
+      limit: 1,
+    });
+    if (left.length > 0)
+      await this.#options.store.commit([change(approvalTables, "abandon", { webhooks })], { durable: false });
+    this.wake();
+  }
+
+  /** There may be something to send. */
+  wake(): void {
+    for (const lane of this.#lanes) lane.wake();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#lanes.map((lane) => lane.close()));
+  }
 }

@@ -1,4 +1,6 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
 import { SupervisorError } from "../../errors.ts";
+import type { ApprovalChange } from "../approval.ts";
 
 /** An address that is told of every change. */
 export interface Webhook {
@@ -40,4 +42,102 @@ function faultOf(url: string, secret: string): string | undefined {
   return secret.length < SHORTEST_SECRET
     ? `its secret has fewer than ${SHORTEST_SECRET} characters`
     : undefined;
+}
+
+/** Where a delivery stands: to be tried, or given up. One that arrived is forgotten. */
+export const DELIVERY_STATES = ["waiting", "dead"] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/** A change on its way to a webhook. */
+export interface Delivery {
+  /** Stays the same when it is tried again, so a receiver can tell. */
+  readonly id: number;
+  readonly webhook: string;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  /** When it is tried next. */
+  readonly due_at: string;
+  /** Why the last attempt failed. */
+  readonly error?: string;
+  /** The approval in it is without its secrets: what is sent leaves the machine, and stays where it arrives. */
+  readonly change: ApprovalChange;
+}
+
+/** The header that carries the signature. */
+export const SIGNATURE_HEADER = "Reins-Signature";
+
+const TOLERANCE_MS = 300_000;
+/** More parts than this are nobody's honest header. */
+const MAX_PARTS = 16;
+
+/** What a receiver has to check. */
+export interface SignedBody {
+  /** As it arrived, not read and written again. */
+  readonly body: string | Uint8Array;
+  /** The value of the header. */
+  readonly signature: string;
+  readonly secret: string;
+  readonly now: Date;
+  /** How old, or how far ahead, a message may be; by default five minutes. */
+  readonly tolerance_ms?: number;
+}
+
+/** The value of the header: when it was signed, in seconds since 1970, and HMAC-SHA256 of that, a dot and the body. */
+export function sign(body: string, secret: string, now: Date): string {
+  const time = Math.floor(now.getTime() / 1_000);
+  return `t=${time},v1=${digest(time, body, secret).toString("hex")}`;
+}
+
+/** Whether a message is from who knows the secret, and recent. Takes as long for a wrong signature as for a right one. */
+export function isSigned({ body, signature, secret, now, tolerance_ms = TOLERANCE_MS }: SignedBody): boolean {
+  const parts = signature.split(",", MAX_PARTS).map((part) => part.trim());
+  const time = Number(/^t=(\d{1,12})$/.exec(parts.find((part) => part.startsWith("t=")) ?? "")?.[1]);
+  if (!Number.isSafeInteger(time) || Math.abs(now.getTime() - time * 1_000) > tolerance_ms) return false;
+  const expected = digest(time, body, secret);
+  const given = parts.filter((part) => /^v1=[0-9a-f]{64}$/.test(part));
+  return given.filter((part) => timingSafeEqual(Buffer.from(part.slice(3), "hex"), expected)).length > 0;
+}
+
+function digest(time: number, body: string | Uint8Array, secret: string): Buffer {
+  return createHmac("sha256", secret).update(`${time}.`).update(body).digest();
+}
+
+/** A message on its way. */
+interface Posting {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly signal: AbortSignal;
+}
+
+/** What counts of a receiver's response; its body never does. */
+interface Posted {
+  readonly status: number;
+  /** The value of `Retry-After`, as it was sent. */
+  readonly retryAfter?: string | undefined;
+}
+
+/** Posts a message. Rejects when there is no response. */
+export type Post = (url: string, posting: Posting) => Promise<Posted>;
+
+/** Posts over HTTP. Redirects are not followed: a signed message reaches the configured address or none. */
+export const postOverHttp: Post = async (url, { headers, body, signal }) => {
+  const response = await fetch(url, { method: "POST", headers, body, signal, redirect: "manual" });
+  // The status has arrived; a body that breaks off or cannot be decoded changes nothing about it.
+  await response.body?.cancel().catch(() => undefined);
+  return { status: response.status, retryAfter: response.headers.get("retry-after") ?? undefined };
+};
+
+const MOST_RETRY_AFTER_MS = 600_000;
+
+/** How long a receiver wants to be left alone: seconds or a date, bounded; nothing when it is neither. */
+export function retryAfterMs(value: string | undefined, now: Date): number | undefined {
+  const text = value?.trim() ?? "";
+  const wanted = /^\d+$/.test(text) ? Number(text) * 1_000 : dateIn(text) - now.getTime();
+  return Number.isNaN(wanted) ? undefined : Math.min(Math.max(0, wanted), MOST_RETRY_AFTER_MS);
+}
+
+/** Reads the date of RFC 9110 only: `Date.parse` accepts far more. */
+function dateIn(text: string): number {
+  const isDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(text);
+  return isDate ? Date.parse(text) : Number.NaN;
 }

@@ -1,7 +1,6 @@
 import { type Database, StoreError } from "@reins/store";
 import { LOCAL } from "../principal.ts";
-import { SESSION_AND_BELOW, type Versions } from "./queries.ts";
-import { Row } from "./rows.ts";
+import { Row, SESSION_AND_BELOW, type Versions } from "./queries.ts";
 import type { IdentityChanges } from "./tables.ts";
 
 /** The changes of users and of whole tenants. Removing one revokes its tokens and child sessions for good. */

@@ -1,8 +1,7 @@
 import { Roster } from "@reins/policy";
 import { describe, expect, test } from "vitest";
-import { OwnSubjects } from "./own-subjects.ts";
 import type { Principal } from "./principal.ts";
-import type { SubjectRequest } from "./subjects.ts";
+import { OwnSubjects, type SubjectRequest } from "./subjects.ts";
 
 const principal: Principal = {
   id: "tok_1",

@@ -1,8 +1,7 @@
 import { Roster } from "@reins/policy";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { agentFor, trustIn, unverified } from "./authority.ts";
-import { covers, intersect, type Principal } from "./principal.ts";
+import { agentFor, covers, intersect, type Principal, trustIn, unverified } from "./principal.ts";
 
 const roster = Roster.read(
   [

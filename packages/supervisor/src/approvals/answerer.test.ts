@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { actionOf, approvalFor, requestOf, subjectOf } from "../../test/approvals/requests.ts";
+import { describeApproval } from "./answerer.ts";
 import type { Approval } from "./approval.ts";
-import { describeApproval } from "./describe.ts";
 
 const now = new Date("2026-11-15T09:00:00.000Z");
 

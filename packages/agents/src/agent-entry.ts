@@ -138,7 +138,7 @@ const Prompts = z.strictObject({
   mentions: z.enum(["none", "off", "expands"]).default("expands"),
   /**
    * What each of its commands (`/name`) does: `gate` changes what it asks for, `writes` files or settings of its own (which
-   * ones in the session's folder, where that is known), `schedules` work that nobody prompts, `harmless` only prompts or
+   * ones in the session's folder, where that is known), `schedules` work without a prompt, `harmless` only prompts or
    * looks. One that it announces and that is not named here is asked about; any other is sent as text.
    */
   commands: z.record(z.string(), CommandEffect).default({}),
@@ -157,7 +157,7 @@ const Pattern = z.string().refine((text) => {
 const ToldCall = z.strictObject({
   /** Which tool of its table it is. */
   tool: z.string(),
-  /** What has to be told, so that it is nothing else: a pattern for each member; dots lead into objects and lists. */
+  /** Patterns by member that identify the call; dots lead into objects and lists. */
   where: z.record(z.string(), Pattern),
   /** Where its arguments stand, to the letter: the first group of a pattern. One that does not fit is not known. */
   arguments: z.record(z.string(), z.strictObject({ member: z.string(), pattern: Pattern })).default({}),
@@ -167,11 +167,11 @@ const ToldCall = z.strictObject({
 const ToolNames = z.strictObject({
   /** Where a name may stand, beside `name`; dots lead into objects. The first that is there counts. */
   members: z.array(z.string()).default([]),
-  /** Where a name may stand that only says which MCP tool it is; `first` is what was told of the call at first. */
+  /** Members that may name the MCP tool; `first` is the first update of the call. */
   aliases: z.array(z.string()).default([]),
   /** What has to be true for such a name to count, because a model may choose it otherwise. */
   mark: z.string().optional(),
-  /** Which tool of its table each ACP kind is, where no name is told. */
+  /** The tool of its table for each ACP kind, for calls without a name. */
   kinds: z.record(z.string(), z.string()).default({}),
   /** The kinds of calls whose title at first is the name of the tool. */
   titles: z.array(z.string()).optional(),
@@ -179,7 +179,7 @@ const ToolNames = z.strictObject({
   titled: Pattern.optional(),
   /** Calls that more than their kind tells of. The first that fits counts. */
   calls: z.array(ToldCall).optional(),
-  /** Calls whose work the agent asks nobody about: sub-agents. By what each is known: a pattern for each member. */
+  /** Calls whose work the agent does not ask about, such as sub-agents; patterns by member identify them. */
   ungoverned: z.array(z.record(z.string(), Pattern)).optional(),
 });
 

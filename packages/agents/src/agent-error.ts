@@ -1,8 +1,8 @@
-/** What went wrong with an agent. */
+/** Why an operation on an agent failed. */
 export type AgentErrorCode =
   /** No agent of that name. */
   | "unknown_agent"
-  /** An entry that does not say what it must. */
+  /** An invalid entry of the catalogue. */
   | "invalid_entry"
   /** Neither a version nor a tag. */
   | "invalid_version"
@@ -12,11 +12,11 @@ export type AgentErrorCode =
   | "agent_not_installed"
   /** npm failed, or the result does not run. */
   | "install_failed"
-  /** Somebody called it off. */
+  /** It was cancelled. */
   | "cancelled"
-  /** It was started and did not answer as an agent does. */
+  /** It was started and did not answer as an agent should. */
   | "probe_failed"
-  /** Its gate was not seen to be live, and only agents of which it was may run. */
+  /** Only verified agents may run, and this one is not. */
   | "not_verified";
 
 /** An error about an agent. */

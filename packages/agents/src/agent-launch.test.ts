@@ -159,7 +159,7 @@ describe("the _meta of a session call", () => {
     expect(sessionMeta(launch)).toEqual({ meta: { vendor: { options: { ask: true } } }, stripped: [] });
   });
 
-  it("keeps what the client sent and nobody minds", () => {
+  it("keeps harmless members that the client sent", () => {
     const { meta } = sessionMeta(launch, { traceparent: "00-1", vendor: { theme: "dark" } });
     expect(meta).toEqual({ traceparent: "00-1", vendor: { theme: "dark", options: { ask: true } } });
   });

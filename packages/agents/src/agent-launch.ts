@@ -7,7 +7,7 @@ import { fill, fillDeep, type TemplateValues } from "@reins/kit";
 import type { AgentEntry, HomeFile } from "./agent-entry.ts";
 import { AgentError } from "./agent-error.ts";
 
-/** The folders an agent is given. */
+/** The folders of an agent. */
 interface AgentFolders {
   /** Its private home. */
   readonly home: string;
@@ -27,7 +27,7 @@ export interface ModelEndpoint {
 /** What a launch depends on besides the entry. */
 export interface LaunchOptions {
   readonly folders: AgentFolders;
-  /** Where the install is; not needed for a program that is there already. */
+  /** The folder of the install; absent for a program that was not installed by Reins. */
   readonly install?: string;
   /** The model to use instead of the agent's own. */
   readonly model?: ModelEndpoint;
@@ -43,7 +43,7 @@ export interface LaunchOptions {
   readonly platform: string;
 }
 
-/** Everything that is needed to start an agent and to open sessions with it. Data only. */
+/** What it takes to start an agent and to open sessions with it. Data only. */
 export interface AgentLaunch {
   readonly agent: string;
   readonly command: string;
@@ -51,20 +51,20 @@ export interface AgentLaunch {
   readonly env: Readonly<Record<string, string>>;
   /** Files of the private home, by their path in it. */
   readonly files: Readonly<Record<string, string>>;
-  /** What is taken away from the private home before the files are put there. */
+  /** Paths to remove from the private home before the files are written. */
   readonly clears: readonly string[];
   /** Credential files, from the user's home to the private one. */
   readonly credentials: readonly { readonly from: string; readonly to: string }[];
   readonly mode: string | undefined;
   readonly configOptions: Readonly<Record<string, string | boolean>>;
-  /** Laid over `_meta` of every session call. */
+  /** Merged over `_meta` of every session call. */
   readonly meta: Readonly<Record<string, unknown>>;
-  /** Keys of client-sent `_meta` that are taken out. */
+  /** Keys to remove from `_meta` that a client sends. */
   readonly strip: readonly string[];
 }
 
-/** What shells, git and npm heed in any home, so that nothing done in one session is there to lead the next astray. */
-const HEEDED_BY_ALL = [
+/** Files of a home that shells, git and npm read: removed, so that one session cannot influence the next. */
+const READ_BY_TOOLS = [
   ".bash_login",
   ".bash_profile",
   ".bashrc",
@@ -78,15 +78,15 @@ const HEEDED_BY_ALL = [
   ".npmrc",
 ];
 
-/** Where files that the catalogue speaks of are kept. */
+/** The folder of files that the catalogue refers to. */
 export const CATALOGUE_FILES = fileURLToPath(new URL("../catalogue/files", import.meta.url));
 const PASSED_ON = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ"];
 
-/** Variables that say how an agent reaches its model: without them it may wait for a server that is not there. */
-const WAYS_OUT =
+/** Variables that configure how an agent reaches its model. */
+const MODEL_ACCESS =
   /^(?:(?:https?|all|no)_proxy|node_extra_ca_certs|ssl_cert_(?:file|dir)|requests_ca_bundle|curl_ca_bundle|[a-z0-9_]+_(?:base_url|api_base)|claude_code_use_(?:bedrock|vertex)|aws_(?:region|profile)|google_cloud_(?:project|location)|anthropic_vertex_project_id|cloud_ml_region)$/i;
 
-/** Variables that have a program load code, or read files, that nobody decided about. They are never passed on. */
+/** Variables that make a program load code or read files without a decision. They are never passed on. */
 const LOADS_CODE =
   /^(?:node_options|node_path|ld_.*|dyld_.*|bash_env|env|zdotdir|prompt_command|pythonstartup|pythonpath|perl5(?:lib|opt)|rubyopt|rubylib|java_tool_options|git_.*|home|path|tmpdir|shell)$/i;
 
@@ -95,7 +95,7 @@ export function isPassable(name: string): boolean {
   return !LOADS_CODE.test(name);
 }
 
-/** The variables of an environment that an agent may need to reach its model, and is not given. */
+/** Returns the variables that an agent may need to reach its model and does not get. */
 export function droppedVariables(
   entry: AgentEntry,
   { environment, pass = [] }: Pick<LaunchOptions, "environment" | "pass">,
@@ -107,11 +107,11 @@ export function droppedVariables(
     ...Object.keys(entry.profile.env),
   ]);
   return Object.keys(environment).filter(
-    (name) => environment[name] !== undefined && WAYS_OUT.test(name) && !given.has(name),
+    (name) => environment[name] !== undefined && MODEL_ACCESS.test(name) && !given.has(name),
   );
 }
 
-/** What it takes to start an agent as its entry says. */
+/** Computes the launch of an agent from its entry. */
 export function launchOf(entry: AgentEntry, options: LaunchOptions): AgentLaunch {
   const { folders, model } = options;
   const profile = profileOf(entry, options);
@@ -138,7 +138,7 @@ export function launchOf(entry: AgentEntry, options: LaunchOptions): AgentLaunch
       ...Object.fromEntries(Object.entries(given).map(([name, value]) => [name, fill(value, values)])),
     },
     files: filesOf([...profile.files, ...(endpoint?.files ?? [])], values),
-    clears: [...HEEDED_BY_ALL, ...profile.clears],
+    clears: [...READ_BY_TOOLS, ...profile.clears],
     credentials: endpoint ? [] : entry.credentials.files,
     mode: profile.mode,
     configOptions: profile.configOptions,
@@ -147,7 +147,7 @@ export function launchOf(entry: AgentEntry, options: LaunchOptions): AgentLaunch
   };
 }
 
-/** The profile as it is for an agent that is confined, or for one that is not. */
+/** Returns the profile for a confined or an unconfined agent. */
 function profileOf(
   { profile }: AgentEntry,
   { confined = false }: LaunchOptions,
@@ -209,7 +209,7 @@ function filesOf(files: readonly HomeFile[], values: TemplateValues): Record<str
   const documents: Record<string, JsonObject> = {};
   for (const { path, text, json, source } of files) {
     if (json !== undefined)
-      documents[path] = laidOver(documents[path] ?? {}, membersOf(fillDeep(json, values)));
+      documents[path] = mergeOver(documents[path] ?? {}, membersOf(fillDeep(json, values)));
     else if (source !== undefined) texts[path] = readFileSync(join(CATALOGUE_FILES, source), "utf8");
     else texts[path] = (texts[path] ?? "") + fill(text ?? "", values);
   }
@@ -220,26 +220,26 @@ function filesOf(files: readonly HomeFile[], values: TemplateValues): Record<str
 }
 
 /** Lays one object over another: objects within them are merged, everything else is replaced. */
-function laidOver(under: Readonly<JsonObject>, over: Readonly<JsonObject>): JsonObject {
+function mergeOver(under: Readonly<JsonObject>, over: Readonly<JsonObject>): JsonObject {
   const entries = Object.entries(over).map(([key, value]): [string, unknown] => {
     const below = Object.hasOwn(under, key) ? under[key] : undefined;
-    return [key, isObject(below) && isObject(value) ? laidOver(below, value) : value];
+    return [key, isObject(below) && isObject(value) ? mergeOver(below, value) : value];
   });
   return { ...under, ...Object.fromEntries(entries) };
 }
 
 type Meta = Readonly<JsonObject>;
 
-/** The `_meta` that goes to an agent with a session call, and what of the client's was taken out. */
+/** The `_meta` of a session call to an agent, and what was removed from the client's. */
 export interface SessionMeta {
   readonly meta: Meta;
-  /** The keys that were taken out, dots leading into objects. */
+  /** The removed keys; dots lead into objects. */
   readonly stripped: readonly string[];
 }
 
 /**
- * What a client sent with `session/new`, `load`, `resume` or `fork`, without what would weaken the agent's asking, and
- * with what the agent's profile says laid over it.
+ * Filters what a client sent with `session/new`, `load`, `resume` or `fork`: removes keys that would weaken the agent's
+ * gate, then merges the agent's profile over it.
  */
 export function sessionMeta(
   { meta, strip }: Pick<AgentLaunch, "meta" | "strip">,
@@ -247,7 +247,7 @@ export function sessionMeta(
 ): SessionMeta {
   const stripped = strip.filter((key) => holds(sent, key.split(".")));
   const kept = stripped.reduce<Meta>((rest, key) => without(rest, key.split(".")), sent);
-  return { meta: laidOver(kept, meta), stripped };
+  return { meta: mergeOver(kept, meta), stripped };
 }
 
 /** The choice of a setting as the protocol wants it: a yes or no says that it is one. */

@@ -138,7 +138,7 @@ describe("an install", () => {
     expect(registry.requests.filter((path) => path.endsWith(".tgz"))).toHaveLength(1);
   });
 
-  test("that is called off leaves nothing that could be used", async () => {
+  test("leaves nothing usable when cancelled", async () => {
     const { promise: asked, resolve } = Promise.withResolvers<void>();
     registry.gate = new Promise(() => {});
     const stop = new AbortController();

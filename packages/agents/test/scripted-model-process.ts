@@ -7,7 +7,7 @@ const Scenes = z.array(z.strictObject({ prompt: z.string(), says: z.string(), ru
 
 /**
  * A scripted model as a program, for tests of other packages: the script comes as JSON, and the endpoint is the first
- * line it prints. It ends when whoever started it ends.
+ * line it prints. It ends when its parent ends.
  */
 const given = Scenes.parse(JSON.parse(process.argv[2] ?? "[]"));
 const script = scenes(

@@ -100,9 +100,7 @@ describe("an agent that heeds more of a prompt than its text", () => {
       level: "open",
       held: { mention: "open", link: "performed" },
     });
-    expect(report.faults).toContain(
-      "mention, plain, answered reject: it happened although nobody had allowed it",
-    );
+    expect(report.faults).toContain("mention, plain, answered reject: it happened without permission");
     const harmless = { "allow-all": "harmless", yolo: "harmless" };
     const switched = await verify(toy("switchable", { prompts: { commands: harmless } }));
     expect(switched).toMatchObject({ live: false, level: "observed", held: { switch: "unasked" } });
@@ -114,9 +112,7 @@ describe("an agent whose sub-agents ask for nothing", () => {
     const report = await verify(toy("blind"));
     expect(report).toMatchObject({ live: false, level: "open" });
     expect(report.held).toMatchObject({ command: "asked", switch: "asked", subagent: "open" });
-    expect(report.faults).toContain(
-      "subagent, plain, answered reject: it happened although nobody had allowed it",
-    );
+    expect(report.faults).toContain("subagent, plain, answered reject: it happened without permission");
   });
 });
 

@@ -25,7 +25,7 @@ export interface SeenRequest {
   readonly unmet: readonly string[];
 }
 
-/** What a scripted model is made of. */
+/** Options of a scripted model. */
 export interface ScriptedModelOptions {
   readonly script: Script;
   /** How the tools of the agents that will ask carry out intents. */
@@ -57,22 +57,22 @@ export class ScriptedModel implements AsyncDisposable {
     return new ScriptedModel(await LoopbackServer.listen(), options);
   }
 
-  /** What was asked, oldest first; only the last 500 are kept. */
+  /** The last 500 requests, oldest first. */
   get requests(): readonly SeenRequest[] {
     return this.#requests;
   }
 
-  /** Goes on with another script. */
+  /** Replaces the script. */
   play(script: Script): void {
     this.#script = script;
   }
 
-  /** Forgets what was asked. */
+  /** Clears the recorded requests. */
   forget(): void {
     this.#requests.length = 0;
   }
 
-  /** Stops, and drops whoever is still being answered. */
+  /** Stops, and closes open connections. */
   close(): Promise<void> {
     return this.#server.close();
   }

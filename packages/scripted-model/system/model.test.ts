@@ -163,7 +163,7 @@ describe.each(dialects)("a scripted model over $name", (dialect) => {
 describe("a scripted model", () => {
   const [anthropic] = dialects;
 
-  test("keeps an asker waiting until it is told to go on", async () => {
+  test("holds a response until its promise resolves", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     model.play(scenes(scene("WAIT", reply(say("before"), hold(promise), say("after")))));
     const { body } = await ask(anthropic!, "WAIT");

@@ -28,7 +28,7 @@ export class InstallLock implements AsyncDisposable {
     this.#heartbeat.unref();
   }
 
-  /** Waits until nobody holds the lock, and takes it. */
+  /** Waits until the lock is free, and takes it. */
   static async acquire(path: string, { signal, onWait }: LockOptions = {}): Promise<InstallLock> {
     await mkdir(dirname(path), { recursive: true });
     const holder = `${process.pid} ${randomUUID()}`;
@@ -89,7 +89,7 @@ async function isStale(path: string, holder: string): Promise<boolean> {
 }
 
 // Two waiters may find the same stale lock; the slower one must not delete the faster one's new lock. So the file is
-// moved aside first, and put back if it turns out to be somebody else's.
+// moved aside first, and put back if another process has taken it.
 async function removeStale(path: string, holder: string): Promise<void> {
   const aside = `${path}.${randomUUID()}`;
   try {

@@ -11,12 +11,12 @@ import { fitsNode, type InstalledPackage, type InstallPlan, packagesIn } from ".
 import { findNpm, runNpm } from "./npm.ts";
 import { type Provenance, writeProvenance } from "./version-folders.ts";
 
-/** How far the work on a folder is. */
+/** The progress of an installation. */
 export type InstallationProgress =
   | { readonly phase: "installing"; readonly done: number; readonly total: number }
   | { readonly phase: "verifying" };
 
-/** Where an installation takes place. */
+/** The environment of an installation. */
 export interface InstallationSetting {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly node: string;
@@ -26,8 +26,8 @@ export interface InstallationSetting {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Carries a plan out in an empty folder: packages, a look whether they run, and a note of where they came from. */
-export async function carryOut(
+/** Executes a plan in an empty folder: installs packages, checks that they run, and writes their provenance. */
+export async function installInto(
   entry: AgentEntry,
   plan: InstallPlan,
   folder: string,
@@ -110,7 +110,7 @@ function namedPackage(packages: readonly InstalledPackage[], name: string): Inst
 const run = promisify(execFile);
 const LIMIT_MS = 60_000;
 
-/** What an install is checked with. */
+/** Options of {@link verifyInstall}. */
 interface VerificationOptions {
   readonly install: string;
   readonly node: string;
@@ -119,7 +119,7 @@ interface VerificationOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Starts a freshly installed agent just to hear its version, in a home that is thrown away. */
+/** Runs a new install to get its version, in a temporary home. */
 async function verifyInstall(entry: AgentEntry, options: VerificationOptions): Promise<string> {
   const { command, args } = launchCommand(
     { ...entry, start: entry.start && { ...entry.start, args: [] } },
@@ -136,7 +136,7 @@ async function verifyInstall(entry: AgentEntry, options: VerificationOptions): P
     const [said = ""] = `${stdout}\n${stderr}`.trim().split("\n");
     return said;
   } catch (cause) {
-    if (options.signal?.aborted) throw new AgentError("cancelled", "The install was called off.", { cause });
+    if (options.signal?.aborted) throw new AgentError("cancelled", "The install was cancelled.", { cause });
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new AgentError("install_failed", `${entry.name} was installed but does not run: ${reason}`, {
       cause,

@@ -12,19 +12,19 @@ import {
   planOf,
   type RequestedVersions,
 } from "./install-plan.ts";
-import { carryOut, type InstallationProgress } from "./installation.ts";
+import { type InstallationProgress, installInto } from "./installation.ts";
 import { type Provenance, readProvenance, VersionFolders } from "./version-folders.ts";
 
-/** How far an install is. */
+/** The progress of an install. */
 export type InstallProgress =
   /** Another process is installing the same agent. */
   | { readonly phase: "waiting"; readonly holder: number }
   | InstallationProgress
   | { readonly phase: "installed"; readonly version: string };
 
-/** How an agent is to be installed. */
+/** Options of an install. */
 export interface InstallOptions extends RequestedVersions {
-  /** Also when it is there already. */
+  /** Install even if it is installed already. */
   readonly reinstall?: boolean | undefined;
   readonly onProgress?: ((progress: InstallProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -41,11 +41,10 @@ export interface Installed extends InstalledAgent {
   readonly agent: string;
   /** Where it came from; absent for a program that was there already. */
   readonly provenance: Provenance | undefined;
-  /** Whether the catalogue has moved on since: another version, or other packages. */
+  /** Whether the catalogue has another version or other packages now. */
   readonly outdated: boolean;
 }
 
-/** What installing stands on. */
 export interface InstallerOptions {
   /** The folder that holds one folder for each agent. */
   readonly folder: string;
@@ -120,7 +119,7 @@ export class Installer {
     const ready = await this.#ready(agent, plan, options);
     if (ready) return ready;
     await using _lock = await this.#lock(agent, options);
-    // Whoever held the lock may have installed just that.
+    // The previous holder of the lock may have installed the same.
     return (await this.#ready(agent, plan, options)) ?? (await this.#installAlone(entry, plan, options));
   }
 
@@ -152,7 +151,7 @@ export class Installer {
     const partial = await folders.begin();
     try {
       const setting = { environment, node, platform, now, onProgress, signal };
-      const provenance = await carryOut(entry, plan, partial, setting);
+      const provenance = await installInto(entry, plan, partial, setting);
       const folder = await folders.finish(partial, plan.folder);
       const { version } = provenance;
       onProgress?.({ phase: "installed", version });

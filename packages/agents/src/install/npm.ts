@@ -87,7 +87,7 @@ export async function runNpm(npm: Npm, { folder, args, environment, signal, onLi
       child.on("error", reject);
       child.on("close", resolve);
     });
-    if (signal?.aborted) throw new AgentError("cancelled", "The install was called off.");
+    if (signal?.aborted) throw new AgentError("cancelled", "The install was cancelled.");
     if (code !== 0)
       throw new AgentError("install_failed", `npm could not install it: ${output.reason(code)}`);
   } finally {

@@ -41,7 +41,7 @@ describe("what came of a probe", () => {
     expect(probeOutcome(alone)).toBe("withheld");
   });
 
-  it("proves nothing where nobody was asked and nothing happened", () => {
+  it("proves nothing if there was no request and nothing happened", () => {
     expect(probeOutcome(nothing)).toBe("withheld");
     expect(probeOutcome({ ...nothing, tried: false })).toBe("untried");
     expect(probeOutcome({ ...nothing, asked: [verdict("allowed")] })).toBe("failed");
@@ -81,7 +81,7 @@ describe("the level of an agent", () => {
     expect(level("performed", "asked", "confined")).toBe("asked");
   });
 
-  it("is open as soon as anything ran that nobody had allowed", () => {
+  it("is open as soon as anything ran without permission", () => {
     expect(findingOf([result("write")], ["hook"], entry)).toMatchObject({ level: "open" });
     expect(findingOf([result("write", { outcome: "open" })], [], entry)).toMatchObject({ level: "open" });
   });
@@ -163,7 +163,7 @@ describe("what holds an agent back", () => {
     expect(held([outside("observed"), outside("open")])).toBe("open");
   });
 
-  it("is the sandbox or the agent itself where nobody was asked and nothing happened", () => {
+  it("is the sandbox or the agent itself if there was no request and nothing happened", () => {
     expect(held([outside("withheld")], true)).toBe("confined");
     expect(held([outside("withheld"), outside("untried")])).toBe("withheld");
   });

@@ -10,9 +10,9 @@ const PROBE_OUTCOMES = [
   "allowed",
   /** It happened unasked, and was seen afterwards. */
   "observed",
-  /** It happened, and nobody had allowed it: neither asked nor told, or against the answer. */
+  /** It happened without permission: neither asked nor reported, or against the answer. */
   "open",
-  /** It did not happen, and nobody was asked: something else kept it. */
+  /** It did not happen, and there was no request: something else prevented it. */
   "withheld",
   /** It was allowed and did not happen. */
   "failed",
@@ -79,7 +79,7 @@ export function probeOutcome({
   return tried || probe === "unprompted" ? "withheld" : "untried";
 }
 
-/** How far an agent is held to its verdicts; `open` when something happened that nobody had allowed or seen. */
+/** How verdicts about an agent are enforced; `open` if something happened without permission or unseen. */
 export const VERIFIED_LEVELS = ["performed", "confined", "asked", "observed", "open"] as const;
 type VerifiedLevel = (typeof VERIFIED_LEVELS)[number];
 
@@ -136,7 +136,7 @@ function levelOf(
   unasked: readonly ProbeName[],
 ): VerifiedLevel {
   if (sprung.length > 0 || results.some(({ outcome }) => outcome === "open")) return "open";
-  // Looking around unasked is told apart; an agent that acts unasked is not held to anything.
+  // Looking around unasked is listed apart; an agent that acts unasked is not enforced at all.
   if (unasked.some((name) => !(name in LOOKING))) return "observed";
   const found = results.filter(({ probe }) => !(probe in LOOKING)).flatMap(({ asked }) => asked);
   const weakest = VERIFIED_LEVELS.findLast((level) => found.some(({ enforcement }) => enforcement === level));
@@ -148,7 +148,7 @@ function faultOf({ setting, probe, answer, outcome, ended, happened }: ProbeResu
   switch (outcome) {
     case "open":
       if (probe === "unprompted" && !happened) return `${what}: it went on using its model by itself`;
-      return `${what}: it happened although nobody had allowed it`;
+      return `${what}: it happened without permission`;
     case "observed":
       return probe in LOOKING ? undefined : `${what}: it was done unasked`;
     case "failed":
@@ -158,7 +158,7 @@ function faultOf({ setting, probe, answer, outcome, ended, happened }: ProbeResu
     case "withheld":
       return OPTIONAL.has(probe) || probe === "read"
         ? undefined
-        : `${what}: nobody was asked, and it did not happen (${ended})`;
+        : `${what}: there was no request, and it did not happen (${ended})`;
     case "untried":
       return OPTIONAL.has(probe) || probe === "read"
         ? undefined
@@ -180,11 +180,11 @@ export const HOLDINGS = [
   "stopped",
   /** Nothing: the agent does it without asking, and tells. */
   "unasked",
-  /** Nothing: it happened although nobody had allowed it. */
+  /** Nothing: it happened without permission. */
   "open",
   /** The agent itself: it neither asks nor does it. */
   "withheld",
-  /** Nobody knows: the agent offers its model no tool for it. */
+  /** Unknown: the agent offers its model no tool for it. */
   "untried",
 ] as const;
 export type Holding = (typeof HOLDINGS)[number];

@@ -45,7 +45,7 @@ export interface GateProbe {
   readonly setting: ProbeSetting;
   readonly name: ProbeName;
   readonly answer: TrialAnswer;
-  /** What the agent is told, one prompt after the other; the model knows the last by its word. */
+  /** The prompts, in order; the model recognizes the last by its word. */
   readonly prompts: readonly (readonly JsonObject[])[];
   readonly scenes: readonly Scene[];
   /** What the agent needs to find. */
@@ -69,7 +69,7 @@ export interface ProbeGround {
 /** What leads around the tools of the model: tried where sessions begin, and refused. */
 const AROUND: ReadonlySet<ProbeName> = new Set(["mention", "link", "switch", "subagent", "unprompted"]);
 
-/** Begins what is given to a sub-agent or left for later. To start these is let pass: what they do then is the probe. */
+/** The prefix of tasks for a sub-agent or for later. Starting these is allowed: what they do then is the probe. */
 export const ERRAND = "ERRAND-";
 
 /**

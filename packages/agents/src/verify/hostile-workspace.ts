@@ -79,7 +79,7 @@ export class HostileWorkspace {
     return hostile;
   }
 
-  /** Sets the traps of a home in another one: what somebody may have left there who got so far once. */
+  /** Sets the traps of a home in another one, as an earlier compromise may have left them. */
   async spoil(home: string): Promise<void> {
     for (const name of ["any", this.#agent])
       for (const file of filesFor(name)?.home ?? []) await put(home, file, this.#folders);

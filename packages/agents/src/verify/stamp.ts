@@ -12,13 +12,13 @@ import { HOLDINGS, ProbeResult, VERIFIED_LEVELS } from "./findings.ts";
 import { PROBES } from "./gate-probe.ts";
 import type { VerifyReport } from "./verify-agent.ts";
 
-/** What was verified of an agent, and what of: it counts for nothing else. */
+/** The result of a verification, and what exactly was verified. */
 const Stamp = z.object({
   agent: z.string(),
   version: z.string(),
   /** What exactly is installed. */
   program: z.string(),
-  /** How it is started, which files it finds, what its sessions are told. */
+  /** The hash of its command, files and session settings. */
   settings_hash: z.string(),
   /** Whether the operating system confined it. */
   confined: z.boolean(),
@@ -33,7 +33,7 @@ const Stamp = z.object({
 });
 export type Stamp = z.infer<typeof Stamp>;
 
-/** How an agent stands: never verified, verified as it is now, or verified as something else. */
+/** The state of verification: never, as it is now, or of an earlier state. */
 export type Standing =
   | { readonly state: "unverified" }
   | { readonly state: "verified"; readonly stamp: Stamp }
@@ -56,7 +56,7 @@ export class Stamps {
     this.#folder = folder;
   }
 
-  /** Keeps what a verification found. */
+  /** Saves the result of a verification. */
   async keep(report: VerifyReport, agent: RunningAs, at: Date): Promise<Stamp> {
     const { level, live, unasked, faults, held, probes } = report;
     const stamp: Stamp = {
@@ -73,7 +73,7 @@ export class Stamps {
     return stamp;
   }
 
-  /** Whether what was verified is what will run. */
+  /** Compares what was verified with what will run. */
   async standing(agent: RunningAs): Promise<Standing> {
     const stamp = await this.#read(agent.entry.id);
     if (!stamp) return { state: "unverified" };
@@ -84,7 +84,7 @@ export class Stamps {
     return why === undefined ? { state: "verified", stamp } : { state: "outdated", stamp, why: CHANGES[why] };
   }
 
-  /** Lets an agent run only if its gate was seen to be live as it is now. */
+  /** Throws unless the agent was verified as it is now, with a live gate. */
   async require(agent: RunningAs): Promise<void> {
     const standing = await this.standing(agent);
     if (standing.state === "verified" && standing.stamp.live) return;

@@ -53,7 +53,7 @@ export interface GovernedTrial {
   close(): Promise<void>;
 }
 
-/** What a trial is made with. */
+/** Options of a trial. */
 export interface TrialOptions {
   /** Opens the governed side of the trial. */
   readonly govern: (options: GovernedTrialOptions) => Promise<GovernedTrial>;
@@ -61,11 +61,11 @@ export interface TrialOptions {
   readonly installed: InstalledAgent;
   /** Where PATH and language come from. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Whether the operating system confines the agent, as it will when it really runs. */
+  /** Whether the operating system confines the agent. */
   readonly confined?: boolean | undefined;
   /** A sandbox that was found to work; by default it is looked for. */
   readonly sandbox?: Sandbox | undefined;
-  /** Where the folders of the trial are made; by default among the system's temporary ones. */
+  /** The parent of the trial's folders; the system's temporary folder by default. */
   readonly folder?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -206,7 +206,7 @@ function aborted(signal: AbortSignal): Promise<never> {
 
 const MAX_PAGES = 1_000;
 
-/** A site on loopback that agents are told to fetch from. It notes which of its pages somebody came for. */
+/** A site on loopback for agents to fetch from. It records which pages were requested. */
 export class TrialSite implements AsyncDisposable {
   readonly #server: LoopbackServer;
   readonly #visited = new Set<string>();
@@ -230,7 +230,7 @@ export class TrialSite implements AsyncDisposable {
     return `${this.#server.url}/${page}`;
   }
 
-  /** Whether somebody came for a page. */
+  /** Whether a page was requested. */
   wasVisited(page: string): boolean {
     return this.#visited.has(`/${page}`);
   }

@@ -24,7 +24,7 @@ import {
 import { HOSTILE_INSTRUCTION } from "./hostile-workspace.ts";
 import { Trial, type TrialOptions, type TrialRecord } from "./trial.ts";
 
-/** How far a verification is. */
+/** The progress of a verification. */
 export interface VerifyProgress extends Pick<GateProbe, "setting" | "name" | "answer"> {
   readonly done: number;
   readonly total: number;
@@ -47,9 +47,9 @@ interface Seen {
 export interface VerifyReport extends GateFinding {
   readonly agent: string;
   readonly version: string;
-  /** Whether the agent asks before it acts, heeds the answer, and lets nothing else change that. */
+  /** Whether the agent asks before it acts, honours the answer, and nothing else changes that. */
   readonly live: boolean;
-  /** What holds it back from each thing it was told to do. */
+  /** What prevents each probed action. */
   readonly held: Readonly<Record<ProbeName, Holding>>;
   readonly probes: readonly ProbeResult[];
   /** What of the hostile workspace or home was run. */
@@ -77,7 +77,7 @@ const ROUNDS: readonly (readonly [ProbeSetting, TrialAnswer])[] = [
 ];
 
 /**
- * Proves whether an agent's gate is live. The agent runs as it will really run, but with a model that is told to write,
+ * Proves whether an agent's gate is live. The agent runs as it will really run, but with a model that wants to write,
  * to run, to look around, to read and to fetch; everything is rejected first and allowed then; in a harmless workspace,
  * in a hostile one, and there once more when a new process has taken the session up. In the end it is left alone, before
  * any prompt and after a turn.
@@ -319,7 +319,7 @@ function joined(one: Evidence, other: Evidence): Evidence {
   };
 }
 
-/** Something that no agent can guess, and nobody takes for a real secret. */
+/** Unguessable, and recognizable as no real secret. */
 function newSecret(): string {
   return `trial-${randomBytes(12).toString("hex")}`;
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import { membersOf, RpcError } from "@reins/acp";
+import { RpcError, readResult } from "@reins/acp";
 import { type SeenRequest, scenes } from "@reins/scripted-model";
 import type { AgentEntry } from "../agent-entry.ts";
 import { AgentError } from "../agent-error.ts";
@@ -130,12 +130,12 @@ class Verification {
     await this.#round("hostile", "allow", second);
     const initialized = await trial.start();
     await this.#lookForTraps("hostile");
-    const { loadSession, sessionCapabilities } = membersOf(initialized.agentCapabilities);
+    const { loadSession, sessionCapabilities } = readResult("initialize", initialized).agentCapabilities;
     await trial.governed.answer("reject");
     if (loadSession !== true || this.#options.entry.quirks?.load === false)
       this.#remarks.push("it cannot load a session in a new process");
     else if (first) await this.#round("loaded", "reject", await this.#open("loaded", "session/load", first));
-    if (second && membersOf(sessionCapabilities).resume !== undefined)
+    if (second && sessionCapabilities.resume !== undefined)
       await this.#round("resumed", "reject", await this.#open("resumed", "session/resume", second));
     for (const each of this.#probes) if (each.name === "unprompted") await this.#leaveAlone(each);
     await trial.governed.stop();

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { type Channel, type JsonObject, membersOf } from "@reins/acp";
+import { type Channel, type JsonObject, readResult } from "@reins/acp";
 import type { AgentEntry, Catalogue, InstalledAgent } from "@reins/agents";
 import {
   type AgentLaunch,
@@ -102,10 +102,9 @@ const CAPABILITIES: JsonObject = {
 };
 
 /** How an agent takes up a session, by what it says and by what is known to be otherwise. */
-function takesUpBy({ quirks }: AgentEntry, { agentCapabilities }: JsonObject): HostedAgent["takesUp"] {
-  const { loadSession, sessionCapabilities } = membersOf(agentCapabilities);
-  if (membersOf(sessionCapabilities).resume !== undefined && quirks?.resume !== false)
-    return "session/resume";
+function takesUpBy({ quirks }: AgentEntry, initialized: JsonObject): HostedAgent["takesUp"] {
+  const { loadSession, sessionCapabilities } = readResult("initialize", initialized).agentCapabilities;
+  if (sessionCapabilities.resume !== undefined && quirks?.resume !== false) return "session/resume";
   return loadSession === true && quirks?.load !== false ? "session/load" : undefined;
 }
 

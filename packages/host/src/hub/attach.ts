@@ -1,4 +1,4 @@
-import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { CODE, type JsonObject, RpcError, updateIn } from "@reins/acp";
 import type { EventLog } from "../log/event-log.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { UPDATE } from "./channels.ts";
@@ -67,7 +67,7 @@ export async function historyOf(
   const page = await log.page(tenant, [id], after);
   const updates = page
     .filter(({ order, message }) => order <= until && message.method === "session/update")
-    .map(({ message }) => membersOf(message.params).update);
+    .map(({ message }) => updateIn(message.params).update);
   const last = page.at(-1)?.order;
   return { updates, next: last === undefined || last >= until ? null : last };
 }

@@ -1,4 +1,4 @@
-import { CODE, isObject, type JsonObject, membersOf, RpcError, SANDBOX } from "@reins/acp";
+import { CODE, isObject, type JsonObject, metaOf, RpcError, SANDBOX } from "@reins/acp";
 import type { Principal } from "@reins/supervisor";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { SessionRange } from "../sessions/tables.ts";
@@ -84,7 +84,7 @@ async function setMetadata(
   params: JsonObject,
 ): Promise<JsonObject> {
   const record = await expected(hub, principal, params);
-  const { metadata = membersOf(params._meta)[SANDBOX] } = params;
+  const { metadata = metaOf(params)[SANDBOX] } = params;
   if (!isObject(metadata))
     throw new RpcError(CODE.invalidParams, `set_metadata needs metadata, or _meta["${SANDBOX}"]`);
   if (JSON.stringify({ ...record.metadata, ...metadata }).length > MAX_METADATA)

@@ -1,4 +1,4 @@
-import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { CODE, type JsonObject, membersOf, RpcError, readResult } from "@reins/acp";
 import { UPDATE } from "./channels.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext, SessionCall } from "./context.ts";
@@ -63,7 +63,7 @@ export function expectSetting(settings: JsonObject, method: string, params: Json
   if (isMissing)
     throw new RpcError(CODE.methodNotFound, `the agent of this session has nothing that ${method} sets`);
   if (method === "session/set_mode")
-    expectKnown("mode", params.modeId, idsIn(membersOf(modes).availableModes));
+    expectKnown("mode", params.modeId, idsIn(readResult("session/new", settings).modes.availableModes));
   if (method !== "session/set_config_option") return;
   expectKnown("option", params.configId, idsIn(configOptions));
   const options: unknown[] = Array.isArray(configOptions) ? configOptions : [];

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { CODE, type JsonObject, membersOf, metaOf, RpcError } from "@reins/acp";
 import { type Clock, systemClock } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
 import type { AgentHost, HostedAgent } from "../hosting/agent-host.ts";
@@ -334,7 +334,7 @@ export class Hub implements ExtensionHub {
     connection.followsTurns ||= subscribesToTurns(params);
     const capabilities = membersOf(params.clientCapabilities);
     // Extensions are named beside the capabilities too.
-    const _meta = { ...membersOf(params._meta), ...membersOf(capabilities._meta) };
+    const _meta = { ...metaOf(params), ...metaOf(capabilities) };
     if (JSON.stringify({ capabilities, _meta }).length > MAX_CAPABILITIES)
       throw new RpcError(
         CODE.invalidParams,

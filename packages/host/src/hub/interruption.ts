@@ -1,4 +1,4 @@
-import { membersOf } from "@reins/acp";
+import { membersOf, readUpdate, updateIn } from "@reins/acp";
 import type { Draft, PlacedEntry } from "@reins/ledger";
 import {
   type Harness,
@@ -108,10 +108,12 @@ async function callsWithoutEnd(
     for (const { order, message } of page) {
       after = order;
       if (message.method !== UPDATE) continue;
-      const { sessionUpdate, toolCallId, status } = membersOf(membersOf(message.params).update);
-      if (typeof toolCallId !== "string") continue;
+      const { kind, update } = updateIn(message.params);
+      if (kind !== "tool_call" && kind !== "tool_call_update") continue;
+      const { toolCallId, status } = readUpdate(kind, update);
+      if (toolCallId === undefined) continue;
       if (ENDED.has(status)) open.delete(toolCallId);
-      else if (sessionUpdate === "tool_call" || sessionUpdate === "tool_call_update") open.add(toolCallId);
+      else open.add(toolCallId);
     }
   }
 }

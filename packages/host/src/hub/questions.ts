@@ -1,4 +1,4 @@
-import { type JsonObject, membersOf, type RequestId } from "@reins/acp";
+import { CANCEL_REQUEST, type JsonObject, type RequestId, readParams, reinsMeta } from "@reins/acp";
 import type { Approval, Approvals } from "@reins/supervisor";
 import { offerApproval } from "../control/ask-clients.ts";
 import type { EventLog } from "../log/event-log.ts";
@@ -131,17 +131,17 @@ async function offerOne(
 }
 
 function readQuestion(key: string, { params }: JsonObject): LeftQuestion {
-  const { toolCall, _meta } = membersOf(params);
-  const { toolCallId } = membersOf(toolCall);
-  const { approval } = membersOf(membersOf(_meta).reins);
+  const { toolCallId } = readParams("session/request_permission", params).toolCall;
+  const { approval } = reinsMeta(params);
   return {
     key,
-    ...(typeof approval === "string" && { approval }),
-    ...(typeof toolCallId === "string" && { toolCallId }),
+    ...(approval !== undefined && { approval }),
+    ...(toolCallId !== undefined && { toolCallId }),
   };
 }
 
 function isCancelOf({ method, params }: JsonObject, key: string): boolean {
   const cancel = cancelOf(key);
-  return method === cancel.method && membersOf(params).requestId === membersOf(cancel.params).requestId;
+  const requestIdIn = (of: unknown) => readParams(CANCEL_REQUEST, of).requestId;
+  return method === cancel.method && requestIdIn(params) === requestIdIn(cancel.params);
 }

@@ -1,5 +1,5 @@
 import { realpath } from "node:fs/promises";
-import { CODE, interruptedBy, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { CODE, chunkText, interruptedBy, type JsonObject, RpcError, updateIn } from "@reins/acp";
 import { raceAbort } from "@reins/kit";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
@@ -157,10 +157,10 @@ async function transcriptOf(log: EventLog, { tenant, id }: SessionRecord): Promi
     const page = await log.page(tenant, [id], after);
     for (const { order, message } of page) {
       after = order;
-      const { sessionUpdate, content } = membersOf(membersOf(message.params).update);
-      const speaker = SPEAKERS[String(sessionUpdate)];
-      const { text } = membersOf(content);
-      if (speaker === undefined || typeof text !== "string") continue;
+      const { kind, update } = updateIn(message.params);
+      const speaker = SPEAKERS[String(kind)];
+      const text = chunkText(update);
+      if (speaker === undefined || text === undefined) continue;
       const last = lines.at(-1);
       if (last?.speaker === speaker) last.text += text;
       else lines.push({ speaker, text });

@@ -1,11 +1,12 @@
 import {
+  CANCEL_REQUEST,
   type Channel,
   CODE,
   classify,
   type JsonObject,
-  membersOf,
   type RequestId,
   RpcError,
+  readParams,
 } from "@reins/acp";
 import type { Principal } from "@reins/supervisor";
 import { askedFor } from "../control/verdict.ts";
@@ -68,9 +69,9 @@ export class Conversation {
 
   /** Takes a notification. Rejects when nothing can be done with it. */
   async notify(method: string, params: unknown): Promise<void> {
-    if (method !== "$/cancel_request") return this.#connection.notification(method, params);
-    const { requestId } = membersOf(params);
-    if (typeof requestId === "string" || typeof requestId === "number")
+    if (method !== CANCEL_REQUEST) return this.#connection.notification(method, params);
+    const { requestId } = readParams(CANCEL_REQUEST, params);
+    if (requestId !== undefined)
       this.#answering.get(requestId)?.abort(new RpcError(CODE.cancelled, "the request was taken back"));
   }
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, membersOf, SANDBOX } from "@reins/acp";
+import { isObject, type JsonObject, membersOf, metaOf, readResult, SANDBOX } from "@reins/acp";
 import type { Principal } from "@reins/supervisor";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { ExtensionHub } from "./extensions.ts";
@@ -14,7 +14,7 @@ export interface SessionKnowledge {
 /** A session as `_sandboxagent/session/get` tells it. */
 export function sessionInfo(record: SessionRecord, { settings, events }: SessionKnowledge): JsonObject {
   const { metadata, ended, title } = record;
-  const { currentModeId } = membersOf(settings.modes);
+  const { currentModeId } = readResult("session/new", settings).modes;
   const model = modelsOf(settings)?.currentModelId ?? metadata.model;
   return {
     sessionId: record.id,
@@ -120,7 +120,7 @@ export function withCapabilities(initialized: JsonObject): JsonObject {
       close: {},
       delete: {},
     },
-    _meta: { ...membersOf(own._meta), [SANDBOX]: { extensions } },
+    _meta: { ...metaOf(own), [SANDBOX]: { extensions } },
   };
   return { ...initialized, agentCapabilities };
 }

@@ -1,4 +1,4 @@
-import { CODE, membersOf, RpcError } from "@reins/acp";
+import { CODE, RpcError, updateIn } from "@reins/acp";
 import type { Clock } from "@reins/kit";
 import { type Harness, isAdmin, type Principal } from "@reins/supervisor";
 import type { HostedAgent } from "../hosting/agent-host.ts";
@@ -247,7 +247,7 @@ export class Sessions {
   /** Remembers the settings in an agent's update, and stores a title in it. */
   #observe(session: Session, { message }: SessionMessage): void {
     if (message.method !== UPDATE) return;
-    const title = session.observe(membersOf(membersOf(message.params).update));
+    const title = session.observe(updateIn(message.params).update);
     if (title === undefined || this.#sessions.get(session.id) !== session) return;
     session.apply({ type: "annotated", changes: { title } }).catch(this.#options.onError);
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { CODE, type JsonObject, membersOf, RpcError, SANDBOX } from "@reins/acp";
+import { CODE, type JsonObject, membersOf, RpcError, reinsMeta, sandboxMeta } from "@reins/acp";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import { SESSION_MODES, type SessionMode, type SessionRecord } from "../sessions/session-record.ts";
 import type { Connection } from "./connection.ts";
@@ -97,25 +97,24 @@ function annotationsIn(
 const STORED = ["title", "model", "mode", "variant", "permissionMode"] as const;
 
 /** The agent that a request names for itself. */
-export function agentIn({ _meta }: JsonObject): string | undefined {
-  const meta = membersOf(_meta);
-  const named = membersOf(meta.reins).agent ?? membersOf(meta[SANDBOX]).agent;
-  return typeof named === "string" ? named : undefined;
+export function agentIn(params: JsonObject): string | undefined {
+  const { agent } = sandboxMeta(params);
+  return reinsMeta(params).agent ?? (typeof agent === "string" ? agent : undefined);
 }
 
 /** Whether a client's `initialize` subscribes to the start and end of turns. */
-export function subscribesToTurns({ _meta }: JsonObject): boolean {
-  return membersOf(membersOf(_meta).reins).turns === true;
+export function subscribesToTurns(params: JsonObject): boolean {
+  return reinsMeta(params).turns === true;
 }
 
-function metadataIn({ _meta }: JsonObject): JsonObject {
-  const given = membersOf(membersOf(_meta)[SANDBOX]);
+function metadataIn(params: JsonObject): JsonObject {
+  const given = sandboxMeta(params);
   return Object.fromEntries(
     STORED.flatMap((name) => (typeof given[name] === "string" ? [[name, given[name]]] : [])),
   );
 }
 
-function modeIn({ _meta }: JsonObject): SessionMode | undefined {
-  const { mode } = membersOf(membersOf(_meta).reins);
+function modeIn(params: JsonObject): SessionMode | undefined {
+  const { mode } = reinsMeta(params);
   return SESSION_MODES.find((known) => known === mode);
 }

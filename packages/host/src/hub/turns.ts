@@ -1,4 +1,4 @@
-import { interruptedBy, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { interruptedBy, type JsonObject, RpcError, readContent, readResult, reinsMeta } from "@reins/acp";
 import { raceAbort, settlesWithin } from "@reins/kit";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";
@@ -124,7 +124,7 @@ export class Turns {
     try {
       const asked = agent.governor.request("session/prompt", withPreface(session, params), { signal });
       const result = await raceAbort(asked, session.cutOff);
-      stopReason = membersOf(result).stopReason;
+      stopReason = readResult("session/prompt", result).stopReason;
       return result;
     } catch (error) {
       const { signal: gone } = agent.governor;
@@ -194,9 +194,9 @@ export class Turns {
   #showPrompt(connection: Connection, session: Session, params: JsonObject): void | Promise<void> {
     const { harness, sessions } = this.#context;
     let room: Promise<void> | undefined;
-    const { prompt, _meta } = params;
-    const name = membersOf(membersOf(_meta).reins).prompt;
-    const isNamed = typeof name === "string";
+    const { prompt } = params;
+    const { prompt: name } = reinsMeta(params);
+    const isNamed = name !== undefined;
     for (const content of Array.isArray(prompt) ? prompt : []) {
       if (isForAgentAlone(content)) continue;
       const update = {
@@ -214,8 +214,8 @@ export class Turns {
 
 /** Whether a block of a prompt is annotated as not for people. */
 function isForAgentAlone(content: unknown): boolean {
-  const { audience } = membersOf(membersOf(content).annotations);
-  return Array.isArray(audience) && audience.length > 0 && !audience.includes("user");
+  const { audience } = readContent(content).annotations;
+  return audience.length > 0 && !audience.includes("user");
 }
 
 /** A prompt with the conversation before it, for a new agent. */

@@ -1,5 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type JsonObject, membersOf } from "@reins/acp";
+import {
+  CANCEL_REQUEST,
+  chunkText,
+  isObject,
+  type JsonObject,
+  readParams,
+  readResult,
+  readUpdate,
+  type SessionUpdate,
+  toolCallIn,
+  updateIn,
+  withReinsMeta,
+} from "@reins/acp";
 import type { SubagentTask } from "@reins/agent";
 import type { AgentEntry, Catalogue } from "@reins/agents";
 import type { WorkerDetails } from "@reins/bridge";
@@ -167,9 +179,8 @@ class ChildRun {
 
   async #begin(connection: Connection, signal: AbortSignal): Promise<string> {
     const { agent, task } = this.#options;
-    const _meta = { reins: { agent } };
-    const params = { cwd: task.workingDir, mcpServers: [], _meta };
-    const { sessionId } = membersOf(await connection.request("session/new", params, signal));
+    const params = withReinsMeta({ cwd: task.workingDir, mcpServers: [] }, { agent });
+    const { sessionId } = readResult("session/new", await connection.request("session/new", params, signal));
     this.#session = String(sessionId);
     task.onProgress(this.#place());
     return this.#session;
@@ -179,7 +190,7 @@ class ChildRun {
     const prompt = [{ type: "text", text: this.#options.task.prompt }];
     const answer = connection.request("session/prompt", { sessionId, prompt }, signal);
     // An agent that ignores the cancel is not waited for.
-    const { stopReason } = membersOf(await Promise.race([answer, overdue(signal)]));
+    const { stopReason } = readResult("session/prompt", await Promise.race([answer, overdue(signal)]));
     signal.throwIfAborted();
     if (this.#calls.size === 0) this.#options.task.onProgress(this.#place());
     const said = this.#said.trim();
@@ -197,28 +208,31 @@ class ChildRun {
     await Promise.race([ended.catch(() => undefined), late]);
   }
 
-  #take({ id, method, params: given }: JsonObject): void {
-    const params = membersOf(given);
-    if (typeof id === "string" && typeof method === "string") this.#ask(id, method, params);
-    else if (method === "$/cancel_request")
-      this.#asked.get(String(params.requestId))?.abort(new Error("the question was taken back"));
-    else if (method === "session/update") this.#heed(membersOf(params.update));
+  #take({ id, method, params }: JsonObject): void {
+    if (typeof id === "string" && typeof method === "string")
+      this.#ask(id, method, isObject(params) ? params : {});
+    else if (method === CANCEL_REQUEST)
+      this.#asked
+        .get(String(readParams(method, params).requestId))
+        ?.abort(new Error("the question was cancelled"));
+    else if (method === "session/update") this.#observe(updateIn(params));
   }
 
-  #heed({ sessionUpdate, content, messageId, toolCallId, title }: JsonObject): void {
+  #observe({ kind, update }: SessionUpdate): void {
     const { hub, task } = this.#options;
     const { onProgress } = task;
     this.#turn ??= hub.live(this.#session)?.agent?.governor.session(this.#session)?.turn?.id;
-    const { text } = membersOf(content);
-    if (sessionUpdate === "agent_message_chunk" && typeof text === "string") {
+    const text = kind === "agent_message_chunk" ? chunkText(update) : undefined;
+    if (text !== undefined) {
+      const { messageId } = update;
       const isNew = this.#said !== "" && messageId !== this.#message;
       const between = isNew && !this.#said.endsWith("\n") ? "\n" : "";
       this.#message = messageId;
       this.#said = `${this.#said}${between}${text}`.slice(0, MAX_SAID);
     }
-    if (sessionUpdate !== "tool_call" || this.#calls.has(toolCallId)) return;
-    this.#calls.add(toolCallId);
-    onProgress({ ...this.#place(), summary: String(title ?? "it works") });
+    if (kind !== "tool_call" || this.#calls.has(update.toolCallId)) return;
+    this.#calls.add(update.toolCallId);
+    onProgress({ ...this.#place(), summary: readUpdate(kind, update).title ?? "it works" });
   }
 
   /** Where it and what it does can be looked at. */
@@ -243,15 +257,14 @@ class ChildRun {
     if (key === undefined || !parent) return;
     const over = new AbortController();
     this.#asked.set(id, over);
-    const toolCall = membersOf(params.toolCall);
-    const title = `${agent}, for this session: ${String(toolCall.title ?? method)}`;
-    task.onProgress({ summary: String(toolCall.title ?? method) }, "WorkerWaitingForInput");
-    const { reins, ...meta } = membersOf(params._meta);
+    const { toolCall } = params;
+    const summary = toolCallIn(toolCall).title ?? method;
+    const title = `${agent}, for this session: ${summary}`;
+    task.onProgress({ summary }, "WorkerWaitingForInput");
     const asked = {
-      ...params,
+      ...withReinsMeta(params, { child_session: params.sessionId, child_agent: agent }),
       sessionId: parent.id,
-      ...(params.toolCall !== undefined && { toolCall: { ...toolCall, title } }),
-      _meta: { ...meta, reins: { ...membersOf(reins), child_session: params.sessionId, child_agent: agent } },
+      ...(isObject(toolCall) && { toolCall: { ...toolCall, title } }),
     };
     parent.clients
       .request(method, asked, over.signal)

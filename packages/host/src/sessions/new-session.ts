@@ -1,4 +1,4 @@
-import { type JsonObject, membersOf } from "@reins/acp";
+import { type JsonObject, reinsMeta } from "@reins/acp";
 import { blake3Hex } from "@reins/ledger";
 import { DEFAULT_TENANT, type Principal } from "@reins/supervisor";
 import type { SessionRecord } from "./session-record.ts";
@@ -67,18 +67,14 @@ const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
 const RESERVED = /^(?:reins:|[^:]*:(?:ahp|acp):)/;
 
 /** How a session is to be named, as `_meta.reins` says. Who may act as an agent is not decided here. */
-export function namingIn({ _meta }: JsonObject): Naming {
-  const { key, acts_as } = membersOf(membersOf(_meta).reins);
-  return {
-    ...(typeof key === "string" && { key }),
-    ...(typeof acts_as === "string" && { acts_as }),
-  };
+export function namingIn(params: JsonObject): Naming {
+  const { key, acts_as } = reinsMeta(params);
+  return { ...(key !== undefined && { key }), ...(acts_as !== undefined && { acts_as }) };
 }
 
 /** Whether a session is to stay awake between turns, if `_meta.reins` says so or otherwise. */
 export function daemonIn(meta: unknown): boolean | undefined {
-  const { daemon } = membersOf(membersOf(meta).reins);
-  return typeof daemon === "boolean" ? daemon : undefined;
+  return reinsMeta({ _meta: meta }).daemon;
 }
 
 /** What is wrong with a name that somebody chose. A key names a chain of the ledger, so none may pass for another's. */

@@ -1,4 +1,4 @@
-import { membersOf } from "@reins/acp";
+import { reinsMeta } from "@reins/acp";
 import type { Harness, Subject } from "@reins/supervisor";
 import { gateTools, offerDraft, type ToolGate } from "../control/tool-offer.ts";
 import type { PreparedTurn, TurnPreparation } from "../governor/context.ts";
@@ -40,7 +40,7 @@ export class ToolOfferPreparation implements TurnPreparation {
     more: Parameters<TurnPreparation["compose"]>[3],
   ): Promise<PreparedTurn> {
     const { offers } = this.#options;
-    const offer = offers.offerOf(membersOf(membersOf(more.params._meta).reins).turn);
+    const offer = offers.offerOf(reinsMeta(more.params).turn);
     const own = offers.own(session.record.agent);
     const tools: readonly OfferedTool[] = offer?.tools ?? own;
     if (tools.length === 0) return this.#next.compose(session, subject, prompt, more);

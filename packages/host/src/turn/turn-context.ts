@@ -1,4 +1,4 @@
-import { type JsonObject, membersOf } from "@reins/acp";
+import { type JsonObject, readContent } from "@reins/acp";
 import type { Harness, Subject } from "@reins/supervisor";
 import type { PreparedTurn, TurnPreparation } from "../governor/context.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
@@ -185,8 +185,8 @@ function text(words: string): JsonObject {
 
 function isCommand([first]: readonly unknown[], commands: readonly string[]): boolean {
   if (commands.length === 0) return false;
-  const { type, text: words } = membersOf(first);
-  if (type !== "text" || typeof words !== "string") return false;
+  const { type, text: words } = readContent(first);
+  if (type !== "text" || words === undefined) return false;
   const [, name] = /^\s*\/(\S+)/.exec(words) ?? [];
   return name !== undefined && commands.includes(name);
 }

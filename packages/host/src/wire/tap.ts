@@ -1,4 +1,4 @@
-import { type Channel, type JsonObject, membersOf } from "@reins/acp";
+import { type Channel, isObject, type JsonObject } from "@reins/acp";
 
 /** A message of ACP that passes by: between a client and Reins, or between Reins and an agent. */
 export interface Passing {
@@ -39,6 +39,6 @@ export function tappedChannel(
 
 /** The session that a message names. */
 export function sessionNamedIn({ params, result }: JsonObject): string | undefined {
-  const { sessionId = membersOf(result).sessionId } = membersOf(params);
+  const { sessionId = isObject(result) ? result.sessionId : undefined } = isObject(params) ? params : {};
   return typeof sessionId === "string" ? sessionId : undefined;
 }

@@ -1,4 +1,4 @@
-import { classify, type JsonObject, membersOf, type RequestId } from "@reins/acp";
+import { classify, type JsonObject, membersOf, type RequestId, SANDBOX, sandboxMeta } from "@reins/acp";
 import { RPC_CONNECTION, rpcOperations } from "@reins/api";
 import type { Answered } from "@reins/host";
 import type { Clock } from "@reins/kit";
@@ -53,7 +53,6 @@ interface RpcRequest {
   readonly params: JsonObject;
 }
 
-const META = "sandboxagent.dev";
 const ACCEPTED: RawResponse = { status: 202 };
 
 /** Handles one message. The first must be `initialize`; all others name their connection. */
@@ -85,11 +84,11 @@ async function takeMessage(call: RpcCall, serving: Serving, settings: RpcSetting
 const NAMES_AGENT: ReadonlySet<string> = new Set(["initialize", "session/new"]);
 
 /** Checks the agent of `initialize` and `session/new`; a session without one uses the connection's. */
-function expectAgent({ hosting }: Serving, { _meta }: JsonObject, method: string): void {
-  const { agent } = membersOf(membersOf(_meta)[META]);
+function expectAgent({ hosting }: Serving, params: JsonObject, method: string): void {
+  const { agent } = sandboxMeta(params);
   if (agent === undefined && method === "session/new") return;
   if (typeof agent !== "string")
-    throw new HttpProblem("invalid", `${method} names its agent in params._meta["${META}"].agent`);
+    throw new HttpProblem("invalid", `${method} names its agent in params._meta["${SANDBOX}"].agent`);
   try {
     hosting.catalogue.entry(agent);
   } catch (error) {

@@ -102,6 +102,7 @@ describe("a session", () => {
     const running = run(session_key, { message: "say begun\nwait" });
     await expect.poll(() => hosting.hub.live(session_id)?.record.state).toBe("running");
     const waiting = run(session_key, { message: "write late.txt" });
+    await expect.poll(() => haak.sessions.used(session_id)?.turns.size).toBe(2);
     const by = "user:default/operator";
     const target = { kind: "agent", name: "stub" } as const;
     await hosting.kills?.kill({ id: "1", target, tenant: null, by, reason: "a test" });

@@ -270,7 +270,15 @@ class World {
       kill(new Error(reason));
       return undefined;
     };
-    return { entry, version: "0", governor, process: undefined, initialized, takesUp: "session/load", stop };
+    return {
+      entry,
+      version: "0",
+      governor,
+      process: undefined,
+      initialized,
+      resumeMethod: "session/load",
+      stop,
+    };
   }
 
   #ask(method: string, params: JsonObject, client = 0): Promise<JsonObject> {

@@ -47,7 +47,7 @@ test("a session is taken up with exactly the MCP servers it was begun with, or n
   const third = await openPuppetIn(first);
   expect(await third.hosting.hub.list(first.harness.identity.local())).toMatchObject([{ id }]);
   const taken = third.play(id, show);
-  await expect(taken).rejects.toThrow(/cannot be had, so it is not taken up without them; name them anew/);
+  await expect(taken).rejects.toThrow(/cannot be opened, so it is not resumed without them; name them anew/);
   await expect(taken).rejects.toThrow(/sealed with the key 0badc0de/);
   const params = { sessionId: id, cwd: first.workspace, mcpServers: [confidant(got)] };
   await third.client.request("session/load", params);

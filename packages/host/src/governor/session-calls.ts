@@ -205,7 +205,7 @@ async function expectFreeKey(
   if (fault !== undefined) throw new RpcError(CODE.invalidParams, fault);
   if (naming.key === undefined) return;
   if (await harness.store.query(sessionTables, "byKey", { key, tenant }))
-    throw new RpcError(CODE.invalidParams, `there is a session "${key}" already; take that one up`);
+    throw new RpcError(CODE.invalidParams, `there is a session "${key}" already; resume that one`);
   const [owner = "", from] = key.split(":");
   const { roster } = harness.policies;
   if (from === "ws" || !roster.find(owner)) return;

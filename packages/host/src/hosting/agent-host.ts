@@ -34,7 +34,6 @@ import type { TurnOffers } from "../turn/turn-offers.ts";
 import { sessionNamedIn, tappedChannel, type WireTap } from "../wire/tap.ts";
 import { type Patience, patientChannel } from "./patient-channel.ts";
 
-/** What hosting agents stands on. */
 export interface AgentHostOptions {
   readonly harness: Harness;
   readonly catalogue: Catalogue;
@@ -42,7 +41,7 @@ export interface AgentHostOptions {
   readonly gateway: McpGateway;
   /** Finds an install, or makes one. */
   readonly install: (entry: AgentEntry) => Promise<InstalledAgent>;
-  /** Throws for an install that may not run, such as one of which nobody has verified that it asks. */
+  /** Throws for an install that may not run, such as one that was not verified. */
   readonly admit?: ((entry: AgentEntry, installed: InstalledAgent) => Promise<void>) | undefined;
   /** The tools of turns, where clients have a say in them. */
   readonly offers?: TurnOffers | undefined;
@@ -69,7 +68,7 @@ export interface AgentHostOptions {
   readonly networkFor?: ((agent: string) => Network | undefined) | undefined;
   /** A sandbox that was found to work; by default it is looked for when it is needed. */
   readonly sandbox?: Sandbox | undefined;
-  /** The model that the operator gives an agent in place of its own. */
+  /** The model that the operator gives an agent instead of its own. */
   readonly modelFor?: ((agent: string) => ModelEndpoint | undefined) | undefined;
   /** How long an agent may take to end a turn that was cancelled; by default ten seconds. */
   readonly cancelGraceMs?: number | undefined;
@@ -87,9 +86,9 @@ export interface StartOptions {
   readonly clients: GovernorOptions["clients"];
   /** What the clients can do, where that is known already. */
   readonly clientCapabilities?: JsonObject | undefined;
-  /** Whether what an agent tells again when it takes up a session is shown. */
+  /** Whether updates that an agent replays when it resumes a session are shown. */
   readonly showReplays?: boolean | undefined;
-  /** The model to use in place of the agent's own. */
+  /** The model to use instead of the agent's own. */
   readonly model?: ModelEndpoint | undefined;
   /** Has the operating system keep the agent to these folders. */
   readonly confine?: Pick<Confinement, "roots" | "identities" | "network"> | undefined;
@@ -101,8 +100,8 @@ const CAPABILITIES: JsonObject = {
   elicitation: { form: {}, url: {} },
 };
 
-/** How an agent takes up a session, by what it says and by what is known to be otherwise. */
-function takesUpBy({ quirks }: AgentEntry, initialized: JsonObject): HostedAgent["takesUp"] {
+/** How an agent resumes a session, by its capabilities and its known quirks. */
+function resumeMethodOf({ quirks }: AgentEntry, initialized: JsonObject): HostedAgent["resumeMethod"] {
   const { loadSession, sessionCapabilities } = readResult("initialize", initialized).agentCapabilities;
   if (sessionCapabilities.resume !== undefined && quirks?.resume !== false) return "session/resume";
   return loadSession === true && quirks?.load !== false ? "session/load" : undefined;
@@ -121,9 +120,9 @@ export interface HostedAgent {
   readonly home?: string | undefined;
   /** What it said of itself. */
   readonly initialized: JsonObject;
-  /** How it takes up a session it knew before, if it can. */
-  readonly takesUp: "session/resume" | "session/load" | undefined;
-  /** Ends its sessions and everything that came out of its process, and tells what the operating system says of that. */
+  /** How it resumes a session, if it can. */
+  readonly resumeMethod: "session/resume" | "session/load" | undefined;
+  /** Ends its sessions and everything that came out of its process, and returns what the operating system reports of that. */
   stop(reason: string): Promise<StopReport | undefined>;
 }
 
@@ -158,7 +157,7 @@ export class AgentHost {
     const { launch, home } = await this.#prepare(entry, installed, start);
     const confinement = start.confine && this.#confinement(start.confine, home, installed.folder);
     const noise = harness.redactor.stream();
-    // Lines may belong together: those of a key have nothing but their neighbours to tell them by.
+    // Lines may belong together: those of a key are recognised by their neighbours.
     const withoutSecrets = (line: string) => `${noise.push(`${line}\n`)}${noise.flush()}`.trimEnd();
     const process = await AgentProcess.start(
       { ...launch, cwd: home.home, label: entry.name, ...(confinement && { confinement }) },
@@ -181,9 +180,9 @@ export class AgentHost {
       await stop("it did not say hello");
       throw error;
     });
-    const takesUp = takesUpBy(entry, initialized);
+    const resumeMethod = resumeMethodOf(entry, initialized);
     const { version } = installed;
-    const answered = { initialized, takesUp };
+    const answered = { initialized, resumeMethod };
     return { id: entered, entry, version, governor, process, home: home.home, ...answered, stop };
   }
 
@@ -209,7 +208,7 @@ export class AgentHost {
       return undefined;
     };
     const initialized = await this.#hello(native.governor, start);
-    const takesUp = takesUpBy(entry, initialized);
+    const resumeMethod = resumeMethodOf(entry, initialized);
     return {
       id: entered.id,
       entry,
@@ -217,7 +216,7 @@ export class AgentHost {
       governor: native.governor,
       process: undefined,
       initialized,
-      takesUp,
+      resumeMethod,
       stop,
     };
   }
@@ -352,7 +351,7 @@ export class AgentHost {
     return governor;
   }
 
-  /** The way to an agent, with somebody who sees what passes by, if there is anybody. */
+  /** The channel to an agent, with the tap on it, if there is one. */
   #tapped(
     channel: Channel,
     { id: agent }: AgentEntry,

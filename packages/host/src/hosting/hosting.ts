@@ -21,7 +21,7 @@ import { TurnOffers } from "../turn/turn-offers.ts";
 import type { WireTap } from "../wire/tap.ts";
 import { AgentHost, type AgentHostOptions } from "./agent-host.ts";
 
-/** What hosting stands on. The store of the harness holds `hostTables` too. */
+/** The store of the harness holds `hostTables` too. */
 export interface HostingOptions {
   readonly harness: Harness;
   /** Agents that the operator adds to the catalogue. */
@@ -30,20 +30,20 @@ export interface HostingOptions {
   readonly install: (entry: AgentEntry) => Promise<InstalledAgent>;
   /** Whether an agent is installed, so that no agent has another one installed; by default each is. */
   readonly isInstalled?: (entry: AgentEntry) => Promise<boolean>;
-  /** Throws for an install that may not run, such as one of which nobody has verified that it asks. */
+  /** Throws for an install that may not run, such as one that was not verified. */
   readonly admit?: (entry: AgentEntry, installed: InstalledAgent) => Promise<void>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** What an agent that the operating system confines reaches over the network; one that it names nothing for is not confined. */
   readonly networkFor?: (agent: string) => Network | undefined;
   /** The variables of the environment that the operator wants an agent to have. */
   readonly passFor?: (agent: string) => readonly string[];
-  /** The model that the operator gives an agent in place of its own. */
+  /** The model that the operator gives an agent instead of its own. */
   readonly modelFor?: AgentHostOptions["modelFor"];
-  /** How long an agent that nobody uses runs on; by default half an hour. Its sessions stay. */
+  /** How long an agent that is not used keeps running; by default half an hour. Its sessions are parked. */
   readonly idleMs?: number | undefined;
   /** How long an agent may take to end a turn that was cancelled; by default ten seconds. Then its process is ended. */
   readonly cancelGraceMs?: number | undefined;
-  /** How long the messages of sessions are kept; without it, for ever. */
+  /** How long the messages of sessions are stored; without it, for ever. */
   readonly retentionMs?: number | undefined;
   /** What the operator wants of the native agent otherwise than by default. */
   readonly native?: NativeSettings | undefined;
@@ -59,7 +59,7 @@ export interface HostingOptions {
   readonly tap?: WireTap | undefined;
   /** Whether agents can be ended from outside, by a socket in the home, while this process is busy. */
   readonly killSocket?: boolean;
-  /** Told what went wrong in the background. */
+  /** Receives errors of background work. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -70,11 +70,11 @@ export class Hosting {
   readonly hub: Hub;
   /** The tools of turns. */
   readonly offers: TurnOffers;
-  /** Takes secrets out of what is kept or shown. */
+  /** Removes secrets from what is stored or shown. */
   readonly redact: (value: unknown) => unknown;
   /** The agents that run. */
   readonly register: ProcessRegistry;
-  /** Ends agents on somebody's word; absent where that was not wanted. */
+  /** Kills agents on request; absent where that is not configured. */
   readonly kills: Kills | undefined;
   readonly #gateway: McpGateway;
 
@@ -167,7 +167,7 @@ export class Hosting {
     }
   }
 
-  /** Ends agents, MCP servers and connections. Sessions are kept. */
+  /** Stops agents, MCP servers and connections. Sessions stay stored. */
   async close(): Promise<void> {
     await this.hub.close();
     await this.#gateway.close();
@@ -208,7 +208,7 @@ function preparations({
   };
 }
 
-/** Opens the log of a home. Messages that are gone are told to the ledger too. */
+/** Opens the log of a home. Records lost messages in the ledger too. */
 async function openLog(harness: Harness, onError: (error: unknown) => void): Promise<EventLog> {
   const holes: Hole[] = [];
   const log = await EventLog.open({

@@ -11,19 +11,19 @@ function open(host: Partial<PeerHandlers> = {}, agent: Partial<PeerHandlers> = {
   const [ours, theirs, close] = channelPair();
   const given: number[] = [];
   const giveUp = () => void given.push(clock.now().getTime());
-  const nobody = { request: () => new Promise<never>(() => {}), notification: () => undefined };
+  const silent = { request: () => new Promise<never>(() => {}), notification: () => undefined };
   const channel = patientChannel(ours, { label: "The agent", clock, patience: PATIENCE, giveUp });
   return {
     clock,
     given,
     close,
-    host: new Peer(channel, { ...nobody, ...host }),
-    agent: new Peer(theirs, { ...nobody, ...agent }),
+    host: new Peer(channel, { ...silent, ...host }),
+    agent: new Peer(theirs, { ...silent, ...agent }),
   };
 }
 
 describe("an agent that owes an answer", () => {
-  it("is given up when nothing is heard of it, and whoever waits is told", async () => {
+  it("is given up when it is silent, and rejects what waits for it", async () => {
     const { host, clock, given } = open();
     const asked = host.request("session/new", {}).catch((error: Error) => error.message);
     await clock.advanceAndSettle(999);

@@ -54,7 +54,7 @@ test("one that goes on dying is given up for a while, and that is said", async (
   await expect(acquire()).resolves.toBeDefined();
 });
 
-test("nobody waits for an agent when Reins stops", async () => {
+test("a pool that closes rejects requests for agents that wait", async () => {
   const { pool, acquire, crash } = open();
   await acquire();
   crash();
@@ -67,7 +67,7 @@ test("nobody waits for an agent when Reins stops", async () => {
 test("an agent is not started where its predecessor has not left yet", async () => {
   const stopped = Promise.withResolvers<undefined>();
   const { pool, acquire, started } = open({ stop: () => stopped.promise });
-  const ending = pool.end(await acquire(), "nobody uses it");
+  const ending = pool.end(await acquire(), "it is idle");
   const again = acquire();
   await settled();
   expect(started()).toBe(1);
@@ -79,7 +79,7 @@ test("an agent is not started where its predecessor has not left yet", async () 
 test("one that is being stopped is waited for when Reins stops", async () => {
   const stopped = Promise.withResolvers<undefined>();
   const { pool, acquire } = open({ stop: () => stopped.promise });
-  const ending = pool.end(await acquire(), "nobody uses it");
+  const ending = pool.end(await acquire(), "it is idle");
   let isClosed = false;
   const closing = pool.close("it stops").then(() => {
     isClosed = true;
@@ -90,7 +90,7 @@ test("one that is being stopped is waited for when Reins stops", async () => {
   await Promise.all([ending, closing]);
 });
 
-test("whoever asks which agents run does not wait for one that is being started", async () => {
+test("lists the agents that run without waiting for one that is being started", async () => {
   const { pool, clock, acquire, crash } = open();
   const agent = await acquire();
   expect(pool.running).toEqual([agent]);
@@ -108,7 +108,7 @@ test("who ends one that died meanwhile leaves the one in its place alone", async
   const next = acquire();
   await clock.advanceAndSettle(500);
   const second = await next;
-  await pool.end(first, "nobody uses it");
+  await pool.end(first, "it is idle");
   expect(pool.running).toEqual([second]);
   expect(await acquire()).toBe(second);
 });

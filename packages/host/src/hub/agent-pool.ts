@@ -4,18 +4,17 @@ import { Restarts } from "@reins/runner";
 import type { Principal } from "@reins/supervisor";
 import type { AgentHost, HostedAgent, StartOptions } from "../hosting/agent-host.ts";
 
-/** What a pool needs. */
 export interface AgentPoolOptions {
   readonly host: Pick<AgentHost, "start"> & Partial<Pick<AgentHost, "networkFor" | "folders" | "separates">>;
   /** The clients of what agents ask outside of every session. */
   readonly clients: StartOptions["clients"];
-  /** Told when an agent has gone, with why. */
+  /** Called when an agent is gone, with the reason. */
   readonly onGone: (agent: HostedAgent, reason: Error) => void;
   readonly clock: Clock;
 }
 
-/** Where an agent that was started is found. */
-interface Place {
+/** The key under which an agent was started. */
+interface Slot {
   readonly key: string;
   readonly starting: Promise<HostedAgent> | undefined;
 }
@@ -34,7 +33,7 @@ export class AgentPool {
   /** When each was last wanted. */
   readonly #wanted = new WeakMap<HostedAgent, number>();
   readonly #running = new Set<HostedAgent>();
-  readonly #places = new WeakMap<HostedAgent, Place>();
+  readonly #slots = new WeakMap<HostedAgent, Slot>();
   readonly #ending = new WeakSet<HostedAgent>();
   /** Those that are being stopped, each until it has left its home. */
   readonly #leaving = new Map<string, Promise<unknown>>();
@@ -86,11 +85,11 @@ export class AgentPool {
     return [...this.#running];
   }
 
-  /** Ends one that is not needed now, or lets go of one that died; whoever needs it later gets a new one. */
+  /** Stops an agent, or removes one that died; the next request for it starts a new one. */
   async end(agent: HostedAgent, reason: string): Promise<void> {
     this.#ending.add(agent);
     this.#leave(agent);
-    const { key = "" } = this.#places.get(agent) ?? {};
+    const { key = "" } = this.#slots.get(agent) ?? {};
     const stopping = agent.stop(reason);
     const left = stopping.catch(() => undefined);
     this.#leaving.set(key, left);
@@ -101,12 +100,12 @@ export class AgentPool {
     }
   }
 
-  /** Gives an agent to nobody any more; whoever needs one later waits until this one has ended. */
+  /** Hands an agent out no more; the next request waits until this one has ended. */
   retire(agent: HostedAgent, ended: Promise<unknown>): void {
     this.#ending.add(agent);
     this.#leave(agent);
-    const place = this.#places.get(agent);
-    if (place) this.#leaving.set(place.key, ended);
+    const slot = this.#slots.get(agent);
+    if (slot) this.#leaving.set(slot.key, ended);
   }
 
   /** Ends all of them. Rejects when one could not be, after the others are. */
@@ -169,7 +168,7 @@ export class AgentPool {
     if (leaving) await settlesWithin(leaving, LEAVING_MS);
     const agent = await host.start(id, { ...start, from: "acp", clients, showReplays: false });
     this.#running.add(agent);
-    this.#places.set(agent, { key, starting: this.#agents.get(key) });
+    this.#slots.set(agent, { key, starting: this.#agents.get(key) });
     const gone = () => {
       this.#leave(agent);
       if (this.#ending.has(agent)) return;
@@ -182,14 +181,14 @@ export class AgentPool {
     return agent;
   }
 
-  /** Counts an agent no more among those that run. One that was started in its place meanwhile stays. */
+  /** Removes an agent from those that run. One that has replaced it meanwhile stays. */
   #leave(agent: HostedAgent): void {
     this.#running.delete(agent);
-    const place = this.#places.get(agent);
-    if (place && this.#agents.get(place.key) === place.starting) this.#agents.delete(place.key);
+    const slot = this.#slots.get(agent);
+    if (slot && this.#agents.get(slot.key) === slot.starting) this.#agents.delete(slot.key);
   }
 
-  /** One that dies again and again is started later each time, and after a while not until somebody may have looked. */
+  /** Backs off before an agent that keeps dying is started again, and gives up after some tries. */
   async #recover(key: string, id: string): Promise<void> {
     const crashes = this.#crashes.get(key) ?? [];
     const { at, givenUp } = this.#restarts.next(crashes);
@@ -208,11 +207,11 @@ export class AgentPool {
   #wait(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
       const wake = () => {
-        callOff();
+        cancel();
         this.#waiting.delete(wake);
         resolve();
       };
-      const callOff = this.#options.clock.after(milliseconds, wake);
+      const cancel = this.#options.clock.after(milliseconds, wake);
       this.#waiting.add(wake);
     });
   }

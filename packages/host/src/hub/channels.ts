@@ -21,8 +21,8 @@ export function turnsOf(session: string): string {
   return `turns:${session}`;
 }
 
-/** Tells a client that asked for it that a turn of a session has begun or ended, or how things stand when it comes. */
+/** Notifies a subscriber that a turn of a session has begun or ended, and of the current state when it attaches. */
 export const TURN = "_reins/session/turn";
 
-/** What an agent, or Reins for it, tells the clients of a session. */
+/** A notification of an agent, or of Reins for it, to the clients of a session. */
 export const UPDATE = "session/update";

@@ -23,7 +23,7 @@ export interface ConnectionOptions {
   readonly followsTurns?: boolean | undefined;
   /** What its client said before that it can do. */
   readonly capabilities?: JsonObject | undefined;
-  /** Told when it follows a session more, or less. */
+  /** Called when it follows another session, or one less. */
   readonly onFollow?: (() => void) | undefined;
 }
 
@@ -45,13 +45,13 @@ export class Connection {
   readonly #hub: Hub;
   readonly #onFollow: () => void;
   readonly #feeds = new Set<Feed>();
-  /** The sessions it follows, and the place in the log after which each counts. */
+  /** The sessions it follows, and the position in the log from which it follows each. */
   readonly #followed = new Map<string, number>();
-  /** The sessions of which everything is to be told to who reads next. */
-  readonly #untold = new Map<string, Session>();
+  /** The sessions that are replayed on the next feed. */
+  readonly #unreplayed = new Map<string, Session>();
   #principal: Principal;
   #closed = false;
-  /** Whether it ever read what it is told; what prompts from within Reins may not. */
+  /** Whether it ever had a feed; what prompts from within Reins may not. */
   #hasListened = false;
 
   constructor(hub: Hub, options: ConnectionOptions) {
@@ -85,7 +85,7 @@ export class Connection {
     this.#principal = principal;
   }
 
-  /** The place of the last message that was sent. */
+  /** The position of the last message that was sent. */
   get position(): number {
     return Math.max(0, ...[...this.#feeds].map((feed) => feed.position));
   }
@@ -95,7 +95,7 @@ export class Connection {
     return [...this.#followed.keys()];
   }
 
-  /** The same, with the place in the log after which each counts. */
+  /** The same, with the position in the log from which it follows each. */
   get following(): ReadonlyMap<string, number> {
     return this.#followed;
   }
@@ -109,10 +109,10 @@ export class Connection {
     if (typeof session !== "string") feed.add(this.#hub.channelOf(this.id), from.order);
     this.#feeds.add(feed);
     for (const [followed, after] of this.#followed) {
-      const untold = feed.covers(followed) ? this.#untold.get(followed) : undefined;
-      if (untold) {
+      const unreplayed = feed.covers(followed) ? this.#unreplayed.get(followed) : undefined;
+      if (unreplayed) {
         feed.add(this.#hub.channelOf(this.id, followed), Math.max(after, from.order));
-        this.#tellLater(feed, untold).catch((error: unknown) => outlet.failed(error));
+        this.#replayLater(feed, unreplayed).catch((error: unknown) => outlet.failed(error));
       } else this.#bring(feed, followed, Math.max(after, from.order));
     }
     this.#hasListened = true;
@@ -154,7 +154,7 @@ export class Connection {
     return this.#settle(id, (clients, key) => clients.answer(key, this.id, { value, by }));
   }
 
-  /** Takes the answer of a client that cannot be told what is wrong with it: an option never offered is no choice. */
+  /** Takes the answer of a client that gets no error for it: an option that was not offered counts as no choice. */
   take(id: RequestId, value: unknown): void {
     if (this.answer(id, value) !== "not_offered") return;
     this.fail(id, { code: CODE.invalidParams, message: "the option was not offered" });
@@ -168,7 +168,7 @@ export class Connection {
     );
   }
 
-  /** Follows a session after a place; by default after what was sent. */
+  /** Follows a session after a position; by default after what was sent. */
   attach({ id, phase }: Pick<Session, "id"> & Partial<Pick<Session, "phase">>, after = this.position): void {
     if (this.#followed.has(id) || this.#closed) return;
     this.#followed.set(id, after);
@@ -185,19 +185,19 @@ export class Connection {
   }
 
   /**
-   * Follows a session after telling all of it that is kept, without a gap between the two. While nobody reads, it is told
-   * when somebody does.
+   * Follows a session after a replay of all of it that is stored, without a gap between the two. Without a feed, the
+   * replay waits for one.
    */
   async replay(session: Session): Promise<void> {
     const feed = [...this.#feeds].find((one) => one.covers(session.id));
-    if (feed) return this.attach(session, await this.#tellAll(feed, session));
+    if (feed) return this.attach(session, await this.#replayTo(feed, session));
     this.attach(session, session.lastOrder);
-    this.#untold.set(session.id, session);
+    this.#unreplayed.set(session.id, session);
   }
 
   /** Follows a session no more. */
   detach(session: string): boolean {
-    this.#untold.delete(session);
+    this.#unreplayed.delete(session);
     if (!this.#followed.delete(session)) return false;
     this.#hub.turnSubscribers.remove(session, this.id);
     for (const feed of this.#feeds) {
@@ -214,13 +214,13 @@ export class Connection {
     return this.#write({ message: membersOf(this.#hub.redact(message)) }, session);
   }
 
-  /** Tells this client, if it follows a session, what is of the moment only. */
+  /** Sends this client, if it follows a session, a message that is not logged. */
   sendUnlogged(session: string, message: JsonObject): void {
     if (!this.#followed.has(session)) return;
     for (const feed of this.#feeds) if (feed.covers(session)) feed.sendUnlogged(message);
   }
 
-  /** Notes in the log what this client has asked, so that it can be told what became of it. */
+  /** Logs a request of this client, so that a later process can answer it. */
   note(message: JsonObject, session?: string): void | Promise<void> {
     return this.#write({ message, except: this.id }, session);
   }
@@ -258,7 +258,7 @@ export class Connection {
     );
   }
 
-  /** An outlet of which somebody sees every message. */
+  /** An outlet whose messages the tap sees. */
   #seen(outlet: Outlet): Outlet {
     return {
       send: (message, order, text) => {
@@ -274,7 +274,7 @@ export class Connection {
     return this.#hub.log.append({ tenant, session: this.#hub.channelOf(this.id, session), ...event });
   }
 
-  /** Whoever comes back with a place behind a question that still waits is asked it, when everything before is told. */
+  /** Asks a client that reconnects behind an open question, after everything before the question was sent. */
   async #putPending(feed: Feed): Promise<void> {
     const sessions = [...this.#followed.keys()].filter((session) => feed.covers(session));
     const pending = () => sessions.flatMap((session) => this.#hub.live(session)?.clients.questions ?? []);
@@ -297,7 +297,7 @@ export class Connection {
     if (key === undefined) return "unknown";
     const clients = this.#hub.asking(key);
     const { tenant, session = "" } = this.#hub.askedIn(key) ?? {};
-    // Of another tenant nobody learns that there is a question.
+    // A question of another tenant does not exist here.
     if (tenant !== this.principal.tenant) return "unknown";
     if (!this.#followed.has(session) || this.principal.kind === "agent") return "foreign";
     const { asked } = clients?.question(key) ?? {};
@@ -305,8 +305,8 @@ export class Connection {
     return clients ? settle(clients, key) : "late";
   }
 
-  /** Tells everything that is kept of a session, and gives the place after which nothing was told. */
-  async #tellAll(feed: Feed, session: Session): Promise<number> {
+  /** Replays everything that is stored of a session, and returns the position of the last message. */
+  async #replayTo(feed: Feed, session: Session): Promise<number> {
     const { log } = this.#hub;
     const { tenant } = this.principal;
     await log.written();
@@ -315,7 +315,7 @@ export class Connection {
     for (let after = until; ; ) {
       const page = await log.page(tenant, [session.id], after);
       for (const event of page) {
-        if (feed.isClosed) throw unheard();
+        if (feed.isClosed) throw closedDuringReplay();
         await feed.resend(event);
         after = event.order;
       }
@@ -327,22 +327,22 @@ export class Connection {
     }
   }
 
-  /** Tells everything of a session that nobody read when it was loaded. Whoever is cut off is told it from its beginning. */
-  async #tellLater(feed: Feed, session: Session): Promise<void> {
+  /** Replays a session that was loaded before there was a feed; from its beginning, if an earlier replay was cut off. */
+  async #replayLater(feed: Feed, session: Session): Promise<void> {
     let after: number;
     try {
-      after = await this.#tellAll(feed, session);
+      after = await this.#replayTo(feed, session);
     } catch (error) {
       if (feed.isClosed) return;
       throw error;
     }
-    if (this.#untold.delete(session.id)) feed.add(session.id, after);
+    if (this.#unreplayed.delete(session.id)) feed.add(session.id, after);
   }
 }
 
-function unheard(): RpcError {
+function closedDuringReplay(): RpcError {
   return new RpcError(
     CODE.internal,
-    "the stream that the session is told on was closed before its end; open it, then load again",
+    "the stream was closed before the end of the replay; open it, then load again",
   );
 }

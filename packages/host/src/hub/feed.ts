@@ -11,11 +11,11 @@ import type { OpenQuestion } from "./session-clients.ts";
 /** Where the messages for a client go. */
 export interface Outlet {
   /**
-   * Sends a message; `order` is its place in the log, if it has one, and `text` the message as JSON, if that is known. A
+   * Sends a message; `order` is its position in the log, if it has one, and `text` the message as JSON, if that is known. A
    * promise says that there is no room for more.
    */
   send(message: JsonObject, order: number | undefined, text?: string): void | Promise<void>;
-  /** Told when nothing more will come, because the log cannot be followed. */
+  /** Called when the log cannot be followed any more. */
   failed(error: unknown): void;
 }
 
@@ -77,7 +77,7 @@ export class Feed {
     );
   }
 
-  /** The place of the last message that was sent. */
+  /** The position of the last message that was sent. */
   get position(): number {
     return this.#subscription.position;
   }
@@ -92,7 +92,7 @@ export class Feed {
     return only === undefined || only === session;
   }
 
-  /** Brings the messages of a channel of the log after a place too. */
+  /** Adds a channel of the log, after a position. */
   add(channel: string, after: number): void {
     this.#subscription.add(channel, Math.max(after, this.position));
   }
@@ -102,17 +102,17 @@ export class Feed {
     this.#subscription.remove(channel);
   }
 
-  /** Tells that messages of a session cannot be had any more. */
+  /** Sends that messages of a session are lost. */
   gap(session: string, gap: Gap): void {
     if (!isChannel(session)) void this.#options.outlet.send(gapMessage(session, gap), undefined);
   }
 
-  /** Tells what is of the moment only, and has no place in the log. */
+  /** Sends a message that is not logged. */
   sendUnlogged(message: JsonObject): void {
     void this.#options.outlet.send({ jsonrpc: "2.0", ...message }, undefined);
   }
 
-  /** Tells a message again that was told before; whoever comes back goes on from the place that the stream has reached. */
+  /** Sends a logged message again, at the position that the stream has reached. */
   resend(event: LoggedEvent): void | Promise<void> {
     if (event.message.method !== CANCEL) return this.#deliver(event, this.position, true);
   }
@@ -123,12 +123,12 @@ export class Feed {
     if (asked) void this.#options.outlet.send(asked, this.position);
   }
 
-  /** Whether something up to a place may still have to be sent. */
+  /** Whether a message up to a position may still have to be sent. */
   isBehind(order: number): boolean {
     return this.#subscription.isBehind(order);
   }
 
-  /** Settles when everything up to a place was sent. */
+  /** Settles when everything up to a position was sent. */
   reached(order: number): Promise<void> {
     return this.#subscription.reached(order);
   }
@@ -142,7 +142,7 @@ export class Feed {
   #deliver(event: LoggedEvent, order: number, isAgain = false): void | Promise<void> {
     const { request, except } = event;
     const { reader, outlet } = this.#options;
-    // What came from here is told again only to who wants to hear everything.
+    // A client's own messages are sent back only in a replay.
     if (except === reader.id && !isAgain) return;
     if (event.message.method === TURN && !reader.followsTurns) return;
     if (request === undefined) {
@@ -153,7 +153,7 @@ export class Feed {
     if (asked) return outlet.send(asked, order);
   }
 
-  /** A question as this reader is asked it. One that is settled, or of an earlier run, is a question to nobody. */
+  /** A question as this reader is asked it; undefined for one that is settled, or of an earlier process. */
   #question(key: string): JsonObject | undefined {
     const { reader, question } = this.#options;
     const asked = question(key);

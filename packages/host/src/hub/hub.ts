@@ -70,7 +70,7 @@ export class Hub implements ExtensionHub {
   idleScheduler: IdleScheduler | undefined;
   /** Sees every message between clients and sessions. */
   readonly tap: WireTap | undefined;
-  /** Takes secrets out of what is kept or shown. */
+  /** Removes secrets from what is stored or shown. */
   readonly redact: (value: unknown) => unknown;
   readonly #context: HubContext;
   readonly #sessions: Sessions;

@@ -17,8 +17,8 @@ import type { Sessions } from "./sessions.ts";
 const PAGE = 500;
 
 /**
- * Records that a turn was cut off, and that of what it was let do without telling an end nobody knows the outcome. Says
- * whether it was: one whose entry is there, or in the log to be recorded, had come to its end.
+ * Records that a turn was cut off, and an unknown outcome for each allowed action without a result. Returns whether it
+ * was: a turn whose entry is in the ledger, or in the log, had ended.
  */
 export async function recordInterruption(
   harness: Harness,
@@ -59,7 +59,7 @@ export async function recordInterruption(
   return true;
 }
 
-/** Tells everybody but whoever learns it otherwise that a turn was cut off. */
+/** Notifies the clients of a session, but for one, that its turn was cut off. */
 export async function notifyInterrupted(
   sessions: Pick<Sessions, "append">,
   record: SessionRecord,
@@ -78,7 +78,7 @@ export async function notifyInterrupted(
 
 const ENDED: ReadonlySet<unknown> = new Set(["completed", "failed"]);
 
-/** Gives every call of the turn that was cut off its end in the log: whoever reads it must not take it for running. */
+/** Logs an end for every open call of a turn that was cut off, so that no reader takes it for running. */
 export async function endCalls(
   { log, sessions }: { readonly log: EventLog; readonly sessions: Pick<Sessions, "append"> },
   record: SessionRecord,
@@ -148,7 +148,7 @@ async function concludedTurn(
   }
 }
 
-/** An action that was let through and told no end. */
+/** An allowed action without a result. */
 interface OpenAction {
   readonly tool: string;
   readonly verdict: string;
@@ -156,7 +156,7 @@ interface OpenAction {
   readonly enforcement: unknown;
 }
 
-/** What was let through since the last turn ended, and has no result. */
+/** The allowed actions since the last turn ended that have no result. */
 async function withoutEnd({ ledger }: Harness, subject: Subject): Promise<readonly OpenAction[]> {
   const ended = new Set<unknown>();
   const open: OpenAction[] = [];

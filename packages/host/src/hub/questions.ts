@@ -17,7 +17,7 @@ export function questionIn(id: RequestId): string | undefined {
   return typeof id === "string" ? PATTERN.exec(id)?.[1] : undefined;
 }
 
-/** How many settled questions are remembered, so that a late answer is told from one to nothing. */
+/** How many settled questions are remembered, so that a late answer differs from one to no question. */
 const MOST_SETTLED = 10_000;
 
 /** Where a question was asked. */
@@ -53,7 +53,7 @@ export class AskedQuestions<Asker extends AskedIn> {
   }
 }
 
-/** A question that an earlier run put to clients and nobody answered. */
+/** A question of an earlier process without an answer. */
 export interface LeftQuestion {
   readonly key: string;
   /** The approval and the call of the agent that it says it is about. */
@@ -61,7 +61,7 @@ export interface LeftQuestion {
   readonly toolCallId?: string;
 }
 
-/** The place in the log after which the questions of a session come that an earlier run may have left. */
+/** The position in the log after which an earlier process may have left questions of a session. */
 export function askedAfter({ turn_after, asked_after }: SessionRecord): number {
   if (turn_after === undefined || asked_after === undefined) return turn_after ?? asked_after ?? 0;
   return Math.min(turn_after, asked_after);

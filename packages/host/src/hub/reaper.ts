@@ -44,7 +44,7 @@ export class Reaper {
     const before = clock.now().getTime() - this.#idleMs;
     for (const agent of pool.running) {
       const isIdle = sessions.of(agent).every((session) => !session.isBusy && session.used <= before);
-      if (isIdle && pool.wanted(agent) <= before) await this.restart(agent, "nobody has used it for a while");
+      if (isIdle && pool.wanted(agent) <= before) await this.restart(agent, "it is idle");
     }
     sessions.unload();
     if (this.#retentionMs === undefined) return;
@@ -67,7 +67,7 @@ export class Reaper {
     session.apply({ type: "agent_lost" }).catch(onError);
     const over = Promise.all(sessions.of(agent).map(({ queue }) => queue.settled));
     const stopped = settlesWithin(over, OTHERS_MS).then(() =>
-      this.restart(agent, "it went on with a turn that was cancelled"),
+      this.restart(agent, "it did not end a cancelled turn"),
     );
     pool.retire(agent, stopped.catch(onError));
   }

@@ -106,9 +106,9 @@ function offer(
 }
 
 /**
- * Ends the runs of hosted sessions that an earlier Reins left unfinished: their agents ended with it. A run is the turn of
- * the same id, and ends as that did; one whose turn has no entry in the ledger was interrupted, and failed. Runs that
- * agents elsewhere tell of go on.
+ * Ends the runs of hosted sessions that an earlier process left unfinished: their agents ended with it. A run ends as the
+ * turn with its id did; without an entry of that turn, it was interrupted and has failed. Runs that agents elsewhere
+ * report are left alone.
  */
 export async function endInterruptedRuns(context: HubContext, tenant: string): Promise<void> {
   const { harness, onError } = context;

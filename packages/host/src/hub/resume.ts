@@ -66,7 +66,7 @@ export async function relocate(
   const roots = rootsIn(params);
   if (!agent || !roots || (await isSame(roots, rootsOf(record)))) return;
   const mixes = pool.separates(record.agent) && hasServers(params) && !hasServers({}, record);
-  if (!agent.takesUp || mixes || pool.confines(record.agent))
+  if (!agent.resumeMethod || mixes || pool.confines(record.agent))
     throw new RpcError(
       CODE.invalidParams,
       `the session works in ${rootsOf(record).join(", ")}, and its agent cannot change that; begin another one`,
@@ -87,7 +87,7 @@ export async function relocate(
       throw error;
     }
   };
-  const relocating = relocated(agent.takesUp);
+  const relocating = relocated(agent.resumeMethod);
   const over = () => {
     session.resumed = undefined;
   };
@@ -116,17 +116,17 @@ async function start(context: HubContext, session: Session, params: JsonObject):
   const { harness, pool, log } = context;
   const { record, pending: signal } = session;
   const principal = await harness.identity.current({ id: record.principal });
-  if (!principal) throw new RpcError(CODE.authRequired, "whoever began the session may do so no more");
+  if (!principal) throw new RpcError(CODE.authRequired, "the principal of the session is not valid any more");
   const apart = hasServers(params, record) ? record.id : undefined;
   const agent = await pool.acquire(record.agent, principal, rootsIn(params) ?? rootsOf(record), apart);
   signal.throwIfAborted();
   session.assign(agent);
-  session.preface = agent.takesUp ? undefined : await transcriptOf(log, record);
+  session.preface = agent.resumeMethod ? undefined : await transcriptOf(log, record);
   const { cwd, additional_directories: additionalDirectories } = record;
   const folders = params.cwd === undefined ? { cwd, additionalDirectories } : {};
   const asked = { ...folders, ...params, sessionId: record.id };
   const call = { signal, earlier: record, open: () => session };
-  session.learn(await agent.governor.request(agent.takesUp ?? "session/new", asked, call));
+  session.learn(await agent.governor.request(agent.resumeMethod ?? "session/new", asked, call));
   if (!signal.aborted) return;
   await giveBack(context, session, agent);
   signal.throwIfAborted();

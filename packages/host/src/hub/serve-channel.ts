@@ -23,7 +23,7 @@ export class Conversation {
   readonly #underWay = new Set<AbortController>();
   #gone: { readonly reason: unknown } | undefined;
 
-  /** `gone` aborts when nobody waits for anything any more. */
+  /** `gone` aborts when the client is gone. */
   constructor(connection: Connection, gone: AbortSignal) {
     this.#connection = connection;
     const end = () => {
@@ -121,11 +121,11 @@ export function takeMessage(
   const sorted = classify(message);
   switch (sorted.kind) {
     case "request":
-      // Not waited for: a prompt may last, and whoever made it may have to answer something meanwhile.
+      // Not waited for: a prompt may last, and its client may have to answer a question meanwhile.
       void conversation.ask(sorted.id, sorted.method, sorted.params).then(answer);
       return;
     case "notification":
-      // Nobody can be told what is wrong with a notification.
+      // A notification has no response for an error.
       return conversation.notify(sorted.method, sorted.params).catch(() => undefined);
     case "result":
       connection.take(sorted.id, sorted.result);

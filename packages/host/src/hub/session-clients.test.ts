@@ -20,17 +20,17 @@ test("a question that is withdrawn before there was room to ask it is withdrawn,
     prompting: () => undefined,
     onError: () => undefined,
   });
-  const unheeded: unknown[] = [];
-  const heed = (reason: unknown) => void unheeded.push(reason);
-  process.on("unhandledRejection", heed);
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => void unhandled.push(reason);
+  process.on("unhandledRejection", note);
   const turn = new AbortController();
   const asked = clients.request("session/request_permission", {}, turn.signal);
   turn.abort(new Error("the turn was cancelled"));
   await new Promise((resolve) => setImmediate(resolve));
   room.resolve();
   await expect(asked).rejects.toThrow("the turn was cancelled");
-  process.off("unhandledRejection", heed);
-  expect(unheeded).toEqual([]);
+  process.off("unhandledRejection", note);
+  expect(unhandled).toEqual([]);
   expect(appended).toEqual(["session/request_permission", "$/cancel_request"]);
   expect(clients.questions).toEqual([]);
 });

@@ -8,7 +8,7 @@ import type { NewEvent } from "../log/logged-event.ts";
 import { TURN_OVER } from "./channels.ts";
 import { type AskedQuestions, questionId } from "./questions.ts";
 
-/** A question to the clients of a session that nobody has answered. */
+/** An open question to the clients of a session. */
 export interface OpenQuestion {
   readonly key: string;
   readonly method: string;
@@ -49,12 +49,11 @@ export interface Askable {
  */
 export type Taken = "first" | "left" | "not_offered" | "late";
 
-const NOBODY: ReadonlySet<string> = new Set();
+const NO_PRINCIPALS: ReadonlySet<string> = new Set();
 
 /** A message for the session's log. */
 export type SessionMessage = Omit<NewEvent, "tenant" | "session">;
 
-/** What the clients of a session stand on. */
 export interface SessionClientsOptions {
   /** The id of the session. */
   readonly session: string;
@@ -67,18 +66,18 @@ export interface SessionClientsOptions {
   readonly append: (event: SessionMessage) => void | Promise<void>;
   /** Notes something about its turns in the log. Settles when that is written. */
   readonly note: (message: JsonObject) => Promise<void>;
-  /** Takes secrets out of what is kept. */
+  /** Removes secrets from what is logged. */
   readonly redact: (value: unknown) => unknown;
   /** The connections of the session that can be asked now. */
   readonly present: () => readonly Askable[];
   /** The connection whose prompt is under way. */
   readonly prompting: () => string | undefined;
-  /** Told what went wrong in the background. */
+  /** Receives errors of background work. */
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * The clients of a session, however many there are: what they are told goes through its log, and of their answers to a
+ * The clients of a session, however many there are: messages to them go through its log, and of their answers to a
  * question the first counts.
  */
 export class SessionClients implements Clients {
@@ -106,7 +105,7 @@ export class SessionClients implements Clients {
     method: string,
     params: JsonObject,
     signal: AbortSignal,
-    { without = NOBODY, asked, only }: RequestOptions = {},
+    { without = NO_PRINCIPALS, asked, only }: RequestOptions = {},
   ): Promise<ClientAnswer> {
     signal.throwIfAborted();
     if (only === undefined && this.#isUnserved(method, params)) throw unserved(method);
@@ -123,7 +122,7 @@ export class SessionClients implements Clients {
       const { append, redact, present } = this.#options;
       if (only === undefined)
         await append({ message: { method, params: redactedQuestion(params, redact) }, request: key });
-      // What is written into a file is not kept here too.
+      // The content of a file that is written is not logged.
       else
         await present()
           .find(({ id }) => id === only)
@@ -192,7 +191,7 @@ export class SessionClients implements Clients {
       }
       waiting.declined.delete(connection);
       const [[last, settle] = []] = [...waiting.declined].reverse();
-      // Whoever comes is asked, so that with nobody there it waits.
+      // Without clients it waits: the next one that attaches is asked.
       if (settle && this.#options.present().length > 0 && !this.#isLeftToOthers(waiting))
         this.#settle(waiting.key, last, settle);
     }

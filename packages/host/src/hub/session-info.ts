@@ -3,15 +3,15 @@ import type { Principal } from "@reins/supervisor";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { ExtensionHub } from "./extensions.ts";
 
-/** What is known of a session beside what is kept. */
+/** What is known of a session beside its record. */
 export interface SessionKnowledge {
-  /** Its modes, models and settings, as far as its agent told them. */
+  /** Its modes, models and config options, as far as its agent listed them. */
   readonly settings: JsonObject;
-  /** How many messages of it are kept. */
+  /** How many messages of it are stored. */
   readonly events: number;
 }
 
-/** A session as `_sandboxagent/session/get` tells it. */
+/** A session as `_sandboxagent/session/get` returns it. */
 export function sessionInfo(record: SessionRecord, { settings, events }: SessionKnowledge): JsonObject {
   const { metadata, ended, title } = record;
   const { currentModeId } = readResult("session/new", settings).modes;
@@ -40,7 +40,7 @@ export function sessionInfo(record: SessionRecord, { settings, events }: Session
   };
 }
 
-/** A session as `session/list` tells it, with how many messages of it are kept. */
+/** A session as `session/list` returns it, with how many messages of it are stored. */
 export function listedSession(record: SessionRecord, eventCount: number): JsonObject {
   const { id, cwd, additional_directories, title, last_activity, created_at, agent, metadata } = record;
   const { model } = metadata;
@@ -66,7 +66,7 @@ export function listedSession(record: SessionRecord, eventCount: number): JsonOb
 
 const PAGE = 200;
 
-/** A page of the sessions that a principal may see and that are open, as `session/list` tells them. */
+/** A page of the sessions that a principal may see and that are open, as `session/list` returns them. */
 export async function listingOf(
   hub: Pick<ExtensionHub, "list" | "countsOf">,
   principal: Principal,
@@ -97,7 +97,7 @@ export const EXTENSIONS = {
   sessionGet: "_sandboxagent/session/get",
 } as const;
 
-/** Told to the clients of a session when it has ended. */
+/** Notifies the clients of a session that it has ended. */
 export const ENDED = "_sandboxagent/session/ended";
 
 /** What an agent says of itself, with what the hub does for every agent. */
@@ -125,7 +125,7 @@ export function withCapabilities(initialized: JsonObject): JsonObject {
   return { ...initialized, agentCapabilities };
 }
 
-/** The models of a session, as `_sandboxagent/session/list_models` tells them. */
+/** The models of a session, as `_sandboxagent/session/list_models` returns them. */
 export interface SessionModels {
   readonly availableModels: readonly JsonObject[];
   readonly currentModelId: string | null;
@@ -137,7 +137,7 @@ export function modelOption({ configOptions }: JsonObject): JsonObject | undefin
   return options.filter(isObject).find(({ category }) => category === "model");
 }
 
-/** The models that an agent told of: as a setting, or in the older form. */
+/** The models that an agent lists: as a config option, or in the older form. */
 export function modelsOf(settings: JsonObject): SessionModels | undefined {
   const option = modelOption(settings);
   if (option) {

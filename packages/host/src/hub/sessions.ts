@@ -71,7 +71,7 @@ export class Sessions {
   /** Registers a new session that an agent is about to start. */
   create(record: SessionRecord, agent: HostedAgent): Session {
     if (this.#sessions.has(record.id))
-      throw new RpcError(CODE.invalidParams, `there is a session "${record.key}" already; take that one up`);
+      throw new RpcError(CODE.invalidParams, `there is a session "${record.key}" already; resume that one`);
     const session = this.#add(record, "starting");
     session.assign(agent);
     return session;
@@ -96,7 +96,7 @@ export class Sessions {
     return this.#records.list(range);
   }
 
-  /** A session, whoever may see it. */
+  /** A session of a tenant, without a check of who may see it. */
   async read(id: string, tenant: string): Promise<SessionRecord | undefined> {
     return this.#sessions.get(id)?.record ?? (await this.#records.get(id, tenant));
   }

@@ -54,7 +54,7 @@ describe("the backlog of a log", () => {
     expect(full.commits).toEqual([3]);
   });
 
-  it("brings what is gathered when somebody reads from the store", async () => {
+  it("flushes the batch when the store is read", async () => {
     const { backlog, commits, gather } = opened();
     gather();
     await backlog.inStore();

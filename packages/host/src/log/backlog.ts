@@ -7,11 +7,11 @@ import { logTables, type Run } from "./tables.ts";
 /** What a backlog needs. */
 export interface BacklogOptions {
   readonly store: Pick<Store, "commit">;
-  /** Messages that may wait for the store before whoever appends has to wait. */
+  /** Messages that may wait for the store before an append has to wait. */
   readonly most: number;
-  /** Told when the store cannot take what was gathered. */
+  /** Called when the store rejects a batch. */
   readonly onFailed: (error: unknown) => void;
-  /** Told that messages wait for room on the disk, and that they do no more. */
+  /** Called when messages wait for room on the disk, and when they do no more. */
   readonly onFull?: ((isFull: boolean, error?: unknown) => void) | undefined;
 }
 
@@ -68,7 +68,7 @@ export class Backlog {
   add(): void | Promise<void> {
     this.#count += 1;
     if (this.#hasRoom) return;
-    this.#room ??= unheeded();
+    this.#room ??= detached();
     return this.#room.promise;
   }
 
@@ -79,7 +79,7 @@ export class Backlog {
     return this.#commit(runs, { count, size, relaxed: false });
   }
 
-  /** Gives messages to the store together with more, because nobody waits for them but who reads from there. */
+  /** Batches messages for the store: only its readers wait for them. */
   gather(runs: readonly Run[], count: number, stored: () => void): void {
     const gathered = this.#gathered;
     const size = sizeOf(runs);
@@ -132,7 +132,7 @@ export class Backlog {
     this.#hurried.abort();
   }
 
-  /** Nothing more gets to the store; who waits for room is told why. */
+  /** Stops writing to the store, and rejects the appends that wait for room. */
   fail(error: unknown): void {
     this.#gathered = nothing();
     this.#room?.reject(error);
@@ -142,7 +142,7 @@ export class Backlog {
     return this.#count <= this.#options.most && this.#size <= MAX_SIZE;
   }
 
-  /** Commits are kept in the order in which they are asked for. */
+  /** Commits are in the order of the calls. */
   #commit(
     runs: readonly Run[],
     { count, size, relaxed }: { count: number; size: number; relaxed: boolean },
@@ -195,8 +195,8 @@ export function isFull(error: unknown): boolean {
   return CODES.some((code) => hasCode(error, code));
 }
 
-/** A promise that nobody has to wait for. */
-export function unheeded(): PromiseWithResolvers<void> {
+/** A promise whose rejection need not be handled. */
+export function detached(): PromiseWithResolvers<void> {
   const resolvers = Promise.withResolvers<void>();
   resolvers.promise.catch(() => undefined);
   return resolvers;
@@ -204,22 +204,21 @@ export function unheeded(): PromiseWithResolvers<void> {
 
 type Commits = Pick<Store, "commit">;
 
-/** Gives a store what was held back from it. */
+/** Flushes what is buffered in front of a store. */
 type Release = () => Promise<void>;
 
 const held = new WeakMap<Commits, Set<Release>>();
 
 /**
- * Notes that somebody gives a store some things a moment later than they could, so that they go together; the returned
- * function ends that.
+ * Registers a buffer in front of a store: {@link settled} flushes it. The returned function unregisters it.
  */
-export function holdBack(store: Commits, release: Release): () => void {
+export function registerBuffer(store: Commits, release: Release): () => void {
   const all = held.get(store) ?? new Set();
   held.set(store, all.add(release));
   return () => void all.delete(release);
 }
 
-/** Settles when a store has what was held back from it, and what was being written, when it was asked. */
+/** Flushes the buffers in front of a store; settles when everything that was written before the call is committed. */
 export async function settled(store: Commits): Promise<void> {
   await Promise.all([...(held.get(store) ?? [])].map((release) => release()));
   // A commit of nothing comes after everything else.

@@ -1,7 +1,7 @@
 import { LruCache } from "@reins/kit";
 import { change, type Store } from "@reins/store";
 import { parseExact } from "@reins/supervisor";
-import { Backlog, holdBack, isFull, unheeded } from "./backlog.ts";
+import { Backlog, detached, isFull, registerBuffer } from "./backlog.ts";
 import { Journal } from "./journal.ts";
 import {
   type Cursor,
@@ -17,20 +17,19 @@ import { logTables, type Run } from "./tables.ts";
 /** Sessions and connections whose last position is cached: those that were written to last. */
 const MAX_SESSIONS = 20_000;
 
-/** What is kept was within the bound when it came, and has some levels around it. */
+/** A stored message was within the bound when it arrived, and has some levels around it. */
 const DEEPEST_KEPT = 1_024;
 
-/** What a log stands on. */
 export interface EventLogOptions {
   readonly store: Pick<Store, "commit" | "query">;
   readonly now: () => number;
   /** The folder of the journal. Without one, messages are on their way only when the store has them. */
   readonly journal?: string | undefined;
-  /** Messages that may wait for the store before whoever appends has to wait. */
+  /** Messages that may wait for the store before an append has to wait. */
   readonly maxWaiting?: number;
-  /** Told of messages that an earlier run wrote and that are not there any more. */
+  /** Called with messages that an earlier process wrote and that are lost. */
   readonly onLost?: ((hole: Hole) => void) | undefined;
-  /** Told that messages wait for room on the disk, and that they do no more. */
+  /** Called when messages wait for room on the disk, and when they do no more. */
   readonly onFull?: ((isFull: boolean, error?: unknown) => void) | undefined;
 }
 
@@ -40,7 +39,7 @@ const MOST_WRITING = 4;
 /** How long what may wait does so for more to go with. */
 const GATHER_MS = 20;
 const PAGE = 200;
-/** So few that whoever writes meanwhile hardly waits. */
+/** So few that a concurrent write hardly waits. */
 const PRUNED_AT_ONCE = 500;
 const PAGE_SIZE = 512 * 1024;
 /** How long what found no room on the disk waits before it is tried again. */
@@ -57,7 +56,7 @@ export class EventLog {
   readonly #journal: Journal | undefined;
   readonly #followers = new Followers();
   readonly #backlog: Backlog;
-  /** The last place of each tenant that was given away, and the last that is written. */
+  /** The last position of each tenant that was assigned, and the last that is written. */
   readonly #placed: Map<string, number>;
   readonly #last: Map<string, number>;
   readonly #lastOfSession = new LruCache<string, number>({ entries: MAX_SESSIONS });
@@ -68,11 +67,11 @@ export class EventLog {
   #retry: NodeJS.Timeout | undefined;
   #isFull = false;
   #closing = false;
-  readonly #holdNoMore: () => void;
+  readonly #unregister: () => void;
   /** Sees to what waits for more to go with. */
   #timer: NodeJS.Timeout | undefined;
   /** Settles when the newest message is written and on its way. */
-  #newest = unheeded();
+  #newest = detached();
   #failure: unknown;
 
   private constructor(
@@ -92,7 +91,7 @@ export class EventLog {
       onFailed: (error) => this.#fail(error),
       onFull: options.onFull,
     });
-    this.#holdNoMore = holdBack(store, async () => {
+    this.#unregister = registerBuffer(store, async () => {
       await this.written();
       this.#backlog.bringGathered();
     });
@@ -116,12 +115,12 @@ export class EventLog {
   }
 
   /**
-   * Adds a message. A promise is to be waited for: too much waits to be written. A relaxed one, that nobody follows, is
+   * Adds a message. A promise is to be waited for: too much waits to be written. A relaxed one, that has no follower, is
    * written with the next or a little later.
    */
   append(event: NewEvent, { relaxed = false } = {}): void | Promise<void> {
     if (this.#failure !== undefined) return refused(this.#failure);
-    if (this.#waiting.push(event) === 1) this.#newest = unheeded();
+    if (this.#waiting.push(event) === 1) this.#newest = detached();
     const room = this.#backlog.add();
     if (relaxed && !this.#followers.has(keyOf(event.tenant, event.session))) this.#seeToItLater();
     else this.#writeSoon();
@@ -147,7 +146,7 @@ export class EventLog {
     } finally {
       clearTimeout(this.#timer);
       clearTimeout(this.#retry);
-      this.#holdNoMore();
+      this.#unregister();
       this.#journal?.close();
     }
   }
@@ -161,7 +160,7 @@ export class EventLog {
     await this.#newest.promise;
   }
 
-  /** The last place of a tenant, after everything that was appended. */
+  /** The last position of a tenant, after everything that was appended. */
   async end(tenant: string): Promise<Cursor> {
     await this.written();
     return { epoch: this.epoch, order: this.last(tenant) };
@@ -172,23 +171,23 @@ export class EventLog {
     return [...this.#last.values()].reduce((sum, last) => sum + last, 0);
   }
 
-  /** The last place of a tenant that is written. */
+  /** The last position of a tenant that is written. */
   last(tenant: string): number {
     return this.#last.get(tenant) ?? 0;
   }
 
-  /** How many messages are kept of each of some sessions. */
+  /** How many messages are stored of each of some sessions. */
   async counts(tenant: string, sessions: readonly string[]): Promise<ReadonlyMap<string, number>> {
     await this.#backlog.inStore();
     return this.#options.store.query(logTables, "counts", { tenant, sessions });
   }
 
-  /** The place of the last message of a session that was written lately; 0 where none was. */
+  /** The position of the last message of a session that was written lately; 0 where none was. */
   lastOf(tenant: string, session: string): number {
     return this.#lastOfSession.get(keyOf(tenant, session)) ?? 0;
   }
 
-  /** Forgets messages that are older than a time, in milliseconds since 1970. Whoever asks for them is told of the gap. */
+  /** Deletes messages that are older than a time, in milliseconds since 1970. A reader of them gets a gap. */
   async prune(before: number): Promise<void> {
     const forget = change(logTables, "prune", { before, limit: PRUNED_AT_ONCE });
     for (;;) {
@@ -197,12 +196,12 @@ export class EventLog {
     }
   }
 
-  /** The place up to which messages of a session have been forgotten; 0 when none were. */
+  /** The position up to which messages of a session were deleted; 0 when none were. */
   prunedUntil(tenant: string, session: string): Promise<number> {
     return this.#options.store.query(logTables, "prunedUntil", { tenant, session });
   }
 
-  /** Follows sessions from a place on. */
+  /** Follows sessions from a position on. */
   subscribe(subscriber: LogSubscriber, from: Cursor): Subscription {
     return new Subscription(
       {
@@ -223,7 +222,7 @@ export class EventLog {
     );
   }
 
-  /** Some messages of sessions after a place, oldest first; none when there are no more. */
+  /** A page of messages of sessions after a position, oldest first; empty when there are no more. */
   async page(tenant: string, sessions: readonly string[], after: number): Promise<LoggedEvent[]> {
     const range = { tenant, sessions, after, limit: PAGE, size: PAGE_SIZE };
     await this.#backlog.inStore();
@@ -308,7 +307,7 @@ export class EventLog {
     }
   }
 
-  /** Whoever appends, waits or reads is told; nothing more is written. */
+  /** Rejects appends, waits and reads; nothing more is written. */
   #fail(error: unknown): void {
     if (this.#failure !== undefined) return;
     this.#failure = error;
@@ -341,7 +340,7 @@ export class EventLog {
 }
 
 function refused(reason: unknown): Promise<void> {
-  const { promise, reject } = unheeded();
+  const { promise, reject } = detached();
   reject(reason);
   return promise;
 }

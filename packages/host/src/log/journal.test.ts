@@ -21,7 +21,7 @@ const run = (first: number, ...texts: string[]) => ({
 });
 
 describe("the journal", () => {
-  test("has what was written when whoever wrote it is no more, and begins anew after that", async () => {
+  test("has what a process wrote that has ended, and begins anew after that", async () => {
     const folder = await newFolder();
     const before = await Journal.open(folder);
     before.begin();
@@ -97,7 +97,7 @@ describe("the journal", () => {
     );
   });
 
-  test("is gone when everything is stored and nobody needs it, and takes nothing more", async () => {
+  test("is deleted when everything is stored, and takes nothing more", async () => {
     const folder = await newFolder();
     const journal = await Journal.open(folder);
     journal.begin();

@@ -21,7 +21,7 @@ describe("messages as runs", () => {
     ]);
   });
 
-  test("are still to be stored where they come after what is, and what is missing between them is told", () => {
+  test("are still to be stored after what is, and holes between them are reported", () => {
     const run = (first: number, ...texts: string[]) => ({ tenant: "t", session: "s", ...AT, first, texts });
     const runs = [run(1, "{}", "{}"), run(3, "{}"), run(4, "{}", "{}"), run(9, "{}")];
     const lasts = new Map([["t", 3]]);

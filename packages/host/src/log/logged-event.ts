@@ -13,19 +13,19 @@ export interface NewEvent {
   readonly except?: string | undefined;
 }
 
-/** A message at its place. */
+/** A message at its position. */
 export interface LoggedEvent extends NewEvent {
   /** The message as JSON, written once for all who get it. */
   readonly text?: string | undefined;
   /** Grows with every message of the tenant, across restarts. */
   readonly order: number;
-  /** Grows with every start of whoever writes the log. */
+  /** Grows with every start of the process that writes the log. */
   readonly epoch: number;
   /** Milliseconds since 1970. */
   readonly at: number;
 }
 
-/** The place up to which somebody has seen a log. */
+/** The position up to which a reader has seen a log. */
 export interface Cursor {
   readonly epoch: number;
   readonly order: number;
@@ -35,18 +35,18 @@ export interface Cursor {
 export interface Gap {
   readonly after: number;
   readonly until: number;
-  /** `retention`: too old to be kept. `lost`: sent, but gone in a power cut or with a damaged file. */
+  /** `retention`: older than the retention time. `lost`: sent, but gone in a power cut or with a damaged file. */
   readonly reason: "retention" | "lost";
 }
 
-/** When messages are written, and the last place of each tenant so far. */
+/** When messages are written, and the last position of each tenant so far. */
 interface Placing {
   readonly epoch: number;
   readonly at: number;
   readonly places: Map<string, number>;
 }
 
-/** Messages as runs, each at its place; the places of the tenants move on. */
+/** Messages as runs, each at its position; advances the positions of the tenants. */
 export function runsOf(batch: readonly NewEvent[], { epoch, at, places }: Placing): readonly Run[] {
   const runs: (Run & { readonly texts: string[] })[] = [];
   for (const event of batch) {
@@ -61,7 +61,7 @@ export function runsOf(batch: readonly NewEvent[], { epoch, at, places }: Placin
   return runs;
 }
 
-/** Messages of a tenant that were written and are gone: those from one place to another, both included. */
+/** Messages of a tenant that were written and are lost: those from one position to another, both included. */
 export interface Hole {
   readonly tenant: string;
   readonly first: number;

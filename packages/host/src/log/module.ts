@@ -29,7 +29,7 @@ const ROW_SIZE = 32 * 1024;
 /** How many rows are read at once. */
 const ROWS = 16;
 
-/** Stands for all names that hold a colon: they come and go with connections, and nobody is told of what they miss. */
+/** Replaces all names with a colon: they come and go with connections, which get no gap for them. */
 const NO_NAME = "";
 
 /** Leaps through the index from tenant to tenant. */
@@ -78,7 +78,7 @@ const module: TablesModule = {
     const begin = database.prepare(
       "INSERT INTO log_epochs (epoch) SELECT coalesce(max(epoch), 0) + 1 FROM log_epochs RETURNING epoch",
     );
-    // Where nothing of an epoch is kept any more, it ended within what was forgotten.
+    // An epoch of which nothing is stored any more ended within what was deleted.
     const lastOf = database.prepare(
       `SELECT coalesce(
          (SELECT ord + count - 1 FROM log_events WHERE tenant = @tenant AND epoch <= @epoch ORDER BY ord DESC LIMIT 1),
@@ -139,7 +139,7 @@ const module: TablesModule = {
 
 export default module;
 
-/** Texts as the rows that hold them: so few and so small that whoever wants one reads little beside it. */
+/** Texts as the rows that hold them: so few and so small that a reader of one reads little beside it. */
 function rowsOf(texts: readonly string[]): readonly { readonly text: string; readonly count: number }[] {
   const rows: { text: string; count: number }[] = [];
   for (const text of texts) {
@@ -153,7 +153,7 @@ function rowsOf(texts: readonly string[]): readonly { readonly text: string; rea
   return rows;
 }
 
-/** Forgets from the oldest place on, up to the first that is not old; a clock that was set back keeps some for longer. */
+/** Deletes from the oldest position on, up to the first that is not old; a clock that was set back keeps some for longer. */
 function pruner(database: Database): (args: { before: number; limit: number }) => number {
   const tenants = database.prepare(`${TENANTS} SELECT tenant FROM tenants WHERE tenant IS NOT NULL`);
   const oldest = database.prepare(
@@ -184,7 +184,7 @@ function parsed({ text, ...event }: WrittenEvent): LoggedEvent {
 
 function eventsAfter(database: Database, { tenant, sessions, after, limit, size }: LogRange): WrittenEvent[] {
   const marks = sessions.map(() => "?").join(", ");
-  // The row that a place is in begins at most so far before it.
+  // The row with a position begins at most so far before it.
   const query = database.prepare(
     `SELECT ord, session, epoch, at, request, except_for, message, count, packed FROM log_events
      WHERE session IN (${marks}) AND ord > ? - ${ROW_COUNT} AND ord + count - 1 > ? AND tenant = ? ORDER BY ord LIMIT ${ROWS}`,

@@ -5,9 +5,9 @@ export interface LogSubscriber {
   readonly tenant: string;
   /** Takes a message. A promise says that there is no room for more until it settles. */
   event(event: LoggedEvent): void | Promise<void>;
-  /** Told of messages of a session that can no longer be had. */
+  /** Called with messages of a session that are lost. */
   gap(session: string, gap: Gap): void;
-  /** Told when the log can no longer be followed. */
+  /** Called when the log can no longer be followed. */
   failed(error: unknown): void;
 }
 
@@ -15,12 +15,12 @@ export interface LogSubscriber {
 export interface LogSource {
   readonly epoch: number;
   page(sessions: readonly string[], after: number): Promise<LoggedEvent[]>;
-  /** The last place of an epoch or an earlier one. */
+  /** The last position of an epoch or an earlier one. */
   lastOf(epoch: number): Promise<number>;
   prunedUntil(session: string): Promise<number>;
-  /** What was written after a place and is gone. */
+  /** What was written after a position and is lost. */
   holes(after: number): Promise<readonly Hole[]>;
-  /** The last place that is known to be written; 0 before the first of this epoch. */
+  /** The last position that is known to be written; 0 before the first of this epoch. */
   written(): number;
   join(session: string, subscription: Subscription): void;
   leave(session: string, subscription: Subscription): void;
@@ -28,12 +28,12 @@ export interface LogSource {
 
 /**
  * Follows sessions in the order of the log. While its subscriber keeps up, messages are handed on as they are written;
- * one that falls behind, or comes back, gets what it missed from the disk and then goes on.
+ * one that falls behind, or reconnects, reads what it missed from the disk first.
  */
 export class Subscription {
   readonly #source: LogSource;
   readonly #subscriber: LogSubscriber;
-  /** The sessions, and the place from which on each counts. */
+  /** The sessions, and the position from which each is followed. */
   readonly #sessions = new Map<string, number>();
   #position: number;
   #from: Cursor;
@@ -51,7 +51,7 @@ export class Subscription {
     this.#position = from.order;
   }
 
-  /** The place of the last message that was handed on. */
+  /** The position of the last message that was delivered. */
   get position(): number {
     return this.#position;
   }
@@ -61,7 +61,7 @@ export class Subscription {
     return [...this.#sessions.keys()];
   }
 
-  /** Follows a session too, from a place on that is not before what was handed on already; by default from now on. */
+  /** Adds a session, from a position that is not before what was delivered; by default from now on. */
   add(session: string, after = this.#position): void {
     if (this.#closed || this.#sessions.has(session)) return;
     this.#sessions.set(session, after);
@@ -91,12 +91,12 @@ export class Subscription {
     this.#subscriber.failed(error);
   }
 
-  /** Whether something up to a place may still have to be handed on. */
+  /** Whether a message up to a position may still have to be delivered. */
   isBehind(order: number): boolean {
     return !this.#closed && this.#catching !== undefined && this.#position < order;
   }
 
-  /** Settles when everything up to a place was handed on. */
+  /** Settles when everything up to a position was delivered. */
   async reached(order: number): Promise<void> {
     while (this.isBehind(order)) await this.#catching;
   }
@@ -141,7 +141,7 @@ export class Subscription {
     }
   }
 
-  /** What was seen before that is not there any more was lost; what is not kept any more is told too. */
+  /** Reports gaps: messages that were seen and are lost, and those that were deleted. */
   async #tellGaps(): Promise<void> {
     const { epoch, order } = this.#from;
     const isOfEarlierRun = epoch !== this.#source.epoch;
@@ -171,22 +171,21 @@ export class Subscription {
   }
 }
 
-/** Who follows a name in the log. */
 export interface Follower {
   push(event: LoggedEvent): void;
   fail(error: unknown): void;
 }
 
-/** Those who follow the names in a log. */
+/** The followers of each name in a log. */
 export class Followers {
   readonly #followers = new Map<string, Set<Follower>>();
 
-  /** Whether anybody follows a name. */
+  /** Whether a name has a follower. */
   has(name: string): boolean {
     return this.#followers.has(name);
   }
 
-  /** Hands a message on to all who follow a name. */
+  /** Delivers a message to the followers of a name. */
   push(name: string, event: LoggedEvent): void {
     const all = this.#followers.get(name);
     if (all) for (const follower of all) follower.push(event);
@@ -204,7 +203,7 @@ export class Followers {
     if (all?.size === 0) this.#followers.delete(name);
   }
 
-  /** Tells everybody that nothing more will come. */
+  /** Fails all followers. */
   fail(error: unknown): void {
     for (const follower of new Set([...this.#followers.values()].flatMap((all) => [...all])))
       follower.fail(error);

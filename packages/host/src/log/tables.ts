@@ -6,14 +6,14 @@ import type { Hole, LoggedEvent, NewEvent } from "./logged-event.ts";
  * faster than objects.
  */
 export interface Run extends Omit<NewEvent, "message"> {
-  /** The place of the first; the others come right after it. */
+  /** The position of the first; the others come right after it. */
   readonly first: number;
   readonly epoch: number;
   readonly at: number;
   readonly texts: readonly string[];
 }
 
-/** A message at its place, as JSON. */
+/** A message at its position, as JSON. */
 export type WrittenEvent = Omit<LoggedEvent, "message"> & { readonly text: string };
 
 /** What is changed about the log. */
@@ -38,23 +38,23 @@ export interface LogRange {
 
 /** What is asked about it. */
 export type LogQueries = {
-  /** Messages of sessions after a place, oldest first, as many as fit. */
+  /** Messages of sessions after a position, oldest first, as many as fit. */
   after(args: LogRange): LoggedEvent[];
   /** The same, each as JSON. */
   written(args: LogRange): WrittenEvent[];
-  /** The last place of every tenant, also if what was there has been forgotten. */
+  /** The last position of every tenant, also if its message was deleted. */
   lasts(args: null): ReadonlyMap<string, number>;
-  /** The last place of a tenant in an epoch or an earlier one, as far as it is known; 0 when there is none. */
+  /** The last position of a tenant in an epoch or an earlier one, as far as it is known; 0 when there is none. */
   lastOf(args: { tenant: string; epoch: number }): number;
-  /** The place up to which messages of a session have been forgotten; 0 when none were, or where the name holds a colon. */
+  /** The position up to which messages of a session were deleted; 0 when none were, or where the name holds a colon. */
   prunedUntil(args: { tenant: string; session: string }): number;
-  /** What is missing of the messages of a tenant after a place, though it was written. */
+  /** The messages of a tenant after a position that were written and are lost. */
   holes(args: { tenant: string; after: number }): Hole[];
-  /** How many messages are kept of each of some sessions; those with none are not named. */
+  /** How many messages are stored of each of some sessions; those with none are left out. */
   counts(args: { tenant: string; sessions: readonly string[] }): ReadonlyMap<string, number>;
 };
 
-/** The messages to clients, complete for as long as they are kept. */
+/** The messages to clients, complete for as long as they are stored. */
 export const logTables: Tables<LogChanges, LogQueries> = {
   name: "log",
   module: new URL("./module.ts", import.meta.url),

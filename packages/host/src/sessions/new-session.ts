@@ -11,14 +11,14 @@ export interface NewSession {
   readonly peer: string;
   readonly created: Date;
   readonly cwd: string;
-  /** The key that whoever begins it chose, in place of one made from agent, channel and peer. */
+  /** The key that its client chose, instead of one made from agent, channel and peer. */
   readonly key?: string | undefined;
   /** The agent of the roster as which it acts, where that is another than the one behind it. */
   readonly acts_as?: string | undefined;
 }
 
 /**
- * A session before its agent has heard of it. Its id follows from who it is with, its key and when it was begun; two
+ * A session before its agent knows it. Its id follows from who it is with, its key and when it was begun; two
  * tenants may use the same names at the same moment, so the key of any but the default one has its tenant before it.
  */
 export function newSessionRecord({
@@ -54,7 +54,7 @@ export function newSessionRecord({
   };
 }
 
-/** What whoever begins a session wants it to be called, and the agent of the roster that it is to act as. */
+/** The key that a client chooses for a session, and the agent of the roster as which it acts. */
 export interface Naming {
   readonly key?: string;
   readonly acts_as?: string;
@@ -77,7 +77,7 @@ export function daemonIn(meta: unknown): boolean | undefined {
   return reinsMeta({ _meta: meta }).daemon;
 }
 
-/** What is wrong with a name that somebody chose. A key names a chain of the ledger, so none may pass for another's. */
+/** What is wrong with a name that a client chose. A key names a chain of the ledger, so none may imitate another's. */
 export function namingFault({ key, acts_as }: Naming): string | undefined {
   if (acts_as !== undefined && !isPlain(acts_as, LONGEST_AGENT))
     return `an agent's name has 1 to ${LONGEST_AGENT} characters that can be shown`;

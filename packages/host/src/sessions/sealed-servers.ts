@@ -2,12 +2,12 @@ import { CODE, RpcError } from "@reins/acp";
 import { type Vault, VaultError } from "@reins/supervisor";
 import type { SessionRecord } from "./session-record.ts";
 
-/** The MCP servers of a session as they are kept: sealed, because their variables, headers and arguments hold secrets. */
+/** The MCP servers of a session as they are stored: sealed, because their variables, headers and arguments hold secrets. */
 export function sealServers(vault: Vault, id: string, servers: readonly unknown[]): string | undefined {
   return servers.length === 0 ? undefined : vault.seal(placeOf(id), JSON.stringify(servers));
 }
 
-/** The MCP servers that a session was begun with, exactly. One whose servers cannot be had is not taken up without them. */
+/** The MCP servers that a session was started with, exactly. A session whose servers cannot be opened is not resumed without them. */
 export function openServers(
   vault: Vault,
   { id, sealed_servers }: Pick<SessionRecord, "id" | "sealed_servers">,
@@ -19,7 +19,7 @@ export function openServers(
     if (!(error instanceof VaultError)) throw error;
     throw new RpcError(
       CODE.internal,
-      `the MCP servers that this session was begun with cannot be had, so it is not taken up without them; name them anew, or begin a new session (${error.message})`,
+      `the MCP servers of this session cannot be opened, so it is not resumed without them; name them anew, or start a new session (${error.message})`,
       undefined,
       { cause: error },
     );

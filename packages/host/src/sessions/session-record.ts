@@ -15,7 +15,7 @@ export interface SessionEnd {
   readonly at: string;
 }
 
-/** A session as it is kept. */
+/** A session as it is stored. */
 export interface SessionRecord {
   /** BLAKE3 of `agent:key:created_at`, whatever the agent calls it. */
   readonly id: string;

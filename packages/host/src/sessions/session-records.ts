@@ -2,7 +2,7 @@ import type { Clock } from "@reins/kit";
 import type { Draft } from "@reins/ledger";
 import { change, type Store } from "@reins/store";
 import { type Harness, scrubbed, type Vault } from "@reins/supervisor";
-import { holdBack } from "../log/backlog.ts";
+import { registerBuffer } from "../log/backlog.ts";
 import { renewServers } from "./sealed-servers.ts";
 import type { SessionRecord } from "./session-record.ts";
 import { type SessionRange, sessionTables } from "./tables.ts";
@@ -34,7 +34,7 @@ export class SessionRecords {
 
   constructor(options: SessionRecordsOptions) {
     this.#options = options;
-    this.#unsubscribe = holdBack(options.harness.store, () => this.flush());
+    this.#unsubscribe = registerBuffer(options.harness.store, () => this.flush());
   }
 
   async get(id: string, tenant: string): Promise<SessionRecord | undefined> {

@@ -22,7 +22,7 @@ export interface SessionRange {
 
 /** What is changed about sessions. */
 export type SessionChanges = {
-  /** Puts a session in the place of what was kept of it. */
+  /** Writes a session over its former record. */
   put(args: SessionRecord): undefined;
 };
 

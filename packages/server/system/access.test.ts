@@ -28,8 +28,8 @@ async function upgrade(
   });
 }
 
-describe("who may ask", () => {
-  test("on a port is whoever shows a token that counts, and nobody else", async () => {
+describe("authentication", () => {
+  test("accepts a valid token on a port, and rejects everything else with 401", async () => {
     const served = await Served.open(harness());
     const { secret } = await served.person();
     const gone = await served.person();
@@ -56,14 +56,14 @@ describe("who may ask", () => {
     }
   });
 
-  test("is asked everywhere but for health and login, also where there is nothing", async () => {
+  test("is required on every path but health and login, also on unknown ones", async () => {
     const { address } = await Served.open(harness());
     for (const path of ["/", "/v1/nothing", "/openapi.json", "/ahp", "/opencode/x", "/v1/approvals/stream"])
       expect([path, (await ask(address, "GET", path)).status]).toEqual([path, 401]);
     expect((await ask(address, "GET", "/v1/health")).body).toEqual({ status: "ok", version: "1.2.3" });
   });
 
-  test("on the socket is the operator, without a word", async () => {
+  test("treats clients of the private socket as the operator, without a token", async () => {
     const served = await Served.open(harness());
     const socketPath = join(served.harness.home, "reins.sock");
     const { address } = await served.gateway.listenSocket(socketPath);
@@ -76,7 +76,7 @@ describe("who may ask", () => {
     expect((await ask("", "GET", "/v1/policy", { socketPath, headers })).status).toBe(200);
   });
 
-  test("within this process is the operator, whom identity knows by the same name", async () => {
+  test("treats injected requests as the operator", async () => {
     const served = await Served.open(harness());
     expect(served.harness.identity.local().id).toBe(LOCAL);
     expect(await served.harness.identity.current({ id: LOCAL })).toMatchObject({ user: "operator" });
@@ -94,7 +94,7 @@ describe("who may ask", () => {
     expect(stream).toMatchObject({ status: 406, body: { code: "not_acceptable" } });
   });
 
-  test("for a WebSocket shows the same, wherever a client can put it", async () => {
+  test("accepts the token of a WebSocket in a header, a subprotocol or the query", async () => {
     const served = await Served.open(harness());
     const { token, cookie } = served.access;
     const { secret } = await served.person();
@@ -117,7 +117,7 @@ describe("who may ask", () => {
 });
 
 describe("wrong tokens", () => {
-  test("are answered with 429 when there are too many, and never keep a right one out", async () => {
+  test("get 429 beyond the limit, while a right token still passes", async () => {
     const served = await Served.open(harness(), { limits: { failures: 3, failureMs: 60_000 } });
     const guess = () => served.ask("GET", "/v1/policy", { as: "reins_guess" });
     expect((await Promise.all([guess(), guess(), guess()])).map(({ status }) => status)).toEqual([
@@ -137,7 +137,7 @@ describe("wrong tokens", () => {
     expect((await ask(served.address, "GET", "/v1/policy")).status).toBe(401);
   });
 
-  test("and what comes with them are not in the log", async () => {
+  test("and their queries are not logged", async () => {
     const lines: string[] = [];
     const note = (...said: unknown[]) => void lines.push(JSON.stringify(said));
     const served = await Served.open(harness(), {
@@ -165,7 +165,7 @@ describe("a browser", () => {
       ask(served.address, method, path, { headers: { cookie, ...headers }, body });
   }
 
-  test("gets in with a code, acts as the operator, and gets out", async () => {
+  test("logs in with a code, acts as the operator, and logs out", async () => {
     const served = await Served.open(harness());
     const page = await loggedIn(served);
     const own = { origin: served.address };
@@ -177,7 +177,7 @@ describe("a browser", () => {
     expect((await page("GET", "/v1/identity/users")).body).toMatchObject({ status: 401 });
   });
 
-  test("stays in when the server starts anew, and so does who has the start token", async () => {
+  test("stays logged in after a restart, and the start token stays valid", async () => {
     const first = await Served.open(harness());
     const login = await first.access.login(first.access.newCode());
     await first.gateway.close();
@@ -187,7 +187,7 @@ describe("a browser", () => {
     expect((await again.ask("GET", "/v1/policy", { as: first.access.token })).status).toBe(200);
   });
 
-  test("changes nothing for a page that is not ours", async () => {
+  test("cannot change anything from a page of another origin", async () => {
     const served = await Served.open(harness());
     const page = await loggedIn(served);
     const change = (headers: Record<string, string>) => page("POST", "/v1/policy/reload", headers);
@@ -198,7 +198,7 @@ describe("a browser", () => {
     expect((await page("GET", "/v1/policy", { "sec-fetch-site": "cross-site" })).status).toBe(403);
   });
 
-  test("is told how to guard every answer, good or bad", async () => {
+  test("gets the security headers with every response, also with errors", async () => {
     const served = await Served.open(harness());
     const answers = [
       await served.ask("GET", "/v1/policy"),
@@ -218,7 +218,7 @@ describe("a browser", () => {
 });
 
 describe("names and origins", () => {
-  test("of others are refused", async () => {
+  test("of other hosts and origins are rejected", async () => {
     const served = await Served.open(harness(), { listen: { allowedHosts: ["reins.example"] } });
     const status = async (headers: Record<string, string>) =>
       (await served.ask("GET", "/v1/policy", { headers })).status;
@@ -231,7 +231,7 @@ describe("names and origins", () => {
     expect(health).toMatchObject({ status: 403, headers: { "content-type": PROBLEM } });
   });
 
-  test("share nothing unless an operator says so, and then no cookies", async () => {
+  test("get no CORS headers unless the operator allows the origin, and never cookies", async () => {
     const origin = "https://console.example";
     const asking = { origin, "access-control-request-method": "POST" };
     const closed = await Served.open(harness());

@@ -58,7 +58,7 @@ class Socket {
 }
 
 describe("a WebSocket", () => {
-  test("is told its connection when it is opened, and begins with initialize", async () => {
+  test("gets its connection id with the upgrade, and must start with initialize", async () => {
     const served = await serveAgents(home());
     const socket = await Socket.open(served);
     expect(Buffer.from(socket.connection ?? "", "base64url").length).toBeGreaterThanOrEqual(16);
@@ -69,7 +69,7 @@ describe("a WebSocket", () => {
     expect(await silent.closed()).toBe(1002);
   });
 
-  test("whose agent does not work is told why, and closed", async () => {
+  test("gets the reason of an agent that fails to start, and is closed", async () => {
     const served = await serveAgents(home());
     const socket = await Socket.open(served, { query: "?agent=dying" });
     const closed = socket.closed();
@@ -79,7 +79,7 @@ describe("a WebSocket", () => {
     expect(await closed).toBe(1011);
   });
 
-  test("is told what is wrong with a frame, and goes on", async () => {
+  test("gets an error for an invalid frame, and stays open", async () => {
     const socket = await Socket.hello(await serveAgents(home()));
     const before = socket.got.length;
     socket.send("{");
@@ -98,14 +98,14 @@ describe("a WebSocket", () => {
     expect(await socket.ask("session/list")).toMatchObject({ result: { sessions: expect.any(Array) } });
   });
 
-  test("that sends too much at once is closed", async () => {
+  test("that sends too much at once is closed with a policy violation", async () => {
     const served = await serveAgents(home(), { limits: { maxMessageBytes: 10_000 } });
     const socket = await Socket.hello(served);
     socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "x", params: "y".repeat(20_000) }));
     expect(await socket.closed()).toBe(1009);
   });
 
-  test("that goes leaves its sessions and their turns behind", async () => {
+  test("that disconnects leaves its sessions and turns running", async () => {
     const served = await serveAgents(home());
     const socket = await Socket.hello(served);
     const { result } = await socket.ask("session/new", { cwd: home().workspace, mcpServers: [] });
@@ -123,7 +123,7 @@ describe("a WebSocket", () => {
       .toContain("ended");
   });
 
-  test("that stops reading holds nobody up and is let go; what it missed is kept", async () => {
+  test("that stops reading does not block others and is dropped; the log keeps what it missed", async () => {
     const clock = new ManualClock();
     const served = await serveAgents(home(), { clock, limits: { maxBufferedBytes: 64 * 1024 } });
     const [slow, fast] = [await Socket.hello(served), await Socket.hello(served)];
@@ -146,7 +146,7 @@ describe("a WebSocket", () => {
     expect(slow.got.length).toBeLessThan(20_000);
   });
 
-  test("for which too much waits is closed, even if every frame is empty", async () => {
+  test("with too many queued frames is closed, even if they are empty", async () => {
     const served = await serveAgents(home(), { limits: { maxMessageBytes: 10_000 } });
     const socket = await Socket.open(served);
     const closed = socket.closed();
@@ -171,7 +171,7 @@ describe("a WebSocket", () => {
     expect(await ending).toBe(1001);
   });
 
-  test("is for pages of this server, and for who is known", async () => {
+  test("rejects pages of other origins and unauthenticated clients", async () => {
     const served = await serveAgents(home());
     const refused = async (headers: Record<string, string>) => {
       const url = `${served.address.replace("http", "ws")}/acp`;
@@ -193,15 +193,18 @@ describe("a WebSocket", () => {
   });
 });
 
-test.each([1, 2, 3])("a message that is too large ends the connection with 1009, said so (%i)", async () => {
-  const { address, access } = await serveAgents(home());
-  const headers = { authorization: `Bearer ${access.token}` };
-  const socket = new WebSocket(`${address.replace("http", "ws")}/acp?agent=stub`, { headers });
-  socket.on("error", () => undefined);
-  await once(socket, "open");
-  socket.send(
-    JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: { x: "y".repeat(20 << 20) } }),
-  );
-  const [code] = await once(socket, "close");
-  expect(code).toBe(1009);
-});
+test.each([1, 2, 3])(
+  "a message that is too large closes the connection with code 1009 and a reason (%i)",
+  async () => {
+    const { address, access } = await serveAgents(home());
+    const headers = { authorization: `Bearer ${access.token}` };
+    const socket = new WebSocket(`${address.replace("http", "ws")}/acp?agent=stub`, { headers });
+    socket.on("error", () => undefined);
+    await once(socket, "open");
+    socket.send(
+      JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: { x: "y".repeat(20 << 20) } }),
+    );
+    const [code] = await once(socket, "close");
+    expect(code).toBe(1009);
+  },
+);

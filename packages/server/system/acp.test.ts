@@ -11,7 +11,7 @@ import { Messages, promptOf, RpcClient } from "./fixtures/rpc-client.ts";
 const home = agentsForAll();
 
 describe.each(["http", "websocket"] as const)("the SDK's own client over %s", (way) => {
-  test("prompts, and hears everything that is said before the answer", async () => {
+  test("prompts, and gets all updates before the response", async () => {
     const client = await AcpClient.open(await serveAgents(home()), way);
     const id = await client.begin(home().workspace);
     expect(await client.prompt(id, "say one", "burst 500", "say two")).toEqual({ stopReason: "end_turn" });
@@ -19,7 +19,7 @@ describe.each(["http", "websocket"] as const)("the SDK's own client over %s", (w
     expect([client.said[0], client.said.at(-1)]).toEqual(["one", "two"]);
   });
 
-  test("is asked, and answers", async () => {
+  test("answers a permission request", async () => {
     const client = await AcpClient.open(await serveAgents(home()), way);
     const id = await client.begin(home().workspace);
     await client.prompt(id, "run npm test");
@@ -32,7 +32,7 @@ describe.each(["http", "websocket"] as const)("the SDK's own client over %s", (w
     ]);
   });
 
-  test("is one of two, of which one answers: the other stays connected", async () => {
+  test("stays connected when another client answers the question first", async () => {
     const served = await serveAgents(home());
     const [one, other] = [await AcpClient.open(served, way), await AcpClient.open(served, way)];
     const id = await one.begin(home().workspace);
@@ -57,7 +57,7 @@ describe.each(["http", "websocket"] as const)("the SDK's own client over %s", (w
     expect(await turn).toEqual({ stopReason: "cancelled" });
   });
 
-  test("loads a session, and is told what was said in it before the answer", async () => {
+  test("loads a session, and gets its history before the response", async () => {
     const served = await serveAgents(home());
     const first = await AcpClient.open(served, way);
     const id = await first.begin(home().workspace);
@@ -74,7 +74,7 @@ describe.each(["http", "websocket"] as const)("the SDK's own client over %s", (w
     expect(later.said.at(-1)).toBe("two");
   });
 
-  test("goes on with several sessions at once", async () => {
+  test("uses several sessions concurrently", async () => {
     const client = await AcpClient.open(await serveAgents(home()), way);
     const ids = await Promise.all([1, 2, 3].map(() => client.begin(home().workspace)));
     const answers = await Promise.all(ids.map((id, n) => client.prompt(id, "sleep 20", `say ${n}`)));
@@ -82,19 +82,19 @@ describe.each(["http", "websocket"] as const)("the SDK's own client over %s", (w
     expect(client.said.toSorted()).toEqual(["0", "1", "2"]);
   });
 
-  test("gets an agent's error as it is", async () => {
+  test("gets an agent's error unchanged", async () => {
     const client = await AcpClient.open(await serveAgents(home()), way);
     const id = await client.begin(home().workspace);
     await expect(client.prompt(id, "crash")).rejects.toMatchObject({ code: -32603, data: { exit_code: 3 } });
     expect(await client.prompt(id, "say back")).toEqual({ stopReason: "end_turn" });
   });
 
-  test("hears what became of what it asked about a session that is not there, or no longer", async () => {
+  test("gets an error for a session that does not exist or has ended", async () => {
     const client = await AcpClient.open(await serveAgents(home()), way);
     const { prompt, resume, close, setMode } = methods.agent.session;
     const text = [{ type: "text" as const, text: "say hello" }];
-    const [sessionId, cwd] = ["nobody", home().workspace];
-    const unknown = { message: expect.stringContaining("nobody") };
+    const [sessionId, cwd] = ["missing", home().workspace];
+    const unknown = { message: expect.stringContaining("missing") };
     await expect(client.agent.request(prompt, { sessionId, prompt: text })).rejects.toMatchObject(unknown);
     await expect(client.agent.request(resume, { sessionId, cwd })).rejects.toMatchObject(unknown);
     await expect(client.agent.request(setMode, { sessionId, modeId: "ask" })).rejects.toMatchObject(unknown);
@@ -102,12 +102,12 @@ describe.each(["http", "websocket"] as const)("the SDK's own client over %s", (w
     expect(await client.agent.request(close, { sessionId })).toEqual({});
   });
 
-  test("chooses its agent in the message, in the address, or gets the default", async () => {
+  test("chooses its agent in the message or the URL, or gets the default", async () => {
     const served = await serveAgents(home(), { agents: { defaultAgent: "missing" } });
     await AcpClient.open(served, way, { agent: "stub" });
     await AcpClient.open(served, way, { query: "?agent=stub" });
     await expect(AcpClient.open(served, way)).rejects.toThrow();
-    await expect(AcpClient.open(served, way, { agent: "nobody" })).rejects.toThrow();
+    await expect(AcpClient.open(served, way, { agent: "missing-agent" })).rejects.toThrow();
   });
 
   test("needs a token", async () => {
@@ -115,7 +115,7 @@ describe.each(["http", "websocket"] as const)("the SDK's own client over %s", (w
     await expect(AcpClient.open(served, way, { as: "reins_nobody" })).rejects.toThrow();
   });
 
-  test("shares sessions with a client of the other profile", async () => {
+  test("shares sessions with a client of /v1/rpc", async () => {
     const served = await serveAgents(home());
     const client = await AcpClient.open(served, way);
     const id = await client.begin(home().workspace);
@@ -167,7 +167,7 @@ class RawAcp {
 }
 
 describe("the draft over HTTP", () => {
-  test("gives its statuses, every refusal as a problem", async () => {
+  test("responds with the statuses of the draft, and with a problem for every rejection", async () => {
     const served = await serveAgents(home());
     const raw = await RawAcp.open(served);
     const named = { "acp-connection-id": raw.connection };
@@ -205,7 +205,7 @@ describe("the draft over HTTP", () => {
     expect(await ask("DELETE", named)).toBe(404);
   });
 
-  test("has a stream for the connection and one for each session, with numbers to go on from", async () => {
+  test("has one stream per connection and per session, with event ids to resume from", async () => {
     const raw = await RawAcp.open(await serveAgents(home()));
     const whole = await raw.stream();
     expect(whole.status).toBe(200);
@@ -246,7 +246,7 @@ describe("the draft over HTTP", () => {
     expect(whole.messages).toHaveLength(1);
   });
 
-  test("buffers for a session whose stream is not open yet, also one that is not known", async () => {
+  test("buffers messages of a session until its stream opens", async () => {
     const served = await serveAgents(home());
     const first = await AcpClient.open(served, "http");
     const id = await first.begin(home().workspace);
@@ -263,7 +263,7 @@ describe("the draft over HTTP", () => {
     await expect.poll(() => session.said).toEqual(["one", "two"]);
   });
 
-  test("takes a late answer without a word, because its clients give up when one is refused", async () => {
+  test("accepts a late answer, because its clients disconnect when one is rejected", async () => {
     const served = await serveAgents(home());
     const raw = await RawAcp.open(served);
     const whole = await raw.stream();
@@ -287,7 +287,7 @@ describe("the draft over HTTP", () => {
     await expect.poll(() => session.said).toEqual(["yes"]);
   });
 
-  test("knows the session from the message, and answers what takes one up on the connection's stream", async () => {
+  test("takes the session from the message, and responds to load and resume on the connection's stream", async () => {
     const served = await serveAgents(home());
     const first = await AcpClient.open(served, "http");
     const id = await first.begin(home().workspace);
@@ -317,7 +317,7 @@ describe("the draft over HTTP", () => {
     await expect.poll(() => session.messages.at(-1)).toMatchObject({ id: "turn" });
   });
 
-  test("keeps its connections apart from those of the other profile, and from other people", async () => {
+  test("does not accept connections of /v1/rpc or of other principals", async () => {
     const served = await serveAgents(home());
     const raw = await RawAcp.open(served);
     const rpc = await RpcClient.open(served);

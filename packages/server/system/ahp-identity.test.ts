@@ -54,11 +54,11 @@ describe("a sub-agent", () => {
   test.each([
     ["its own name in a session of its own", "scout", "fresh"],
     ["its parent's name in a session of its own", "coder", "fresh"],
-    ["a name that nobody knows", "zzz", "fresh"],
+    ["an unknown name", "zzz", "fresh"],
     ["its own name in its parent's session", "scout", "root"],
     ["its own name in a session that was there before", "scout", "earlier"],
     ["the name of its delegated session", "scout", "child"],
-  ])("that leaves its session_token out and gives %s is blocked, on the record", async (_, agent, where) => {
+  ])("without its session_token that gives %s is blocked and recorded", async (_, agent, where) => {
     const { served, ann, session, child } = await delegated();
     const sessions: Record<string, string> = {
       ...{ fresh: `fresh of ${ann.id}`, root: session, earlier: `earlier of ${ann.id}` },
@@ -74,13 +74,13 @@ describe("a sub-agent", () => {
     expect(await blocksOf(served, named)).toEqual([expect.stringContaining("session_token")]);
   });
 
-  test("leaves its parent, and sessions that were there before, as they are", async () => {
+  test("does not change its parent or existing sessions", async () => {
     const { parent, earlier } = await delegated();
     for (const client of [parent, earlier])
       expect(await client.sendEvent("pre_action", ls)).toMatchObject({ decision: "allow" });
   });
 
-  test("with its session_token has no more than it was given", async () => {
+  test("with its session_token has only the scopes that were delegated", async () => {
     const { served, ann, child } = await delegated();
     const client = await ahp(served, ann, "scout", "whatever");
     const event = { ...{ event_type: "pre_action" as const, session_id: "whatever", agent_id: "scout" } };
@@ -92,7 +92,7 @@ describe("a sub-agent", () => {
   });
 });
 
-describe("an event is blocked on the record for", () => {
+describe("an event is blocked and recorded for", () => {
   test.each<[string, (child: string) => Record<string, unknown>, string]>([
     ["a wrong session_token", () => ({ session_token: "nonsense" }), "session_token"],
     ["a session_token that is no text", () => ({ session_token: 7 }), "session_token"],
@@ -145,7 +145,7 @@ test("a query says which member is missing or wrong, and what is expected", asyn
 });
 
 describe("a token for one agent alone", () => {
-  test("makes its holder that agent, whatever it calls itself, and keeps what it said", async () => {
+  test("makes its holder that agent under any claimed name, and records the claim", async () => {
     const served = await Served.open(harness());
     const { identity, ledger, supervisor } = served.harness;
     const { id: user } = await identity.addUser({
@@ -175,7 +175,7 @@ describe("a token for one agent alone", () => {
     expect(Object((await client.query("approval", {})).answer).approvals).toHaveLength(1);
   });
 
-  test("does not make it its sub-agent's holder too: by that name it needs the sub-agent's token", async () => {
+  test("does not authenticate a sub-agent, which needs its own token", async () => {
     const served = await Served.open(harness());
     const { identity } = served.harness;
     const { id: user } = await identity.addUser({
@@ -196,7 +196,7 @@ describe("a token for one agent alone", () => {
     expect(await parent.sendEvent("pre_action", ls)).toMatchObject({ decision: "allow" });
   });
 
-  test("is told nothing of approvals that other agents of its user wait for", async () => {
+  test("cannot see approvals of other agents of its user", async () => {
     const served = await Served.open(harness());
     const { identity } = served.harness;
     const { id: user } = await identity.addUser({

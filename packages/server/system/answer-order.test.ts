@@ -6,7 +6,7 @@ import { RpcClient } from "./fixtures/rpc-client.ts";
 
 const home = agentsForAll();
 const ENDED = '"stopReason":"end_turn';
-/** More than a connection takes that nobody reads. */
+/** More than the buffers of an unread connection hold. */
 const MANY = 60_000;
 
 /** Notes what the server writes, in the order in which it does, whatever connection it is for. */
@@ -29,7 +29,7 @@ function whatIsWritten(): string[] {
 }
 
 // A stream and an answer are two connections, so no client can tell which of them was written first.
-test("a prompt is answered after everything that was said in its turn is written to the stream", async () => {
+test("a prompt is answered after all updates of its turn are written to the stream", async () => {
   const client = await RpcClient.open(await serveAgents(home()));
   const id = await client.begin(home().workspace);
   const stream = await client.stream();
@@ -43,7 +43,7 @@ test("a prompt is answered after everything that was said in its turn is written
   await expect.poll(() => stream.said.length).toBe(20 * parts.length);
 });
 
-test("and waits for a reader who is slow", async () => {
+test("the response to a prompt waits for a slow reader", async () => {
   const served = await serveAgents(home());
   const client = await RpcClient.open(served);
   const id = await client.begin(home().workspace);

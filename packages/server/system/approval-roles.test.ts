@@ -27,7 +27,7 @@ const VIEWERS = [
   { who: "other", roles: ["admin"] },
 ] as const;
 
-/** What somebody may say: everything, only no, or nothing, which is to see nothing. */
+/** What a viewer may answer: everything, only deny, or nothing, which hides the approval. */
 function expected(
   tool: (typeof TOOLS)[number],
   { who, roles }: { readonly who: string; readonly roles: readonly string[] },
@@ -40,47 +40,50 @@ function expected(
 }
 
 describe.each(TOOLS)("a question by the rule %s", (tool) => {
-  test.each(VIEWERS)("is seen and answered by who may: the $who with $roles", async ({ who, roles }) => {
-    const served = await Served.open(harness());
-    const { identity } = served.harness;
-    const asker = await served.person({ roles: who === "owner" ? [...roles] : [] });
-    const viewer = who === "owner" ? asker : await served.person({ roles: [...roles] });
-    const as = viewer.secret;
-    const { user } = (await identity.current({ id: asker.id }))!;
-    const events = await Events.open(served, {}, as);
-    await events.next();
-    const may = expected(tool, { who, roles });
-    const session = `${tool} ${who} ${roles}`;
-    const put = (n: number) => served.question(session, "default", tool, { n, SECRET }, user);
-    const id = await put(0);
+  test.each(VIEWERS)(
+    "is visible to and answerable by the $who with $roles as the rule says",
+    async ({ who, roles }) => {
+      const served = await Served.open(harness());
+      const { identity } = served.harness;
+      const asker = await served.person({ roles: who === "owner" ? [...roles] : [] });
+      const viewer = who === "owner" ? asker : await served.person({ roles: [...roles] });
+      const as = viewer.secret;
+      const { user } = (await identity.current({ id: asker.id }))!;
+      const events = await Events.open(served, {}, as);
+      await events.next();
+      const may = expected(tool, { who, roles });
+      const session = `${tool} ${who} ${roles}`;
+      const put = (n: number) => served.question(session, "default", tool, { n, SECRET }, user);
+      const id = await put(0);
 
-    const listed = await served.ask("GET", "/v1/approvals?state=pending&limit=500", { as });
-    const { approvals } = Object(listed.body);
-    const found = approvals.find((one: { id: string }) => one.id === id);
-    const shown = Object((await served.ask("GET", `/v1/approvals/${id}`, { as })).body);
-    const told = Object((await events.next())?.data).approval;
-    for (const seen of [found, shown, told])
-      if (may === "nothing") {
-        expect(Object.keys(seen).toSorted()).toEqual(
-          ["agent", "created_at", "expires_at", "id", "state", "tenant", "withheld"].toSorted(),
-        );
-        expect(JSON.stringify(seen)).not.toMatch(new RegExp(`${SECRET}|SECRET|${tool}`));
-      } else {
-        expect(seen).toMatchObject({ id, tool, facts: { arguments: { SECRET } } });
-        expect(seen.options).toEqual(may === "all" ? ["allow_once", "allow_always", "deny"] : ["deny"]);
+      const listed = await served.ask("GET", "/v1/approvals?state=pending&limit=500", { as });
+      const { approvals } = Object(listed.body);
+      const found = approvals.find((one: { id: string }) => one.id === id);
+      const shown = Object((await served.ask("GET", `/v1/approvals/${id}`, { as })).body);
+      const told = Object((await events.next())?.data).approval;
+      for (const seen of [found, shown, told])
+        if (may === "nothing") {
+          expect(Object.keys(seen).toSorted()).toEqual(
+            ["agent", "created_at", "expires_at", "id", "state", "tenant", "withheld"].toSorted(),
+          );
+          expect(JSON.stringify(seen)).not.toMatch(new RegExp(`${SECRET}|SECRET|${tool}`));
+        } else {
+          expect(seen).toMatchObject({ id, tool, facts: { arguments: { SECRET } } });
+          expect(seen.options).toEqual(may === "all" ? ["allow_once", "allow_always", "deny"] : ["deny"]);
+        }
+
+      for (const [n, decision] of (["allow_always", "allow_once", "deny"] as const).entries()) {
+        const path = `/v1/approvals/${await put(n)}/answer`;
+        const answer = await served.ask("POST", path, { as, body: { decision } });
+        const passes = may === "all" || (may === "no" && decision === "deny");
+        expect([decision, answer.status]).toEqual([decision, passes ? 200 : 403]);
+        if (!passes) expect(answer.text).not.toContain(SECRET);
       }
+      await served.harness.approvals.withdraw({ tenant: "default", session }, "the test is over");
+    },
+  );
 
-    for (const [n, decision] of (["allow_always", "allow_once", "deny"] as const).entries()) {
-      const path = `/v1/approvals/${await put(n)}/answer`;
-      const answer = await served.ask("POST", path, { as, body: { decision } });
-      const passes = may === "all" || (may === "no" && decision === "deny");
-      expect([decision, answer.status]).toEqual([decision, passes ? 200 : 403]);
-      if (!passes) expect(answer.text).not.toContain(SECRET);
-    }
-    await served.harness.approvals.withdraw({ tenant: "default", session }, "the test is over");
-  });
-
-  test("is unknown to admins of another tenant, and nothing for agents", async () => {
+  test("is invisible to admins of another tenant and to agents", async () => {
     const served = await Served.open(harness());
     const id = await served.question("elsewhere", "default", tool, { SECRET });
     const foreign = await served.person({ tenant: "acme", roles: ["admin", "approver", "release"] });
@@ -98,7 +101,7 @@ describe.each(TOOLS)("a question by the rule %s", (tool) => {
 });
 
 describe("a quorum", () => {
-  test("is made up of others than the user who asks", async () => {
+  test("does not count the user who asks", async () => {
     const served = await Served.open(harness());
     const asker = await served.person({ roles: ["admin"] });
     const [one, other] = [
@@ -119,7 +122,7 @@ describe("a quorum", () => {
 });
 
 describe("a grant", () => {
-  test("is seen and revoked by whom it concerns", async () => {
+  test("can be seen and revoked only by those it concerns", async () => {
     const served = await Served.open(harness());
     const [asker, outsider, approver] = [
       await served.person(),
@@ -153,7 +156,7 @@ tool_rules:
 `,
   });
 
-  test("is offered to each with what they may answer, and an answer beyond that does not count", async () => {
+  test("offers each client the options it may choose, and ignores other answers", async () => {
     const served = await serveAgents(home());
     const [asker, admin] = [
       await served.person({ roles: ["admin"] }),

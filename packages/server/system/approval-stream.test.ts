@@ -12,7 +12,7 @@ const sessionOf = (event: { readonly data?: unknown } | undefined) => {
 };
 
 describe("the stream of approvals", () => {
-  test("tells of every change as it happens, in order, under the number of the change", async () => {
+  test("sends every change in order, with its number as event id", async () => {
     const served = await Served.open(harness());
     const events = await Events.open(served);
     expect(events.response).toMatchObject({
@@ -29,7 +29,7 @@ describe("the stream of approvals", () => {
     expect(Number(answered?.id)).toBeGreaterThan(Number(asked?.id));
   });
 
-  test("goes on after the last event that a reader saw, without gap or repeat", async () => {
+  test("resumes after the last event without gap or repeat", async () => {
     const served = await Served.open(harness());
     const first = await Events.open(served);
     const start = await first.next();
@@ -47,7 +47,7 @@ describe("the stream of approvals", () => {
     expect((await all.take(7)).map(({ id }) => id)).toEqual([...seen, ...rest].map(({ id }) => id));
   });
 
-  test("replays what is no longer in memory from the disk", async () => {
+  test("replays changes from the store that are no longer cached", async () => {
     const served = await Served.open(harness());
     const start = await (await Events.open(served)).next();
     const count = 300;
@@ -70,7 +70,7 @@ describe("the stream of approvals", () => {
     },
   );
 
-  test("takes an event that never was for the newest", async () => {
+  test("treats an unknown event id as the newest", async () => {
     const served = await Served.open(harness());
     const events = await Events.open(served, { "last-event-id": "999999999" });
     expect(Number((await events.next())?.id)).toBeLessThan(999_999);
@@ -78,7 +78,7 @@ describe("the stream of approvals", () => {
     expect(sessionOf(await events.next())).toBe("after-all");
   });
 
-  test("tells a tenant of its own and of nobody else's", async () => {
+  test("sends only the changes of the reader's tenant", async () => {
     const served = await Served.open(harness());
     const own = await served.person({ tenant: "acme", roles: ["approver"] });
     const events = await Events.open(served, {}, own.secret);
@@ -92,7 +92,7 @@ describe("the stream of approvals", () => {
     expect(sessionOf(await again.next())).toBe("ours");
   });
 
-  test("says that it lives while nothing happens", async () => {
+  test("sends keep-alives while nothing happens", async () => {
     const served = await Served.open(harness(), { limits: { keepAliveMs: 20 } });
     const events = await Events.open(served);
     await events.next();
@@ -100,7 +100,7 @@ describe("the stream of approvals", () => {
     expect(await events.next()).toEqual({ "": "alive" });
   });
 
-  test("ends for a token that was revoked, before anything more is told", async () => {
+  test("ends when the token is revoked, before another event", async () => {
     const served = await Served.open(harness());
     const ann = await served.person();
     const events = await Events.open(served, {}, ann.secret);
@@ -116,7 +116,7 @@ describe("the stream of approvals", () => {
     while ((await idle.next()) !== undefined);
   });
 
-  test("ends when the gateway closes, and the reader can go on elsewhere", async () => {
+  test("ends when the gateway closes, and can be resumed at another one", async () => {
     const served = await Served.open(harness());
     const events = await Events.open(served);
     const { id } = (await events.next()) ?? {};
@@ -129,7 +129,7 @@ describe("the stream of approvals", () => {
     expect(sessionOf(await going.next())).toBe("meanwhile");
   });
 
-  test("is refused beyond so many", async () => {
+  test("is rejected with 503 beyond the limit of streams", async () => {
     const served = await Served.open(harness(), { limits: { maxStreams: 1 } });
     await Events.open(served);
     expect(await served.ask("GET", "/v1/approvals/stream")).toMatchObject({
@@ -155,7 +155,7 @@ describe("a reader that stops reading", () => {
     return { socket, closed };
   }
 
-  test("costs a bounded amount and is dropped, while others go on", async () => {
+  test("is dropped after a bounded buffer, while others continue", async () => {
     const clock = new ManualClock();
     const limits = { maxBufferedBytes: 16_384, stallMs: 30_000, keepAliveMs: 15_000 };
     const served = await Served.open(harness(), { limits, clock });
@@ -183,7 +183,7 @@ describe("a reader that stops reading", () => {
     expect(sessionOf(afterwards)).toBe("afterwards");
   });
 
-  test("and reads on in time gets everything, from the disk", async () => {
+  test("and resumes in time gets everything from the store", async () => {
     const clock = new ManualClock();
     const served = await Served.open(harness(), { limits: { maxBufferedBytes: 16_384 }, clock });
     const slow = await Events.open(served);

@@ -19,7 +19,7 @@ async function agentOf(served: Served, token: string, session: string) {
 describe("an agent's question", () => {
   const deploy = { tool_name: "deploy", arguments: { to: "prod" } };
 
-  test("reaches a person over HTTP, whose answer counts once", async () => {
+  test("can be answered over HTTP once", async () => {
     const served = await Served.open(harness());
     const ann = await served.person();
     const agent = await agentOf(served, ann.secret, "journey");
@@ -49,10 +49,10 @@ describe("an agent's question", () => {
     expect(decision.decision).toBe(first.status === 200 ? "allow" : "block");
   });
 
-  test("is answered by whoever the token says, whatever else comes along", async () => {
+  test("is answered as the token's principal, whatever the body claims", async () => {
     const served = await Served.open(harness());
     const id = await served.question("signed");
-    const body = { decision: "deny", by: "user:default/somebody-else" };
+    const body = { decision: "deny", by: "user:default/other" };
     expect((await served.ask("POST", `/v1/approvals/${id}/answer`, { body })).status).toBe(400);
     await served.ask("POST", `/v1/approvals/${id}/answer`, { body: { decision: "deny" } });
     expect((await served.ask("GET", `/v1/approvals/${id}`)).body).toMatchObject({
@@ -61,7 +61,7 @@ describe("an agent's question", () => {
     });
   });
 
-  test("is none of an agent's business, however it asks", async () => {
+  test("cannot be seen or answered by an agent", async () => {
     const served = await Served.open(harness());
     const agent = await served.person({ kind: "agent", roles: ["admin"] });
     const id = await served.question("agents");
@@ -91,7 +91,7 @@ describe("an agent's question", () => {
     expect((await served.ask("GET", `/v1/approvals/${id}`)).body).toMatchObject({ state: "pending" });
   });
 
-  test("is refused from the moment on that its token is revoked", async () => {
+  test("cannot be answered after the token is revoked", async () => {
     const served = await Served.open(harness());
     const ann = await served.person();
     const auth = { method: { type: "bearer", token: ann.secret } } as const;
@@ -111,7 +111,7 @@ describe("an agent's question", () => {
 });
 
 describe("many questions", () => {
-  test("come in pages, in either order", async () => {
+  test("are listed in pages, in either order", async () => {
     const served = await Served.open(harness());
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1) ids.push(await served.question("pages", "default", "deploy", { n }));
@@ -130,8 +130,8 @@ describe("many questions", () => {
   });
 });
 
-describe("what people allow for always", () => {
-  test("is seen, counts, and can be taken back once, by their own tenant alone", async () => {
+describe('a grant of an "always" answer', () => {
+  test("is listed, applies, and can be revoked once, only within its tenant", async () => {
     const served = await Served.open(harness());
     const id = await served.question("always", "default", "deploy", { always: true });
     const body = { decision: "allow_always", grant_expires_ms: 60_000 };

@@ -9,7 +9,7 @@ import { Gate } from "./fixtures/gate.ts";
 const home = agentsForAll();
 const limits = { expiryMs: 86_400_000, restMs: 300_000, perPrincipal: 10 };
 
-/** Connections of the home; `committing` is told of every commit when it has been handed over. */
+/** Connections of the home; `committing` is called for every commit. */
 function connectionsWith(clock: ManualClock, committing: () => Promise<void> | void): Connections {
   const { hosting, harness } = home();
   const { store } = harness;
@@ -25,7 +25,7 @@ function connectionsWith(clock: ManualClock, committing: () => Promise<void> | v
   return new Connections({ hosting, store: { commit, query }, clock, limits, onError });
 }
 
-test("a connection that is ended does not come back by what it notes meanwhile", async () => {
+test("a late write does not restore a removed connection", async () => {
   let meanwhile: () => void = () => undefined;
   const connections = connectionsWith(new ManualClock(), () => meanwhile());
   const principal = home().harness.identity.local();
@@ -39,7 +39,7 @@ test("a connection that is ended does not come back by what it notes meanwhile",
   await connections.release();
 });
 
-test("connections that were let go of are looked at no more, not even after a look that was under way", async () => {
+test("released connections are not swept again, even if a sweep was running", async () => {
   const clock = new ManualClock();
   const gate = new Gate(undefined);
   let commits = 0;

@@ -9,7 +9,7 @@ import { harnessForAll, RULES, Served } from "./fixtures/home.ts";
 const harness = harnessForAll();
 
 describe("the description of the API", () => {
-  test("has every operation that is served", async () => {
+  test("contains every registered operation", async () => {
     const served = await Served.open(harness());
     const { body } = await served.ask("GET", "/openapi.json");
     const described = Object.entries(Object(body).paths).flatMap(([path, methods]) =>
@@ -21,7 +21,7 @@ describe("the description of the API", () => {
     expect(body).toMatchObject({ openapi: "3.1.0", info: { title: "Reins", version: "1.2.3" } });
   });
 
-  test("gives the supervisor's problems the titles and statuses that they have", () => {
+  test("has the titles and statuses of the supervisor's problems", () => {
     for (const code of ["invalid", "forbidden", "not_found", "conflict"] as const) {
       const { status, title } = problemOf(new SupervisorError(code, "why"));
       expect({ status, title }).toEqual(PROBLEMS[code]);
@@ -30,7 +30,7 @@ describe("the description of the API", () => {
 });
 
 describe("real answers", () => {
-  test("of every operation fit what is described", async () => {
+  test("of every operation match their schema", async () => {
     const served = await Served.open(harness());
     const { identity, runs } = served.harness;
     const seen = new Set<string>();
@@ -146,7 +146,7 @@ describe("real answers", () => {
     expect(operations.map((operation) => operation.id).filter((name) => !seen.has(name))).toEqual([]);
   });
 
-  test("that refuse are problems", async () => {
+  test("that reject are problems", async () => {
     const served = await Served.open(harness());
     for (const path of ["/v1/approvals/none", "/v1/runs/none", "/v1/approvals?limit=x", "/none"])
       Problem.parse((await served.ask("GET", path)).body);

@@ -70,7 +70,7 @@ describe("every operation", () => {
     for (const end of ends) await end();
   });
 
-  test("is described, and nothing else is", () => {
+  test("is described, and no other", () => {
     const described = Object.entries(description.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     );
@@ -103,7 +103,7 @@ describe("every operation", () => {
 });
 
 describe("every path", () => {
-  test("answers any method, header and body", async () => {
+  test("responds to any method, header and body without a server error", async () => {
     const served = await serve({ maxBodyBytes: 10_000, maxMessageBytes: 10_000 });
     const paths = [
       ...everyOperation.map(({ path }) => path),
@@ -169,7 +169,7 @@ describe("every path", () => {
 });
 
 describe("a connection", () => {
-  test("answers any message, known methods with any parameters included", async () => {
+  test("responds to any message, including known methods with any parameters", async () => {
     const served = await serve();
     const client = await RpcClient.open(served);
     const session = await client.begin(home().workspace);

@@ -64,7 +64,7 @@ describe("HAAK's integration tests", () => {
   test("mandate injection", async () => {
     const said: Script = ({ items, system }) => {
       const told = [system, ...items.map(({ text }) => text)].join("\n");
-      return reply(say(told.includes("keeper of the reeds") ? "I keep the reeds." : "I am nobody."));
+      return reply(say(told.includes("keeper of the reeds") ? "I keep the reeds." : "I am unknown."));
     };
     const { connect } = await serve(said);
     const client = await connect();
@@ -75,7 +75,7 @@ describe("HAAK's integration tests", () => {
       );
     };
     expect(await words("reed")).toBe("I keep the reeds.");
-    expect(await words("stranger")).toBe("I am nobody.");
+    expect(await words("stranger")).toBe("I am unknown.");
   });
 
   test("ledger hash chain", async () => {
@@ -165,7 +165,7 @@ describe("HAAK's integration tests", () => {
 });
 
 describe("a turn with the native agent", () => {
-  test("tells its gates and its mail before anything is said", async () => {
+  test("sends its policy gates and mail before any text", async () => {
     const { connect, harness } = await serve(scenes());
     const letter = { id: "m1", from: "coder", to: "reed", subject: "rain", body: "tonight" };
     await appendFile(join(harness.home, "agent-mailbox.jsonl"), `${JSON.stringify(letter)}\n`);
@@ -180,7 +180,7 @@ describe("a turn with the native agent", () => {
     expect(events.slice(text).some(({ type }) => type === "mailbox_injected")).toBe(false);
   });
 
-  test("has mail and board in the name of the agent that it acts as", async () => {
+  test("uses mail and board in the name of the agent it acts as", async () => {
     const script = scenes(
       scene(
         "write",
@@ -199,7 +199,7 @@ describe("a turn with the native agent", () => {
     expect(await readFile(join(harness.home, "board.md"), "utf8")).toMatch(/^\[reed\] we are live/m);
   });
 
-  test("works with no key at all", async () => {
+  test("works without an API key", async () => {
     const { connect, workspace } = await serveHaak({ runner: { backend: "native" } });
     await writeFile(join(workspace, "notes.txt"), "x");
     const client = await connect();
@@ -211,7 +211,7 @@ describe("a turn with the native agent", () => {
     expect(saidIn(turn)).toContain("notes.txt");
   });
 
-  test("whose model cannot be had says so once, and the session goes on with another", async () => {
+  test("whose model is unavailable reports it once, and the session continues with another", async () => {
     const { connect } = await serveHaak({ runner: { backend: "native" } });
     const client = await connect();
     const asked = { agent_id: "coder", session_key: "coder:x:1", model: "claude-nonesuch" };
@@ -238,7 +238,7 @@ describe("a tool that the client brings along", () => {
     scene("never mind", reply(say("Fine."))),
   );
 
-  test("is carried out by the client: the turn waits, and goes on with what came of it", async () => {
+  test("runs in the client: the turn waits for its result", async () => {
     const { connect, model, ledger } = await serve(script);
     const client = await connect();
     const { result } = await client.ask("session.init", { agent_id: "coder" });
@@ -264,7 +264,7 @@ describe("a tool that the client brings along", () => {
     ]);
   });
 
-  test("can fail, and the model is told", async () => {
+  test("can fail, and the model gets the error", async () => {
     const { connect, model } = await serve(script);
     const client = await connect();
     const { result } = await client.ask("session.init", { agent_id: "coder" });
@@ -277,7 +277,7 @@ describe("a tool that the client brings along", () => {
     expect(model.requests[1]?.conversation.items.at(-1)).toMatchObject({ role: "tool", text: "no shell" });
   });
 
-  test("is given up when its client goes on without it", async () => {
+  test("is abandoned when the client prompts again", async () => {
     const { connect } = await serve(script);
     const client = await connect();
     const { result } = await client.ask("session.init", { agent_id: "coder" });
@@ -289,7 +289,7 @@ describe("a tool that the client brings along", () => {
     expect((await client.ask("session.status", { session_key })).result).toEqual({ state: "idle" });
   });
 
-  test("that is one of the agent's own is carried out by the agent", async () => {
+  test("with the name of the agent's own tool runs in the agent", async () => {
     const own = { ...bash, name: "list_files", input_schema: { type: "object" } };
     const { connect, workspace, model } = await serve(
       scenes(scene("list", reply(call("list_files", {})), reply(say("done")))),

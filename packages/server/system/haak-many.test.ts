@@ -4,14 +4,14 @@ import { saidIn, serveHaak } from "./fixtures/haak.ts";
 const SESSIONS = 200;
 const TURNS = 3;
 
-test("two hundred sessions at once: every turn is done, in order within its session", async () => {
+test("two hundred concurrent sessions complete every turn, in order within each session", async () => {
   const { connect, ledger } = await serveHaak({ runner: { backend: "native" } });
   const clients = await Promise.all(Array.from({ length: 8 }, () => connect()));
   const sessions = Array.from({ length: SESSIONS }, (_, n) => `coder:many:${n}`);
   const told = await Promise.all(
     sessions.map(async (session_key, n) => {
       const client = clients[n % clients.length];
-      if (!client) throw new Error("nobody is there");
+      if (!client) throw new Error("no client is connected");
       await client.ask("session.init", { agent_id: "coder", session_key });
       // All at once: the session itself puts them in order.
       const turns = Array.from({ length: TURNS }, (_unused, turn) =>

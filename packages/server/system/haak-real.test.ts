@@ -21,7 +21,7 @@ const needsKey = requirement(
   "a model that is paid for",
   Boolean(key),
   "ANTHROPIC_API_KEY is not set",
-  // Nobody has to pay to change something.
+  // Local runs need no paid model.
   false,
 );
 

@@ -20,7 +20,7 @@ describe("what agents share", () => {
       expect(paths[path]?.[method.toLowerCase()], path).toBeDefined();
   });
 
-  test("is mail: sent in one's own name, read once marked, with what cannot be read", async () => {
+  test("sends mail in the caller's name, marks it read, and reports unreadable lines", async () => {
     const letter = { to: "reed", subject: "rain", body: "tonight" };
     expect((await ask("POST", "/v1/mailbox", { body: letter })).status).toBe(204);
     await appendFile(join(serving.harness.home, "agent-mailbox.jsonl"), "nonsense\n");
@@ -44,7 +44,7 @@ describe("what agents share", () => {
     expect((await ask("POST", "/v1/mailbox", { body: { ...letter, body: " " } })).status).toBe(400);
   });
 
-  test("is the board: everybody reads it, and people post under their names", async () => {
+  test("lets all principals read the board and post under their names", async () => {
     const post = (content: string, as?: string) => ask("POST", "/v1/board", { body: { content }, as });
     expect((await post("the mill is closed")).status).toBe(204);
     expect((await post("x".repeat(5_000))).status).toBe(413);
@@ -54,7 +54,7 @@ describe("what agents share", () => {
     expect(lines).toEqual([expect.stringMatching(/^\[user:.+\] the mill is closed \(/)]);
   });
 
-  test("is, for the sessions of one user, what they remember", async () => {
+  test("keeps the memory of one user's sessions", async () => {
     const add = (content: string, more: object = {}) =>
       ask("POST", "/v1/memory", { body: { content, ...more } });
     const { status, body } = await add("releases are cut on Thursdays", {

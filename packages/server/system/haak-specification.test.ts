@@ -99,7 +99,7 @@ const letGo = () => {
   for (const resolve of waiting.splice(0)) resolve();
 };
 const placeOf = ({ events }: Answered, type: string) => events.findIndex((event) => event.type === type);
-/** What the model was told last. */
+/** The last request to the model. */
 const told = () => {
   const { system, items } = model.requests.at(-1)?.conversation ?? { system: "", items: [] };
   return [system, ...items.map(({ text }) => text)].join("\n");
@@ -341,7 +341,7 @@ describe("Store", () => {
   });
 
   test("missing returns None", async () => {
-    expect(await row("nobody:spec:0")).toMatchObject({ status: 404 });
+    expect(await row("missing:spec:0")).toMatchObject({ status: 404 });
   });
 
   test("upsert idempotent", async () => {

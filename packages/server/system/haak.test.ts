@@ -161,7 +161,7 @@ describe("the methods of /ws", () => {
 });
 
 describe("who may come", () => {
-  test("by a token in a header or in the address, at /ws and at /", async () => {
+  test("accepts a token in a header or in the URL, at /ws and at /", async () => {
     const { connect, served } = await serveHaak();
     const { token } = served.access;
     const ways: readonly (readonly [string, Record<string, string>])[] = [
@@ -183,7 +183,7 @@ describe("who may come", () => {
     await expect(connect("/ws", { origin: "https://evil.example" })).rejects.toThrow("403");
   });
 
-  test("an agent's name is a claim: the token decides", async () => {
+  test("treats an agent's name as a claim: the token decides", async () => {
     const { connect, served } = await serveHaak();
     const { identity } = served.harness;
     await identity.addUser({ id: "ann", name: "Ann", email: "some@example.com", roles: [], scopes: [] });
@@ -195,7 +195,7 @@ describe("who may come", () => {
     expect((await client.ask("session.init", { agent_id: "coder" })).error?.code).toBe("unauthenticated");
   });
 
-  test("without a token, where the operator allows it on this machine, as a stranger to everybody", async () => {
+  test("accepts local clients without a token as unknown, where the operator allows it", async () => {
     const { connect, served } = await serveHaak({ dialect: { auth: "none" } });
     const [first, second] = [await connect("/", {}), await connect("/ws", {})];
     const { result } = await first.ask("session.init", { agent_id: "reed" });
@@ -216,7 +216,7 @@ describe("who may come", () => {
     expect(people.filter(({ user }) => user === "anonymous")).toHaveLength(1);
   });
 
-  test("nobody sees another's sessions", async () => {
+  test("hides the sessions of other principals", async () => {
     const { connect, served } = await serveHaak();
     const client = await connect();
     const { result } = await client.ask("session.init", { agent_id: "coder", session_key: "coder:x:1" });
@@ -229,7 +229,7 @@ describe("who may come", () => {
   });
 });
 
-test("a frame that is too large, or no text, ends the connection and no other", async () => {
+test("a frame that is too large or binary closes only its connection", async () => {
   const { connect } = await serveHaak({ dialect: { limits: { maxMessageBytes: 10_000 } } });
   const [client, other] = [await connect(), await connect()];
   client.send({ id: 1, method: "session.init", params: { agent_id: "x".repeat(20_000) } });
@@ -238,7 +238,7 @@ test("a frame that is too large, or no text, ends the connection and no other", 
 });
 
 describe("what is kept", () => {
-  test("is told in HAAK's terms, by key or by id", async () => {
+  test("is listed as HAAK's rows, by key or by id", async () => {
     const { connect, served } = await serveHaak();
     const client = await connect();
     const session_key = "coder:ws:kept";

@@ -9,7 +9,7 @@ import { harnessForAll, newHome, openHarness, RULES, Served } from "./fixtures/h
 const harness = harnessForAll();
 
 describe("identity", () => {
-  test("changes users and tokens for admins of a tenant, and for the operator in any", async () => {
+  test("lets admins change users and tokens of their tenant, and the operator of any", async () => {
     const served = await Served.open(harness());
     const admin = await served.person({ tenant: "acme", roles: ["admin"] });
     const as = admin.secret;
@@ -48,7 +48,7 @@ describe("identity", () => {
 
   test("says what is wrong, member by member", async () => {
     const served = await Served.open(harness());
-    const body = { id: "no name!", name: "N", email: "nobody", roles: [], scopes: [] };
+    const body = { id: "no name!", name: "N", email: "no address", roles: [], scopes: [] };
     const answer = await served.ask("POST", "/v1/identity/users", { body });
     expect(answer).toMatchObject({
       status: 400,
@@ -96,7 +96,7 @@ describe("the policy", () => {
     expect(text).not.toContain(secret);
   });
 
-  test("that lets more through waits until an admin accepts exactly what they saw", async () => {
+  test("that allows more waits until an admin accepts exactly the version seen", async () => {
     const served = await Served.open(harness());
     const file = join(served.harness.home, "constitution.yaml");
     const user = await served.person();
@@ -139,7 +139,7 @@ describe("the policy", () => {
 });
 
 describe("runs", () => {
-  test("are told as they stand, to whose they are and to the admins of their tenant", async () => {
+  test("are listed with their state to their owner and the admins of their tenant", async () => {
     const served = await Served.open(harness());
     const { runs, identity } = served.harness;
     const member = await served.person();
@@ -318,7 +318,7 @@ describe("the roster", () => {
     const before = await readFile(rosterOf(served), "utf8");
     const cases: readonly [string, string, unknown, number, string?][] = [
       ["POST", "/v1/roster", { session_id: "fox" }, 409],
-      ["PATCH", "/v1/roster/nobody", { state: "live" }, 404],
+      ["PATCH", "/v1/roster/missing", { state: "live" }, 404],
       ["PATCH", "/v1/roster/fox", { session_id: "wolf" }, 400],
       ["PATCH", "/v1/roster/fox", { state: 7 }, 400],
       ["POST", "/v1/roster", { session_id: "a\nb" }, 400],

@@ -54,7 +54,7 @@ describe("the ledger", () => {
     expect(await again.next()).toMatchObject({ data: { entry: { entity_id: "coder:ahp:later" } } });
   });
 
-  test("shows people of a tenant what is theirs, and nobody who is no admin anything", async () => {
+  test("shows admins the entries of their tenant, and other users none", async () => {
     const served = await Served.open(harness());
     const acme = await served.person({ tenant: "acme", roles: ["admin"] });
     const own = await served.person({ roles: ["admin"] });
@@ -97,7 +97,7 @@ describe("the ledger", () => {
     expect(entities).not.toContain("coder:ahp:secret");
   });
 
-  test("is told to people of the default tenant without what a new tenant does", async () => {
+  test("hides the entries of a new tenant from the default tenant", async () => {
     const served = await Served.open(harness());
     const { secret } = await served.person({ roles: ["admin"] });
     const events = await Events.open(served, {}, secret, "/v1/ledger/stream");

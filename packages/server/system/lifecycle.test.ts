@@ -10,7 +10,7 @@ import { harnessForAll, Served } from "./fixtures/home.ts";
 const harness = harnessForAll();
 
 describe("closing", () => {
-  /** A gateway whose harness opens when the test says so, and which tells when somebody waits for that. */
+  /** A gateway whose harness opens on demand, with a promise of the first waiting request. */
   async function waiting(limits: Partial<GatewayLimits> = {}) {
     const opening = Promise.withResolvers<ReturnType<typeof harness>>();
     const asked = { times: 0 };

@@ -90,7 +90,7 @@ describe("agents", () => {
     expect(agents.find(({ agent }) => agent === "claude")).toMatchObject({ install: null, added: false });
   });
 
-  test("are told one by one, with what runs and what they said of themselves", async () => {
+  test("are listed with their processes and capabilities", async () => {
     const served = await operated();
     const client = await RpcClient.open(served);
     const session = await client.begin(home().workspace);
@@ -119,7 +119,7 @@ describe("agents", () => {
     expect(await processes(served, outsider.secret)).toEqual([]);
   });
 
-  test("are installed while somebody watches, by who looks after this Reins", async () => {
+  test("can be installed with progress events by admins of the default tenant", async () => {
     const served = await operated();
     const path = "/v1/agents/stub/install";
     const headers = { authorization: `Bearer ${served.access.token}` };
@@ -184,7 +184,7 @@ describe("a kill", () => {
     expect((await kill(served, { session })).status).toBe(404);
   });
 
-  test("of an agent leaves its sessions to be taken up", async () => {
+  test("of an agent leaves its sessions resumable", async () => {
     const served = await operated();
     const client = await RpcClient.open(served);
     const session = await client.begin(home().workspace);
@@ -214,7 +214,7 @@ describe("a kill", () => {
 });
 
 describe("the wire", () => {
-  test("shows what passes by on both sides of Reins, and nobody's secrets", async () => {
+  test("shows messages on both edges of Reins without secrets", async () => {
     const served = await operated();
     const client = await RpcClient.open(served);
     const session = await client.begin(home().workspace);

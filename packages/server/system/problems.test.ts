@@ -28,7 +28,7 @@ function problemIn(text: string): Problem {
   return Problem.parse(JSON.parse(text.slice(text.indexOf("\r\n\r\n") + 4)));
 }
 
-describe("whatever goes wrong is told as a problem", () => {
+describe("every error is a problem", () => {
   const json = { "content-type": "application/json" };
   const cases: readonly [
     string,
@@ -39,11 +39,11 @@ describe("whatever goes wrong is told as a problem", () => {
     number,
   ][] = [
     ["a path that leads nowhere", "GET", "/v1/nowhere", {}, undefined, 404],
-    ["a path that nobody could mean", "GET", "/%zz", {}, undefined, 400],
+    ["a malformed path", "GET", "/%zz", {}, undefined, 400],
     ["a method that does not fit", "DELETE", "/v1/approvals", {}, undefined, 405],
-    ["a method that nobody knows", "PROPFIND", "/v1/approvals", {}, undefined, 405],
+    ["an unknown method", "PROPFIND", "/v1/approvals", {}, undefined, 405],
     ["a name that is too long", "GET", `/v1/approvals/${"x".repeat(1_025)}`, {}, undefined, 414],
-    ["a query that nobody knows", "GET", "/v1/approvals?color=red", {}, undefined, 400],
+    ["an unknown query parameter", "GET", "/v1/approvals?color=red", {}, undefined, 400],
     ["a query said twice", "GET", "/v1/approvals?state=pending&state=used", {}, undefined, 400],
     ["no body", "POST", "/v1/approvals/x/answer", {}, undefined, 400],
     ["an empty body", "POST", "/v1/approvals/x/answer", json, undefined, 400],
@@ -128,13 +128,13 @@ describe("whatever goes wrong is told as a problem", () => {
 });
 
 describe("a fault of ours", () => {
-  test("is for the log; whoever asked learns only that", async () => {
+  test("is logged; the client gets a 500 without details", async () => {
     const told: unknown[] = [];
     const quiet = () => undefined;
     const log = { debug: quiet, info: quiet, warn: quiet, error: (fields: object) => void told.push(fields) };
     const broken = new Proxy(harness(), {
       get: (target, name) => {
-        if (name === "runs") throw new Error("broken at /home/somebody/secret.ts");
+        if (name === "runs") throw new Error("broken at /home/ann/secret.ts");
         return Reflect.get(target, name);
       },
     });
@@ -145,7 +145,7 @@ describe("a fault of ours", () => {
     expect(told).toEqual([expect.objectContaining({ path: "/v1/runs", err: expect.any(Error) })]);
   });
 
-  test("a harness that cannot be opened is told to who may know, and who asks about health", async () => {
+  test("a harness that cannot be opened is reported to authenticated clients and by the health check", async () => {
     const open = () => Promise.reject(new Error("another Reins runs on this home"));
     const served = await Served.open(harness(), { harness: open });
     expect(await served.ask("GET", "/v1/approvals")).toMatchObject({

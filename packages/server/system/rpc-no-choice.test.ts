@@ -52,7 +52,7 @@ async function asked(clients: number) {
 }
 
 describe("an answer that chooses nothing", () => {
-  test.each(NO_CHOICE)("is a no where nobody else is there: %s", async (_, said) => {
+  test.each(NO_CHOICE)("denies when no other client is connected: %s", async (_, said) => {
     const { one, streams, turn, approval, answer } = await asked(1);
     expect((await answer(one, said))?.status).toBe(202);
     expect(await turn).toMatchObject({ body: { result: { stopReason: "end_turn" } } });
@@ -69,7 +69,7 @@ describe("an answer that chooses nothing", () => {
     await expect.poll(() => streams[0]?.said).toEqual(["yes"]);
   });
 
-  test.each(NO_CHOICE)("of whoever prompted: %s", async (what, said) => {
+  test.each(NO_CHOICE)("of the client that prompted: %s", async (what, said) => {
     const { one, other, question, streams, turn, approval, answer } = await asked(2);
     expect((await answer(one, said))?.status).toBe(202);
     if (what !== "cancelled") {
@@ -147,7 +147,7 @@ describe("an option that was never offered", () => {
     await expect.poll(() => streams[0]?.said).toEqual(["yes"]);
   });
 
-  test.each(NOT_OFFERED)("is a no of a client that cannot be told: %s", async (_, result) => {
+  test.each(NOT_OFFERED)("denies for a client that gets no response: %s", async (_, result) => {
     const { address, access } = await serveAgents(home());
     const socket = new WebSocket(`${address.replace("http", "ws")}/acp?agent=stub`, {
       headers: { authorization: `Bearer ${access.token}` },

@@ -41,7 +41,7 @@ describe("a question of an agent", () => {
     await expect.poll(() => stream.said).toEqual(["yes"]);
   });
 
-  test("goes to every client of the session; one wins, the other is told", async () => {
+  test("goes to every client of the session; the first answer wins, the other client is notified", async () => {
     const { one, other, id, streams } = await two();
     const turn = one.prompt(id, "run npm test");
     await expect.poll(() => streams.map(({ asked }) => asked.length)).toEqual([1, 1]);
@@ -82,7 +82,7 @@ describe("a question of an agent", () => {
     expect((await one.answer({ id: question }, "allow_once")).status).toBe(409);
   });
 
-  test("that nobody was asked, or others were, is not answered", async () => {
+  test("that was not asked, or was asked of others, cannot be answered", async () => {
     const { served, one, id, streams } = await two();
     const turn = one.prompt(id, "run npm test");
     await expect.poll(() => streams[0].asked.length).toBe(1);
@@ -201,7 +201,7 @@ describe("a question of an agent", () => {
     expect(other.asked).toEqual([]);
   });
 
-  test("that nobody understands is answered so", async () => {
+  test("that is not understood gets an error", async () => {
     const client = await RpcClient.open(await serveAgents(home()), { capabilities: FORMS });
     const id = await client.begin(home().workspace);
     const stream = await client.stream();

@@ -67,11 +67,11 @@ describe("after a restart", () => {
     const { home, served } = await start();
     const client = await RpcClient.open(served);
     const id = await client.begin(home.workspace);
-    const hearer = await RpcClient.open(served, { reins: { turns: true } });
-    await hearer.result("session/resume", { sessionId: id, cwd: home.workspace });
+    const subscriber = await RpcClient.open(served, { reins: { turns: true } });
+    await subscriber.result("session/resume", { sessionId: id, cwd: home.workspace });
     await stop(served);
     const again = await start();
-    const stream = await backAt(again.served, hearer).stream();
+    const stream = await backAt(again.served, subscriber).stream();
     const states = () =>
       stream.got.flatMap(({ message: { method, params } }) =>
         method === "_reins/session/turn" ? [Object(params).state] : [],
@@ -81,7 +81,7 @@ describe("after a restart", () => {
     await expect.poll(states).toEqual(["idle", "idle", "running", "idle"]);
   });
 
-  test("a connection that was ended stays so, and one of somebody else is still theirs", async () => {
+  test("a removed connection stays removed after a restart, and another principal's stays theirs", async () => {
     const { start, stop } = await restartable();
     const { served } = await start();
     const [ended, kept] = [await RpcClient.open(served), await RpcClient.open(served)];
@@ -112,7 +112,7 @@ describe("after a restart", () => {
     expect(after.messages.find(({ id: of }) => of === "cut")).toMatchObject({ jsonrpc: "2.0" });
   });
 
-  test("a session that ended meanwhile is told so", async () => {
+  test("a session that ended meanwhile is reported as ended", async () => {
     const { start, stop } = await restartable();
     const { home, served } = await start();
     const [client, other] = [await RpcClient.open(served), await RpcClient.open(served)];

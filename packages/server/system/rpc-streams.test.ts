@@ -67,7 +67,7 @@ describe("the stream of a connection", () => {
     sent.destroy();
   });
 
-  test("is for one reader at a time, and for whoever asks rightly", async () => {
+  test("allows one reader at a time, and rejects invalid requests", async () => {
     const served = await serveAgents(home());
     const client = await RpcClient.open(served);
     const first = await client.stream();
@@ -82,7 +82,7 @@ describe("the stream of a connection", () => {
     expect(await statuses({ accept: "application/json" })).toBe(406);
     for (const id of ["x", "1.5", "-1", "1e3", "0x10"])
       expect(await statuses({ "last-event-id": id })).toBe(400);
-    expect(await statuses({ "x-acp-connection-id": "nobody's" })).toBe(404);
+    expect(await statuses({ "x-acp-connection-id": "unknown" })).toBe(404);
     const neighbour = await served.person();
     const shown = { ...client.named, accept: "text/event-stream" };
     expect((await served.ask("GET", "/v1/rpc", { as: neighbour.secret, headers: shown })).status).toBe(403);
@@ -100,7 +100,7 @@ describe("the stream of a connection", () => {
     expect((await client.request("session/list")).status).toBe(401);
   });
 
-  test("is not kept for a reader that went before it was opened", async () => {
+  test("is not kept for a reader that disconnected before it opened", async () => {
     const gate = new Gate(home().hosting);
     const served = await serveAgents(home(), { agents: { hosting: () => gate.pass() } });
     const client = await RpcClient.open(served);
@@ -119,7 +119,7 @@ describe("the stream of a connection", () => {
     await expect.poll(async () => (await client.stream()).status).toBe(200);
   });
 
-  test("is for one reader also where several come before agents can be served", async () => {
+  test("allows one reader also when several connect before hosting is open", async () => {
     const first = await RpcClient.open(await serveAgents(home()));
     const gate = new Gate(home().hosting);
     gate.shut();
@@ -131,7 +131,7 @@ describe("the stream of a connection", () => {
     expect((await streams).map(({ status }) => status).toSorted()).toEqual([200, 409, 409]);
   });
 
-  test("tells who names an event that never was what cannot be had", async () => {
+  test("reports a gap for an unknown event id", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
     const id = await client.begin(home().workspace);
     await client.prompt(id, "say one");
@@ -145,7 +145,7 @@ describe("the stream of a connection", () => {
 });
 
 describe("a reader that stops reading", () => {
-  test("misses nothing, holds nobody up, and costs a bounded amount", async () => {
+  test("misses nothing, does not block others, and has a bounded buffer", async () => {
     const served = await serveAgents(home(), { limits: { maxBufferedBytes: 64 * 1024 } });
     const [slow, fast] = [await RpcClient.open(served), await RpcClient.open(served)];
     const id = await fast.begin(home().workspace);
@@ -177,7 +177,7 @@ describe("a reader that stops reading", () => {
     expect(grows(seen)).toBe(true);
   });
 
-  test("for too long is let go", async () => {
+  test("for too long is dropped", async () => {
     const clock = new ManualClock();
     const served = await serveAgents(home(), { clock, limits: { maxBufferedBytes: 16 * 1024 } });
     const { secret: as } = await served.person();
@@ -201,7 +201,7 @@ describe("a reader that stops reading", () => {
 });
 
 describe("under load", () => {
-  test("every reader gets every message of its sessions once and in order, and answers come after them", async () => {
+  test("every reader gets every message of its sessions once, in order, and before the response", async () => {
     const served = await serveAgents(home());
     const clients = await Promise.all(Array.from({ length: 8 }, () => RpcClient.open(served)));
     const ids = await Promise.all(clients.map((client) => client.begin(home().workspace)));
@@ -239,7 +239,7 @@ describe("under load", () => {
 });
 
 describe("an answer on the stream", () => {
-  test("comes where it was asked for, after what was said, and can be read again", async () => {
+  test("comes after the updates when the client prefers it, and can be replayed", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
     const id = await client.begin(home().workspace);
     const stream = await client.stream();
@@ -268,7 +268,7 @@ describe("an answer on the stream", () => {
       .toMatchObject([{ id: "later", result: { stopReason: "end_turn" } }]);
   });
 
-  test("comes when whoever asked hung up", async () => {
+  test("comes when the client disconnected before the response", async () => {
     const served = await serveAgents(home());
     const client = await RpcClient.open(served);
     const id = await client.begin(home().workspace);
@@ -301,7 +301,7 @@ async function reopened(client: RpcClient, headers: Record<string, string>): Pro
 }
 
 describe("a session that is loaded", () => {
-  test("is told with numbers that never fall, and from which the stream goes on", async () => {
+  test("is replayed with ascending event ids, from which the stream can resume", async () => {
     const served = await serveAgents(home());
     const first = await RpcClient.open(served);
     const id = await first.begin(home().workspace);
@@ -324,7 +324,7 @@ describe("a session that is loaded", () => {
     await expect.poll(said).toEqual(["three"]);
   });
 
-  test("before anybody reads is answered at once, and told in order to who reads then", async () => {
+  test("before a stream is open is answered at once, and replayed in order to the next reader", async () => {
     const served = await serveAgents(home());
     const first = await RpcClient.open(served);
     const id = await first.begin(home().workspace);

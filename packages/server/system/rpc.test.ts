@@ -24,7 +24,7 @@ const hello = (agent: unknown = "stub") => ({
 });
 
 describe("the first message", () => {
-  test("is initialize, and gives a connection that nobody guesses", async () => {
+  test("must be initialize, and creates a connection with a random id", async () => {
     const served = await serveAgents(home());
     const client = new RpcClient(served);
     const answers = await Promise.all([client.post(hello()), client.post(hello())]);
@@ -37,7 +37,7 @@ describe("the first message", () => {
     for (const id of ids) expect(Buffer.from(id, "base64url").length).toBeGreaterThanOrEqual(16);
   });
 
-  test("names its agent in the message, and nowhere else", async () => {
+  test("must name its agent in the message", async () => {
     const served = await serveAgents(home());
     const client = new RpcClient(served);
     const without = { ...hello(), params: { protocolVersion: 1 } };
@@ -46,9 +46,9 @@ describe("the first message", () => {
       'initialize names its agent in params._meta["sandboxagent.dev"].agent',
     ]);
     expect(problemOf(await client.post(hello(7)))[0]).toBe(400);
-    expect(problemOf(await client.post(hello("nobody")))).toEqual([
+    expect(problemOf(await client.post(hello("missing")))).toEqual([
       400,
-      expect.stringContaining('no agent "nobody"'),
+      expect.stringContaining('no agent "missing"'),
     ]);
     const begin = { jsonrpc: "2.0", id: 2, method: "session/new", params: { cwd: "/", mcpServers: [] } };
     const wrong = { ...begin, params: { ...begin.params, _meta: { "sandboxagent.dev": { agent: 7 } } } };
@@ -68,7 +68,7 @@ describe("the first message", () => {
     ]);
   });
 
-  test("fails with what an agent that does not work complained of", async () => {
+  test("fails with the error output of an agent that does not start", async () => {
     const served = await serveAgents(home());
     const client = new RpcClient(served);
     expect(problemOf(await client.post(hello("missing")))[0]).toBe(502);
@@ -95,7 +95,7 @@ describe("the first message", () => {
 });
 
 describe("a message", () => {
-  test("is answered with the guards of every answer, and shared with the pages that an operator named", async () => {
+  test("is answered with security headers, and with CORS headers for allowed origins", async () => {
     const origin = "https://console.example";
     const served = await serveAgents(home(), { listen: { allowedOrigins: [origin] } });
     const client = await RpcClient.open(served);
@@ -132,12 +132,12 @@ describe("a message", () => {
     ["an id that cannot be said back", { jsonrpc: "2.0", id: { a: 1 }, method: "x" }],
     ["an id that would change on the way", '{"jsonrpc":"2.0","id":12345678901234567890,"method":"x"}'],
     ["no method at all", { jsonrpc: "2.0", id: 1, method: "" }],
-  ])("that is %s is refused", async (_, message) => {
+  ])("that is %s is rejected", async (_, message) => {
     const client = await RpcClient.open(await serveAgents(home()));
     expect(problemOf(await client.post(message))[0]).toBe(400);
   });
 
-  test("comes as JSON, and its sender takes JSON", async () => {
+  test("must be JSON, and its client must accept JSON", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
     const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "session/list", params: {} });
     expect(problemOf(await client.post(message, { "content-type": "text/plain" }))[0]).toBe(415);
@@ -145,7 +145,7 @@ describe("a message", () => {
     expect((await client.post(message, { accept: "application/json, text/event-stream" })).status).toBe(200);
   });
 
-  test("of a connection that is not known, or not one's own, is refused", async () => {
+  test("for an unknown or another principal's connection is rejected", async () => {
     const served = await serveAgents(home());
     const client = await RpcClient.open(served);
     const message = { jsonrpc: "2.0", id: 1, method: "session/list", params: {} };
@@ -158,11 +158,11 @@ describe("a message", () => {
     const as = ({ secret }: { secret: string }) => ({ authorization: `Bearer ${secret}` });
     expect(problemOf(await client.post(message, as(neighbour)))[0]).toBe(403);
     expect(problemOf(await client.post(message, as(stranger)))[0]).toBe(404);
-    const nobody = await client.post(message, { authorization: "Bearer reins_nobody" });
-    expect(problemOf(nobody)[0]).toBe(401);
+    const unknown = await client.post(message, { authorization: "Bearer reins_unknown" });
+    expect(problemOf(unknown)[0]).toBe(401);
   });
 
-  test("has the id it came with in its answer, whatever that is, and many may be under way", async () => {
+  test("gets a response with its id, of any type, and many can run concurrently", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
     const ids = ["text", 0, -7, Number.MAX_SAFE_INTEGER, "", null, "1", 1];
     const answers = await Promise.all(
@@ -171,7 +171,7 @@ describe("a message", () => {
     expect(answers.map(({ body }) => Object(body).id)).toEqual(ids);
   });
 
-  test("whose method is refused by the agent, or the hub, is answered with that", async () => {
+  test("whose method the agent or the hub rejects gets that error", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
     const id = await client.begin(home().workspace);
     const unknown = await client.request("session/rename", { sessionId: id });
@@ -188,7 +188,7 @@ describe("a message", () => {
 });
 
 describe("a notification", () => {
-  test("is taken, whatever becomes of it", async () => {
+  test("is accepted even if it fails", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
     expect(await client.notify("session/cancel", { sessionId: "none" })).toMatchObject({
       status: 202,
@@ -207,7 +207,7 @@ describe("a notification", () => {
     expect(await turn).toMatchObject({ status: 200, body: { result: { stopReason: "cancelled" } } });
   });
 
-  test("takes a request back", async () => {
+  test("cancels a request", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
     const id = await client.begin(home().workspace);
     const stream = await client.stream();
@@ -222,7 +222,7 @@ describe("a notification", () => {
   });
 });
 
-describe("a cancel that the agent does not heed", () => {
+describe("a cancel that the agent ignores", () => {
   test.each(["session/cancel", "$/cancel_request", "session/close"])(
     "ends the turn after a while, and those in line go on (%s)",
     async (method) => {
@@ -247,7 +247,7 @@ describe("a cancel that the agent does not heed", () => {
     },
   );
 
-  test("leaves the turns of other sessions of the same process a while to end", async () => {
+  test("gives turns of other sessions of the same process time to end", async () => {
     const own = await openAgentHome({ hosting: { cancelGraceMs: 200 } });
     onTestFinished(() => own.close());
     const client = await RpcClient.open(await serveAgents(own));
@@ -265,7 +265,7 @@ describe("a cancel that the agent does not heed", () => {
   });
 });
 
-describe("a method that nobody knows", () => {
+describe("an unknown method", () => {
   const UNKNOWN = [
     ...["_custom/x", "_custom", "session/promt", "session/archive", "session/", "prompt", "logout"],
     ...["providers/list", "nes/start", "_sandboxagent/fs/read_file", "_sandboxagent/x", "_reins/x"],
@@ -290,7 +290,7 @@ describe("a method that nobody knows", () => {
     expect(Object(body).approvals).toEqual([]);
   });
 
-  test("is told from one that lacks its session, its mode or its model", async () => {
+  test("gets another error than one without its session, mode or model", async () => {
     const client = await RpcClient.open(await serveAgents(home()), { agent: "native" });
     const sessionId = await client.begin(home().workspace, "native");
     for (const [method, params] of [
@@ -307,7 +307,7 @@ describe("a method that nobody knows", () => {
     ).toBeDefined();
   });
 
-  test("is told from one that the agent speaks of, which people decide about in their own time", async () => {
+  test("gets another error than one that the agent announces, which needs an approval", async () => {
     const clock = new ManualClock();
     const served = await serveAgents(home(), { clock, agents: { limits: { requestMs: 1_000 } } });
     const client = await RpcClient.open(served);
@@ -326,7 +326,7 @@ describe("a method that nobody knows", () => {
 });
 
 describe("the methods of a session", () => {
-  test("are those of ACP, also where the agent has another word for it", async () => {
+  test("are those of ACP, also where the agent uses another name", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
     const id = await client.begin(home().workspace);
     const { sessions } = await client.result("session/list", { cwd: home().workspace });
@@ -407,7 +407,7 @@ describe("the methods of a session", () => {
     },
   );
 
-  test("are asked in a fork, which knows where it comes from and what was said there until then", async () => {
+  test("work in a fork, which has its origin and history", async () => {
     const served = await serveAgents(home());
     const client = await RpcClient.open(served);
     const id = await client.begin(home().workspace);
@@ -435,7 +435,7 @@ describe("the methods of a session", () => {
     });
   });
 
-  test("are listed a page at a time", async () => {
+  test("are listed in pages", async () => {
     const served = await serveAgents(home());
     const { secret: as } = await served.person();
     const client = await RpcClient.open(served, { as });
@@ -450,7 +450,7 @@ describe("the methods of a session", () => {
 });
 
 describe("an agent that takes too long", () => {
-  test("is not waited for; its answer comes on the stream when it does", async () => {
+  test("gets a timeout; its response comes on the stream", async () => {
     const clock = new ManualClock();
     const served = await serveAgents(home(), { clock, agents: { limits: { requestMs: 1_000 } } });
     const client = await RpcClient.open(served);
@@ -465,7 +465,7 @@ describe("an agent that takes too long", () => {
     expect(problemOf(await waiting)[1]).toContain("has not answered session/set_mode");
   });
 
-  test("in a turn is waited for as long as something happens or a person is asked", async () => {
+  test("in a turn gets no timeout while updates arrive or a question is open", async () => {
     const clock = new ManualClock();
     const served = await serveAgents(home(), { clock, agents: { limits: { silenceMs: 1_000 } } });
     const client = await RpcClient.open(served);
@@ -485,7 +485,7 @@ describe("an agent that takes too long", () => {
 });
 
 describe("an agent that dies", () => {
-  test("in the middle of a turn fails it at once, with how; the next prompt finds it again", async () => {
+  test("during a turn fails it at once with its exit status; the next prompt restarts it", async () => {
     const served = await serveAgents(home());
     const [client, other] = [await RpcClient.open(served), await RpcClient.open(served)];
     const id = await client.begin(home().workspace);
@@ -504,7 +504,7 @@ describe("an agent that dies", () => {
 });
 
 describe("ending a connection", () => {
-  test("may be done twice; afterwards it is not known", async () => {
+  test("is idempotent; afterwards the connection is unknown", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
     const stream = await client.stream();
     expect(await client.delete()).toMatchObject({ status: 204, text: "" });
@@ -515,7 +515,7 @@ describe("ending a connection", () => {
     expect(problemOf(await client.served.ask("DELETE", "/v1/rpc"))[0]).toBe(400);
   });
 
-  test("ends neither its sessions, nor their turns, nor the agent", async () => {
+  test("ends no session, turn or agent", async () => {
     const served = await serveAgents(home());
     const [client, other] = [await RpcClient.open(served), await RpcClient.open(served)];
     const id = await client.begin(home().workspace);
@@ -532,7 +532,7 @@ describe("ending a connection", () => {
     expect(await pids()).toEqual(before);
   });
 
-  test("is for whoever it belongs to", async () => {
+  test("is only possible for its principal", async () => {
     const served = await serveAgents(home());
     const client = await RpcClient.open(served);
     const { secret: as } = await served.person();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { measureScale } from "../bench/scale/measure.ts";
 
-test("sessions and readers are many, miss nothing, and cost what they may", async () => {
+test("many sessions and readers miss nothing within the memory budget", async () => {
   const rows = await measureScale({ sessions: 48, readers: 96, stopped: 4 });
   for (const { what, value, baseline, bar } of rows) {
     if (!baseline || !bar) continue;

@@ -48,7 +48,7 @@ const LINKS = {
   "to-nothing": "../globex/nothing",
 };
 
-/** Folders in the base by who may work there, and folders of the machine that nobody may work in. */
+/** Folders by the tenant that may use them, and folders of the machine that are always rejected. */
 const ACME = [
   "acme",
   "acme/",
@@ -141,7 +141,7 @@ async function outcomeOf(asked: Promise<unknown>, { sessionId }: Record<string, 
   }
 }
 
-/** Somebody of a tenant whose rules are loaded; gives their token. */
+/** Adds a user of a tenant whose rules are loaded; returns the token. */
 async function person(served: Served, who: Parameters<Served["person"]>[0] = {}): Promise<string> {
   const { secret } = await served.person(who);
   await home.harness.policies.refresh();
@@ -159,7 +159,7 @@ const begin = (cwd: string) => ({ cwd, mcpServers: [], _meta: { "sandboxagent.de
 const refusedFor = (outcome: Outcome) => ("refused" in outcome ? outcome.refused : "a session");
 
 describe.each(Object.entries(ACP))("over %s", (_, open) => {
-  test("a session begins only in the folders of its tenant, by where they really are", async () => {
+  test("a session starts only in folders of its tenant, after resolving links", async () => {
     const served = await serve();
     const call = await open(served, await person(served, { tenant: "acme" }));
     const { acme, elsewhere, missing, never } = paths();
@@ -181,7 +181,7 @@ describe.each(Object.entries(ACP))("over %s", (_, open) => {
       ).not.toBe("a session");
   });
 
-  test("a session is taken up or forked only in the folders of its tenant", async () => {
+  test("a session is resumed or forked only in folders of its tenant", async () => {
     const served = await serve();
     const call = await open(served, await person(served, { tenant: "acme" }));
     const { acme, elsewhere, missing, never } = paths();
@@ -202,7 +202,7 @@ describe.each(Object.entries(ACP))("over %s", (_, open) => {
 });
 
 describe("over /ws", () => {
-  test("a session begins only in the folders of its tenant, and in the first of them when it names none", async () => {
+  test("a session starts only in folders of its tenant, by default in the first", async () => {
     const served = await serve();
     const secret = await person(served, { tenant: "acme" });
     const socket = await HaakSocket.open(`${served.address}/ws`, { authorization: `Bearer ${secret}` });
@@ -215,7 +215,7 @@ describe("over /ws", () => {
 });
 
 describe("the folders", () => {
-  test("of the system, the user and Reins are nobody's, whoever asks", async () => {
+  test("of the system, the user and Reins are rejected for every principal", async () => {
     const served = await serve();
     const { missing, never } = paths();
     const people = [
@@ -233,7 +233,7 @@ describe("the folders", () => {
     }
   });
 
-  test("of anybody are the operator's; a tenant that was given none has one of its own", async () => {
+  test("of all tenants are allowed for the operator; a tenant without any gets its own", async () => {
     const served = await serve();
     const { acme, elsewhere } = paths();
     const operator = await RpcClient.open(served);
@@ -251,7 +251,7 @@ describe("the folders", () => {
     await expect(member.begin(join(home.base, "globex"))).rejects.toThrow("was given");
   });
 
-  test("that were refused are on the record, with the reason", async () => {
+  test("that were rejected are recorded with the reason", async () => {
     const served = await serve();
     const as = await person(served, { tenant: "acme" });
     const client = await RpcClient.open(served, { as });

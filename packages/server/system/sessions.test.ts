@@ -9,7 +9,7 @@ import { RpcClient } from "./fixtures/rpc-client.ts";
 const home = agentsForAll();
 
 describe("sessions", () => {
-  test("are told as they are kept, without what their clients sent to begin them", async () => {
+  test("are listed without what their clients sent to start them", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
     const id = await client.begin(home().workspace, "stub", { title: "A title" });
     await client.prompt(id, "say one");
@@ -38,7 +38,7 @@ describe("sessions", () => {
     expect((await client.served.ask("GET", "/v1/sessions/none")).status).toBe(404);
   });
 
-  test("live on as whoever began them said", async () => {
+  test("end or continue as their creator chose", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
     const _meta = { "sandboxagent.dev": { agent: "stub" }, reins: { mode: "domain" } };
     const params = { cwd: home().workspace, mcpServers: [], _meta };
@@ -48,7 +48,7 @@ describe("sessions", () => {
     expect(body).toMatchObject({ mode: "domain", state: "idle" });
   });
 
-  test("are told a page at a time, the most recently used first, to who may see them", async () => {
+  test("are listed in pages, the most recently used first, to those who may see them", async () => {
     const served = await serveAgents(home());
     const { secret: as } = await served.person();
     const client = await RpcClient.open(served, { as });
@@ -79,7 +79,7 @@ describe("sessions", () => {
     expect((await served.ask("GET", `/v1/sessions/${ids[0]}`)).status).toBe(200);
   });
 
-  test("of others are told no more to who is an admin no longer", async () => {
+  test("of others are hidden from a former admin", async () => {
     const served = await serveAgents(home());
     const { secret: as } = await served.person({ roles: ["admin"] });
     const events = await Events.open(served, {}, as, "/v1/sessions/stream");
@@ -91,7 +91,7 @@ describe("sessions", () => {
     expect(await events.next()).toMatchObject({ id: own });
   });
 
-  test("are told as they begin, work, rest and end, to who may see them", async () => {
+  test("are streamed as they start, run, idle and end, to those who may see them", async () => {
     const served = await serveAgents(home());
     const { secret: as } = await served.person();
     const neighbour = await served.person();
@@ -123,7 +123,7 @@ describe("sessions", () => {
 });
 
 describe("connections", () => {
-  test("are told to whoever they belong to, and can be ended", async () => {
+  test("are listed to their principal, and can be closed", async () => {
     const served = await serveAgents(home());
     const { secret: as } = await served.person();
     const client = await RpcClient.open(served, { as });
@@ -148,7 +148,7 @@ describe("connections", () => {
     expect((await served.ask("DELETE", path, { as })).status).toBe(404);
   });
 
-  test("are forgotten when nobody has used them for long, and not before", async () => {
+  test("expire when they are unused, and not before", async () => {
     const clock = new ManualClock();
     const served = await serveAgents(home(), {
       clock,
@@ -169,7 +169,7 @@ describe("connections", () => {
     expect((await busy.request("session/list")).status).toBe(200);
   });
 
-  test("of one principal are bounded", async () => {
+  test("of one principal are limited", async () => {
     const served = await serveAgents(home(), { agents: { limits: { perPrincipal: 2 } } });
     const { secret: as } = await served.person();
     const clients = [await RpcClient.open(served, { as }), await RpcClient.open(served, { as })];

@@ -19,7 +19,7 @@ async function verdictOf(served: Served, session: string): Promise<string> {
 }
 
 describe("a draft of a constitution", () => {
-  test("is read, compiled and tested before it is used", async () => {
+  test("is parsed, compiled and tested before it is used", async () => {
     const served = await Served.open(harness());
     expect(await study(served, "validate", { rules: STRICTER })).toMatchObject({
       fine: true,
@@ -40,14 +40,14 @@ describe("a draft of a constitution", () => {
     expect(await study(served, "test", { rules: "nonsense: [" })).toMatchObject({ status: 409 });
   });
 
-  test("cannot be tried by those who may not change the constitution", async () => {
+  test("cannot be studied by users who may not change the constitution", async () => {
     const served = await Served.open(harness());
     const { secret } = await served.person();
     for (const what of ["validate", "test", "backtest", "coverage"])
       expect([what, (await study(served, what, { rules: STRICTER }, secret)).status]).toEqual([what, 403]);
   });
 
-  test("stops nobody else, whatever its patterns are", async () => {
+  test("with slow patterns does not block other requests", async () => {
     const served = await Served.open(harness());
     const globs = ["*a*a*a*a*a*a*a*a*a*a*b", "**/*a*/**/*a*/**/*a*/**/*a*/**/*a*/z"];
     const path = `/w/${"a".repeat(2_000)}/${"a/".repeat(500)}`;
@@ -65,7 +65,7 @@ describe("a draft of a constitution", () => {
     expect(performance.now() - begun).toBeLessThan(20_000);
   });
 
-  test("is tried on what was decided", async () => {
+  test("is backtested on past verdicts", async () => {
     const served = await Served.open(harness());
     await verdictOf(served, "past");
     const report = await study(served, "backtest", { rules: STRICTER });
@@ -83,7 +83,7 @@ describe("a draft of a constitution", () => {
 });
 
 describe("why", () => {
-  test("a verdict was given: the rules before the one that matched, identity and outcome", async () => {
+  test("explains a past verdict: the rules before the match, identity and outcome", async () => {
     const served = await Served.open(harness());
     const entry = await verdictOf(served, "why");
     expect(await study(served, "explain", { entry })).toMatchObject({
@@ -110,7 +110,7 @@ describe("why", () => {
     expect(await study(served, "explain", { entry }, outsider.secret)).toMatchObject({ status: 404 });
   });
 
-  test("one would be given, by the rules in force or by a draft", async () => {
+  test("explains a hypothetical verdict, by the rules in force or a draft", async () => {
     const served = await Served.open(harness());
     const event = { tool: "deploy", arguments: { to: "production" } };
     expect(await study(served, "explain", { event })).toMatchObject({

@@ -30,7 +30,7 @@ async function bothEnds() {
   return { clock, client, webSocket, own, beat };
 }
 
-test("who had nothing to read for long is not let go as soon as there is something", async () => {
+test("a reader is not dropped right after a long time without data", async () => {
   const { clock, client, webSocket, own, beat } = await bothEnds();
   for (let n = 0; n < 3; n += 1) await beat();
   const text = "x".repeat(32 * 1024 * 1024);
@@ -45,7 +45,7 @@ test("who had nothing to read for long is not let go as soon as there is somethi
   expect(String((await got)[0]) === text).toBe(true);
 });
 
-test("who takes nothing of what there is to read is let go", async () => {
+test("a reader that takes no data is dropped", async () => {
   const { clock, client, own, beat } = await bothEnds();
   await beat();
   client.pause();

@@ -66,7 +66,7 @@ function over1(served: Served, path: string, { method = "GET", headers = {}, bod
 }
 
 describe("HTTP/2", () => {
-  test("carries a turn on one connection: the stream, the held prompt, and the answer that it waits for", async () => {
+  test("carries stream, long-polled prompt and answer of a turn on one connection", async () => {
     const served = await serve();
     const client = await over2(served);
     expect(client.session.alpnProtocol).toBe("h2");
@@ -81,7 +81,7 @@ describe("HTTP/2", () => {
     await expect.poll(() => JSON.stringify(messages())).toContain("before");
   });
 
-  test("tells whatever goes wrong as a problem", async () => {
+  test("responds with a problem to every error", async () => {
     const served = await serve({ limits: { maxBodyBytes: 1_000, maxMessageBytes: 1_000 } });
     const client = await over2(served);
     const big = JSON.stringify({ text: "x".repeat(5_000) });
@@ -105,7 +105,7 @@ describe("HTTP/2", () => {
     expect(headers).toMatchObject({ ":status": 405, "content-type": "application/problem+json" });
   });
 
-  test("does not wait for ever for a request to arrive", async () => {
+  test("times out a request that does not arrive", async () => {
     const clock = new ManualClock();
     const served = await serve({ clock });
     const client = await over2(served);
@@ -119,7 +119,7 @@ describe("HTTP/2", () => {
     expect(JSON.parse(await textOf(stream))).toMatchObject({ detail: "the request took too long to arrive" });
   });
 
-  test("holds nobody up for a reader that stops on the same connection, who misses nothing", async () => {
+  test("does not block other streams of a connection for a slow reader, who misses nothing", async () => {
     const served = await serve({ limits: { maxBufferedBytes: 64 * 1024 } });
     const client = await over2(served);
     const [fast, slow] = [await begun(client), await begun(client)];
@@ -131,11 +131,11 @@ describe("HTTP/2", () => {
     await expect.poll(() => heard(fast).length).toBe(count);
     expect(heard(slow).length).toBeLessThan(count);
     slow.stream.stream.resume();
-    // One more for the prompt, which only the others are told.
+    // One more for the prompt, which only other clients get.
     await expect.poll(() => heard(slow).length).toBe(count + 1);
   });
 
-  test("brings the answer on the stream when whoever asked hung up", async () => {
+  test("sends the response on the stream when the client disconnected", async () => {
     const client = await over2(await serve());
     const { session, named, messages, post } = await begun(client);
     const asking = client.begin("POST", "/v1/rpc", { "content-type": "application/json", ...named });
@@ -148,7 +148,7 @@ describe("HTTP/2", () => {
     await expect.poll(() => messages().at(-1)).toMatchObject({ id: 77, result: { stopReason: "cancelled" } });
   });
 
-  test("keeps no stream for a reader that went before it was opened", async () => {
+  test("keeps no stream for a reader that disconnected before it opened", async () => {
     const gate = new Gate(home().hosting);
     const client = await over2(await serve({ agents: { hosting: () => gate.pass() } }));
     const { stream, named } = await begun(client);
@@ -165,7 +165,7 @@ describe("HTTP/2", () => {
     await expect.poll(async () => (await client.open("GET", "/v1/rpc", { headers })).status).toBe(200);
   });
 
-  test("lets what is under way finish when the server closes, and takes nothing new", async () => {
+  test("finishes running requests when the server closes, and accepts no new ones", async () => {
     const served = await serve();
     const client = await over2(served);
     const { stream, messages, prompt } = await begun(client);
@@ -181,7 +181,7 @@ describe("HTTP/2", () => {
 });
 
 describe("HTTP/1.1 over TLS", () => {
-  test("is there for who does not offer HTTP/2, and marks its cookies", async () => {
+  test("works for clients without HTTP/2, with secure cookies", async () => {
     const served = await serve();
     expect(served.address).toMatch(/^https:/);
     const body = JSON.stringify({ code: served.access.newCode() });
@@ -193,7 +193,7 @@ describe("HTTP/1.1 over TLS", () => {
     expect((await over1(served, "/v1/health", offering)).status).toBe(200);
   });
 
-  test("turns into a WebSocket", async () => {
+  test("can be upgraded to a WebSocket", async () => {
     const served = await serve();
     const url = `${served.address.replace(/^http/, "ws")}/acp`;
     const headers = { authorization: `Bearer ${served.access.token}` };
@@ -205,7 +205,7 @@ describe("HTTP/1.1 over TLS", () => {
     expect(JSON.parse(String(data))).toMatchObject({ id: 1, result: { protocolVersion: 1 } });
   });
 
-  test("does not answer who speaks in the clear, and is none the worse for it", async () => {
+  test("does not respond to clients without TLS, and keeps working", async () => {
     const served = await serve();
     const sent = requestInTheClear(served.address.replace("https", "http"), { agent: false }).end();
     await once(sent, "error");

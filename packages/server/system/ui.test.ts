@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Whoever comes shows nothing. */
+/** Sends a request without a credential. */
 async function stranger(path: string, headers: Record<string, string> = {}, ui = folder) {
   const { address } = await Served.open(harness(), { ui });
   return ask(address, "GET", path, { headers });
@@ -37,7 +37,7 @@ describe("the inspector", () => {
     expect((await stranger("/ui/going.txt")).status).toBe(404);
   });
 
-  test("is for anyone, at its place and at every place in it", async () => {
+  test("is public, at its path and at every route of the page", async () => {
     for (const path of ["/ui/", "/ui/sessions/4f3a", "/ui/ledger"]) {
       const { status, text, headers } = await stranger(path);
       expect([status, text]).toEqual([200, "<!doctype html><title>page</title>"]);
@@ -48,14 +48,14 @@ describe("the inspector", () => {
     }
   });
 
-  test("is where the bare address leads", async () => {
+  test("is the redirect target of the root path", async () => {
     for (const path of ["/", "/ui"]) {
       const { status, headers } = await stranger(path);
       expect([status, headers.location]).toEqual([302, "/ui/"]);
     }
   });
 
-  test("comes as small as the browser takes it, and is kept for good where its name says what is in it", async () => {
+  test("is compressed as the browser accepts, and immutable where its name has a content hash", async () => {
     const sent = async (accepts: string) => {
       const { headers } = await stranger("/ui/assets/main-4f3a.js", { "accept-encoding": accepts });
       return [headers["content-encoding"], headers["cache-control"], headers["content-type"]];
@@ -66,7 +66,7 @@ describe("the inspector", () => {
     expect(await sent("identity")).toEqual([undefined, ...kept]);
   });
 
-  test("is not sent again to who has it", async () => {
+  test("responds with 304 to a known entity tag", async () => {
     const { address } = await Served.open(harness(), { ui: folder });
     const first = await ask(address, "GET", "/ui/");
     const again = await ask(address, "GET", "/ui/", {
@@ -84,18 +84,18 @@ describe("the inspector", () => {
     "/ui/leak.txt",
     "/ui/assets/%00.js",
     "/ui/assets/%ff.js",
-  ])("has nothing at %s", async (path) => {
+  ])("responds with 404 at %s", async (path) => {
     const { status } = await stranger(path);
     expect([400, 401, 404]).toContain(status);
   });
 
-  test("says how it is built where it was not", async () => {
+  test("shows how to build it where it is not built", async () => {
     const { status, text } = await stranger("/ui/sessions/1", {}, join(folder, "nowhere"));
     expect(status).toBe(200);
     expect(text).toContain("npm run build --workspace packages/inspector");
   });
 
-  test("does not let anyone into anything else", async () => {
+  test("makes no other path public", async () => {
     expect((await stranger("/v1/sessions")).status).toBe(401);
     expect((await stranger("/ui/", { host: "evil.example" })).status).toBe(403);
   });

@@ -25,8 +25,8 @@ const statusIn = (heard: string) => Number(/^HTTP\/1\.1 (\d+)/.exec(heard)?.[1] 
 const unfinished = (host: string, length: number) =>
   `POST /v1/login HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n{"code":"`;
 
-describe("callers who show no credential", () => {
-  test("send small bodies: a large one is refused, and takes no memory", async () => {
+describe("unauthenticated callers", () => {
+  test("may send only small bodies: a large one is rejected without buffering", async () => {
     const served = await Served.open(harness());
     for (const size of [5_000, 100_000, 1_000_000]) {
       const body = JSON.stringify({ code: "x".repeat(size) });
@@ -37,7 +37,7 @@ describe("callers who show no credential", () => {
     expect(login.status).toBe(200);
   });
 
-  test("have few bodies under way at once, and each has to come soon", async () => {
+  test("have few bodies in flight, each with a timeout", async () => {
     const limits = { anonymousBodiesPerAddress: 4, anonymousBodyMs: 400 };
     const served = await Served.open(harness(), { limits });
     const { host } = new URL(served.address);
@@ -52,7 +52,7 @@ describe("callers who show no credential", () => {
     expect((await served.ask("POST", "/v1/login", { body: { code: Object(body).code } })).status).toBe(200);
   });
 
-  test("hold few connections, of one address and together; who shows a credential counts no more", async () => {
+  test("hold few connections, per address and in total; authenticated ones do not count", async () => {
     const limits = { unknownConnections: 20, unknownConnectionsPerAddress: 8 };
     const served = await Served.open(harness(), { limits });
     const { host } = new URL(served.address);
@@ -76,7 +76,7 @@ describe("callers who show no credential", () => {
   });
 });
 
-test("one principal's bodies leave room for those of others", async () => {
+test("one principal's bodies leave room for those of other principals", async () => {
   const served = await Served.open(harness(), { limits: { arrivingBytesPerPrincipal: 100_000 } });
   const { host } = new URL(served.address);
   const { secret } = await served.person();
@@ -106,7 +106,7 @@ describe("a request that names its host", () => {
       (host: string) => `GET http://localhost:1/v1/health HTTP/1.1\r\nhost: ${host}\r\n\r\n`,
     ],
     ["not at all", () => "GET /v1/health HTTP/1.1\r\n\r\n"],
-  ])("%s is refused", async (_, request) => {
+  ])("%s is rejected", async (_, request) => {
     const served = await Served.open(harness());
     const { socket, heard } = await line(served.address);
     socket.write(request(new URL(served.address).host));

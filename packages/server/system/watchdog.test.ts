@@ -15,7 +15,7 @@ const harness = harnessForAll();
 test.each([
   ["in a loop", "loop"],
   ["in native code", "wait"],
-])("a main thread that stands still %s is noticed, and where; health and metrics tell", async (_, how) => {
+])("a main thread that stalls %s is reported with its stack, in health and metrics", async (_, how) => {
   const base = await realpath(await mkdtemp(join(tmpdir(), "stall-")));
   const child = fork(SERVER, [base, how], { stdio: ["ignore", "ignore", "pipe", "ipc"] });
   const gone = once(child, "exit");
@@ -38,7 +38,7 @@ test.each([
   void late.then(() => {
     isAnswered = true;
   });
-  // While it stands still: nobody else could write this down.
+  // During the stall: no other thread could write this.
   await expect
     .poll(() => readFile(stallFile, "utf8").catch(() => ""), { timeout: 15_000 })
     .toContain("stalled");
@@ -46,7 +46,7 @@ test.each([
   await late;
   const written = (await readFile(stallFile, "utf8")).split("\n")[0] ?? "";
   if (how === "loop") expect(written).toMatch(/blockOnPurpose \(\S+stalling-server\.ts:\d+/);
-  expect(complaints).toContain("the main thread stands still");
+  expect(complaints).toContain("the main thread stalls");
 
   await expect
     .poll(async () => Object((await ask(address, "GET", "/v1/health")).body).stalls)
@@ -62,19 +62,19 @@ test.each([
   expect(Object(body).stalls).toMatchObject({ count: 1, last: { where: expect.any(Array) } });
 });
 
-test("health is 503 while it starts and where it failed, with the reason and no folder", async () => {
+test("health is 503 while starting and after a failure, with the reason and without paths", async () => {
   const opening = Promise.withResolvers<Harness>();
   let opened = () => opening.promise;
   const served = await Served.open(harness(), { harness: () => opened() });
   const health = () => ask(served.address, "GET", "/v1/health");
   expect(await health()).toMatchObject({ status: 503, body: { status: "starting" } });
-  const failure = new Error("/home/someone/.local/share/reins/reins.db is damaged");
+  const failure = new Error("/home/ann/.local/share/reins/reins.db is damaged");
   opening.reject(failure);
   await expect.poll(health).toMatchObject({
     status: 503,
     body: { status: "failed", reason: "reins.db is damaged" },
   });
-  // It is tried again for whoever comes, and has failed until that succeeds.
+  // Each request retries, and it counts as failed until one succeeds.
   opened = () => new Promise(() => undefined);
   expect(await health()).toMatchObject({ status: 503, body: { status: "failed" } });
   opened = async () => harness();

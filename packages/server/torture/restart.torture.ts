@@ -22,7 +22,7 @@ const SIZES = {
 
 const LAST_WORDS = "everything is well";
 const PATIENCE_MS = 30_000;
-/** How long a run lasts in which less is told than was to be waited for. */
+/** How long a run lasts that sends fewer messages than expected. */
 const MOST_MS = 2_000;
 
 const torture: Torture = {
@@ -148,7 +148,7 @@ class Ordeal {
   }
 }
 
-/** Whether a follower was told what the agent said last; the prompt has the same words. */
+/** Whether a follower got the last message of the agent; the prompt has the same text. */
 function saidLast({ seen }: Follower): boolean {
   return seen.some(({ message }) => {
     const { sessionUpdate, content } = Object(Object(message.params).update);

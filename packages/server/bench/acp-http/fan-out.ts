@@ -2,7 +2,7 @@ import type { ServerProcess } from "../../system/fixtures/server-process/server-
 import { Arrivals, UpdateCounter } from "./arrivals.ts";
 import { RpcLine } from "./rpc-line.ts";
 
-/** How many read, what they are told each time, and how often. */
+/** The number of readers, the size of a message, and how often it is sent. */
 export interface FanOut {
   readonly readers: number;
   readonly updates: number;

@@ -71,7 +71,7 @@ export class WebSocketLine {
       const end = begin + lengthAt(bytes, at, short);
       if (end > bytes.length) break;
       if (bytes[at] === TEXT) this.#take(bytes.subarray(begin, end));
-      // Whoever does not answer is taken for gone.
+      // A client that does not respond counts as disconnected.
       if (bytes[at] === PING) this.#write(PONG, bytes.subarray(begin, end));
       at = end;
     }

@@ -11,7 +11,7 @@ export interface DrivenSession {
   readonly driver: Named;
 }
 
-/** Somebody who reads what a session says. */
+/** A reader of a session. */
 export interface Reader {
   readonly stream: IncomingMessage;
   readonly session: DrivenSession;
@@ -19,7 +19,7 @@ export interface Reader {
 
 /** Many sessions on few agents, and many who read them, all on one server. */
 export class Crowd {
-  /** The updates of all sessions, once for everybody who was told. */
+  /** The updates of all sessions, once per reader. */
   readonly heard = new Arrivals();
   readonly sessions: DrivenSession[] = [];
   readonly readers: Reader[] = [];
@@ -50,7 +50,7 @@ export class Crowd {
     return session;
   }
 
-  /** Has somebody new read a session. */
+  /** Adds a reader of a session. */
   async read(session: DrivenSession): Promise<Reader> {
     const named = await this.#line.hello(this.#drivers[0]?.agent);
     await this.#line.ask(named, "session/resume", { sessionId: session.id });

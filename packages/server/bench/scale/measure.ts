@@ -16,7 +16,7 @@ export interface Sizes {
 const AGENTS = Array.from({ length: 8 }, (_, index) => `stub-${index + 1}`);
 /** How many sessions there are before anything is counted: code is compiled, caches are filled. */
 const WARM_UP = 64;
-/** What a reader that stops is told and does not read: more than is kept for it. */
+/** The messages for a reader that stops: more than its buffer holds. */
 const BURST = 20_000;
 /** Files that are open beside the connections of readers. */
 const OTHER_FILES = 200;
@@ -70,7 +70,7 @@ async function measured(
   for (let n = 0; n < readers; n += 1) await crowd.read(begun[n % sessions] ?? never());
   const read = await server.figures();
   const told = crowd.heard.count;
-  // Readers hear the prompt and what is said, whoever prompted only the latter.
+  // Readers get the prompt and the updates, the prompting client only the latter.
   const deliveries = 2 * readers + sessions;
   for (const session of begun) await crowd.prompt(session, "say again");
   await crowd.heard.reach(told + deliveries);

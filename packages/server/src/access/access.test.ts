@@ -18,7 +18,7 @@ function clockAt(start: string) {
 const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
 
 describe("the start token", () => {
-  test("is made once, kept for this user alone, and the same after a restart", async () => {
+  test("is created once, private, and the same after a restart", async () => {
     const home = await newHome();
     const first = await Access.open({ home });
     expect(first.token).toMatch(/^reins_[\w-]{43}$/);
@@ -29,14 +29,14 @@ describe("the start token", () => {
     expect(first.ofToken("")).toBeUndefined();
   });
 
-  test("is one for all who start at once, and nothing is left behind", async () => {
+  test("is the same for concurrent starts, without leftover files", async () => {
     const home = await newHome();
     const all = await Promise.all(Array.from({ length: 8 }, () => Access.open({ home })));
     expect(new Set(all.map(({ token }) => token)).size).toBe(1);
     expect(await readdir(home)).toEqual(["start-token"]);
   });
 
-  test("gives way to those that an operator sets, and is not made for nothing", async () => {
+  test("is not created when the operator sets tokens", async () => {
     const home = await newHome();
     const access = await Access.open({ home, tokens: ["one", "two"] });
     expect(access.token).toBe("one");
@@ -44,7 +44,7 @@ describe("the start token", () => {
     expect(await readdir(home)).toEqual([]);
   });
 
-  test("is not taken from a file that others may read, that leads elsewhere or holds something else", async () => {
+  test("is not read from an exposed file, a link or a damaged file", async () => {
     const home = await newHome();
     const path = join(home, "start-token");
     const { token } = await Access.open({ home });
@@ -61,7 +61,7 @@ describe("the start token", () => {
 });
 
 describe("a code", () => {
-  test("lets in once", async () => {
+  test("works once", async () => {
     const access = await Access.open({ home: await newHome() });
     const code = access.newCode();
     const login = await access.login(code);
@@ -70,7 +70,7 @@ describe("a code", () => {
     expect(await access.login("guess")).toBeUndefined();
   });
 
-  test("is worth nothing after ten minutes", async () => {
+  test("expires after ten minutes", async () => {
     const { time, clock } = clockAt("2026-11-15T12:00:00Z");
     const access = await Access.open({ home: await newHome(), clock });
     const [early, late] = [access.newCode(), access.newCode()];
@@ -80,20 +80,20 @@ describe("a code", () => {
     expect(await access.login(late)).toBeUndefined();
   });
 
-  test("can be for somebody else than the operator", async () => {
+  test("can be for another principal than the operator", async () => {
     const access = await Access.open({ home: await newHome() });
     const login = await access.login(access.newCode("tok_1"));
     expect(access.ofLogin(login!.id)).toBe("tok_1");
   });
 
-  test("is forgotten when too many come after it", async () => {
+  test("is evicted when too many follow", async () => {
     const access = await Access.open({ home: await newHome() });
     const first = access.newCode();
     for (let count = 0; count < 64; count += 1) access.newCode();
     expect(await access.login(first)).toBeUndefined();
   });
 
-  test("is not forgotten because somebody else wants many", async () => {
+  test("is not evicted by another principal's codes", async () => {
     const access = await Access.open({ home: await newHome() });
     const code = access.newCode();
     for (let count = 0; count < 100; count += 1) access.newCode("tok_1");
@@ -102,7 +102,7 @@ describe("a code", () => {
 });
 
 describe("a login", () => {
-  test("outlives a restart, and no file tells what its cookie holds", async () => {
+  test("survives a restart, and no file contains its cookie", async () => {
     const home = await newHome();
     const before = await Access.open({ home });
     const login = await before.login(before.newCode());
@@ -113,7 +113,7 @@ describe("a login", () => {
     expect(await modeOf(join(home, "logins.json"))).toBe(0o600);
   });
 
-  test("does not end because somebody else has many", async () => {
+  test("is not evicted by another principal's logins", async () => {
     const home = await newHome();
     const path = join(home, "logins.json");
     const before = await Access.open({ home });
@@ -127,18 +127,18 @@ describe("a login", () => {
     expect(JSON.parse(await readFile(path, "utf8")).logins).toHaveLength(256);
   });
 
-  test("ends when it is ended, for good", async () => {
+  test("ends by logout", async () => {
     const home = await newHome();
     const access = await Access.open({ home });
     const [one, other] = [await access.login(access.newCode()), await access.login(access.newCode())];
     await access.logout(one!.id);
-    await access.logout("nobody's");
+    await access.logout("unknown");
     expect(access.ofLogin(one!.id)).toBeUndefined();
     const after = await Access.open({ home });
     expect([after.ofLogin(one!.id), after.ofLogin(other!.id)]).toEqual([undefined, "local"]);
   });
 
-  test("ends by itself", async () => {
+  test("expires", async () => {
     const { time, clock } = clockAt("2026-11-15T12:00:00Z");
     const access = await Access.open({ home: await newHome(), clock });
     const login = await access.login(access.newCode());
@@ -147,14 +147,14 @@ describe("a login", () => {
     expect(access.ofLogin(login!.id)).toBeUndefined();
   });
 
-  test("is begun anew where the file was damaged", async () => {
+  test("is created anew after the file was damaged", async () => {
     const home = await newHome();
     await writeFile(join(home, "logins.json"), "{", { mode: 0o600 });
     const access = await Access.open({ home });
     expect(access.ofLogin((await access.login(access.newCode()))!.id)).toBe("local");
   });
 
-  test("has a cookie of its own for each home, because cookies know no ports", async () => {
+  test("has a cookie name per home, because cookies ignore ports", async () => {
     const [one, other] = [
       await Access.open({ home: await newHome() }),
       await Access.open({ home: await newHome() }),

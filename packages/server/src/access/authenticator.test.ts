@@ -8,7 +8,7 @@ function failuresAt(start: number) {
 }
 
 describe("wrong credentials", () => {
-  test("may be shown a few times, and then one at a time", () => {
+  test("are limited after a burst", () => {
     const { failures, time } = failuresAt(0);
     expect([1, 2, 3].map(() => failures.note("10.0.0.1"))).toEqual([undefined, undefined, undefined]);
     expect(failures.note("10.0.0.1")).toBe(1);
@@ -20,14 +20,14 @@ describe("wrong credentials", () => {
     expect([1, 2, 3].map(() => failures.note("10.0.0.1"))).toEqual([undefined, undefined, undefined]);
   });
 
-  test("of one address are not held against another", () => {
+  test("of one address do not limit another", () => {
     const { failures } = failuresAt(0);
     for (let count = 0; count < 9; count += 1) failures.note("10.0.0.1");
     expect(failures.note("10.0.0.2")).toBeUndefined();
     expect(failures.note("::ffff:10.0.0.1")).toBeUndefined();
   });
 
-  test("of a whole IPv6 network count as one's", () => {
+  test("of a whole /64 count together", () => {
     const { failures } = failuresAt(0);
     for (const address of ["2001:db8:1:2::1", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::9"])
       failures.note(address);
@@ -35,14 +35,14 @@ describe("wrong credentials", () => {
     expect(failures.note("2001:db8:1:3::1")).toBeUndefined();
   });
 
-  test("of ever more addresses cost no more", () => {
+  test("of many addresses use bounded memory", () => {
     const { failures } = failuresAt(0);
     for (let count = 0; count < 4; count += 1) failures.note("10.0.0.1");
     for (let count = 0; count < 10_000; count += 1) failures.note(`h${count}`);
     expect(failures.note("10.0.0.1")).toBeUndefined();
   });
 
-  test("are forgiven in time though the clock was set back", () => {
+  test("expire in time though the clock was set back", () => {
     const { failures, time } = failuresAt(1_000_000);
     for (let count = 0; count < 4; count += 1) failures.note("10.0.0.1");
     time.now = 0;

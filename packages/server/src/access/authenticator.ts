@@ -71,7 +71,7 @@ export class RequestAuthenticator {
       const headers = { "retry-after": String(wait) };
       return new HttpProblem("too_many_requests", `too many wrong credentials; wait ${wait} s`, { headers });
     }
-    this.#options.log.info({ address, path: pathOf(request) }, "refused: a wrong credential");
+    this.#options.log.info({ address, path: pathOf(request) }, "rejected: wrong credential");
     return new HttpProblem("unauthenticated", detail, ASK);
   }
 

@@ -36,7 +36,7 @@ const MOST_BYTES = 1024 * 1024;
 export async function readPrivate(path: string): Promise<string | undefined> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch((error: unknown) => {
     if (codeOf(error) === "ENOENT") return undefined;
-    if (codeOf(error) === "ELOOP") throw new AccessError("exposed", `${path} leads elsewhere; remove it`);
+    if (codeOf(error) === "ELOOP") throw new AccessError("exposed", `${path} is a symbolic link; remove it`);
     throw error;
   });
   if (!file) return undefined;

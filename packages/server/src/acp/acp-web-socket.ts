@@ -120,8 +120,8 @@ class WebSocketClient {
   }
 
   #fail(error: unknown): void {
-    this.#options.settings.log.warn({ err: error }, "a message over WebSocket could not be taken");
-    this.#socket.close(CLOSE.internal, "a message could not be taken");
+    this.#options.settings.log.warn({ err: error }, "a message over WebSocket could not be handled");
+    this.#socket.close(CLOSE.internal, "a message could not be handled");
   }
 
   #over(): void {

@@ -77,7 +77,7 @@ export class Connections {
     const record = live instanceof DurableConnection ? this.#unexpired(live) : await this.#recordOf(id);
     if (record?.tenant !== principal.tenant || record.dialect !== dialect) throw unknown();
     if (record.principal !== principal.id)
-      throw new HttpProblem("forbidden", "the connection is somebody else's; make one of your own");
+      throw new HttpProblem("forbidden", "the connection belongs to another principal; open your own");
     const kept = live instanceof DurableConnection ? live : await this.#take(record, principal);
     kept.seen(principal);
     return kept;
@@ -88,7 +88,7 @@ export class Connections {
     const record = await this.#recordOf(id);
     if (record?.tenant !== principal.tenant || record.dialect !== dialect) return false;
     if (record.principal !== principal.id)
-      throw new HttpProblem("forbidden", "the connection is somebody else's");
+      throw new HttpProblem("forbidden", "the connection belongs to another principal");
     await this.#end(id);
     return true;
   }

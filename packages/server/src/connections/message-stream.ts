@@ -27,7 +27,8 @@ export async function streamMessages(
     isOver = true;
     stream?.end();
   });
-  if (!release) throw new HttpProblem("conflict", "somebody reads this stream already; end that first");
+  if (!release)
+    throw new HttpProblem("conflict", "another reader has this stream open; close that one first");
   try {
     const beginning = await kept.beginning(seen, { session, continues });
     const opened = open();

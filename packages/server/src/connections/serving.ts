@@ -57,7 +57,7 @@ export class ServingDoor {
 
   async #load(hosting: Hosting, store: Harness["store"]): Promise<Serving> {
     const { clock, limits, log } = this.#options;
-    const onError = (error: unknown) => log.warn({ err: error }, "something went wrong with a connection");
+    const onError = (error: unknown) => log.warn({ err: error }, "a background task of a connection failed");
     return { hosting, connections: new Connections({ hosting, store, clock, limits, onError }) };
   }
 }

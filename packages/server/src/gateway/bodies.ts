@@ -47,7 +47,11 @@ export class IncomingBodies {
     const bytes = Math.min(Number.isFinite(told) ? told : maxBytes, maxBytes);
     const before = this.#bytes.get(principal) ?? 0;
     if (before > 0 && before + bytes > this.#limits.arrivingBytesPerPrincipal)
-      throw new HttpProblem("unavailable", "too much of yours is arriving at once; wait for answers", BUSY);
+      throw new HttpProblem(
+        "unavailable",
+        "too many of your request bodies are in flight; wait for responses",
+        BUSY,
+      );
     this.#bytes.set(principal, before + bytes);
     try {
       return await readJson(raw, maxBytes, this.#clock);
@@ -63,7 +67,7 @@ export class IncomingBodies {
     const address = raw.socket.remoteAddress ?? "unknown";
     const before = this.#anonymous.get(address) ?? 0;
     if (before >= anonymousBodiesPerAddress || this.#anonymousCount >= anonymousBodies)
-      throw new HttpProblem("too_many_requests", "too many requests without a credential are arriving", BUSY);
+      throw new HttpProblem("too_many_requests", "too many unauthenticated requests are in flight", BUSY);
     this.#anonymous.set(address, before + 1);
     this.#anonymousCount += 1;
     const { promise: late, reject } = Promise.withResolvers<never>();

@@ -12,6 +12,6 @@ test.each([
   ["application/json;q=0.000", false],
   ["text/event-stream", false],
   ["text/html", false],
-])("who says %j takes JSON: %s", (accept, taken) => {
+])("Accept %j allows JSON: %s", (accept, taken) => {
   expect(accepts({ headers: { accept } }, "application/json")).toBe(taken);
 });

@@ -41,8 +41,7 @@ export class Upgrades {
     try {
       const handler = this.#handlers.get(pathOf(request));
       const caller = await this.#authenticate(request, socket, context, handler?.anonymous);
-      if (!handler)
-        throw new HttpProblem("not_found", "there is nothing here that a connection could turn into");
+      if (!handler) throw new HttpProblem("not_found", "this path has no WebSocket");
       if (socket.writable) await handler.take(request, socket, head, caller);
     } catch (error) {
       const refusal = frameworkProblem(error);

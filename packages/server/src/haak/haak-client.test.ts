@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { frameIn } from "./haak-client.ts";
 
 describe("a frame", () => {
-  test("is a request with or without a version, and any id comes back as it was", () => {
+  test("is parsed with or without a version, and keeps any id", () => {
     for (const id of ["a", 1, null, { deep: [1] }]) {
       const text = JSON.stringify({ id, method: "session.status", params: { session_key: "a" } });
       expect(frameIn(text)).toEqual({
@@ -25,7 +25,7 @@ describe("a frame", () => {
     ["[]", null, "a request is an object"],
     ['{"id":7}', 7, "a request is an object"],
     ['{"id":7,"method":1}', 7, "a request is an object"],
-  ])("that is none, %.40s, is answered so under its id", (text, id, reason) => {
+  ])("that is invalid, %.40s, gets an error with its id", (text, id, reason) => {
     expect(frameIn(text)).toEqual({
       ...{ kind: "fault", envelope: { id }, reason: expect.stringContaining(reason) },
     });

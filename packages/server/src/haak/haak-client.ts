@@ -126,7 +126,7 @@ export class HaakClient {
       return this.#socket.send(JSON.stringify(frame));
     } catch (error) {
       this.#options.log.warn({ err: error }, "a frame over /ws could not be written");
-      this.#socket.close(CLOSE.internal, "an answer could not be written");
+      this.#socket.close(CLOSE.internal, "a response could not be written");
       return undefined;
     }
   }

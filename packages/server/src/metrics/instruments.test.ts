@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Counter, History, type Step, Timings } from "./instruments.ts";
 import { exposition, secondsOf } from "./prometheus.ts";
 
-test("percentiles are of the newest, and only of a while ago", () => {
+test("percentiles cover only the newest durations within a window", () => {
   let now = 0;
   const timings = new Timings([1, 10, 100], () => now);
   for (let ms = 1; ms <= 100; ms += 1) timings.note(ms);
@@ -14,14 +14,14 @@ test("percentiles are of the newest, and only of a while ago", () => {
   expect(new Timings([1], () => 0).percentiles(1)).toEqual({ count: 0, p50: 0, p90: 0, p99: 0, max: 0 });
 });
 
-test("more than are kept cost no more memory, and are counted all the same", () => {
+test("durations beyond the ring use no more memory and are still counted", () => {
   const timings = new Timings([1], () => 0);
   for (let n = 0; n < 10_000; n += 1) timings.note(2);
   expect(timings.count).toBe(10_000);
   expect(timings.percentiles(1).count).toBe(2_048);
 });
 
-test("measures are told as Prometheus takes them", () => {
+test("metrics are formatted as Prometheus text", () => {
   const counter = new Counter();
   counter.add({ verdict: "allowed" });
   counter.add({ verdict: "allowed" }, 2);
@@ -58,7 +58,7 @@ function step(decisions: number): Step {
   };
 }
 
-test("what is counted is shown by how much it grew, and as a rate", () => {
+test("counters are shown as growth per step and as a rate", () => {
   const history = new History(5_000);
   for (const [index, count] of [10, 30, 35, 5].entries()) history.add(index, step(count));
   expect(history.read()).toMatchObject({
@@ -72,7 +72,7 @@ test("what is counted is shown by how much it grew, and as a rate", () => {
   expect(new History(1).perSecond("decisions")).toBe(0);
 });
 
-test("an hour is kept, and no more", () => {
+test("the history has at most an hour", () => {
   const history = new History(5_000);
   for (let n = 0; n < 1_000; n += 1) history.add(n, step(n));
   expect(history.read()).toMatchObject({ at: expect.objectContaining({ length: 720, 0: 280 }) });

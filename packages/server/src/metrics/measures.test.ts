@@ -2,7 +2,7 @@ import { systemClock } from "@reins/kit";
 import { expect, test } from "vitest";
 import { Measures } from "./measures.ts";
 
-test("requests are counted by method, those that nobody has heard of together", () => {
+test("requests are counted by method, unknown ones together", () => {
   const measures = new Measures(systemClock);
   const rest = { route: null, path: "/", ms: 1, principal: null, streams: false };
   for (const method of ["GET", "GET", "BREW", "WHEN", "x".repeat(5_000)])

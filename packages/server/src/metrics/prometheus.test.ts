@@ -11,7 +11,7 @@ const standing = {
   memory: process.memoryUsage(),
 };
 
-test("every measure is documented under its name and kind, and nothing else is", async () => {
+test("every metric is documented with its name and kind, and no other", async () => {
   const text = prometheusText(new Measures(systemClock), standing, "1.2.3", { count: 0, totalMs: 0 });
   const told = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name, kind]) => `${name} ${kind}`);
   const guide = await readFile(GUIDE, "utf8");

@@ -101,7 +101,7 @@ export class OperationRouter implements Router {
         await mapErrors(() => tell(call, open));
       } catch (error) {
         if (!opened) throw error;
-        this.#options.log.warn({ err: error, operation: operation.id }, "a stream broke off");
+        this.#options.log.warn({ err: error, operation: operation.id }, "a stream was cut off");
       } finally {
         opened?.end();
       }
@@ -125,7 +125,7 @@ export class OperationRouter implements Router {
         await written;
       } catch (error) {
         if (!reply.raw.headersSent) throw error;
-        this.#options.log.debug({ err: error, path }, "an answer broke off");
+        this.#options.log.debug({ err: error, path }, "a response was cut off");
       }
       reply.hijack();
       return reply;
@@ -259,7 +259,7 @@ function onceGone({ raw }: FastifyReply, run: () => void): () => void {
 
 function callerOf(request: FastifyRequest): Caller {
   if (request.caller) return request.caller;
-  throw new HttpProblem("unauthenticated", "nobody knows who asks");
+  throw new HttpProblem("unauthenticated", "the request is not authenticated");
 }
 
 function send({ status, also, answer }: Operation, reply: FastifyReply, body: unknown): FastifyReply {

@@ -16,7 +16,7 @@ function httpProblem(run: () => unknown): HttpProblem {
 }
 
 describe("what comes with a request", () => {
-  test("is read as the operation has it", () => {
+  test("is parsed by the operation's schemas", () => {
     const given = { params: {}, query: { limit: "7", state: "pending" }, body: { ignored: true } };
     expect(readCall(listApprovals, given)).toEqual({
       params: {},
@@ -30,8 +30,8 @@ describe("what comes with a request", () => {
     ["a limit beyond the bound", { limit: "501" }, "query.limit"],
     ["a state that is none", { state: "perhaps" }, "query.state"],
     ["a name given twice", { session: ["a", "b"] }, "query.session"],
-    ["a name nobody knows", { tenant: "other" }, "query"],
-  ])("with %s is told what is wrong", (_, query, path) => {
+    ["an unknown member", { tenant: "other" }, "query"],
+  ])("with %s is rejected member by member", (_, query, path) => {
     const { problem } = httpProblem(() => readCall(listApprovals, { params: {}, query, body: undefined }));
     expect(problem).toMatchObject({
       status: 400,
@@ -40,7 +40,7 @@ describe("what comes with a request", () => {
     });
   });
 
-  test("without the body that is needed is told so", () => {
+  test("without a required body is rejected", () => {
     const { problem } = httpProblem(() =>
       readCall(answerApproval, { params: { id: "apr_1" }, query: {}, body: undefined }),
     );
@@ -61,7 +61,7 @@ const message = fc.record(
   { requiredKeys: [] },
 );
 
-test("what surely fits a schema is what the schema makes of it", () => {
+test("a value that passes the fast check is accepted unchanged by the schema", () => {
   fc.assert(
     fc.property(fc.oneof(message, fc.anything()), fc.constantFrom(NoMembers, RpcMessage), (value, schema) => {
       if (fitsQuickly(schema, value)) expect(schema.parse(value)).toEqual(value);
@@ -70,25 +70,25 @@ test("what surely fits a schema is what the schema makes of it", () => {
   );
 });
 
-test("whatever clients send as a rule does so", () => {
+test("typical messages pass the fast check", () => {
   expect(fitsQuickly(NoMembers, {})).toBe(true);
   expect(fitsQuickly(RpcMessage, { jsonrpc: "2.0", id: 7, method: "session/prompt", params: {} })).toBe(true);
   expect(fitsQuickly(RpcMessage, { jsonrpc: "2.0", method: "session/cancel" })).toBe(true);
   expect(fitsQuickly(RpcMessage, { jsonrpc: "2.0", id: "a", result: null })).toBe(true);
 });
 
-test("a schema of which nothing is known judges for itself", () => {
+test("other schemas have no fast check", () => {
   expect(fitsQuickly(RpcId, 7)).toBe(false);
 });
 
 const all = Array.from({ length: 5 }, (_, index) => ({ id: `i${index}` }));
 const read = async (limit: number) => all.slice(0, limit);
 
-test("a page that is not the last says where the next one begins", async () => {
+test("a page that is not the last has the cursor of the next", async () => {
   expect(await pageOf(2, read)).toEqual({ items: all.slice(0, 2), next: "i1" });
 });
 
-test("the last page says nothing, though it is full", async () => {
+test("the last page has no cursor, though it is full", async () => {
   expect(await pageOf(5, read)).toEqual({ items: all });
   expect(await pageOf(9, read)).toEqual({ items: all });
   expect(await pageOf(2, async () => [])).toEqual({ items: [] });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { textFrames } from "./text-socket.ts";
 
-/** What whoever gets frames makes of them. */
+/** Decodes frames as a client does. */
 function textsIn(bytes: Buffer): string[] {
   const texts: string[] = [];
   for (let at = 0; at < bytes.length; ) {
@@ -19,7 +19,7 @@ function textsIn(bytes: Buffer): string[] {
   return texts;
 }
 
-test("texts of every length are there as they are, each in a frame of its own", () => {
+test("texts of every length are encoded as one frame each", () => {
   const texts = ["", "a", "ö€😀", "x".repeat(125), "y".repeat(126), "z".repeat(65_535), "ü".repeat(65_536)];
   expect(textsIn(textFrames(texts))).toEqual(texts);
 });

@@ -119,13 +119,13 @@ export class TextSocket {
     const cost = bytes.length + FRAME_BYTES;
     this.#waitingBytes += cost;
     if (this.#waitingBytes > this.#options.limits.maxMessageBytes * 2) {
-      this.close(CLOSE.policy, "too much waits to be taken");
+      this.close(CLOSE.policy, "too many messages are queued");
       return;
     }
     this.#taking = this.#taking
       .then(() => (this.#isClosing ? undefined : this.#handlers.text(bytes.toString())))
       // An error of a handler must not affect other connections.
-      .catch(() => this.close(CLOSE.internal, "a frame could not be taken"))
+      .catch(() => this.close(CLOSE.internal, "a frame could not be handled"))
       .finally(() => {
         this.#waitingBytes -= cost;
       });

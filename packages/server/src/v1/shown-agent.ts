@@ -165,7 +165,7 @@ function enforcementOf(
   if (enforcement.level === "observed")
     return { level: "observed", reason: "it does not ask; what it does is seen afterwards", unasked };
   const besides = unasked.length === 0 ? "" : `; without asking: ${unasked.join(", ")}`;
-  return { level: "asked", reason: `it asks, and is trusted to heed the answer${besides}`, unasked };
+  return { level: "asked", reason: `it asks, and is trusted to respect the answer${besides}`, unasked };
 }
 
 /** The running processes that the caller may see, oldest first. */

@@ -63,7 +63,7 @@ function capture(): Promise<readonly string[]> {
 
 /** Writes a report to standard error and the file, and sends it to the main thread. */
 function report(told: StallReport): void {
-  const msg = told.kind === "stalled" ? "the main thread stands still" : "the main thread goes on";
+  const msg = told.kind === "stalled" ? "the main thread stalls" : "the main thread continues";
   const line = `${JSON.stringify({ level: told.kind === "stalled" ? "error" : "warn", ...told, msg })}\n`;
   try {
     writeSync(STDERR, line);

@@ -30,7 +30,7 @@ function hidden(ring: WireRing, forgotten = false): number[] {
 }
 
 describe("a secret that an agent says in pieces", () => {
-  test("hides every piece of what was said there, and nothing else", () => {
+  test("hides every chunk of its message, and nothing else", () => {
     const halves: [string, string][] = [
       ["agent_thought_chunk", "harmless"],
       ["agent_message_chunk", `the key is ${KEY.slice(0, 12)}`],
@@ -41,11 +41,11 @@ describe("a secret that an agent says in pieces", () => {
     expect(hidden(said(["agent_message_chunk", "hello "], ["agent_message_chunk", "world"]))).toEqual([]);
   });
 
-  test("may have begun before what is kept", () => {
+  test("may have begun before the oldest chunk in the ring", () => {
     expect(hidden(said(["agent_message_chunk", KEY.slice(20)]), true)).toEqual([1]);
   });
 
-  test("is taken out with its text alone", () => {
+  test("removes only the text", () => {
     const update = { sessionUpdate: "agent_message_chunk", content: { type: "text", text: KEY } };
     expect(withoutText({ method: "session/update", params: { sessionId: "a", update } })).toEqual({
       method: "session/update",

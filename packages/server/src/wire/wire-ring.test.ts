@@ -11,7 +11,7 @@ function passed(message: Passed["message"], more: Partial<Passed> = {}): Passed 
 
 const everything = () => true;
 
-test("an answer is known by what it answers", () => {
+test("a response has the method and session of its request", () => {
   const ring = new WireRing(() => 0);
   ring.take(passed({ id: 1, method: "session/prompt", params: {} }, { session: "s" }));
   ring.take(passed({ id: 1, method: "fs/read_text_file", params: {} }, { session: "s", direction: "out" }));
@@ -25,7 +25,7 @@ test("an answer is known by what it answers", () => {
   ]);
 });
 
-test("a session that talks a lot does not hide the others, and what is dropped is counted", () => {
+test("a busy session does not displace others, and evictions are counted", () => {
   const ring = new WireRing(() => 0);
   ring.take(passed({ method: "quiet" }, { session: "quiet" }));
   for (let n = 0; n < 2_000; n += 1) ring.take(passed({ method: "m", params: { n } }, { session: "loud" }));
@@ -36,7 +36,7 @@ test("a session that talks a lot does not hide the others, and what is dropped i
   expect(kept.at(-1)?.seq).toBe(ring.last);
 });
 
-test("of too many sessions the one that was quiet longest is forgotten", () => {
+test("beyond the limit the least recently used session is evicted", () => {
   const ring = new WireRing(() => 0);
   for (let n = 0; n < 201; n += 1) ring.take(passed({ method: "m" }, { session: `s${n}` }));
   expect(ring.list(everything, "s0")).toEqual([]);
@@ -47,7 +47,7 @@ test("of too many sessions the one that was quiet longest is forgotten", () => {
   expect([ring.forgot("s0"), ring.forgot("s200")]).toEqual([true, false]);
 });
 
-test("all sessions together take no more than so much, and the ones that were quiet longest give way", () => {
+test("the total size is limited by evicting the least recently used sessions", () => {
   const ring = new WireRing(() => 0);
   const params = { text: "x".repeat(60_000) };
   for (let n = 0; n < 2_000; n += 1) ring.take(passed({ method: "m", params }, { session: `s${n % 40}` }));
@@ -61,7 +61,7 @@ test("all sessions together take no more than so much, and the ones that were qu
   expect(ring.list(everything, "alone").length).toBeGreaterThan(200);
 });
 
-test("what is too large is kept by name alone", () => {
+test("a message that is too large is kept without its content", () => {
   const ring = new WireRing(() => 0);
   ring.take(passed({ jsonrpc: "2.0", id: 4, method: "m", params: { text: "x".repeat(1_000_000) } }));
   expect(ring.list(everything)).toMatchObject([

@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import type { Random } from "../../../../scripts/torture/random.ts";
 
-/** What a turn is to do, which files it may write, and about how many messages it is told in. */
+/** The steps of a turn, the files it may write, and its approximate number of messages. */
 export interface Errand {
   readonly steps: readonly string[];
   readonly effects: readonly string[];
   readonly messages: number;
 }
 
-/** How many messages a step of each kind is told in; of a burst it is random, and leave is asked for with a question. */
+/** The messages per kind of step; random for a burst. Permission takes a question. */
 const MESSAGES: readonly (number | undefined)[] = [1, undefined, 0, 3, 3];
 
 /** A turn of random steps: things said one by one and in bursts, and files written after leave. */

@@ -11,7 +11,7 @@ const CONNECTION = "x-acp-connection-id";
 /** A stream of a server that was killed may be taken for open a little longer. */
 const RETRY_MS = 20;
 
-/** A client that comes back, however often its server is killed, and remembers everything it was told. */
+/** A client that reconnects after every kill of its server and records everything it received. */
 export class Follower {
   /** Everything with a place in the log, in the order in which it came. */
   readonly seen: (ToldMessage & { readonly order: number })[] = [];
@@ -73,7 +73,7 @@ export class Follower {
     return { gone: this.#take(response.body) };
   }
 
-  /** A request that nobody has made before. */
+  /** A request with a new id. */
   message(method: string, params: object): { readonly id: string; readonly text: string } {
     this.#requests += 1;
     const id = `${this.#connection ?? "first"}-${this.#requests}`;
@@ -88,7 +88,7 @@ export class Follower {
     return answer === "" ? {} : JSON.parse(answer);
   }
 
-  /** Settles when enough was told, or after a while; says whether it was enough. */
+  /** Settles when enough messages arrived, or after a timeout; returns whether they did. */
   async until(isEnough: () => boolean, milliseconds: number): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const look = () => {

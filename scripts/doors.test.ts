@@ -144,6 +144,16 @@ test("HAAK has a row for every message that its gateway answers, and for no othe
   expect([...found].toSorted()).toEqual(Object.keys(HAAK_DOORS).toSorted());
 });
 
+test("the host has events decided in its control folder alone", async () => {
+  const folders = (await readdir(join(root, "packages/host/src"), { withFileTypes: true }))
+    .filter((entry) => entry.isDirectory() && entry.name !== "control")
+    .map(({ name }) => `packages/host/src/${name}`);
+  const decides = /\b(supervisor\.(?:decide|settle|preview|refuse)|awaitVerdict)\(/g;
+  expect(folders.length).toBeGreaterThan(3);
+  expect([...(await namesIn(folders, decides))]).toEqual([]);
+  expect([...(await namesIn(["packages/host/src/control"], decides))]).toContain("supervisor.decide");
+});
+
 /** What a pattern finds in the production code of some folders. */
 async function namesIn(folders: readonly string[], pattern: RegExp): Promise<ReadonlySet<string>> {
   const names = new Set<string>();

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, membersOf } from "@reins/acp";
+import { type JsonObject, membersOf, readParams, readResult, reinsMeta } from "@reins/acp";
 import { visibleJson, visibleText } from "@reins/kit";
 import type { Approval } from "@reins/supervisor";
 
@@ -23,13 +23,9 @@ export const CANCELLED: PermissionOutcome = { outcome: { outcome: "cancelled" } 
 
 /** The options of a permission request. */
 export function optionsIn(params: unknown): readonly PermissionOption[] {
-  const { options } = membersOf(params);
-  if (!Array.isArray(options)) return [];
-  return options.flatMap((option) => {
-    if (!isObject(option)) return [];
-    const { optionId, kind } = option;
-    return typeof optionId === "string" && typeof kind === "string" ? [{ optionId, kind }] : [];
-  });
+  return readParams(PERMISSION, params).options.flatMap(({ optionId, kind }) =>
+    optionId !== undefined && kind !== undefined ? [{ optionId, kind }] : [],
+  );
 }
 
 /** The answer of a kind, if the agent takes one; never by its id, which says nothing. */
@@ -46,7 +42,7 @@ export function outcomeOf(
 
 /** What a client chose, by kind; `undefined` when it chose nothing. */
 export function chosenKind(options: readonly PermissionOption[], answer: unknown): string | undefined {
-  const { outcome, optionId } = membersOf(membersOf(answer).outcome);
+  const { outcome, optionId } = readResult(PERMISSION, answer).outcome;
   if (outcome !== "selected") return undefined;
   return options.find((option) => option.optionId === optionId)?.kind;
 }
@@ -56,7 +52,7 @@ export function readChoice(
   params: unknown,
   answer: unknown,
 ): "chosen" | "cancelled" | "nothing" | "not_offered" {
-  const { outcome } = membersOf(membersOf(answer).outcome);
+  const { outcome } = readResult(PERMISSION, answer).outcome;
   if (outcome === "cancelled") return "cancelled";
   if (outcome !== "selected") return "nothing";
   return chosenKind(optionsIn(params), answer) === undefined ? "not_offered" : "chosen";
@@ -116,7 +112,7 @@ export function permissionRequest(
  */
 export function redactedQuestion(params: JsonObject, redact: (value: unknown) => unknown): unknown {
   const { toolCall, _meta } = params;
-  if (membersOf(membersOf(_meta).reins).approval === undefined) return redact(params);
+  if (reinsMeta(params).approval === undefined) return redact(params);
   const { title, content, locations, ...call } = membersOf(toolCall);
   const { doubts, ...reins } = membersOf(membersOf(_meta).reins);
   return withWords(membersOf(redact({ ...params, toolCall: call, _meta: { reins } })));

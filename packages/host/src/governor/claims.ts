@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type JsonObject, membersOf } from "@reins/acp";
+import { type AcpToolCall, type JsonObject, toolCallIn } from "@reins/acp";
 import type { Workspace } from "@reins/supervisor";
 import type { ActionPayload } from "../control/control-point.ts";
 import { factsOf } from "../control/enforce.ts";
@@ -36,37 +36,34 @@ const CHANGING: ReadonlySet<string> = new Set(["edit", "delete", "move"]);
 const OWN_PLACES: ReadonlySet<string> = new Set(["workspace", "temporary"]);
 
 /** What an update says that its call did: by diffs, locations, files that are handed on, and terminals. */
-export function claimsIn({ content, locations, kind }: JsonObject): readonly Claim[] {
-  const located = CHANGING.has(String(kind)) ? "write" : "read";
-  return [
-    ...listOf(content).flatMap(claimsOfPart),
-    ...listOf(locations).flatMap((one) => claimOf(located, membersOf(one).path)),
-  ];
+export function claimsIn(update: JsonObject): readonly Claim[] {
+  const { content, locations, kind = "" } = toolCallIn(update);
+  const located = CHANGING.has(kind) ? "write" : "read";
+  return [...content.flatMap(claimsOfPart), ...locations.flatMap(({ path }) => claimOf(located, path))];
 }
 
-function claimsOfPart(part: unknown): readonly Claim[] {
-  const { type, path, terminalId, content } = membersOf(part);
+function claimsOfPart({
+  type,
+  path,
+  terminalId,
+  content: { uri, resource },
+}: AcpToolCall["content"][number]): readonly Claim[] {
   if (type === "diff") return claimOf("write", path);
   if (type === "terminal") return [{ kind: "exec", terminal: String(terminalId) }];
-  const { uri, resource } = membersOf(content);
-  return [uri, membersOf(resource).uri].flatMap((one) => claimOf("read", fileIn(one)));
+  return [uri, resource.uri].flatMap((one) => claimOf("read", fileIn(one)));
 }
 
-function claimOf(kind: "read" | "write", path: unknown): readonly Claim[] {
-  return typeof path === "string" && path !== "" ? [{ kind, path }] : [];
+function claimOf(kind: "read" | "write", path: string | undefined): readonly Claim[] {
+  return path ? [{ kind, path }] : [];
 }
 
-function fileIn(uri: unknown): string | undefined {
-  if (typeof uri !== "string" || !/^\s*file:/iu.test(uri)) return undefined;
+function fileIn(uri: string | undefined): string | undefined {
+  if (uri === undefined || !/^\s*file:/iu.test(uri)) return undefined;
   try {
     return fileURLToPath(new URL(`file://${new URL(uri).pathname}`));
   } catch {
     return uri.trim().replace(/^file:\/*/iu, "/");
   }
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 /**

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { CODE, type JsonObject, membersOf, RpcError, toolCallIn } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
 import { visibleText } from "@reins/kit";
 import type { Decided } from "@reins/supervisor";
@@ -134,10 +134,9 @@ export function payloadOf(call: ToolCall, entry: AgentEntry): ActionPayload {
 
 /** The files that an agent says a call is about. */
 function pathsOf(call: ToolCall): readonly string[] {
-  const { locations } = call.told;
-  const located = (Array.isArray(locations) ? locations : []).map((one) => membersOf(one).path);
+  const located = toolCallIn(call.told).locations.map(({ path }) => path);
   const all = [...diffsOf(call).map(({ path }) => path), ...located];
-  return [...new Set(all.filter((path) => typeof path === "string"))];
+  return [...new Set(all.filter((path) => path !== undefined))];
 }
 
 async function answer(
@@ -211,9 +210,7 @@ function permitFiles(
 ): void {
   for (const { path, newText } of diffsOf(call))
     session.permits.add({ access: "write", path, content: newText, call: payload, entry });
-  const { locations } = call.told;
-  for (const location of Array.isArray(locations) ? locations : []) {
-    const { path } = membersOf(location);
-    if (typeof path === "string") session.permits.add({ access: "read", path, call: payload, entry });
+  for (const { path } of toolCallIn(call.told).locations) {
+    if (path !== undefined) session.permits.add({ access: "read", path, call: payload, entry });
   }
 }

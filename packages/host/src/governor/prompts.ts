@@ -1,4 +1,13 @@
-import { CODE, interruptedBy, type JsonObject, membersOf, RpcError, usageIn } from "@reins/acp";
+import {
+  type AcpContent,
+  CODE,
+  interruptedBy,
+  type JsonObject,
+  membersOf,
+  RpcError,
+  readContent,
+  usageIn,
+} from "@reins/acp";
 import type { Draft, RecordOptions } from "@reins/ledger";
 import type { Decided, Harness } from "@reins/supervisor";
 import { chargePrompt, complete, enforce } from "../control/enforce.ts";
@@ -310,12 +319,11 @@ async function recordTurn(
 
 /** The text of a prompt, for other harnesses and people; of what is no text, where it is, or only that it is there. */
 function promptText(prompt: readonly unknown[]): string {
-  return prompt.map(membersOf).flatMap(textsIn).join("\n");
+  return prompt.map(readContent).flatMap(textsIn).join("\n");
 }
 
-function textsIn({ type, text, uri, resource }: JsonObject): readonly string[] {
-  const { uri: source, text: content } = membersOf(resource);
-  const texts = [text, uri, source, content].filter((one) => typeof one === "string");
+function textsIn({ type, text, uri, resource }: AcpContent): readonly string[] {
+  const texts = [text, uri, resource.uri, resource.text].filter((one) => one !== undefined);
   return texts.length > 0 ? texts : [`[${String(type)}]`];
 }
 
@@ -329,8 +337,8 @@ function forAgent(
   prompt: readonly unknown[],
 ): readonly unknown[] {
   if (profile.refusals === "with_answer") return prompt;
-  const { text: first } = membersOf(prompt[0]);
-  if (refusals.length === 0 || (typeof first === "string" && /^\s*[/!]/.test(first))) return prompt;
+  const { text: first = "" } = readContent(prompt[0]);
+  if (refusals.length === 0 || /^\s*[/!]/.test(first)) return prompt;
   const heading = "Not allowed since the last message, by the rules of this session:";
   const text = [heading, ...refusals.splice(0)].join("\n- ");
   return [{ type: "text", text }, ...prompt];

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { isObject, type JsonObject } from "@reins/acp";
+import { isObject, type JsonObject, toolCallIn } from "@reins/acp";
 import type { ActionPayload } from "../control/control-point.ts";
 import { type Claim, claimsIn, MOST_CLAIMS } from "./claims.ts";
 
@@ -245,10 +245,7 @@ export function comparedToDecided({ permit, told }: ToolCall): "same" | "more" |
 
 /** The diffs in the content of a call: what a path is to become. */
 export function diffsOf({ told }: Pick<ToolCall, "told">): readonly { path: string; newText: string }[] {
-  const content = Array.isArray(told.content) ? told.content : [];
-  return content.flatMap((part) => {
-    if (!isObject(part) || part.type !== "diff") return [];
-    const { path, newText } = part;
-    return typeof path === "string" && typeof newText === "string" ? [{ path, newText }] : [];
-  });
+  return toolCallIn(told).content.flatMap(({ type, path, newText }) =>
+    type === "diff" && path !== undefined && newText !== undefined ? [{ path, newText }] : [],
+  );
 }

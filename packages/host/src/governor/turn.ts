@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@reins/acp";
+import { isObject, type JsonObject, readResult, readUpdate } from "@reins/acp";
 import type { Draft } from "@reins/ledger";
 import { blake3Hex, canonicalJson } from "@reins/ledger";
 import { type Subject, sessionKey } from "@reins/supervisor";
@@ -104,11 +104,10 @@ export class Turn {
 
   /** What it used, from its answer and the updates before it. */
   usage(answer: unknown): TurnUsage {
-    const usage = isObject(answer) && isObject(answer.usage) ? answer.usage : {};
-    const { totalTokens } = usage;
+    const { totalTokens } = readResult("session/prompt", answer).usage;
     const cost = this.costAfter - this.#costBefore;
     return {
-      ...(typeof totalTokens === "number" && { tokens: totalTokens }),
+      ...(totalTokens !== undefined && { tokens: totalTokens }),
       ...(this.#cost !== undefined && cost >= 0 && { cost }),
     };
   }
@@ -138,9 +137,10 @@ export class Turn {
     this.#end?.abort(this.#over);
   }
 
-  #noteUsage({ cost, used }: JsonObject): void {
-    if (typeof used === "number") this.#tokens = Math.max(this.#tokens, used);
-    if (isObject(cost) && typeof cost.amount === "number") this.#cost = cost.amount;
+  #noteUsage(update: JsonObject): void {
+    const { cost, used = 0 } = readUpdate("usage_update", update);
+    this.#tokens = Math.max(this.#tokens, used);
+    this.#cost = cost.amount ?? this.#cost;
   }
 }
 

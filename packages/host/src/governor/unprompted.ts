@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@reins/acp";
+import { type JsonObject, readUpdate } from "@reins/acp";
 import type { Decided } from "@reins/supervisor";
 import { chargePrompt, enforce } from "../control/enforce.ts";
 import { placed } from "../control/verdict.ts";
@@ -109,8 +109,8 @@ async function insist(
 }
 
 /** Charges what a session costs outside of its turns. */
-function charge(context: GovernorContext, session: GovernedSession, { cost }: JsonObject): void {
-  const amount = isObject(cost) && typeof cost.amount === "number" ? cost.amount : session.cost;
+function charge(context: GovernorContext, session: GovernedSession, update: JsonObject): void {
+  const { amount = session.cost } = readUpdate("usage_update", update).cost;
   const spent = amount - session.cost;
   if (spent <= 0) return;
   session.cost = amount;

@@ -1,4 +1,4 @@
-import { type JsonObject, membersOf } from "@reins/acp";
+import { type JsonObject, membersOf, readUpdate } from "@reins/acp";
 import { errorMessage, systemClock } from "@reins/kit";
 import { type Decided, UpdateRedactor } from "@reins/supervisor";
 import { complete } from "../control/enforce.ts";
@@ -51,9 +51,9 @@ export function tellsState({ sessionUpdate }: JsonObject): boolean {
 
 const STATES = new Set(["available_commands_update", "config_option_update", "current_mode_update"]);
 
-function commandsIn({ availableCommands }: JsonObject): readonly string[] {
-  const commands: unknown[] = Array.isArray(availableCommands) ? availableCommands : [];
-  return commands.map((command) => membersOf(command).name).filter((name) => typeof name === "string");
+function commandsIn(update: JsonObject): readonly string[] {
+  const { availableCommands } = readUpdate("available_commands_update", update);
+  return availableCommands.map(({ name }) => name).filter((name) => name !== undefined);
 }
 
 /**
@@ -130,12 +130,12 @@ async function notePlan(
 ): Promise<void> {
   const { harness, principal, now, redact, onFault } = context;
   const { turn } = session;
-  const entries = redact(update.entries);
-  if (!turn || !Array.isArray(entries)) return;
-  const tasks = entries.map(membersOf).map((entry, index) => ({
+  if (!turn || !Array.isArray(update.entries)) return;
+  const { entries } = readUpdate("plan", redact(update));
+  const tasks = entries.map(({ content = "", status = "" }, index) => ({
     id: String(index + 1),
-    title: String(entry.content ?? ""),
-    status: TASK_STATUS[String(entry.status)] ?? "pending",
+    title: content,
+    status: TASK_STATUS[status] ?? "pending",
   }));
   const list = { run_id: turn.id, session_id: session.id, updated_at: now().toISOString(), tasks };
   forwardIn(context, session, "task_list", list);

@@ -14,7 +14,6 @@ export interface PolicyFault {
 export class PolicyError extends Error {
   override readonly name = "PolicyError";
   readonly code = "invalid_policy";
-  readonly retryable = false;
   readonly faults: readonly PolicyFault[];
 
   constructor(file: string, faults: readonly PolicyFault[]) {

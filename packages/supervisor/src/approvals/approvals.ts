@@ -7,19 +7,15 @@ import { type Commitment, withoutSecrets } from "../record/record.ts";
 import type { Vault } from "../record/vault.ts";
 import { knownRedactor, type Redactor } from "../redaction/redactor.ts";
 import { type Answerer, expectMayAnswer, expectPerson } from "./answerer.ts";
+import { answered, answeredDraft, askedDraft, isForAlways, type Settled, settledBy } from "./answers.ts";
+import type { Delivery } from "./approval.ts";
 import {
   type Approval,
   type ApprovalAnswer,
   type ApprovalChange,
   type ApprovalOption,
-  answered,
-  answeredDraft,
-  askedDraft,
-  isForAlways,
   isOpen,
   isOver,
-  type Settled,
-  settledBy,
 } from "./approval.ts";
 import { AtRest } from "./at-rest.ts";
 import { type ApprovalListener, Expiry, Feed, Steps } from "./feed.ts";
@@ -40,7 +36,7 @@ import {
   type StoredApproval,
 } from "./tables.ts";
 import { Deliveries } from "./webhooks/lane.ts";
-import type { Delivery, Post, Webhook } from "./webhooks/webhook.ts";
+import type { Post, Webhook } from "./webhooks/webhook.ts";
 
 export type { Approval } from "./approval.ts";
 

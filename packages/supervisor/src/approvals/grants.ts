@@ -6,7 +6,8 @@ import { SupervisorError } from "../errors.ts";
 import { withoutSecrets } from "../record/record.ts";
 import type { Redact } from "../redaction/redactor.ts";
 import { type Answerer, expectPerson, isConcerned } from "./answerer.ts";
-import { type Approval, revokedDraft } from "./approval.ts";
+import { revokedDraft } from "./answers.ts";
+import type { Approval } from "./approval.ts";
 import type { AtRest } from "./at-rest.ts";
 import {
   type ApprovalRequest,

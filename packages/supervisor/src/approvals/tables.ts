@@ -1,7 +1,13 @@
 import type { Tables } from "@reins/store";
-import type { Approval, ApprovalAnswer, ApprovalChange, ApprovalState } from "./approval.ts";
+import type {
+  Approval,
+  ApprovalAnswer,
+  ApprovalChange,
+  ApprovalState,
+  Delivery,
+  DeliveryState,
+} from "./approval.ts";
 import type { Grant } from "./grants.ts";
-import type { Delivery, DeliveryState } from "./webhooks/webhook.ts";
 
 /** When something changed, and which webhooks are to be notified. */
 export interface Notice {

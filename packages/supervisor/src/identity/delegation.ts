@@ -1,8 +1,9 @@
 import { change } from "@reins/store";
 import { z } from "zod";
 import { SupervisorError } from "../errors.ts";
+import { agentFor, expectAdmin, tenantFor } from "./authority.ts";
 import { AgentName, newSecret, randomName, read, Scopes, SessionName } from "./names.ts";
-import { agentFor, expectAdmin, intersect, isAdmin, type Principal, tenantFor } from "./principal.ts";
+import { intersect, isAdmin, type Principal } from "./principal.ts";
 import type { Registry } from "./registry.ts";
 import { actingAgent, type Subjects } from "./subjects.ts";
 import { identityTables } from "./tables/tables.ts";

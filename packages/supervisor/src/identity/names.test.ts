@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
+import { agentFor } from "./authority.ts";
 import {
   AgentName,
   isSameHash,
@@ -11,7 +12,6 @@ import {
   SecretHash,
   SessionName,
 } from "./names.ts";
-import { agentFor } from "./principal.ts";
 
 const TAKEN = Object.getOwnPropertyNames(Object.prototype);
 

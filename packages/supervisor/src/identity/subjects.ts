@@ -1,8 +1,9 @@
 import type { Enforcement, NetworkReach, Origin, Roster, Subject } from "@reins/policy";
 import { SupervisorError } from "../errors.ts";
+import { agentFor, claimOf, soleAgent, trustIn, trustOf, unverified } from "./authority.ts";
 import { type ChildSession, isChildSessionName } from "./delegation.ts";
 import { isSecret } from "./names.ts";
-import { agentFor, claimOf, type Principal, soleAgent, trustIn, trustOf, unverified } from "./principal.ts";
+import type { Principal } from "./principal.ts";
 import type { Registry } from "./registry.ts";
 
 /** What is known of an event before it is decided. */

@@ -2,17 +2,15 @@ import { STARTS, type Started } from "@reins/policy";
 import { change } from "@reins/store";
 import { z } from "zod";
 import { SupervisorError } from "../errors.ts";
+import { expectAdmin, expectHeld, tenantFor } from "./authority.ts";
 import { Agents, Name, newSecret, randomName, read, Scopes } from "./names.ts";
 import {
   ALL,
-  expectAdmin,
-  expectHeld,
   intersect,
   isOperator,
   PRINCIPAL_KINDS,
   type Principal,
   type PrincipalKind,
-  tenantFor,
 } from "./principal.ts";
 import type { Registry } from "./registry.ts";
 import { identityTables } from "./tables/tables.ts";

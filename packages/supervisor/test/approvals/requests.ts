@@ -1,6 +1,7 @@
 import type { Draft, Ledger } from "@reins/ledger";
 import type { Action, Effect, Subject } from "@reins/policy";
-import { type Approval, approvalTag, type Settled } from "../../src/approvals/approval.ts";
+import type { Settled } from "../../src/approvals/answers.ts";
+import { type Approval, approvalTag } from "../../src/approvals/approval.ts";
 import type { Approvals } from "../../src/approvals/approvals.ts";
 import { type ApprovalRequest, newApproval } from "../../src/approvals/request.ts";
 import { sessionKey } from "../../src/record/record.ts";

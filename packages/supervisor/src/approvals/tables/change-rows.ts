@@ -6,6 +6,8 @@ import {
   type ApprovalAnswer,
   type ApprovalState,
   approvalTag,
+  DELIVERY_STATES,
+  type Delivery,
 } from "../approval.ts";
 import type { Grant } from "../grants.ts";
 import type {
@@ -17,7 +19,6 @@ import type {
   StoredChange,
   StoredGrant,
 } from "../tables.ts";
-import { DELIVERY_STATES, type Delivery } from "../webhooks/webhook.ts";
 
 const DEFAULT = 100;
 

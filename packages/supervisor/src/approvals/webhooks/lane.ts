@@ -2,9 +2,9 @@ import { type Clock, errorMessage, exponentialBackoff } from "@reins/kit";
 import { restoredJson } from "@reins/ledger";
 import { change, type Store } from "@reins/store";
 import { withheld } from "../answerer.ts";
+import type { Delivery } from "../approval.ts";
 import { approvalTables } from "../tables.ts";
 import {
-  type Delivery,
   expectUsable,
   type Post,
   postOverHttp,

@@ -1,6 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { SupervisorError } from "../../errors.ts";
-import type { ApprovalChange } from "../approval.ts";
 
 /** An address that is told of every change. */
 export interface Webhook {
@@ -42,25 +41,6 @@ function faultOf(url: string, secret: string): string | undefined {
   return secret.length < SHORTEST_SECRET
     ? `its secret has fewer than ${SHORTEST_SECRET} characters`
     : undefined;
-}
-
-/** Where a delivery stands: to be tried, or given up. One that arrived is forgotten. */
-export const DELIVERY_STATES = ["waiting", "dead"] as const;
-export type DeliveryState = (typeof DELIVERY_STATES)[number];
-
-/** A change on its way to a webhook. */
-export interface Delivery {
-  /** Stays the same when it is tried again, so a receiver can tell. */
-  readonly id: number;
-  readonly webhook: string;
-  readonly state: DeliveryState;
-  readonly attempts: number;
-  /** When it is tried next. */
-  readonly due_at: string;
-  /** Why the last attempt failed. */
-  readonly error?: string;
-  /** The approval in it is without its secrets: what is sent leaves the machine, and stays where it arrives. */
-  readonly change: ApprovalChange;
 }
 
 /** The header that carries the signature. */

@@ -1,7 +1,8 @@
 import { Roster } from "@reins/policy";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { agentFor, covers, intersect, type Principal, trustIn, unverified } from "./principal.ts";
+import { agentFor, trustIn, unverified } from "./authority.ts";
+import { covers, intersect, type Principal } from "./principal.ts";
 
 const roster = Roster.read(
   [

@@ -1,14 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { approvalFor, requestOf } from "../../test/approvals/requests.ts";
-import {
-  APPROVAL_OPTIONS,
-  type Approval,
-  type ApprovalAnswer,
-  answered,
-  isForAlways,
-  standing,
-} from "./approval.ts";
+import { answered, isForAlways, standing } from "./answers.ts";
+import { APPROVAL_OPTIONS, type Approval, type ApprovalAnswer } from "./approval.ts";
 
 const now = new Date("2026-11-15T09:00:00.000Z");
 const at = now.toISOString();

@@ -1,0 +1,171 @@
+import { loadPolicy, type Subject } from "@reins/policy";
+import { describe, expect, test } from "vitest";
+import { TenantStates } from "../limits/limits.ts";
+import type { RequestContext } from "./decision.ts";
+import type { HarnessAnswer, Harnesses } from "./harnesses.ts";
+import { decide, type PipelinePorts } from "./pipeline.ts";
+import { OpenCalls } from "./supervisor.ts";
+import type { VerdictRecord } from "./verdict-record.ts";
+
+const subject: Subject = {
+  ...{ user: "ann", tenant: "default", roles: [], scopes: [], agent: "claude", trust: "registered" },
+  ...{ session: "s", started: "interactive", chain: [], depth: 0, mode: "default", enforcement: "asked" },
+};
+
+interface Given {
+  readonly answers?: readonly HarnessAnswer[];
+  readonly context?: Partial<RequestContext>;
+  readonly settled?: { readonly verdict: "allowed" | "blocked"; readonly reason: string };
+  readonly arguments?: object;
+  readonly failing?: boolean;
+}
+
+/** Decides `ls` under a constitution with stand-ins for everything outside of the pipeline. */
+async function decided(rules: string, given: Given = {}) {
+  const { answers = [], context = {}, settled, failing = false } = given;
+  const harnesses = answers.map(({ harness }) => `{ name: ${harness}, url: "http://${harness}" }`);
+  const policy = loadPolicy({
+    file: "rules",
+    prose: Buffer.alloc(0),
+    rules: `${rules}\nharnesses: [${harnesses.join(", ")}]`,
+  });
+  const written: VerdictRecord[] = [];
+  const questions: object[] = [];
+  const buffered = { room: undefined, written: Promise.resolve("later") };
+  const ports = {
+    policyFor: () => policy,
+    states: new TenantStates({
+      store: { query: async () => [] },
+      ledger: { read: async () => [] },
+      now: () => 0,
+      newId: () => "use",
+    } as never),
+    gatherFacts: async ({ payload }: { payload: unknown }) => ({
+      ...{ tool: "ls", effects: [], opaque: false, doubts: [], claims: {} },
+      arguments: { ...(Reflect.get(Object(payload), "arguments") ?? {}) },
+    }),
+    harnesses: { ask: async () => answers } as unknown as Harnesses,
+    approvals: {
+      settled: async (question: object) => {
+        questions.push(question);
+        return settled;
+      },
+      seek: async () => ({ id: "apr_1" }),
+      announce: () => undefined,
+    },
+    writer: {
+      now: async (_: unknown, record: VerdictRecord) => {
+        if (failing) throw new Error("disk full");
+        written.push(record);
+        return { entries: [{ cid: "entry" }] };
+      },
+      later: (_: unknown, record: VerdictRecord) => {
+        written.push(record);
+        return buffered;
+      },
+      refused: () => buffered,
+      report: () => undefined,
+    },
+    open: new OpenCalls(),
+    now: () => 0,
+  } as unknown as PipelinePorts;
+  const payload = { tool_name: "ls", arguments: given.arguments ?? {} };
+  const event = { event_type: "pre_action", session_id: "s", agent_id: "claude", depth: 0, payload } as const;
+  const requestContext = { workspace: { cwd: "/w", roots: ["/w"] }, ...context };
+  return { verdict: await decide({ event, subject, requestContext }, ports), written, questions };
+}
+
+const rule = (verdict: string) => `tool_rules: [{ name: r, condition: {}, ${verdict} }]`;
+const ALLOWED = rule("verdict: allowed");
+
+describe("the pipeline", () => {
+  test("returns an allowing verdict with the entry that was written", async () => {
+    const { verdict } = await decided(ALLOWED);
+    expect(verdict).toMatchObject({ verdict: "allowed", rule: "r", entry: "entry" });
+  });
+
+  test("blocks what cannot be written", async () => {
+    const { verdict } = await decided(ALLOWED, { failing: true });
+    expect(verdict).toMatchObject({ verdict: "blocked", entry: undefined });
+    expect(verdict.reason).toContain("disk full");
+  });
+
+  test("blocks what exceeds the bounds of the session, before people are asked", async () => {
+    const bounds = () => "not in this session";
+    const { verdict, questions } = await decided(rule("verdict: ask"), { context: { bounds } });
+    expect(verdict).toMatchObject({ verdict: "blocked", reason: "not in this session", rule: undefined });
+    expect(questions).toEqual([]);
+  });
+
+  test("names the approval that an ask waits for, with the terms of its rule", async () => {
+    const { verdict, questions } = await decided(rule("verdict: ask, quorum: 2, expires: 1m"));
+    expect(verdict).toMatchObject({ verdict: "ask", approval: "apr_1", entry: undefined });
+    expect(questions).toMatchObject([{ quorum: 2, expires_ms: 60_000, rule: "r" }]);
+  });
+
+  test("keeps the terms of a rule where a limit asks after its question was answered", async () => {
+    const limits = "limits: [{ name: l, per: session, calls: 0, exceeded: ask }]";
+    const settled = { verdict: "allowed", reason: "granted", grant: {} } as const;
+    const { verdict, questions } = await decided(`${rule("verdict: ask, quorum: 2")}\n${limits}`, {
+      settled,
+    });
+    expect(verdict).toMatchObject({ verdict: "ask", rule: "l" });
+    expect(questions).toMatchObject([{ quorum: 2 }, { quorum: 2, options: ["allow_once", "deny"] }]);
+  });
+
+  test("says when to decide a deferred action again", async () => {
+    const { verdict } = await decided(rule("verdict: defer, retry_after: 5s"));
+    expect(verdict).toMatchObject({ verdict: "defer", retry_after_ms: 5_000 });
+  });
+
+  test("returns the arguments that a rule put in place of the agent's", async () => {
+    const rules =
+      "tool_rules: [{ name: m, condition: { arguments: { size: '9' } }, verdict: modify, patch: { size: '4' } }, { name: r, condition: {}, verdict: allowed }]";
+    const { verdict, written } = await decided(rules, { arguments: { size: "9", name: "x" } });
+    expect(verdict).toMatchObject({
+      verdict: "modify",
+      modified_arguments: { size: "4", name: "x" },
+      rule: "m",
+    });
+    expect(written).toMatchObject([{ modifiedFrom: { by: "rule", rule: "m", patch: { size: "4" } } }]);
+  });
+
+  const said = (harness: string, answer: object) =>
+    ({ harness, reason: `${harness} says`, ...answer }) as HarnessAnswer;
+  test.each([
+    ["a stricter harness counts", [said("a", { verdict: "blocked" })], { verdict: "blocked", rule: "a" }],
+    ["a looser harness does not", [said("a", { verdict: "allowed" })], { verdict: "allowed", rule: "r" }],
+    [
+      "a deferring harness says when to ask again",
+      [said("a", { verdict: "defer", retry_after_ms: 7_000 })],
+      { verdict: "defer", retry_after_ms: 7_000, rule: "a" },
+    ],
+    [
+      "the strictest of several counts",
+      [said("a", { verdict: "ask" }), said("b", { verdict: "blocked" })],
+      { verdict: "blocked", rule: "b" },
+    ],
+    [
+      "two changes of one action block it",
+      [
+        said("a", { verdict: "modify", modified: { x: 1 } }),
+        said("b", { verdict: "modify", modified: { x: 2 } }),
+      ],
+      { verdict: "blocked", rule: "b" },
+    ],
+    [
+      "one that fails open is skipped",
+      [said("a", { verdict: "failed_open" })],
+      { verdict: "allowed", rule: "r" },
+    ],
+  ])("of external harnesses, %s", async (_, answers, expected) => {
+    expect((await decided(ALLOWED, { answers })).verdict).toMatchObject(expected);
+  });
+
+  test("blocks when the requester lost its rights while people were asked", async () => {
+    const confirm = () => Promise.reject(new Error("the token was revoked"));
+    const settled = { verdict: "allowed", reason: "bob said yes" } as const;
+    const { verdict } = await decided(rule("verdict: ask"), { context: { confirm }, settled });
+    expect(verdict).toMatchObject({ verdict: "blocked", reason: "the token was revoked" });
+  });
+});

@@ -46,9 +46,9 @@ describe("the first message", () => {
       'initialize names its agent in params._meta["sandboxagent.dev"].agent',
     ]);
     expect(problemOf(await client.post(hello(7)))[0]).toBe(400);
-    expect(problemOf(await client.post(hello("missing")))).toEqual([
+    expect(problemOf(await client.post(hello("unknown")))).toEqual([
       400,
-      expect.stringContaining('no agent "missing"'),
+      expect.stringContaining('no agent "unknown"'),
     ]);
     const begin = { jsonrpc: "2.0", id: 2, method: "session/new", params: { cwd: "/", mcpServers: [] } };
     const wrong = { ...begin, params: { ...begin.params, _meta: { "sandboxagent.dev": { agent: 7 } } } };

@@ -13,8 +13,6 @@ import { duplicatesAtTop, parseExact, parseJson, parseSpelled } from "../../pack
 import { scan } from "../../packages/kit/src/json/scan.ts";
 import { MessageReader } from "../../packages/kit/src/messages/message-reader.ts";
 import { canonicalJson } from "../../packages/ledger/src/canonical.ts";
-import { readEvents } from "../../packages/mcp/src/wire/event-stream.ts";
-import { Lines } from "../../packages/mcp/src/wire/lines.ts";
 import { realFiles } from "../../packages/policy/src/facts/files.ts";
 import { gatherFacts } from "../../packages/policy/src/facts/gather.ts";
 import { hostName, hostOfUrl } from "../../packages/policy/src/facts/host.ts";
@@ -191,11 +189,6 @@ const LINE_READERS: Readonly<Record<string, (chunks: readonly Buffer[]) => unkno
     for (const chunk of chunks) reader.push(chunk);
     reader.end();
   },
-  "MCP's lines": (chunks) => {
-    const lines = new Lines({ line: nothing, refused: nothing }, MUCH);
-    for (const chunk of chunks) lines.push(chunk);
-    lines.end();
-  },
   "an agent's messages": async (chunks) => {
     const stream = new PassThrough();
     const reader = new MessageReader(stream, MUCH, { message: nothing, fault: nothing });
@@ -205,8 +198,6 @@ const LINE_READERS: Readonly<Record<string, (chunks: readonly Buffer[]) => unkno
   },
 };
 const STREAM_READERS: Readonly<Record<string, (chunks: readonly Buffer[]) => unknown>> = {
-  "MCP's events": (chunks) =>
-    drained(readEvents(asStream(chunks), MUCH, { lastEventId: undefined, retryMs: undefined })),
   "server-sent events": (chunks) => drained(readSse(asStream(chunks), new SseParser(MUCH))),
   "the page's events": (chunks) => drained(pageEvents(ReadableStream.from(asStream(chunks)))),
 };

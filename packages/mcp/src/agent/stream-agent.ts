@@ -1,8 +1,7 @@
 import type { Duplex } from "node:stream";
+import { LineReader, LineWriter, messageIdIn } from "@reins/kit";
 import type { McpLimits } from "../limits.ts";
 import type { Conversation } from "../relay/conversation.ts";
-import { LineWriter } from "../wire/line-writer.ts";
-import { Lines } from "../wire/lines.ts";
 import { errorResponse, type Message, RPC, readMessages } from "../wire/message.ts";
 import type { AgentLink, ReplyTo } from "./agent-link.ts";
 
@@ -15,16 +14,16 @@ export class StreamAgent implements AgentLink, ReplyTo {
   constructor(stream: Duplex, limits: McpLimits) {
     this.#stream = stream;
     this.#limits = limits;
-    this.#writer = new LineWriter(stream, limits.bufferedBytes);
+    this.#writer = new LineWriter(stream);
   }
 
   /** Hands what the agent says to the conversation; settles when the agent has left. */
   async serve(conversation: Conversation, first: Buffer): Promise<void> {
     const left = Promise.withResolvers<void>();
-    const lines = new Lines(
+    const lines = new LineReader(
       {
-        line: (text) => this.#read(text, conversation),
-        refused: (fault, id) => this.#refuse(fault, id),
+        line: (text) => this.#read(text.trim(), conversation),
+        refused: (fault, cut) => this.#refuse(fault, fault === "too_large" ? messageIdIn(cut) : undefined),
       },
       this.#limits.messageBytes,
     );
@@ -37,7 +36,7 @@ export class StreamAgent implements AgentLink, ReplyTo {
 
   /** Hangs up, once everything is written. */
   hangUp(): void {
-    this.#stream.end(() => this.#stream.destroy());
+    void this.#writer.finish().then(() => this.#stream.destroy());
   }
 
   send(message: Message): void {
@@ -45,15 +44,17 @@ export class StreamAgent implements AgentLink, ReplyTo {
   }
 
   push(message: Message): boolean {
-    const written = this.#writer.write(message);
-    // An agent that does not listen must not be able to fill our memory.
-    if (written === "unread") this.#stream.destroy();
-    return written === "sent";
+    if (!this.#writer.write(JSON.stringify(message))) return false;
+    if (this.#writer.buffered <= this.#limits.bufferedBytes) return true;
+    // An agent that does not read must not be able to fill our memory.
+    this.#stream.destroy();
+    return false;
   }
 
   done(): void {}
 
   #read(text: string, conversation: Conversation): void {
+    if (text === "") return;
     const messages = readMessages(text);
     if (!messages) this.send(errorResponse(null, { code: RPC.parseError, message: "this is no JSON" }));
     for (const message of messages ?? []) conversation.receive(message, this);

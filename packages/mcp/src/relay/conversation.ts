@@ -1,6 +1,5 @@
-import { type Clock, errorMessage } from "@reins/kit";
+import { type Clock, errorMessage, settlesWithin } from "@reins/kit";
 import type { AgentLink, ReplyTo } from "../agent/agent-link.ts";
-import { settledWithin } from "../deadline.ts";
 import type { Faults } from "../faults.ts";
 import type { McpLimits } from "../limits.ts";
 import type { Answer } from "../server/server-link.ts";
@@ -102,7 +101,7 @@ export class Conversation {
     for (const request of this.#requests) request.cancel();
     await this.#upstream.close();
     const { limits, clock, faults } = this.#parts;
-    if (await settledWithin(Promise.all(this.#work), limits.cancelMs, clock)) return;
+    if (await settlesWithin(Promise.allSettled(this.#work), limits.cancelMs, clock)) return;
     faults.note("gate_failed", `${this.#work.size} calls were still being decided at the end`);
   }
 

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Clock, errorMessage } from "@reins/kit";
-import { settledWithin } from "../deadline.ts";
+import { type Clock, errorMessage, settlesWithin } from "@reins/kit";
 import type { Faults } from "../faults.ts";
 import type { McpCall, McpDecision, McpGate } from "../gate.ts";
 import type { McpLimits } from "../limits.ts";
@@ -89,7 +88,7 @@ export class GovernedCalls {
   async #learn(read: CallRequest, upstream: Upstream): Promise<void> {
     const { catalog, limits, clock } = this.#parts;
     this.#learning ??= learnTools(upstream, catalog, read.meta);
-    await settledWithin(this.#learning, limits.startMs, clock);
+    await settlesWithin(Promise.allSettled([this.#learning]), limits.startMs, clock);
   }
 
   #describe(read: CallRequest): McpCall {

@@ -1,4 +1,4 @@
-import type { Clock } from "@reins/kit";
+import { type Clock, exponentialBackoff } from "@reins/kit";
 import type { McpLimits } from "../limits.ts";
 
 /** How long a server that keeps ending has to wait before it is started again. */
@@ -28,7 +28,9 @@ export class Backoff {
   failed(): void {
     const { firstBackoffMs, mostBackoffMs } = this.#limits;
     if (this.#startedAt > 0 && this.#now() - this.#startedAt >= mostBackoffMs) this.#failures = 0;
-    this.#notBefore = this.#now() + Math.min(mostBackoffMs, firstBackoffMs * 2 ** this.#failures);
+    this.#notBefore =
+      this.#now() +
+      exponentialBackoff({ firstMs: firstBackoffMs, mostMs: mostBackoffMs }, this.#failures + 1);
     this.#failures += 1;
   }
 

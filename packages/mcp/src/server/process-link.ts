@@ -1,10 +1,7 @@
-import type { Clock } from "@reins/kit";
+import { type Clock, LineReader, LineWriter, messageIdIn, settlesWithin } from "@reins/kit";
 import { KeptOutput } from "@reins/runner";
-import { settledWithin } from "../deadline.ts";
 import type { McpLimits } from "../limits.ts";
 import type { StdioServer } from "../server-entry.ts";
-import { LineWriter } from "../wire/line-writer.ts";
-import { Lines } from "../wire/lines.ts";
 import { isObject, type Message, readMessages } from "../wire/message.ts";
 import type { OpenLink, ServerEvents, ServerLink } from "./server-link.ts";
 import type { Exit, SpawnedServer, SpawnServer } from "./spawn.ts";
@@ -47,7 +44,7 @@ class ProcessLink implements ServerLink {
     this.#child = child;
     this.#parts = parts;
     this.#events = events;
-    this.#writer = new LineWriter(child.stdin, parts.limits.bufferedBytes);
+    this.#writer = new LineWriter(child.stdin);
     const lines = this.#lines();
     const spoken = Promise.withResolvers<void>();
     child.stdout.on("data", (chunk: Buffer) => lines.push(chunk));
@@ -60,7 +57,8 @@ class ProcessLink implements ServerLink {
   }
 
   send(message: Message): void {
-    if (this.#writer.write(message) === "unread") this.#end("does not take its input");
+    this.#writer.write(JSON.stringify(message));
+    if (this.#writer.buffered > this.#parts.limits.bufferedBytes) this.#end("does not take its input");
   }
 
   cancel(_id: number, notification: Message): void {
@@ -69,23 +67,27 @@ class ProcessLink implements ServerLink {
 
   async close(): Promise<void> {
     const { limits, clock } = this.#parts;
-    this.#child.stdin.end();
-    await settledWithin(this.#child.exited, limits.stopMs, clock);
+    void this.#writer.finish();
+    await settlesWithin(this.#child.exited, limits.stopMs, clock);
     await this.#child.kill();
     await this.#gone.promise;
   }
 
-  #lines(): Lines {
-    return new Lines(
+  #lines(): LineReader {
+    return new LineReader(
       {
-        line: (text) => this.#read(text),
-        refused: (fault, id) => this.#events.skipped(fault === "too_large" ? fault : "malformed", id),
+        line: (text) => this.#read(text.trim()),
+        refused: (fault, cut) =>
+          fault === "too_large"
+            ? this.#events.skipped(fault, messageIdIn(cut))
+            : this.#events.skipped("malformed"),
       },
       this.#parts.limits.messageBytes,
     );
   }
 
   #read(text: string): void {
+    if (text === "") return;
     for (const message of readMessages(text) ?? [undefined]) {
       if (isObject(message)) this.#events.message(message);
       else this.#events.skipped("malformed");
@@ -94,7 +96,7 @@ class ProcessLink implements ServerLink {
 
   /** The end of its output is usually the first that is seen of a process that ends. */
   async #awaitExit(): Promise<void> {
-    const left = await settledWithin(this.#child.exited, LAST_WORDS_MS, this.#parts.clock);
+    const left = await settlesWithin(this.#child.exited, LAST_WORDS_MS, this.#parts.clock);
     if (!left) this.#end("closed its output");
   }
 
@@ -104,10 +106,10 @@ class ProcessLink implements ServerLink {
     void this.#child.kill();
   }
 
-  async #leave(exit: Exit, lines: Lines, spoken: Promise<void>): Promise<void> {
+  async #leave(exit: Exit, lines: LineReader, spoken: Promise<void>): Promise<void> {
     // Something it started may hold the pipe open.
     await this.#child.kill();
-    await settledWithin(spoken, LAST_WORDS_MS, this.#parts.clock);
+    await settlesWithin(spoken, LAST_WORDS_MS, this.#parts.clock);
     lines.end();
     const stderr = this.#parts.hide(this.#lastWords());
     const how = exit.signal ? `was ended by ${exit.signal}` : `ended with exit code ${exit.code}`;

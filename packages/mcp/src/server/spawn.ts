@@ -1,8 +1,7 @@
 import type { Readable, Writable } from "node:stream";
-import type { Clock } from "@reins/kit";
+import { type Clock, settlesWithin } from "@reins/kit";
 import type { Owner } from "@reins/runner";
 import { Family, spawnMarked } from "@reins/runner";
-import { settledWithin } from "../deadline.ts";
 
 /** How a process ended. */
 export interface Exit {
@@ -55,7 +54,7 @@ export function spawnOwned(owner: Owner, clock: Clock): SpawnServer {
       let ended: Promise<void> | undefined;
       const end = async () => {
         await family.terminate();
-        if (!(await settledWithin(exited, PATIENCE_MS, clock))) family.kill();
+        if (!(await settlesWithin(exited, PATIENCE_MS, clock))) family.kill();
         await exited;
         await family.end().finally(letGo);
       };

@@ -1,5 +1,4 @@
-import { type Clock, errorMessage } from "@reins/kit";
-import { pause, settledWithin } from "../deadline.ts";
+import { type Clock, errorMessage, settlesWithin, sleep } from "@reins/kit";
 import type { Faults } from "../faults.ts";
 import type { McpLimits } from "../limits.ts";
 import type { Message } from "../wire/message.ts";
@@ -122,7 +121,7 @@ export class Upstream {
 
   async #open(isIntroduction: boolean, generation: number): Promise<Opened> {
     const { name, open, clock, hide, faults } = this.#parts;
-    await pause(this.#backoff.wait, clock, this.#end.signal);
+    await sleep(this.#backoff.wait, clock, this.#end.signal);
     if (this.#end.signal.aborted) return lost(`the MCP server ${name} is closed`);
     this.#backoff.started();
     const life = this.#newLife(generation);
@@ -158,7 +157,7 @@ export class Upstream {
     const { limits, clock } = this.#parts;
     this.#lastId += 1;
     const answer = life.ask({ ...this.#handshake.request(), id: this.#lastId }, undefined);
-    if (!(await settledWithin(answer, limits.startMs, clock)))
+    if (!(await settlesWithin(answer, limits.startMs, clock)))
       return "did not answer when it was started again";
     const answered = await answer;
     if ("loss" in answered) return "ended when it was started again";

@@ -1,53 +1,32 @@
 import type { ServerResponse } from "node:http";
-import type { Clock } from "@reins/kit";
+import { type Clock, SseWriter, sseText } from "@reins/kit";
 import type { McpLimits } from "../../limits.ts";
 import type { Message } from "../../wire/message.ts";
 
-/** Writes messages to an agent as a stream of events, and keeps the stream alive while there are none. */
+/** Sends messages to an agent as server-sent events. */
 export class EventWriter {
   readonly #response: ServerResponse;
-  readonly #limits: McpLimits;
-  readonly #clock: Clock;
-  #callOff: (() => void) | undefined;
+  readonly #events: SseWriter;
 
-  constructor(response: ServerResponse, limits: McpLimits, clock: Clock) {
+  constructor(response: ServerResponse, { keepAliveMs, bufferedBytes }: McpLimits, clock: Clock) {
     this.#response = response;
-    this.#limits = limits;
-    this.#clock = clock;
-    response.writeHead(200, {
-      "content-type": "text/event-stream",
-      "cache-control": "no-cache, no-transform",
-    });
-    response.flushHeaders();
-    response.once("close", () => this.#callOff?.());
-    this.#keepAlive();
+    const limits = { keepAliveMs, maxBufferedBytes: bufferedBytes, stallMs: Number.POSITIVE_INFINITY };
+    this.#events = new SseWriter(response, clock, limits, { "cache-control": "no-cache, no-transform" });
   }
 
-  /** Sends a message. Says whether anybody is there. */
+  /** Sends a message. Returns false if the agent has gone. */
   write(message: Message): boolean {
     return this.writeText(JSON.stringify(message));
   }
 
-  /** Sends a message that is text already. */
-  writeText(message: string): boolean {
-    return this.#send(`event: message\ndata: ${message}\n\n`);
-  }
-
-  end(): void {
-    this.#response.end();
-  }
-
-  #send(text: string): boolean {
-    if (!this.#response.writable) return false;
-    this.#response.write(text);
-    // An agent that does not listen must not be able to fill our memory.
-    if (this.#response.writableLength > this.#limits.bufferedBytes) this.#response.destroy();
+  writeText(data: string): boolean {
+    if (this.#events.closed.aborted || !this.#response.writable) return false;
+    // An agent that does not read must not be able to fill our memory.
+    if (this.#events.push(sseText({ event: "message", data }))) this.#response.destroy();
     return true;
   }
 
-  #keepAlive(): void {
-    this.#callOff = this.#clock.after(this.#limits.keepAliveMs, () => {
-      if (this.#send(": still here\n\n")) this.#keepAlive();
-    });
+  end(): void {
+    this.#events.end();
   }
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Clock } from "@reins/kit";
+import { type Clock, readRequestBody } from "@reins/kit";
 import type { Faults } from "../../faults.ts";
 import type { McpLimits } from "../../limits.ts";
 import type { Conversation } from "../../relay/conversation.ts";
@@ -10,7 +10,6 @@ import type { AgentLink } from "../agent-link.ts";
 import { Exchange } from "./exchange.ts";
 import { HttpAgent } from "./http-agent.ts";
 import { accepts, headerOf, refuse } from "./reply.ts";
-import { readBody } from "./request-body.ts";
 
 /** What an {@link HttpEntrance} is made of. */
 interface EntranceParts {
@@ -79,12 +78,13 @@ export class HttpEntrance {
     if (!/^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? "")) {
       return refuse(response, 415, "expected content-type: application/json");
     }
-    const body = await readBody(request, limits.messageBytes);
-    if (body === undefined) {
+    const read = await readRequestBody(request, limits.messageBytes, this.#parts.clock);
+    if ("fault" in read) {
       return refuse(response, 413, `a message has at most ${limits.messageBytes} bytes`, {
         connection: "close",
       });
     }
+    const body = read.bytes.toString();
     const messages = readMessages(body);
     if (!messages) return refuse(response, 400, "the body is no JSON");
     const session = this.#sessionFor(request, messages);

@@ -1,5 +1,11 @@
-import { type Resumption, readEvents, type StreamEvent } from "../../wire/event-stream.ts";
+import { readSse, type ServerSentEvent, SseParser } from "@reins/kit";
 import { isObject, type Message, readMessages } from "../../wire/message.ts";
+
+/** The position of a stream from which it can be resumed. */
+export interface Resumption {
+  lastEventId: string | undefined;
+  retryMs: number | undefined;
+}
 
 /** What is done with the messages of a stream. */
 export interface Follower {
@@ -19,7 +25,7 @@ export async function follow(
 ): Promise<{ readonly brokeOff?: unknown }> {
   try {
     for await (const event of eventsOf(response, maxBytes, resumption)) {
-      if (event.event === "message") deliver(event.data, follower);
+      if (event.event === "message" && event.data !== undefined) deliver(event.data, follower);
       if (follower.isDone()) return {};
     }
     return { brokeOff: new Error("the stream ended") };
@@ -30,11 +36,24 @@ export async function follow(
 
 /** The events of a response that is a stream. */
 export async function* eventsOf(
-  response: Response,
-  maxBytes: number,
+  { body }: Response,
+  maxLength: number,
   resumption: Resumption,
-): AsyncGenerator<StreamEvent> {
-  if (response.body) yield* readEvents(response.body, maxBytes, resumption);
+): AsyncGenerator<ServerSentEvent> {
+  if (!body) return;
+  const parser = new SseParser(maxLength);
+  const note = () => {
+    resumption.lastEventId = parser.lastEventId ?? resumption.lastEventId;
+    resumption.retryMs = parser.retryMs ?? resumption.retryMs;
+  };
+  try {
+    for await (const event of readSse(body, parser)) {
+      note();
+      yield event;
+    }
+  } finally {
+    note();
+  }
 }
 
 /** Hands over the messages in a text. */

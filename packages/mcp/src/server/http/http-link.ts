@@ -1,12 +1,10 @@
-import { pause } from "../../deadline.ts";
-import { EventTooLarge, type Resumption } from "../../wire/event-stream.ts";
+import { EventTooLarge, exponentialBackoff, sleep } from "@reins/kit";
 import { errorIn, isObject, kindOf, type Message, objectIn, readMessages } from "../../wire/message.ts";
 import { isModern } from "../../wire/revision.ts";
 import type { Loss, OpenLink, Sending, ServerEvents, ServerLink } from "../server-link.ts";
-import { mediaType, readText } from "./body.ts";
 import { NotDelivered } from "./delivery.ts";
-import { follow } from "./follow.ts";
-import { type HttpParts, HttpRequests, type Letter } from "./http-requests.ts";
+import { follow, type Resumption } from "./follow.ts";
+import { type HttpParts, HttpRequests, type Letter, mediaType, readText } from "./http-requests.ts";
 
 /** How often a stream that broke off is taken up again before its request is given up. */
 const MOST_RESUMPTIONS = 5;
@@ -121,7 +119,7 @@ class HttpLink implements ServerLink {
       request.signal.throwIfAborted();
       const mayResume = resumption.lastEventId !== undefined && resumptions < MOST_RESUMPTIONS;
       if (!mayResume || brokeOff instanceof EventTooLarge) throw brokeOff;
-      await pause(resumption.retryMs ?? limits.firstBackoffMs, clock, request.signal);
+      await sleep(resumption.retryMs ?? limits.firstBackoffMs, clock, request.signal);
       response = await this.#http.stream(request.signal, resumption.lastEventId);
       if (!response.ok) throw new Error(`its stream broke off: HTTP status ${response.status}`);
     }
@@ -132,7 +130,8 @@ class HttpLink implements ServerLink {
     const { limits, clock } = this.#parts;
     const { signal } = this.#end;
     const resumption: Resumption = { lastEventId: undefined, retryMs: undefined };
-    let wait = limits.firstBackoffMs;
+    const backoff = { firstMs: limits.firstBackoffMs, mostMs: limits.mostBackoffMs };
+    let failures = 1;
     while (!signal.aborted) {
       const response = await this.#http.stream(signal, resumption.lastEventId).catch(() => undefined);
       if (response && (!response.ok || mediaType(response) !== "text/event-stream")) {
@@ -141,8 +140,8 @@ class HttpLink implements ServerLink {
       }
       if (response) await this.#follow(response, resumption, undefined);
       // A server may want to be asked later, but not without end.
-      await pause(Math.max(resumption.retryMs ?? 0, wait), clock, signal);
-      wait = response ? limits.firstBackoffMs : Math.min(wait * 2, limits.mostBackoffMs);
+      await sleep(Math.max(resumption.retryMs ?? 0, exponentialBackoff(backoff, failures)), clock, signal);
+      failures = response ? 1 : failures + 1;
     }
   }
 

@@ -1,5 +1,4 @@
-import type { Clock } from "@reins/kit";
-import { settledWithin } from "../../deadline.ts";
+import { type Clock, readLimited, settlesWithin } from "@reins/kit";
 import type { McpLimits } from "../../limits.ts";
 import type { HttpServer } from "../../server-entry.ts";
 import type { Message } from "../../wire/message.ts";
@@ -65,7 +64,7 @@ export class HttpRequests {
         // A server that cannot be told forgets the session by itself.
       },
     );
-    await settledWithin(left, limits.stopMs, clock);
+    await settlesWithin(left, limits.stopMs, clock);
     impatience.abort();
   }
 
@@ -79,4 +78,17 @@ export class HttpRequests {
   #fetch(place: URL, init: RequestInit): Promise<Response> {
     return fetchSameOrigin(this.#parts.fetch, place, init);
   }
+}
+
+/** Reads a body up to a limit. Throws if it is larger. */
+export async function readText({ body }: Response, maxBytes: number): Promise<string> {
+  if (!body) return "";
+  const bytes = await readLimited(body, maxBytes);
+  if (!bytes) throw new Error(`it answered with more than ${maxBytes} bytes`);
+  return bytes.toString();
+}
+
+/** The media type of a body, without its parameters. */
+export function mediaType(response: Response): string {
+  return response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
 }

@@ -1,12 +1,9 @@
-import { errorMessage } from "@reins/kit";
-import { settledWithin } from "../../deadline.ts";
-import type { Resumption } from "../../wire/event-stream.ts";
+import { errorMessage, settlesWithin } from "@reins/kit";
 import { kindOf, type Message } from "../../wire/message.ts";
 import type { OpenLink, ServerEvents, ServerLink } from "../server-link.ts";
-import { mediaType } from "./body.ts";
 import { NotDelivered } from "./delivery.ts";
-import { deliver, eventsOf } from "./follow.ts";
-import { type HttpParts, HttpRequests } from "./http-requests.ts";
+import { deliver, eventsOf, type Resumption } from "./follow.ts";
+import { type HttpParts, HttpRequests, mediaType } from "./http-requests.ts";
 
 /** Speaks to a server in the way of 2024: one stream on which it says everything, and a place to post to. */
 export function sseLink(parts: HttpParts): OpenLink {
@@ -37,7 +34,7 @@ class SseLink implements ServerLink {
     const { limits, clock } = this.#parts;
     signal.addEventListener("abort", () => this.#end.abort(), { once: true });
     this.#keep(this.#follow());
-    if (!(await settledWithin(this.#place.promise, limits.startMs, clock))) {
+    if (!(await settlesWithin(this.#place.promise, limits.startMs, clock))) {
       this.#place.reject(new NotDelivered(`it did not say where to post to within ${limits.startMs} ms`));
       this.#end.abort();
     }
@@ -90,6 +87,7 @@ class SseLink implements ServerLink {
         throw new NotDelivered(`it has no stream: HTTP status ${response.status}`);
       }
       for await (const { event, data } of eventsOf(response, limits.messageBytes, resumption)) {
+        if (data === undefined) continue;
         if (event === "endpoint") this.#settle(data);
         else if (event === "message") deliver(data, follower);
       }

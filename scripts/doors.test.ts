@@ -16,7 +16,7 @@ import {
 } from "../packages/host/src/control/doors.ts";
 import { AGENT_NOTIFICATIONS, AGENT_REQUESTS } from "../packages/host/src/governor/agent-requests.ts";
 import { EXTENSIONS } from "../packages/host/src/hub/session-info.ts";
-import { isHousekeeping } from "../packages/mcp/src/relay/methods.ts";
+import { isHousekeeping } from "../packages/mcp/src/relay/governed-methods.ts";
 
 const root = join(import.meta.dirname, "..");
 const modules = join(root, "node_modules");

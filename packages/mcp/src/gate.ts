@@ -1,4 +1,4 @@
-import type { RpcError } from "./wire/message.ts";
+import type { RpcError } from "./message.ts";
 
 /** A tool as its server describes it. All of it is the server's claim. */
 export interface McpTool {

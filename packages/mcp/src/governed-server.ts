@@ -1,15 +1,15 @@
 import type { Socket } from "node:net";
 import type { Clock } from "@reins/kit";
-import type { AgentLink } from "./agent/agent-link.ts";
-import { HttpEntrance } from "./agent/http/http-entrance.ts";
+import { HttpEntrance } from "./agent/http-endpoint.ts";
 import { StreamAgent } from "./agent/stream-agent.ts";
 import { type Fault, type FaultKind, Faults } from "./faults.ts";
 import type { McpGate } from "./gate.ts";
 import type { McpLimits } from "./limits.ts";
+import type { AgentLink } from "./relay/agent-request.ts";
 import { Conversation } from "./relay/conversation.ts";
 import { GovernedCalls } from "./relay/governed-calls.ts";
 import { GovernedMethods } from "./relay/governed-methods.ts";
-import type { OpenLink } from "./server/server-link.ts";
+import type { OpenLink } from "./server/server-run.ts";
 import { Upstream } from "./server/upstream.ts";
 import { type KnownTool, ToolCatalog } from "./tools/catalog.ts";
 

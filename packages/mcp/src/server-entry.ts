@@ -1,6 +1,6 @@
 import { faultSentences, hasHidden } from "@reins/kit";
 import { z } from "zod";
-import { McpError } from "./mcp-error.ts";
+import { McpError } from "./faults.ts";
 
 const Named = z.object({ name: z.string().min(1), value: z.string() });
 

@@ -10,7 +10,7 @@ import { requirement } from "../../../scripts/test/requirement.ts";
 import { lifelinesOf } from "../../runner/torture/trees/residents.ts";
 import { McpGateway } from "../src/gateway.ts";
 import type { McpLimits } from "../src/limits.ts";
-import { spawnOwned } from "../src/server/spawn.ts";
+import { spawnOwned } from "../src/server/process-link.ts";
 import { connect, textIn } from "./fixtures/client.ts";
 import { RecordingGate } from "./fixtures/gate.ts";
 import { redactor, stdioServer, wrapped } from "./fixtures/home.ts";

@@ -1,5 +1,5 @@
-import type { OpenLink, ServerEvents, ServerLink } from "../src/server/server-link.ts";
-import type { Message } from "../src/wire/message.ts";
+import type { Message } from "../src/message.ts";
+import type { OpenLink, ServerEvents, ServerLink } from "../src/server/server-run.ts";
 
 /** A server that does nothing by itself: a test says when it answers, ends, or cannot be started. */
 export class ScriptedServer {

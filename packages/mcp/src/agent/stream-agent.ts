@@ -1,9 +1,9 @@
 import type { Duplex } from "node:stream";
 import { LineReader, LineWriter, messageIdIn } from "@reins/kit";
 import type { McpLimits } from "../limits.ts";
+import { errorResponse, type Message, RPC, readMessages } from "../message.ts";
+import type { AgentLink, ReplyTo } from "../relay/agent-request.ts";
 import type { Conversation } from "../relay/conversation.ts";
-import { errorResponse, type Message, RPC, readMessages } from "../wire/message.ts";
-import type { AgentLink, ReplyTo } from "./agent-link.ts";
 
 /** An agent at the other end of a stream of lines. */
 export class StreamAgent implements AgentLink, ReplyTo {

@@ -1,6 +1,19 @@
-import type { ReplyTo } from "../agent/agent-link.ts";
+import { type Message, objectIn, sameId } from "../message.ts";
 import type { Asked } from "../server/upstream.ts";
-import { type Message, objectIn, sameId } from "../wire/message.ts";
+
+/** Where what belongs to one request of the agent goes. */
+export interface ReplyTo {
+  /** Sends its response, or something on the way there. */
+  send(message: Message): void;
+  /** Nothing more will come. */
+  done(): void;
+}
+
+/** The agent, as far as it can be reached without having asked. */
+export interface AgentLink {
+  /** Sends what belongs to no request. Says whether anybody takes it. */
+  push(message: Message): boolean;
+}
 
 /** One request of the agent, from its arrival to its answer. */
 export class AgentRequest {

@@ -1,17 +1,16 @@
 import { type Clock, errorMessage, settlesWithin } from "@reins/kit";
-import type { AgentLink, ReplyTo } from "../agent/agent-link.ts";
 import type { Faults } from "../faults.ts";
 import type { McpLimits } from "../limits.ts";
-import type { Answer } from "../server/server-link.ts";
+import { errorResponse, isObject, kindOf, type Message, objectIn, RPC, sameId } from "../message.ts";
+import type { Answer } from "../server/server-run.ts";
 import type { Upstream, UpstreamEvents } from "../server/upstream.ts";
 import type { ToolCatalog } from "../tools/catalog.ts";
-import { errorResponse, isObject, kindOf, type Message, objectIn, RPC, sameId } from "../wire/message.ts";
+import type { AgentLink, ReplyTo } from "./agent-request.ts";
 import { AgentRequest } from "./agent-request.ts";
 import type { GovernedCalls } from "./governed-calls.ts";
 import type { GovernedMethods } from "./governed-methods.ts";
-import { isHousekeeping } from "./methods.ts";
-import { lossResponse, unlessCancelled } from "./outcome.ts";
-import { asksForSampling, NO_SAMPLING, withoutSampling } from "./sampling.ts";
+import { isHousekeeping } from "./governed-methods.ts";
+import { asksForSampling, lossResponse, NO_SAMPLING, unlessCancelled, withoutSampling } from "./outcome.ts";
 import { ServerRequests } from "./server-requests.ts";
 
 /** What a {@link Conversation} is made of. */

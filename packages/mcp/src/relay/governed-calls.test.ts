@@ -5,9 +5,9 @@ import { ScriptedServer } from "../../test/scripted-server.ts";
 import { type Fault, Faults } from "../faults.ts";
 import type { McpGate, McpOutcome } from "../gate.ts";
 import { MCP_LIMITS } from "../limits.ts";
+import { isObject, type Message } from "../message.ts";
 import { Upstream } from "../server/upstream.ts";
 import { ToolCatalog } from "../tools/catalog.ts";
-import { isObject, type Message } from "../wire/message.ts";
 import { AgentRequest } from "./agent-request.ts";
 import { GovernedCalls } from "./governed-calls.ts";
 

@@ -1,15 +1,14 @@
 import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { type Clock, errorMessage, settlesWithin } from "@reins/kit";
 import type { Faults } from "../faults.ts";
 import type { McpCall, McpDecision, McpGate } from "../gate.ts";
 import type { McpLimits } from "../limits.ts";
-import { parameterHeaders } from "../server/parameter-headers.ts";
+import { isModern, type Message, objectIn, RPC, toNearlyPlain, toPlain } from "../message.ts";
+import { parameterHeaders } from "../server/http-requests.ts";
 import type { Upstream } from "../server/upstream.ts";
-import type { ToolCatalog } from "../tools/catalog.ts";
-import { learnTools } from "../tools/learn.ts";
-import { type Message, RPC } from "../wire/message.ts";
+import { learnTools, type ToolCatalog } from "../tools/catalog.ts";
 import type { AgentRequest } from "./agent-request.ts";
-import { CallRequest } from "./call-request.ts";
 import { type Performed, performed, refusal, unlessCancelled } from "./outcome.ts";
 
 /** What {@link GovernedCalls} are made of. */
@@ -155,5 +154,61 @@ export class GovernedCalls {
       const message = `the call was made, but what came of it could not be put on record: ${errorMessage(error)}`;
       return { jsonrpc: "2.0", error: { code: RPC.internal, message } };
     }
+  }
+}
+
+/** A `tools/call` as the agent sent it. */
+export class CallRequest {
+  readonly tool: string;
+  /** As the gate gets to see them; an empty object when there are none. */
+  readonly arguments: unknown;
+  /** Why nobody can decide about it, if so. */
+  readonly undecidable: string | undefined;
+  readonly #message: Message;
+  readonly #params: Message;
+
+  private constructor(message: Message, params: Message, tool: string) {
+    this.#message = message;
+    this.#params = params;
+    this.tool = tool;
+    const given = params.arguments ?? {};
+    try {
+      this.arguments = toPlain(given);
+    } catch (error) {
+      this.arguments = toNearlyPlain(given);
+      this.undecidable = errorMessage(error);
+    }
+  }
+
+  /** Reads one; gives what is wrong with it where it is none. */
+  static read(message: Message): CallRequest | { readonly fault: string } {
+    const params = objectIn(message, "params");
+    const tool = params?.name;
+    if (!params || typeof tool !== "string") return { fault: "tools/call needs the name of a tool" };
+    if (params.arguments !== undefined && !objectIn(params, "arguments")) {
+      return { fault: "the arguments of tools/call are an object" };
+    }
+    return new CallRequest(message, params, tool);
+  }
+
+  /** Whether it takes up an earlier call that asked for more input. */
+  get continues(): boolean {
+    return this.#params.inputResponses !== undefined || this.#params.requestState !== undefined;
+  }
+
+  /** Whether the agent speaks a revision in which each request stands for itself. */
+  get isModern(): boolean {
+    return isModern(this.#message);
+  }
+
+  /** What the agent says of itself in the request. */
+  get meta(): Message | undefined {
+    return objectIn(this.#params, "_meta");
+  }
+
+  /** The message with the arguments that were decided on; the very same where they are the agent's. */
+  withArguments(decided: unknown): Message {
+    if (isDeepStrictEqual(decided, this.arguments)) return this.#message;
+    return { ...this.#message, params: { ...this.#params, arguments: decided } };
   }
 }

@@ -1,10 +1,9 @@
-import type { AgentLink } from "../agent/agent-link.ts";
 import type { McpOutcome } from "../gate.ts";
 import type { McpLimits } from "../limits.ts";
-import { errorIn, type Message, objectIn, RPC, sameId } from "../wire/message.ts";
-import { type GovernedMethods, refused } from "./governed-methods.ts";
-import { isHousekeeping } from "./methods.ts";
-import { NO_SAMPLING, SAMPLING } from "./sampling.ts";
+import { errorIn, type Message, objectIn, RPC, sameId } from "../message.ts";
+import type { AgentLink } from "./agent-request.ts";
+import { type GovernedMethods, isHousekeeping, refused } from "./governed-methods.ts";
+import { NO_SAMPLING, SAMPLING } from "./outcome.ts";
 
 interface Open {
   /** The server's own id, of whatever type. */

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { ScriptedServer } from "../../test/scripted-server.ts";
 import { Faults } from "../faults.ts";
 import { MCP_LIMITS } from "../limits.ts";
-import type { Message } from "../wire/message.ts";
-import { Upstream } from "./upstream.ts";
+import type { Message } from "../message.ts";
+import { Backoff, Upstream } from "./upstream.ts";
 
 function open() {
   const clock = new ManualClock();
@@ -173,5 +173,25 @@ describe("a server behind us", () => {
     expect(await asked.answer).toMatchObject({ loss: { delivered: true } });
     expect(await upstream.ask(ask("b")).answer).toMatchObject({ loss: { delivered: false } });
     expect(server.starts).toBe(1);
+  });
+});
+
+describe("the wait before a server is started again", () => {
+  test("doubles up to a bound, and is forgiven to one that lived", async () => {
+    const clock = new ManualClock();
+    const backoff = new Backoff({ ...MCP_LIMITS, firstBackoffMs: 100, mostBackoffMs: 500 }, clock);
+    expect(backoff.wait).toBeLessThanOrEqual(0);
+    const waits: number[] = [];
+    for (let start = 0; start < 5; start += 1) {
+      backoff.started();
+      backoff.failed();
+      waits.push(backoff.wait);
+      await clock.advanceAndSettle(backoff.wait);
+    }
+    expect(waits).toEqual([100, 200, 400, 500, 500]);
+    backoff.started();
+    await clock.advanceAndSettle(500);
+    backoff.failed();
+    expect(backoff.wait).toBe(100);
   });
 });

@@ -1,11 +1,8 @@
-import { type Clock, errorMessage, settlesWithin, sleep } from "@reins/kit";
+import { type Clock, errorMessage, exponentialBackoff, settlesWithin, sleep } from "@reins/kit";
 import type { Faults } from "../faults.ts";
 import type { McpLimits } from "../limits.ts";
-import type { Message } from "../wire/message.ts";
-import { Backoff } from "./backoff.ts";
-import { Handshake } from "./handshake.ts";
-import { Life, type Spontaneous } from "./life.ts";
-import type { Answer, Loss, OpenLink, Sending } from "./server-link.ts";
+import { type Message, objectIn } from "../message.ts";
+import { type Answer, Life, type Loss, type OpenLink, type Sending, type Spontaneous } from "./server-run.ts";
 
 /** A request that is on its way. */
 export interface Asked {
@@ -171,4 +168,75 @@ export class Upstream {
 
 function lost(text: string): Opened {
   return { loss: { text, delivered: false } };
+}
+
+/** How the agent introduced itself, so that a server that was started again can be told. */
+export class Handshake {
+  #said: Message | undefined;
+  #version: unknown;
+
+  /** Whether there is anything to repeat. Since 2026 there is not: each request brings its own introduction. */
+  get isDone(): boolean {
+    return this.#said !== undefined;
+  }
+
+  /** Takes the agent's `initialize` and what came of it. */
+  note(request: Message, response: Message): void {
+    const result = objectIn(response, "result");
+    if (!result) return;
+    this.#said = request;
+    this.#version = result.protocolVersion;
+  }
+
+  /** The introduction once more. */
+  request(): Message {
+    return { ...this.#said };
+  }
+
+  /** Why a server that came back cannot take the place of the one before, if so. */
+  fault(response: Message): string | undefined {
+    const version = objectIn(response, "result")?.protocolVersion;
+    if (version === this.#version) return undefined;
+    return version === undefined
+      ? "did not take the agent's introduction"
+      : "came back with another protocol version";
+  }
+}
+
+/** How long a server that keeps ending has to wait before it is started again. */
+export class Backoff {
+  readonly #limits: McpLimits;
+  readonly #clock: Clock;
+  #failures = 0;
+  #startedAt = 0;
+  #notBefore = 0;
+
+  constructor(limits: McpLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  /** Milliseconds until it may be started. */
+  get wait(): number {
+    return this.#notBefore - this.#now();
+  }
+
+  /** It has been started. */
+  started(): void {
+    this.#startedAt = this.#now();
+  }
+
+  /** It ended, or could not be started. */
+  failed(): void {
+    const { firstBackoffMs, mostBackoffMs } = this.#limits;
+    if (this.#startedAt > 0 && this.#now() - this.#startedAt >= mostBackoffMs) this.#failures = 0;
+    this.#notBefore =
+      this.#now() +
+      exponentialBackoff({ firstMs: firstBackoffMs, mostMs: mostBackoffMs }, this.#failures + 1);
+    this.#failures += 1;
+  }
+
+  #now(): number {
+    return this.#clock.now().getTime();
+  }
 }

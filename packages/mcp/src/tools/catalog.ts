@@ -1,9 +1,9 @@
 import { hasHidden } from "@reins/kit";
 import type { Faults } from "../faults.ts";
 import type { McpGate, McpTool } from "../gate.ts";
-import type { Message } from "../wire/message.ts";
+import { type Message, objectIn } from "../message.ts";
+import type { Upstream } from "../server/upstream.ts";
 import { type Definition, readDefinition } from "./definition.ts";
-import { Listing } from "./listing.ts";
 
 /** A tool as last listed, and whether the session may use it. */
 export interface KnownTool extends McpTool {
@@ -118,4 +118,56 @@ export class ToolCatalog {
     const [oldest] = this.#walks.keys();
     if (this.#walks.size > MOST_CURSORS && oldest !== undefined) this.#walks.delete(oldest);
   }
+}
+
+/** One walk through the pages of a server's tools. */
+export class Listing {
+  readonly #pages = new Map<string | undefined, readonly string[]>();
+
+  /** Takes the names on a page; a page that is asked for again takes the place of its former self. */
+  turn(cursor: string | undefined, names: readonly string[]): void {
+    this.#pages.set(cursor, names);
+  }
+
+  /** The names that occur more than once, so that nobody can tell which tool is meant. */
+  ambiguous(): ReadonlySet<string> {
+    const seen = new Set<string>();
+    const twice = new Set<string>();
+    for (const name of [...this.#pages.values()].flat()) {
+      if (seen.has(name)) twice.add(name);
+      seen.add(name);
+    }
+    return twice;
+  }
+}
+
+/** More pages than this are no list. */
+const MOST_PAGES = 64;
+
+/**
+ * Walks through a server's tools for our own sake, when an agent calls one without ever having listed them. A server
+ * that has no list is left in peace.
+ */
+export async function learnTools(
+  upstream: Upstream,
+  catalog: ToolCatalog,
+  meta: Message | undefined,
+): Promise<void> {
+  let cursor: string | undefined;
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const params = { ...introduction(meta), ...(cursor !== undefined && { cursor }) };
+    const answer = await upstream.ask({ jsonrpc: "2.0", id: 0, method: "tools/list", params }).answer;
+    const result = "response" in answer ? objectIn(answer.response, "result") : undefined;
+    const { tools, nextCursor } = result ?? {};
+    if (!Array.isArray(tools)) return;
+    await catalog.admit(cursor, tools, nextCursor);
+    if (typeof nextCursor !== "string") return;
+    cursor = nextCursor;
+  }
+}
+
+/** What the agent says of itself in each request since 2026; tokens and the like are for its own request alone. */
+function introduction(meta: Message | undefined): Message {
+  const said = Object.entries(meta ?? {}).filter(([name]) => name.startsWith("io.modelcontextprotocol/"));
+  return said.length > 0 ? { _meta: Object.fromEntries(said) } : {};
 }

@@ -1,9 +1,7 @@
 import { createHash } from "node:crypto";
-import { hasHidden } from "@reins/kit";
+import { HIDDEN, hasHidden } from "@reins/kit";
 import type { McpTool } from "../gate.ts";
-import { toNearlyPlain } from "../wire/exact-json.ts";
-import { isObject, type Message } from "../wire/message.ts";
-import { visibleProse } from "./visible.ts";
+import { isObject, type Message, toNearlyPlain } from "../message.ts";
 
 /** A tool as it stands in a list, and as the agent gets to see it. */
 export interface Definition {
@@ -59,4 +57,38 @@ function canonicalJson(value: unknown): string {
   if (typeof value === "string" && !value.isWellFormed()) throw new Error("half of a surrogate pair");
   if (typeof value === "number" && !Number.isFinite(value)) throw new Error("a number beyond all bounds");
   return JSON.stringify(value);
+}
+
+/**
+ * Hidden characters that prose needs: line ends, tabs, the spaces of scripts, joiners, and the mark of a colored emoji.
+ * Everything else that {@link HIDDEN} lists is written out, because it can carry text that only a model reads.
+ */
+const PROSE: ReadonlySet<string> = new Set([
+  "\n",
+  "\r",
+  "\t",
+  "\u00a0",
+  "\u3000",
+  "\u200c",
+  "\u200d",
+  "\ufe0f",
+]);
+
+/** The text with hidden characters written out. */
+export function visible(text: string): string {
+  return text.replace(HIDDEN, (character) =>
+    PROSE.has(character) ? character : `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
+}
+
+/** A tool's definition in which all prose is visible, however deep in its schemas. */
+export function visibleProse(definition: Message): Message {
+  return Object.fromEntries(Object.entries(definition).map(([name, member]) => [name, shown(name, member)]));
+}
+
+function shown(name: string, member: unknown): unknown {
+  if (typeof member === "string")
+    return name === "description" || name === "title" ? visible(member) : member;
+  if (Array.isArray(member)) return member.map((item) => shown("", item));
+  return isObject(member) ? visibleProse(member) : member;
 }

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { type Clock, errorMessage } from "@reins/kit";
-import { McpError } from "../mcp-error.ts";
+import { McpError } from "../faults.ts";
 
 /** Whoever knows the secret is let in to this; `first` is what was said right after it. */
 export type Entrance = (socket: Socket, first: Buffer) => void;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { headerValue, parameterHeaders } from "./parameter-headers.ts";
+import { headerValue, parameterHeaders } from "./http-requests.ts";
 
 describe("headers that repeat arguments", () => {
   const marked = (header: unknown, more: object = {}) => ({ "x-mcp-header": header, ...more });

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ManualClock } from "@reins/kit/manual-clock";
 import { expect, test } from "vitest";
-import { MCP_LIMITS } from "../../limits.ts";
+import { MCP_LIMITS } from "../limits.ts";
 import { httpLink } from "./http-link.ts";
 import { sseLink } from "./sse-link.ts";
 

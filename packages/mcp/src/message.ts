@@ -1,4 +1,4 @@
-import { parseSpelled } from "@reins/kit";
+import { exactNumber, parseSpelled } from "@reins/kit";
 
 /** A JSON object on the wire, with whatever members it came with. */
 export type Message = Readonly<Record<string, unknown>>;
@@ -76,4 +76,51 @@ export function errorIn(response: Message): RpcError | undefined {
     message: typeof message === "string" ? message : "an error without a message",
     ...(data !== undefined && { data }),
   };
+}
+
+const VERSION = "io.modelcontextprotocol/protocolVersion";
+/** From this revision on there is no handshake and no session; revisions are dates. */
+const FIRST_MODERN = "2026-07-28";
+
+/** The revision that a request says it is of, as each does since 2026. */
+export function revisionOf(message: Message): string | undefined {
+  const version = objectIn(objectIn(message, "params"), "_meta")?.[VERSION];
+  return typeof version === "string" ? version : undefined;
+}
+
+/** Whether a revision is one in which each request stands for itself. */
+export function isModernRevision(revision: string | undefined): boolean {
+  return revision !== undefined && revision >= FIRST_MODERN;
+}
+
+/** Whether a request is of such a revision. */
+export function isModern(message: Message): boolean {
+  return isModernRevision(revisionOf(message));
+}
+
+/** The value as plain data, but for numbers that do not fit into JavaScript's: those keep their digits. */
+export function toPlain(value: unknown): unknown {
+  return plain(value, exactNumber);
+}
+
+/** The value as plain data, its numbers as near as JavaScript comes. For what is only shown or compared. */
+export function toNearlyPlain(value: unknown): unknown {
+  return plain(value, Number);
+}
+
+/** Gives the value itself where it is plain already. */
+function plain(value: unknown, read: (source: string) => unknown): unknown {
+  if (!isContainer(value)) return value;
+  if (JSON.isRawJSON(value)) return read(value.rawJSON);
+  if (Array.isArray(value)) {
+    const items = value.map((item) => plain(item, read));
+    return items.every((item, index) => item === value[index]) ? value : items;
+  }
+  const members = Object.entries(value).map(([name, member]) => [name, member, plain(member, read)] as const);
+  if (members.every(([, before, after]) => before === after)) return value;
+  return Object.fromEntries(members.map(([name, , after]) => [name, after]));
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }

@@ -1,15 +1,13 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Clock, readRequestBody } from "@reins/kit";
-import type { Faults } from "../../faults.ts";
-import type { McpLimits } from "../../limits.ts";
-import type { Conversation } from "../../relay/conversation.ts";
-import { isObject, kindOf, type Message, readMessages } from "../../wire/message.ts";
-import { isModern, isModernRevision } from "../../wire/revision.ts";
-import type { AgentLink } from "../agent-link.ts";
-import { Exchange } from "./exchange.ts";
-import { HttpAgent } from "./http-agent.ts";
-import { accepts, headerOf, refuse } from "./reply.ts";
+import type { Faults } from "../faults.ts";
+import type { McpLimits } from "../limits.ts";
+import { isModern, isModernRevision, isObject, kindOf, type Message, readMessages } from "../message.ts";
+import type { AgentLink } from "../relay/agent-request.ts";
+import type { Conversation } from "../relay/conversation.ts";
+import { Exchange, HttpAgent } from "./http-agent.ts";
+import { accepts, headerOf, refuse } from "./http-listener.ts";
 
 /** What an {@link HttpEntrance} is made of. */
 interface EntranceParts {

@@ -1,9 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { errorMessage, LoopbackServer } from "@reins/kit";
-import { McpError } from "../../mcp-error.ts";
-import type { HttpEntrance } from "./http-entrance.ts";
-import { headerOf, refuse } from "./reply.ts";
+import { McpError } from "../faults.ts";
+import type { HttpEntrance } from "./http-endpoint.ts";
 
 /** A place behind the door, and the token that opens it. */
 interface Room {
@@ -71,4 +70,41 @@ export class HttpDoor {
 function isSame(given: string, expected: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(given), digest(expected));
+}
+
+/** Answers a request that is not, or cannot be, answered by a server, and says why. */
+export function refuse(
+  response: ServerResponse,
+  status: number,
+  why: string,
+  headers: Record<string, string> = {},
+): void {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32_000, message: why } });
+  sendJson(response, status, body, headers);
+}
+
+/** Answers with JSON. */
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: string,
+  headers: Record<string, string> = {},
+): void {
+  const length = String(Buffer.byteLength(body));
+  response
+    .writeHead(status, { ...headers, "content-type": "application/json", "content-length": length })
+    .end(body);
+}
+
+/** A header that occurs once, or nothing. */
+export function headerOf(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+/** Whether the agent takes an answer of that type. */
+export function accepts(request: IncomingMessage, type: "application/json" | "text/event-stream"): boolean {
+  const offered = (request.headers.accept ?? "").toLowerCase().split(",");
+  const [family] = type.split("/");
+  return offered.some((one) => [type, `${family}/*`, "*/*"].includes(one.split(";")[0]?.trim() ?? ""));
 }

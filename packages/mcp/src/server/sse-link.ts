@@ -1,9 +1,8 @@
 import { errorMessage, settlesWithin } from "@reins/kit";
-import { kindOf, type Message } from "../../wire/message.ts";
-import type { OpenLink, ServerEvents, ServerLink } from "../server-link.ts";
-import { NotDelivered } from "./delivery.ts";
-import { deliver, eventsOf, type Resumption } from "./follow.ts";
-import { type HttpParts, HttpRequests, mediaType } from "./http-requests.ts";
+import { kindOf, type Message } from "../message.ts";
+import { deliver, eventsOf, type Resumption } from "./http-link.ts";
+import { type HttpParts, HttpRequests, mediaType, NotDelivered } from "./http-requests.ts";
+import type { OpenLink, ServerEvents, ServerLink } from "./server-run.ts";
 
 /** Speaks to a server in the way of 2024: one stream on which it says everything, and a place to post to. */
 export function sseLink(parts: HttpParts): OpenLink {

@@ -1,4 +1,4 @@
-/** What can be wrong without anybody having to stop. */
+/** Faults that end nothing. */
 export type FaultKind =
   /** The server sent what is no message. */
   | "malformed"
@@ -25,7 +25,7 @@ export interface Fault {
   readonly cause?: unknown;
 }
 
-/** Counts what was wrong with one server, and tells whoever listens. */
+/** Counts the faults of one server and notifies a listener. */
 export class Faults {
   readonly #server: string;
   readonly #listener: ((fault: Fault) => void) | undefined;
@@ -36,7 +36,7 @@ export class Faults {
     this.#listener = listener;
   }
 
-  /** Takes one down. */
+  /** Records a fault. */
   note(kind: FaultKind, text: string, cause?: unknown): void {
     this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
     this.#listener?.({ server: this.#server, kind, text, ...(cause !== undefined && { cause }) });
@@ -52,16 +52,15 @@ export class Faults {
 export type McpErrorCode =
   /** The declaration is not one of a server that can be governed. */
   | "invalid_server"
-  /** The gateway cannot listen where it was told to. */
+  /** The gateway cannot listen on its socket or port. */
   | "cannot_listen"
   /** The gateway has been closed. */
   | "closed";
 
-/** An error of the MCP gateway; trying again does not help. */
+/** An error of the MCP gateway. */
 export class McpError extends Error {
   override readonly name = "McpError";
   readonly code: McpErrorCode;
-  readonly retryable = false;
 
   constructor(code: McpErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);

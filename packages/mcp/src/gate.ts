@@ -35,7 +35,7 @@ export interface McpCall {
   /** What the server said of the tool, if it was listed. */
   readonly description?: string;
   readonly annotations?: unknown;
-  /** Whether it takes up an earlier call that asked for more input. */
+  /** Whether it continues an earlier call that requested more input. */
   readonly continues: boolean;
 }
 
@@ -55,24 +55,24 @@ export type McpOutcome =
       readonly result?: unknown;
       readonly error?: RpcError;
     }
-  /** It reached the server, which died, was told to stop, or goes on with it. */
+  /** It reached the server, which ended, was cancelled, or continues in the background. */
   | { readonly kind: "unknown"; readonly reason: string; readonly result?: unknown };
 
-/** Who decides about the calls of one session. */
+/** Decides the calls of one session. The host implements it. */
 export interface McpGate {
   /** Whether the session may use a tool at all; one it may not is not listed. */
   mayUse(tool: McpTool): boolean | Promise<boolean>;
-  /** Why the session may not use a tool, for whoever calls it all the same. */
+  /** Why the session may not use a tool; shown to an agent that calls it nevertheless. */
   reasonAgainst?(tool: McpTool): string | undefined;
   /**
-   * Decides a call before it is performed; may take as long as a person does. The signal aborts when nobody waits for
-   * the answer any more, and then it should settle soon. What it throws is a refusal.
+   * Decides a call before it is performed; may take as long as a person does. The signal aborts when the agent no
+   * longer waits, and then it should settle soon. A rejection refuses the call.
    */
   decide(call: McpCall, signal: AbortSignal): Promise<McpDecision>;
-  /** Told once what came of an allowed call; the agent gets its answer afterwards. */
+  /** Records the outcome of an allowed call, once, before the agent receives the response. */
   report(call: McpCall, outcome: McpOutcome): Promise<void>;
-  /** Told of a call that was refused without being decided: the tool may not be used, or a bound was reached. */
+  /** Records a call that was refused without a decision: the tool may not be used, or a limit was reached. */
   refused?(call: McpCall, reason: string): void | Promise<void>;
-  /** Told of a tool that is not what it was; before it is listed again. */
+  /** Records a tool whose definition changed, before it is listed again. */
   changed?(change: ToolChange): void | Promise<void>;
 }

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { type Clock, systemClock } from "@reins/kit";
 import { Owner } from "@reins/runner";
-import { HttpDoor } from "./agent/http-listener.ts";
-import { SocketDoor } from "./agent/socket-listener.ts";
+import { HttpListener } from "./agent/http-listener.ts";
+import { SocketListener } from "./agent/socket-listener.ts";
 import type { Fault, FaultKind } from "./faults.ts";
 import { McpError } from "./faults.ts";
 import type { McpGate } from "./gate.ts";
@@ -29,7 +29,7 @@ export interface McpGatewayOptions {
   readonly folder?: string;
   readonly limits?: Partial<McpLimits>;
   readonly clock?: Clock;
-  /** In whose name servers are started; by default of the folder. */
+  /** The owner of started servers; by default the folder. */
   readonly owner?: Owner;
   /** Removes secrets from the texts about a server that reach agents. */
   readonly redactor: Redaction;
@@ -41,7 +41,7 @@ export interface McpGatewayOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Whether servers may have the agent's model write for them. By default they are refused. */
   readonly sampling?: "refuse" | "pass";
-  /** Told of everything that is wrong without anybody having to stop. */
+  /** Receives faults that end nothing. */
   readonly onFault?: (fault: Fault) => void;
 }
 
@@ -69,18 +69,18 @@ const SHIM = fileURLToPath(
     : new URL("./shim.js", import.meta.url),
 );
 
-/** Stands between agents and their MCP servers, and performs every call of a tool after its verdict. */
+/** Stands between agents and their MCP servers, and performs a call only after its verdict. */
 export class McpGateway {
   readonly #options: McpGatewayOptions;
   readonly #limits: McpLimits;
   readonly #spawn: SpawnServer;
   readonly #clock: Clock;
-  readonly #socket: SocketDoor;
+  readonly #socket: SocketListener;
   readonly #wrapped = new Set<WrappedServer>();
-  #http: Promise<HttpDoor> | undefined;
+  #http: Promise<HttpListener> | undefined;
   #isClosed = false;
 
-  private constructor(options: McpGatewayOptions, socket: SocketDoor, clock: Clock) {
+  private constructor(options: McpGatewayOptions, socket: SocketListener, clock: Clock) {
     this.#options = options;
     this.#limits = { ...MCP_LIMITS, ...options.limits };
     this.#clock = clock;
@@ -91,7 +91,7 @@ export class McpGateway {
   /** Opens a gateway. */
   static async open(options: McpGatewayOptions): Promise<McpGateway> {
     const clock = options.clock ?? systemClock;
-    return new McpGateway(options, await SocketDoor.open(folderOf(options), clock), clock);
+    return new McpGateway(options, await SocketListener.open(folderOf(options), clock), clock);
   }
 
   /** The socket that agents with a stdio entry have to reach; a sandbox binds it in at the same path. */
@@ -180,8 +180,8 @@ export class McpGateway {
   }
 
   async #byHttp(server: McpServer, governed: GovernedServer): Promise<Admitted> {
-    this.#http ??= HttpDoor.open().catch((error: unknown) => {
-      // Another may be able to.
+    this.#http ??= HttpListener.open().catch((error: unknown) => {
+      // A later attempt may succeed.
       this.#http = undefined;
       throw error;
     });

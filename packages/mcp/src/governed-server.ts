@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Clock } from "@reins/kit";
-import { HttpEntrance } from "./agent/http-endpoint.ts";
+import { HttpEndpoint } from "./agent/http-endpoint.ts";
 import { StreamAgent } from "./agent/stream-agent.ts";
 import { type Fault, type FaultKind, Faults } from "./faults.ts";
 import type { McpGate } from "./gate.ts";
@@ -26,7 +26,7 @@ interface GovernedParts {
   readonly onFault: ((fault: Fault) => void) | undefined;
 }
 
-/** A server of one session as we stand before it. Every connection of the agent gets a server of its own. */
+/** A server of one session behind the gate. Every connection of the agent gets a server process of its own. */
 export class GovernedServer {
   readonly #parts: GovernedParts;
   readonly #faults: Faults;
@@ -35,7 +35,7 @@ export class GovernedServer {
   readonly #methods: GovernedMethods;
   readonly #conversations = new Set<Conversation>();
   readonly #leaving = new Set<Promise<void>>();
-  readonly http: HttpEntrance;
+  readonly http: HttpEndpoint;
   #isClosed = false;
 
   constructor(parts: GovernedParts) {
@@ -45,14 +45,14 @@ export class GovernedServer {
     this.#catalog = new ToolCatalog(server, gate, this.#faults, limits.tools);
     this.#calls = new GovernedCalls({ ...parts, server, catalog: this.#catalog, faults: this.#faults });
     this.#methods = new GovernedMethods({ ...parts, server, faults: this.#faults });
-    this.http = new HttpEntrance({
+    this.http = new HttpEndpoint({
       ...parts,
       faults: this.#faults,
       converse: (agent) => this.#converse(agent),
     });
   }
 
-  /** Lets an agent in that comes by socket. */
+  /** Serves an agent that connects over the socket. */
   enter(socket: Socket, first: Buffer): void {
     if (this.#isClosed || this.#leaving.size >= this.#parts.limits.connections) {
       socket.destroy();
@@ -72,7 +72,7 @@ export class GovernedServer {
     return this.#faults.counts();
   }
 
-  /** Ends everything: calls under way are told of as far as they got. */
+  /** Ends everything; the outcome of calls in flight is reported. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([this.http.close(), ...[...this.#conversations].map((one) => one.end())]);

@@ -44,10 +44,10 @@ export function readMessages(text: string): readonly unknown[] | undefined {
   }
 }
 
-/** What a message is; whoever names a method asks for something, whatever else is in there. */
+/** The kind of a message; one with a method is a request or a notification, whatever else it contains. */
 export type Kind = "request" | "notification" | "response" | "invalid";
 
-/** Tells what a message is. */
+/** Classifies a message. */
 export function kindOf(message: Message): Kind {
   if (Object.hasOwn(message, "method")) {
     if (typeof message.method !== "string") return "invalid";

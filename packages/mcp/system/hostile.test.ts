@@ -48,7 +48,7 @@ describe("a server that sends what it should not", () => {
     const { agent, gate, reached } = await open();
     const answer = await agent.call(1, "huge_unknown");
     expect(answer.error).toMatchObject({
-      message: expect.stringContaining("nobody can tell what it answers"),
+      message: expect.stringContaining("it is unknown what it answers"),
     });
     expect(textIn((await agent.call(2, "polite")).result)).toBe("here you are");
     expect(gate.reported.map(({ outcome }) => outcome.kind)).toEqual(["unknown", "completed"]);
@@ -80,7 +80,7 @@ describe("a server that sends what it should not", () => {
 });
 
 describe("a server whose tools are not what they seem", () => {
-  test("has only those listed that can be told apart, and read", async () => {
+  test("has only tools listed whose names are unambiguous and readable", async () => {
     const lists = [
       [
         [
@@ -113,7 +113,7 @@ describe("a server whose tools are not what they seem", () => {
     ]);
   });
 
-  test("cannot hide words from whoever reads its descriptions", async () => {
+  test("cannot hide words in its descriptions", async () => {
     const hidden = "Adds\u{e0049}\u{e0047} two\u202e numbers";
     const schema = { type: "object", properties: { a: { description: "a\u200bb", enum: ["x\u200by"] } } };
     const { agent } = await open([[[tool("add", hidden, { inputSchema: schema })]]]);
@@ -189,7 +189,7 @@ describe("messages that pass", () => {
     for (const [index, line] of agent.lines.slice(1).entries()) expect(line).toContain(expected[index]);
   });
 
-  test("keep fields that nobody knows, and numbers as they were spelled", async () => {
+  test("keep unknown fields, and numbers as they were spelled", async () => {
     const { agent, reached } = await open();
     const odd =
       '{"jsonrpc":"2.0","id":1,"method":"echo/any","future":{"n":1.0,"big":12345678901234567890},"params":{"x":-0}}';
@@ -218,7 +218,7 @@ describe("messages that pass", () => {
 });
 
 describe("an agent that sends what it should not", () => {
-  test("gets no call performed that nobody waits for", async () => {
+  test("cannot make a tools/call without an id", async () => {
     const { agent, gate, reached } = await open();
     agent.say({ jsonrpc: "2.0", method: "tools/call", params: { name: "polite", arguments: {} } });
     await agent.call(1, "polite");
@@ -244,7 +244,7 @@ describe("an agent that sends what it should not", () => {
     expect(JSON.stringify((await reached()).at(-1))).not.toContain("tools/call");
   });
 
-  test("is told what is wrong", async () => {
+  test("receives an error that says what is wrong", async () => {
     const { agent, gate } = await open();
     agent.say("not json");
     agent.say("42");

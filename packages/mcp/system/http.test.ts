@@ -47,7 +47,7 @@ function statusFor(url: string, headers: Record<string, string>): Promise<number
 }
 
 describe("the door for agents that come by HTTP", () => {
-  test("opens on loopback, to whoever has the token", async () => {
+  test("listens on loopback and requires the token", async () => {
     const { url, authorization, send } = await open();
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp\/[\w-]+$/);
     expect(authorization).toMatch(/^Bearer [\w-]{43}$/);
@@ -67,7 +67,7 @@ describe("the door for agents that come by HTTP", () => {
     expect(await statusFor(url, { host: `evil.example:${new URL(url).port}`, authorization })).toBe(403);
   });
 
-  test("gives each session an id, and serves nobody without one", async () => {
+  test("gives each session an id, and refuses requests without one", async () => {
     const { send, introduce } = await open();
     const session = await introduce();
     expect(session["mcp-session-id"]).toMatch(/^[\w-]{32}$/);
@@ -137,7 +137,7 @@ describe("the door for agents that come by HTTP", () => {
     expect(first).toContain("notifications/tools/list_changed");
   });
 
-  test("makes room for a new session by ending one that nobody uses", async () => {
+  test("makes room for a new session by ending an idle one", async () => {
     const { send, introduce } = await open();
     const [first, second] = [await introduce(), await introduce()];
     const kept = await send("GET", first);

@@ -66,7 +66,7 @@ describe.each(agents)("a $era agent that reaches a server by $how", ({ how, era 
     expect(gate.reported).toHaveLength(2);
   });
 
-  test("cannot have a blocked call performed, and is told why", async () => {
+  test("cannot have a blocked call performed, and receives the reason", async () => {
     const { client, gate, folder } = await open();
     const path = join(folder, "canary");
     gate.decision = () => ({ allowed: false, reason: "not in this house" });
@@ -83,9 +83,7 @@ describe.each(agents)("a $era agent that reaches a server by $how", ({ how, era 
     expect(result).toMatchObject({ isError: true });
     expect(textIn(result)).toBe("the tool forbidden may not be used in this session");
     expect(gate.decided).toEqual([]);
-    expect(gate.turnedDown).toMatchObject([
-      { call: { tool: "forbidden", description: "Nobody should see this" } },
-    ]);
+    expect(gate.turnedDown).toMatchObject([{ call: { tool: "forbidden", description: "Must stay hidden" } }]);
   });
 
   test("gets a call done as it was modified", async () => {
@@ -193,7 +191,7 @@ describe.each(agents)("a $era agent that reaches a server by $how", ({ how, era 
     await expect(client.readResource({ uri: "lab://other" })).rejects.toThrow("not in this house");
   });
 
-  test("is told when the tools change, and so is the gate", async () => {
+  test("is notified when the tools change, and so is the gate", async () => {
     const home = await wrapped(stdioServer("lab-stdio.ts"), how, { limits: { cancelMs: 300 } });
     const { gate } = home;
     let news = 0;

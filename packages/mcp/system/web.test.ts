@@ -55,7 +55,7 @@ describe.each(servers)("a server on the web, $kind", ({ open, type, options }) =
     expect(JSON.stringify(server.server)).not.toContain(web.url);
   });
 
-  test("is told when a call is cancelled", async () => {
+  test("receives the cancellation of a call", async () => {
     const web = await open();
     const { gate, folder, wrapped: server } = await wrapped(webServer(web.url, type), "stdio", { limits });
     const client = await connect(server.server, options);
@@ -75,7 +75,7 @@ describe.each(servers)("a server on the web, $kind", ({ open, type, options }) =
   });
 });
 
-/** Where nobody listens any more. */
+/** An address without a listener. */
 async function closedPlace(): Promise<string> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -108,7 +108,7 @@ describe("a server with sessions", () => {
     expect(web.sessions).toBe(1);
   });
 
-  test("is told when the session is over", async () => {
+  test("receives the end of the session", async () => {
     const web = await sessionLab();
     const { wrapped: server } = await wrapped(webServer(web.url), "stdio", { limits });
     const client = await connect(server.server);
@@ -153,7 +153,7 @@ describe("a stream", () => {
     await expect.poll(() => news).toBe(2);
   });
 
-  test("that breaks off is taken up where it broke off", async () => {
+  test("that breaks is resumed where it broke", async () => {
     const event = (id: string, data: string) => `id: ${id}\nretry: 10\ndata: ${data}\n\n`;
     const stream = (text: string) => new Response(text, { headers: { "content-type": "text/event-stream" } });
     let pending: unknown;

@@ -22,7 +22,7 @@ export class ScriptedServer {
     this.#events = events;
     const link: ServerLink = {
       send: (message) => {
-        // As for every link, what cannot be written is told by throwing.
+        // As every link does, throws what cannot be written.
         JSON.stringify(message);
         this.received.push(message);
         this.#onReceived(message);

@@ -53,14 +53,14 @@ export class Exchange {
   readonly #answers: Message[] = [];
   #events: EventWriter | undefined;
   #open = 0;
-  #callOff: (() => void) | undefined;
+  #cancelTimer: (() => void) | undefined;
 
   constructor(response: ServerResponse, options: ExchangeOptions) {
     this.#response = response;
     this.#options = options;
     const { mayStream, limits, clock } = options;
-    if (mayStream) this.#callOff = clock.after(limits.keepAliveMs, () => this.#stream());
-    response.once("close", () => this.#callOff?.());
+    if (mayStream) this.#cancelTimer = clock.after(limits.keepAliveMs, () => this.#stream());
+    response.once("close", () => this.#cancelTimer?.());
   }
 
   /** Expects one more answer; gives where it goes. */
@@ -87,7 +87,7 @@ export class Exchange {
   }
 
   #stream(): EventWriter {
-    this.#callOff?.();
+    this.#cancelTimer?.();
     if (this.#events) return this.#events;
     const { limits, clock } = this.#options;
     this.#events = new EventWriter(this.#response, limits, clock);
@@ -96,7 +96,7 @@ export class Exchange {
   }
 
   #finish(): void {
-    this.#callOff?.();
+    this.#cancelTimer?.();
     if (this.#response.writableEnded || this.#response.destroyed) return;
     const [only] = this.#answers;
     if (this.#events) this.#events.end();

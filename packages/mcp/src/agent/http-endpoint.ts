@@ -9,8 +9,8 @@ import type { Conversation } from "../relay/conversation.ts";
 import { Exchange, HttpAgent } from "./http-agent.ts";
 import { accepts, headerOf, refuse } from "./http-listener.ts";
 
-/** What an {@link HttpEntrance} is made of. */
-interface EntranceParts {
+/** What an {@link HttpEndpoint} is made of. */
+interface EndpointParts {
   readonly limits: McpLimits;
   readonly clock: Clock;
   readonly faults: Faults;
@@ -24,19 +24,19 @@ interface Session {
 }
 
 /** One governed server as agents see it over Streamable HTTP: with sessions, and since 2026 without. */
-export class HttpEntrance {
-  readonly #parts: EntranceParts;
+export class HttpEndpoint {
+  readonly #parts: EndpointParts;
   readonly #sessions = new Map<string, Session>();
-  /** For requests that stand for themselves. */
+  /** Serves requests without a session. */
   #sessionless: Session | undefined;
-  #callOff: (() => void) | undefined;
+  #cancelTimer: (() => void) | undefined;
   #isClosed = false;
 
-  constructor(parts: EntranceParts) {
+  constructor(parts: EndpointParts) {
     this.#parts = parts;
   }
 
-  /** Answers a request of somebody who may ask. Never rejects. */
+  /** Handles an authorized request. Never rejects. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       await this.#handle(request, response);
@@ -65,7 +65,7 @@ export class HttpEntrance {
   /** Ends all sessions. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#callOff?.();
+    this.#cancelTimer?.();
     const all = [...this.#sessions.values(), ...(this.#sessionless ? [this.#sessionless] : [])];
     this.#sessions.clear();
     await Promise.all(all.map((session) => this.#end(session)));
@@ -145,22 +145,22 @@ export class HttpEntrance {
       const agent = new HttpAgent(limits, clock, false);
       this.#sessionless = { id: undefined, agent, conversation: converse(agent) };
     }
-    this.#callOff?.();
+    this.#cancelTimer?.();
     return this.#sessionless;
   }
 
-  /** A server that serves no session is let go when it has not been asked anything for a while. */
+  /** Ends the server of requests without a session after an idle timeout. */
   #watchIdle(): void {
     const session = this.#sessionless;
     if (!session || session.agent.isThere) return;
-    this.#callOff?.();
-    this.#callOff = this.#parts.clock.after(this.#parts.limits.idleMs, () => {
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#parts.clock.after(this.#parts.limits.idleMs, () => {
       this.#sessionless = undefined;
       void this.#end(session);
     });
   }
 
-  /** Agents rarely say good-bye: the oldest session of which nothing is open makes room for a new one. */
+  /** Ends the oldest idle session to make room for a new one: agents rarely end theirs. */
   #endIdle(): boolean {
     for (const [id, session] of this.#sessions) {
       if (session.agent.isThere || session.conversation.underWay > 0) continue;

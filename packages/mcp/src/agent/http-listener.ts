@@ -2,18 +2,18 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { errorMessage, LoopbackServer } from "@reins/kit";
 import { McpError } from "../faults.ts";
-import type { HttpEntrance } from "./http-endpoint.ts";
+import type { HttpEndpoint } from "./http-endpoint.ts";
 
-/** A place behind the door, and the token that opens it. */
-interface Room {
+/** An endpoint and the token that it requires. */
+interface Route {
   readonly token: string;
-  readonly entrance: HttpEntrance;
+  readonly endpoint: HttpEndpoint;
 }
 
-/** The loopback port through which agents reach us that want their MCP servers by HTTP. */
-export class HttpDoor {
+/** Listens on a loopback port for agents that reach their MCP servers over HTTP. */
+export class HttpListener {
   readonly #server: LoopbackServer;
-  readonly #rooms = new Map<string, Room>();
+  readonly #routes = new Map<string, Route>();
 
   private constructor(server: LoopbackServer) {
     this.#server = server;
@@ -21,9 +21,9 @@ export class HttpDoor {
   }
 
   /** Listens on a free port of the loopback interface. */
-  static async open(): Promise<HttpDoor> {
+  static async open(): Promise<HttpListener> {
     try {
-      return new HttpDoor(await LoopbackServer.listen());
+      return new HttpListener(await LoopbackServer.listen());
     } catch (error) {
       throw new McpError("cannot_listen", `cannot listen on 127.0.0.1: ${errorMessage(error)}`, {
         cause: error,
@@ -31,16 +31,16 @@ export class HttpDoor {
     }
   }
 
-  /** Opens a place to whoever has the token, until the returned function is called. */
-  admit(place: string, token: string, entrance: HttpEntrance): { readonly url: string; remove(): void } {
-    this.#rooms.set(place, { token, entrance });
+  /** Adds a route that requires a token. */
+  admit(place: string, token: string, endpoint: HttpEndpoint): { readonly url: string; remove(): void } {
+    this.#routes.set(place, { token, endpoint });
     return {
       url: `${this.#server.url}/mcp/${place}`,
-      remove: () => void this.#rooms.delete(place),
+      remove: () => void this.#routes.delete(place),
     };
   }
 
-  /** Stops listening and hangs up on everybody. */
+  /** Stops listening and closes all connections. */
   close(): Promise<void> {
     return this.#server.close();
   }
@@ -48,15 +48,15 @@ export class HttpDoor {
   #handle(request: IncomingMessage, response: ServerResponse): void {
     const fault = this.#foreign(request);
     const [path] = (request.url ?? "").split("?");
-    const room = this.#rooms.get(path?.replace(/^\/mcp\//, "") ?? "");
+    const route = this.#routes.get(path?.replace(/^\/mcp\//, "") ?? "");
     const authorization = headerOf(request, "authorization") ?? "";
     if (fault !== undefined) refuse(response, 403, fault);
-    else if (!room) refuse(response, 404, "there is nothing here");
-    else if (isSame(authorization, `Bearer ${room.token}`)) void room.entrance.handle(request, response);
+    else if (!route) refuse(response, 404, "there is nothing here");
+    else if (isSame(authorization, `Bearer ${route.token}`)) void route.endpoint.handle(request, response);
     else refuse(response, 401, "this needs the token that came with it", { "www-authenticate": "Bearer" });
   }
 
-  /** A page on the web that speaks to us through a browser is given away by `Origin`, or by the name it knows us by. */
+  /** Why a request is refused that a web page sent through a browser: by its `Origin` or its `Host`. */
   #foreign(request: IncomingMessage): string | undefined {
     const names = ["127.0.0.1", "localhost", "[::1]"].map((name) => `${name}:${this.#server.port}`);
     const host = headerOf(request, "host")?.toLowerCase() ?? "";

@@ -5,26 +5,26 @@ import { join } from "node:path";
 import { type Clock, errorMessage } from "@reins/kit";
 import { McpError } from "../faults.ts";
 
-/** Whoever knows the secret is let in to this; `first` is what was said right after it. */
-export type Entrance = (socket: Socket, first: Buffer) => void;
+/** Serves a connection that sent the secret; `first` is what followed it. */
+export type ConnectionHandler = (socket: Socket, first: Buffer) => void;
 
 /** The longest path that every system takes for a Unix socket. */
 const LONGEST_PATH = 103;
-/** A secret is shorter than this, and is said within that time. */
+/** The limits of a secret: its length, and the time until it has arrived. */
 const SECRET_BYTES = 128;
-const PATIENCE_MS = 10_000;
-/** Connections that have not said their secret yet. */
-const MOST_STRANGERS = 64;
+const SECRET_TIMEOUT_MS = 10_000;
+/** The most connections that have not sent their secret yet. */
+const MAX_UNKNOWN = 64;
 
-/** The Unix socket through which agents reach us, by way of the shim. One for all servers; the secret tells which. */
-export class SocketDoor {
+/** Listens on a Unix socket for the shims of agents. One socket for all servers; the secret selects the server. */
+export class SocketListener {
   readonly path: string;
   readonly #folder: string;
   readonly #server: Server;
   readonly #clock: Clock;
-  readonly #entrances = new Map<string, Entrance>();
+  readonly #handlers = new Map<string, ConnectionHandler>();
   readonly #sockets = new Set<Socket>();
-  #strangers = 0;
+  #unknown = 0;
 
   private constructor(folder: string, path: string, server: Server, clock: Clock) {
     this.#folder = folder;
@@ -35,7 +35,7 @@ export class SocketDoor {
   }
 
   /** Listens in a new folder that only this user can enter. */
-  static async open(parent: string, clock: Clock): Promise<SocketDoor> {
+  static async open(parent: string, clock: Clock): Promise<SocketListener> {
     const folder = await mkdtemp(join(parent, "reins-")).catch((error) => {
       throw cannotListen(parent, error);
     });
@@ -45,21 +45,21 @@ export class SocketDoor {
       const server = createServer({ allowHalfOpen: true });
       await listening(server, path);
       await chmod(path, 0o600);
-      return new SocketDoor(folder, path, server, clock);
+      return new SocketListener(folder, path, server, clock);
     } catch (error) {
       await rm(folder, { recursive: true, force: true });
       throw cannotListen(path, error);
     }
   }
 
-  /** Lets in whoever knows the secret, until the returned function is called. */
-  admit(secret: string, entrance: Entrance): () => void {
+  /** Routes connections that send the secret to a handler; returns a function that removes the route. */
+  admit(secret: string, handler: ConnectionHandler): () => void {
     const key = digest(secret);
-    this.#entrances.set(key, entrance);
-    return () => this.#entrances.delete(key);
+    this.#handlers.set(key, handler);
+    return () => this.#handlers.delete(key);
   }
 
-  /** Stops listening, hangs up on everybody and removes the folder. */
+  /** Stops listening, closes all connections and removes the folder. */
   async close(): Promise<void> {
     const closed = Promise.withResolvers<void>();
     this.#server.close(() => closed.resolve());
@@ -72,27 +72,27 @@ export class SocketDoor {
     const leave = () => socket.destroy();
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket));
-    // Whoever breaks off has left, and that is told by the close.
+    // The `close` event follows every error.
     socket.on("error", leave);
-    if (this.#strangers >= MOST_STRANGERS) {
+    if (this.#unknown >= MAX_UNKNOWN) {
       leave();
       return;
     }
-    this.#strangers += 1;
-    const callOff = this.#clock.after(PATIENCE_MS, leave);
+    this.#unknown += 1;
+    const cancelTimer = this.#clock.after(SECRET_TIMEOUT_MS, leave);
     let said = Buffer.alloc(0);
     const listen = (chunk: Buffer) => {
       said = Buffer.concat([said, chunk]);
       const newline = said.subarray(0, SECRET_BYTES).indexOf("\n");
       if (newline < 0 && said.length < SECRET_BYTES) return;
       known();
-      const entrance = this.#entrances.get(digest(said.subarray(0, Math.max(newline, 0)).toString()));
-      if (entrance) entrance(socket, said.subarray(newline + 1));
+      const handler = this.#handlers.get(digest(said.subarray(0, Math.max(newline, 0)).toString()));
+      if (handler) handler(socket, said.subarray(newline + 1));
       else leave();
     };
     const known = () => {
-      callOff();
-      this.#strangers -= 1;
+      cancelTimer();
+      this.#unknown -= 1;
       socket.off("data", listen).off("end", leave).off("close", known);
     };
     socket.on("data", listen).once("end", leave).once("close", known);
@@ -103,7 +103,7 @@ function cannotListen(where: string, cause: unknown): McpError {
   return new McpError("cannot_listen", `cannot listen in ${where}: ${errorMessage(cause)}`, { cause });
 }
 
-/** Secrets are looked up by their digest, so that nobody learns one by how long the search takes. */
+/** Secrets are looked up by their digest, so that the time of a lookup reveals nothing about them. */
 function digest(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }

@@ -11,7 +11,7 @@ export interface ReplyTo {
 
 /** The agent, as far as it can be reached without having asked. */
 export interface AgentLink {
-  /** Sends what belongs to no request. Says whether anybody takes it. */
+  /** Sends what belongs to no request. Returns false if it cannot be delivered. */
   push(message: Message): boolean;
 }
 
@@ -53,7 +53,7 @@ export class AgentRequest {
     this.#asked = asked;
   }
 
-  /** Nobody waits for it any more; the server is told in the agent's words. */
+  /** Cancels it: the agent no longer waits. Forwards the agent's notification to the server. */
   cancel(notification: Message = { jsonrpc: "2.0", method: "notifications/cancelled" }): void {
     if (this.#unwanted.signal.aborted) return;
     this.#unwanted.abort();

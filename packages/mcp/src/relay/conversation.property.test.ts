@@ -141,7 +141,7 @@ class World {
     await ended;
   }
 
-  /** Has the server end; nobody may be left waiting for it, however long the clock stands still. */
+  /** Ends the server; no request may stay pending, however long the clock stands still. */
   async #crash(): Promise<void> {
     const performed = [...this.history.values()].filter((events) => events.includes("performed"));
     this.#server.crash();
@@ -194,7 +194,7 @@ class World {
         this.#note(numberIn(call), "decided");
         const { promise, resolve, reject } = Promise.withResolvers<McpDecision>();
         const settle = (how: string) => {
-          if (how === "throw") return reject(new Error("nobody knows"));
+          if (how === "throw") return reject(new Error("unknown"));
           if (how === "deny") return resolve({ allowed: false, reason: "no" });
           this.#note(numberIn(call), "allowed");
           const given = { number: numberIn(call), ...(how === "modify" && { tamed: true }) };

@@ -2,7 +2,7 @@ import { type Clock, errorMessage, settlesWithin } from "@reins/kit";
 import type { Faults } from "../faults.ts";
 import type { McpLimits } from "../limits.ts";
 import { errorResponse, isObject, kindOf, type Message, objectIn, RPC, sameId } from "../message.ts";
-import type { Answer } from "../server/server-run.ts";
+import type { ServerAnswer } from "../server/server-run.ts";
 import type { Upstream, UpstreamEvents } from "../server/upstream.ts";
 import type { ToolCatalog } from "../tools/catalog.ts";
 import type { AgentLink, ReplyTo } from "./agent-request.ts";
@@ -28,7 +28,7 @@ export interface ConversationParts {
 const SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
 
 /**
- * An agent and a server, and we between them. Calls and lists of tools are governed by what they name, every other method
+ * Relays between an agent and a server. Calls and lists of tools are governed by what they name, every other method
  * as itself; only bookkeeping of the protocol passes as it is, all under ids of our own.
  */
 export class Conversation {
@@ -88,7 +88,7 @@ export class Conversation {
     return undefined;
   }
 
-  /** Ends it: nobody waits any more, and the server is told to leave. */
+  /** Cancels what is in flight and ends the server. */
   end(): Promise<void> {
     this.#ending ??= this.#end().finally(() => this.#ended.resolve());
     return this.#ending;
@@ -155,7 +155,7 @@ export class Conversation {
   async #pass(request: AgentRequest): Promise<Message> {
     const asked = this.#upstream.ask(request.message);
     request.passedOn(asked);
-    const answer: Answer = await asked.answer;
+    const answer: ServerAnswer = await asked.answer;
     if ("loss" in answer) return lossResponse(answer.loss);
     const { response } = answer;
     if (!this.#parts.mayAskForSampling && asksForSampling(response)) {
@@ -191,7 +191,7 @@ export class Conversation {
   #notification(message: Message): void {
     const { method } = message;
     if (method === "tools/call") {
-      this.#parts.faults.note("unmatched", "a call that nobody waits for is not made");
+      this.#parts.faults.note("unmatched", "a tools/call without an id is not made");
       return;
     }
     if (!isHousekeeping(method, "agent notification")) {
@@ -206,7 +206,7 @@ export class Conversation {
     for (const request of this.#requests) if (sameId(request.id, id)) request.cancel(message);
   }
 
-  /** Nobody waits for a notification, but it may have as much of an effect as a request. */
+  /** A notification may have as much of an effect as a request. */
   #decideNotification(message: Message): void {
     const { methods } = this.#parts;
     if (this.#ending) return;
@@ -230,7 +230,7 @@ export class Conversation {
   #hearNews(message: Message, subscription: unknown): void {
     const request = this.#find((one) => one.isKnownAs(subscription));
     if (request) request.note(subscribed(message, "params", request));
-    else this.#parts.faults.note("unmatched", "news of something that nobody subscribed to");
+    else this.#parts.faults.note("unmatched", "an update of an unknown subscription");
   }
 
   #hearProgress(message: Message, token: unknown): void {

@@ -66,7 +66,7 @@ describe("a governed call", () => {
     expect(JSON.stringify(server.received[0])).toContain('"params":{"name":"tool"}');
   });
 
-  test("that nobody can decide is not made", async () => {
+  test("that cannot be decided is not made", async () => {
     const { call, server, outcomes, seen } = await open({
       decide: () => Promise.reject(new Error("no policy")),
     });
@@ -81,7 +81,7 @@ describe("a governed call", () => {
     expect(seen).toMatchObject([{ kind: "gate_failed" }]);
   });
 
-  test("of a tool of which nobody can say whether it may be used is not made", async () => {
+  test("of a tool that could not be decided is not made", async () => {
     let isAsked = false;
     const { call, server } = await open({
       mayUse: () => {

@@ -24,7 +24,7 @@ export interface CallParts {
 
 /**
  * The calls of one server's tools. Each is decided at most once, performed only if it was allowed, and each allowed
- * one is reported exactly once, before the agent hears of it.
+ * one is reported exactly once, before the agent receives the response.
  */
 export class GovernedCalls {
   readonly #parts: CallParts;
@@ -78,7 +78,7 @@ export class GovernedCalls {
       const why = gate.reasonAgainst?.(tool);
       return `the tool ${name} may not be used in this session${why === undefined ? "" : `: ${why}`}`;
     } catch (error) {
-      faults.note("gate_failed", `nobody could say whether ${name} may be used`, error);
+      faults.note("gate_failed", `it could not be decided whether ${name} may be used`, error);
       return `it could not be decided whether ${name} may be used: ${errorMessage(error)}`;
     }
   }
@@ -110,7 +110,7 @@ export class GovernedCalls {
     try {
       await this.#parts.gate.refused?.(call, reason);
     } catch (error) {
-      this.#parts.faults.note("gate_failed", "a refusal could not be told", error);
+      this.#parts.faults.note("gate_failed", "a refusal could not be recorded", error);
     }
     return refusal(reason, read.isModern);
   }
@@ -162,7 +162,7 @@ export class CallRequest {
   readonly tool: string;
   /** As the gate gets to see them; an empty object when there are none. */
   readonly arguments: unknown;
-  /** Why nobody can decide about it, if so. */
+  /** Why it cannot be decided, if so. */
   readonly undecidable: string | undefined;
   readonly #message: Message;
   readonly #params: Message;
@@ -191,7 +191,7 @@ export class CallRequest {
     return new CallRequest(message, params, tool);
   }
 
-  /** Whether it takes up an earlier call that asked for more input. */
+  /** Whether it continues an earlier call that requested more input. */
   get continues(): boolean {
     return this.#params.inputResponses !== undefined || this.#params.requestState !== undefined;
   }

@@ -5,7 +5,7 @@ import type { Faults } from "../faults.ts";
 import type { McpCall, McpGate, McpOutcome } from "../gate.ts";
 import type { McpLimits } from "../limits.ts";
 import { isModern, type Message, objectIn, RPC, toNearlyPlain, toPlain } from "../message.ts";
-import type { Answer } from "../server/server-run.ts";
+import type { ServerAnswer } from "../server/server-run.ts";
 import { performed } from "./outcome.ts";
 
 /** What {@link GovernedMethods} are made of. */
@@ -17,7 +17,7 @@ export interface MethodParts {
   readonly mayAskForSampling: boolean;
 }
 
-/** The verdict on a message, with what has to be told of it in the end where it was allowed. */
+/** The decision on a message; the outcome of an allowed one has to be reported. */
 export type MethodDecision =
   | { readonly allowed: true; report(outcome: McpOutcome): Promise<string | undefined> }
   | { readonly allowed: false; readonly reason: string };
@@ -36,7 +36,7 @@ export class GovernedMethods {
   }
 
   /** Sees a request of the agent through. Never rejects; gives the response, without its id. */
-  async perform(message: Message, signal: AbortSignal, send: () => Promise<Answer>): Promise<Message> {
+  async perform(message: Message, signal: AbortSignal, send: () => Promise<ServerAnswer>): Promise<Message> {
     const decision = await this.decide(message, "agent request", signal);
     if (!decision.allowed) return refused(decision.reason);
     const loss = { text: "it was cancelled before it was performed", delivered: false };
@@ -109,7 +109,7 @@ export class GovernedMethods {
     try {
       await this.#parts.gate.refused?.(call, reason);
     } catch (error) {
-      this.#parts.faults.note("gate_failed", "a refusal could not be told", error);
+      this.#parts.faults.note("gate_failed", "a refusal could not be recorded", error);
     }
   }
 

@@ -41,7 +41,7 @@ describe("what came of a call", () => {
     expect(performed({ response }, true, false).response).toMatchObject({ result: { isError: true } });
   });
 
-  test("is told to the model in the way of its revision", () => {
+  test("is returned to the model in the form of its revision", () => {
     expect(refusal("no", false)).toEqual({
       jsonrpc: "2.0",
       result: { content: [{ type: "text", text: "no" }], isError: true },

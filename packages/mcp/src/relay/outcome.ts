@@ -2,9 +2,9 @@ import type { Clock } from "@reins/kit";
 import type { McpOutcome } from "../gate.ts";
 import type { McpLimits } from "../limits.ts";
 import { errorIn, isObject, type Message, objectIn, RPC, toNearlyPlain } from "../message.ts";
-import type { Answer, Loss } from "../server/server-run.ts";
+import type { Loss, ServerAnswer } from "../server/server-run.ts";
 
-/** What came of a call, and what the agent is told about it. */
+/** The outcome of a call and the response to the agent. */
 export interface Performed {
   readonly outcome: McpOutcome;
   readonly response: Message;
@@ -22,7 +22,7 @@ export function lossResponse({ text, data }: Loss): Message {
 }
 
 /** Reads what came of a call from what the server said, or did not say. */
-export function performed(answer: Answer, isModern: boolean, mayAskForSampling: boolean): Performed {
+export function performed(answer: ServerAnswer, isModern: boolean, mayAskForSampling: boolean): Performed {
   if ("loss" in answer) return { outcome: outcomeOfLoss(answer.loss), response: lossResponse(answer.loss) };
   const { response } = answer;
   if (!mayAskForSampling && asksForSampling(response)) {
@@ -62,22 +62,22 @@ function unfinishedBecause(response: Message): string | undefined {
 
 /** The answer, for which a request that was cancelled does not wait long. */
 export async function unlessCancelled(
-  answer: Promise<Answer>,
+  answer: Promise<ServerAnswer>,
   signal: AbortSignal,
   { limits, clock }: { readonly limits: McpLimits; readonly clock: Clock },
-): Promise<Answer> {
-  const late = Promise.withResolvers<Answer>();
-  let callOff: (() => void) | undefined;
+): Promise<ServerAnswer> {
+  const late = Promise.withResolvers<ServerAnswer>();
+  let cancel: (() => void) | undefined;
   const startTimer = () => {
     const text = "it was cancelled, and the server did not say what came of it";
-    callOff = clock.after(limits.cancelMs, () => late.resolve({ loss: { text, delivered: true } }));
+    cancel = clock.after(limits.cancelMs, () => late.resolve({ loss: { text, delivered: true } }));
   };
   signal.addEventListener("abort", startTimer, { once: true });
   try {
     return await Promise.race([answer, late.promise]);
   } finally {
     signal.removeEventListener("abort", startTimer);
-    callOff?.();
+    cancel?.();
   }
 }
 

@@ -11,7 +11,7 @@ interface Open {
   /** Aborts the verdict that it waits for. */
   readonly deciding: AbortController;
   respond(response: Message): void;
-  /** Told once what came of it, where it was decided and allowed. */
+  /** Reports the outcome, once, where it was decided and allowed. */
   report?: ((outcome: McpOutcome) => Promise<unknown>) | undefined;
   /** Whether the agent has been asked. */
   passed: boolean;
@@ -82,7 +82,7 @@ export class ServerRequests {
     return false;
   }
 
-  /** Takes all of them back, because nobody is left who asked. */
+  /** Cancels all of them, because the server has ended. */
   withdraw(): void {
     const reason = "the server ended";
     for (const [requestId, open] of this.#open) {
@@ -99,7 +99,11 @@ export class ServerRequests {
       return;
     }
     if (this.#open.get(id) !== open) {
-      await decision.report({ kind: "failed", reason: "nobody waits for it any more", performed: false });
+      await decision.report({
+        kind: "failed",
+        reason: "the server no longer waits for it",
+        performed: false,
+      });
       return;
     }
     open.report = decision.report;

@@ -10,14 +10,14 @@ import { errorIn, isModern, isObject, kindOf, type Message, objectIn, readMessag
 import {
   type HttpParts,
   HttpRequests,
-  type Letter,
   mediaType,
   NotDelivered,
+  type OutgoingMessage,
   readText,
 } from "./http-requests.ts";
 import type { Loss, OpenLink, Sending, ServerEvents, ServerLink } from "./server-run.ts";
 
-/** How often a stream that broke off is taken up again before its request is given up. */
+/** How often a broken stream is resumed before its request fails. */
 const MOST_RESUMPTIONS = 5;
 
 /** Speaks to a server over Streamable HTTP. */
@@ -50,9 +50,9 @@ class HttpLink implements ServerLink {
 
   send(message: Message, sending?: Sending): void {
     const { id } = message;
-    const letter: Letter = { message, body: JSON.stringify(message), sending };
+    const outgoing: OutgoingMessage = { message, body: JSON.stringify(message), sending };
     const isRequest = kindOf(message) === "request" && typeof id === "number";
-    const work = isRequest ? this.#ask(id, letter) : this.#tell(letter);
+    const work = isRequest ? this.#ask(id, outgoing) : this.#tell(outgoing);
     const kept = work.finally(() => this.#work.delete(kept));
     this.#work.add(kept);
   }
@@ -71,10 +71,10 @@ class HttpLink implements ServerLink {
   }
 
   /** Posts what needs no answer. A server that does not take it is found out when it is next asked. */
-  async #tell(letter: Letter): Promise<void> {
-    const isIntroduced = letter.message.method === "notifications/initialized";
+  async #tell(outgoing: OutgoingMessage): Promise<void> {
+    const isIntroduced = outgoing.message.method === "notifications/initialized";
     try {
-      const response = await this.#http.post(letter, this.#end.signal);
+      const response = await this.#http.post(outgoing, this.#end.signal);
       await response.body?.cancel();
       if (!response.ok || !isIntroduced) return;
     } catch {
@@ -84,14 +84,14 @@ class HttpLink implements ServerLink {
   }
 
   /** Posts a request and reads what comes back until it is answered. Never rejects. */
-  async #ask(id: number, letter: Letter): Promise<void> {
-    const { message } = letter;
+  async #ask(id: number, outgoing: OutgoingMessage): Promise<void> {
+    const { message } = outgoing;
     const unwanted = new AbortController();
     if (isModern(message)) this.#modern.set(id, unwanted);
     const signal = AbortSignal.any([this.#end.signal, unwanted.signal]);
     const request: Request = { id, message, signal, isAnswered: false };
     try {
-      const response = await this.#http.post(letter, signal);
+      const response = await this.#http.post(outgoing, signal);
       if (message.method === "initialize") {
         this.#http.session.id = response.headers.get("mcp-session-id") ?? undefined;
       }
@@ -110,7 +110,7 @@ class HttpLink implements ServerLink {
     const messages = (readMessages(await readText(response, messageBytes)) ?? []).filter(isObject);
     const isForgotten = response.status === 404 && this.#http.session.id !== undefined;
     if (isForgotten && request.message.method !== "initialize") return this.#forgotten(request);
-    // An error that is given before anybody looked at the request may go without its id.
+    // An error from before the request was parsed may lack its id.
     const refusal = response.ok ? undefined : messages.find((message) => errorIn(message) !== undefined);
     if (refusal) return this.#hear({ ...refusal, id: request.id }, request);
     for (const message of messages) this.#hear(message, request);
@@ -119,7 +119,7 @@ class HttpLink implements ServerLink {
     throw response.status >= 400 && response.status < 500 ? new NotDelivered(text) : new Error(text);
   }
 
-  /** Reads a stream until the request is answered, taking it up again where it broke off. */
+  /** Reads a stream until the request is answered, and resumes it where it broke. */
   async #readStream(request: Request, first: Response): Promise<void> {
     const { limits, clock } = this.#parts;
     const resumption: Resumption = { lastEventId: undefined, retryMs: undefined };
@@ -136,7 +136,7 @@ class HttpLink implements ServerLink {
     }
   }
 
-  /** Follows what the server says unasked, where it has a stream for that, for as long as the session lives. */
+  /** Reads the server's own stream, where it has one, while the session lasts. */
   async #listen(): Promise<void> {
     const { limits, clock } = this.#parts;
     const { signal } = this.#end;
@@ -174,7 +174,7 @@ class HttpLink implements ServerLink {
     this.#events.message(message);
   }
 
-  /** The server knows the session no more: whoever asked may ask again, and everything else begins anew. */
+  /** The server has forgotten the session: the request may be sent again, and everything else starts anew. */
   #forgotten(request: Request): void {
     const text = `the MCP server ${this.#parts.server.name} has forgotten the session`;
     this.#http.session.id = undefined;

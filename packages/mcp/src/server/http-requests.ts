@@ -15,7 +15,7 @@ export interface HttpParts {
 }
 
 /** A message on its way. */
-export interface Letter {
+export interface OutgoingMessage {
   readonly message: Message;
   /** The message as text. */
   readonly body: string;
@@ -36,12 +36,15 @@ export class HttpRequests {
   }
 
   /** Posts a message. */
-  post({ message, body, sending, place = this.#url }: Letter, signal: AbortSignal): Promise<Response> {
+  post(
+    { message, body, sending, place = this.#url }: OutgoingMessage,
+    signal: AbortSignal,
+  ): Promise<Response> {
     const headers = messageHeaders(this.#parts.server, this.session, message, sending);
     return this.#fetch(place, { method: "POST", headers, body, signal });
   }
 
-  /** Opens a stream of what the server has to say, or takes one up where it broke off. */
+  /** Opens a stream of the server's messages, or resumes one after an event. */
   stream(signal: AbortSignal, lastEventId?: string): Promise<Response> {
     const headers = sessionHeaders(this.#parts.server, this.session);
     headers.set("accept", "text/event-stream");
@@ -49,7 +52,7 @@ export class HttpRequests {
     return this.#fetch(this.#url, { method: "GET", headers, signal });
   }
 
-  /** Tells the server that the session is over, if there was one, without insisting. */
+  /** Ends the session on the server, if there is one; failures are ignored. */
   async leave(): Promise<void> {
     if (this.session.id === undefined) return;
     const { server, limits, clock } = this.#parts;
@@ -58,7 +61,7 @@ export class HttpRequests {
     const left = this.#fetch(this.#url, { method: "DELETE", headers, signal: impatience.signal }).then(
       (response) => response.body?.cancel(),
       () => {
-        // A server that cannot be told forgets the session by itself.
+        // A server that cannot be reached forgets the session by itself.
       },
     );
     await settlesWithin(left, limits.stopMs, clock);
@@ -179,7 +182,7 @@ const MOST_REDIRECTS = 3;
 
 /**
  * Fetches, following only those redirects that stay with the same origin and keep the method: the credentials of a
- * server go to nobody else.
+ * server go nowhere else.
  */
 export async function fetchSameOrigin(fetch: Fetch, url: URL, init: RequestInit): Promise<Response> {
   let place = url;
@@ -218,7 +221,7 @@ export function mayHaveArrived(error: unknown): boolean {
   return !NEVER_CONNECTED.has(String(code));
 }
 
-/** What happened to a request, in the words of whoever noticed. */
+/** The message of a failure, with that of its cause. */
 export function failureText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error && error.cause.message !== ""

@@ -50,7 +50,7 @@ class ProcessLink implements ServerLink {
     child.stdout.on("data", (chunk: Buffer) => lines.push(chunk));
     child.stdout.once("close", () => spoken.resolve());
     child.stderr.on("data", (chunk: Buffer) => this.#stderr.push(chunk));
-    // A pipe that breaks has a dead process at its other end, and that is told below.
+    // A broken pipe means that the process has ended, which is handled below.
     for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.on("error", () => {});
     child.stdout.once("end", () => void this.#awaitExit());
     void child.exited.then((exit) => this.#leave(exit, lines, spoken.promise));
@@ -100,7 +100,7 @@ class ProcessLink implements ServerLink {
     if (!left) this.#end("closed its output");
   }
 
-  /** Ends a process that is of no use any more, for a reason that is told in place of its exit code. */
+  /** Kills a process that is of no use any more; the reason is reported with its exit code. */
   #end(fault: string): void {
     this.#fault ??= fault;
     void this.#child.kill();
@@ -153,7 +153,7 @@ export type SpawnServer = (
   cwd: string,
 ) => Promise<SpawnedServer>;
 
-/** How long everybody may take to leave after SIGTERM. */
+/** How long processes may take to end after SIGTERM. */
 const PATIENCE_MS = 1_000;
 
 /**
@@ -162,18 +162,18 @@ const PATIENCE_MS = 1_000;
  */
 export function spawnOwned(owner: Owner, clock: Clock): SpawnServer {
   return async (command, args, env, cwd) => {
-    const letGo = owner.lifeline.extend();
+    const releaseLifeline = owner.lifeline.extend();
     try {
       const mark = owner.newMark();
       const spawned = await spawnMarked({ command, args, env, cwd, label: "its program" }, mark);
       const { child, pid, stdin, stdout, stderr } = spawned;
       const family = new Family(pid, mark, owner.table, false);
-      const callOff = owner.lifeline.hold(pid);
+      const release = owner.lifeline.hold(pid);
       const { promise: exited, resolve } = Promise.withResolvers<Exit>();
       child.once("exit", (code, signal) => {
-        // At once, before the number of the group can be somebody else's.
+        // At once, before the number of the group can be reused.
         family.kill();
-        callOff();
+        release();
         resolve({ code, signal });
       });
       let ended: Promise<void> | undefined;
@@ -181,16 +181,16 @@ export function spawnOwned(owner: Owner, clock: Clock): SpawnServer {
         await family.terminate();
         if (!(await settlesWithin(exited, PATIENCE_MS, clock))) family.kill();
         await exited;
-        await family.end().finally(letGo);
+        await family.end().finally(releaseLifeline);
       };
       const kill = () => {
-        // Whoever could not be looked for is left to the lifeline and to the next start.
+        // Processes that could not be listed are left to the lifeline and to the next start.
         ended ??= end().catch(() => undefined);
         return ended;
       };
       return { stdin, stdout, stderr, exited, kill };
     } catch (error) {
-      letGo();
+      releaseLifeline();
       throw error;
     }
   };

@@ -20,7 +20,7 @@ export interface Loss {
 }
 
 /** What came of a request: the server's response as it is, or why there is none. */
-export type Answer = { readonly response: Message } | { readonly loss: Loss };
+export type ServerAnswer = { readonly response: Message } | { readonly loss: Loss };
 
 /** What a link has to tell. */
 export interface ServerEvents {
@@ -41,9 +41,9 @@ export interface Sending {
 
 /** A way to an MCP server, opened once and used until it is gone. */
 export interface ServerLink {
-  /** Sends one message. What becomes of it is told by event. Throws when it cannot be written as JSON. */
+  /** Sends one message; events report its outcome. Throws when it cannot be written as JSON. */
   send(message: Message, sending?: Sending): void;
-  /** Tells the server that nobody waits for a request any more. */
+  /** Cancels a request on the server. */
   cancel(id: number, notification: Message): void;
   /** Ends it, and settles when the server is gone or was left. */
   close(): Promise<void>;
@@ -52,8 +52,8 @@ export interface ServerLink {
 /** Opens a way to the server; rejects with an error when there is none, or the signal aborts before it is found. */
 export type OpenLink = (events: ServerEvents, signal: AbortSignal) => Promise<ServerLink>;
 
-/** What a {@link Life} needs to know. */
-interface LifeParts {
+/** What a {@link ServerRun} needs to know. */
+interface ServerRunParts {
   readonly name: string;
   readonly limits: McpLimits;
   readonly clock: Clock;
@@ -61,31 +61,31 @@ interface LifeParts {
 }
 
 /** What a running server says of its own accord. */
-export interface Spontaneous {
+export interface UnsolicitedEvents {
   request(message: Message, respond: (response: Message) => void): void;
   notification(message: Message): void;
 }
 
-/** What a {@link Life} has to tell. */
-interface LifeEvents extends Spontaneous {
+/** What a {@link ServerRun} has to tell. */
+interface ServerRunEvents extends UnsolicitedEvents {
   /** Nothing can be asked any more. */
   over(): void;
   /** Nothing is left of it. */
   gone(): void;
 }
 
-/** One life of a server, from its start to its end, with all that it was asked meanwhile. */
-export class Life {
-  readonly #parts: LifeParts;
-  readonly #events: LifeEvents;
-  readonly #waiting = new Map<number, (answer: Answer) => void>();
+/** One run of a server, from its start to its end, with its pending requests. */
+export class ServerRun {
+  readonly #parts: ServerRunParts;
+  readonly #events: ServerRunEvents;
+  readonly #waiting = new Map<number, (answer: ServerAnswer) => void>();
   #link: ServerLink | undefined;
-  #hasSpoken = false;
+  #hasSent = false;
   #isOver = false;
   #isUnwanted = false;
-  #callOff: (() => void) | undefined;
+  #cancelTimer: (() => void) | undefined;
 
-  constructor(parts: LifeParts, events: LifeEvents) {
+  constructor(parts: ServerRunParts, events: ServerRunEvents) {
     this.#parts = parts;
     this.#events = events;
   }
@@ -108,13 +108,13 @@ export class Life {
   }
 
   /** Asks; settles with the response or with why there is none. */
-  ask(message: Message & { readonly id: number }, sending: Sending | undefined): Promise<Answer> {
-    const { promise, resolve } = Promise.withResolvers<Answer>();
+  ask(message: Message & { readonly id: number }, sending: Sending | undefined): Promise<ServerAnswer> {
+    const { promise, resolve } = Promise.withResolvers<ServerAnswer>();
     if (this.#isOver) return Promise.resolve({ loss: { text: this.#gone(), delivered: false } });
     this.#waiting.set(message.id, resolve);
     try {
       this.#link?.send(message, sending);
-      this.#expectWord();
+      this.#expectMessage();
     } catch (error) {
       this.#settle(message.id, {
         loss: { text: `it cannot be written as JSON: ${errorMessage(error)}`, delivered: false },
@@ -123,7 +123,7 @@ export class Life {
     return promise;
   }
 
-  /** Tells it something. */
+  /** Sends a message without a response. */
   send(message: Message): void {
     if (!this.#isOver) this.#link?.send(message);
   }
@@ -133,7 +133,7 @@ export class Life {
     if (this.#waiting.has(id)) this.#link?.cancel(id, notification);
   }
 
-  /** Ends it, because nobody wants it any more. */
+  /** Ends it on request. */
   async close(): Promise<void> {
     this.#isUnwanted = true;
     await this.#link?.close();
@@ -158,11 +158,11 @@ export class Life {
   }
 
   #heard(): void {
-    this.#hasSpoken = true;
-    this.#callOff?.();
+    this.#hasSent = true;
+    this.#cancelTimer?.();
   }
 
-  #settle(id: number | undefined, answer: Answer): void {
+  #settle(id: number | undefined, answer: ServerAnswer): void {
     const resolve = id === undefined ? undefined : this.#waiting.get(id);
     if (id === undefined || !resolve) {
       this.#parts.faults.note("unmatched", "an answer to nothing that was asked");
@@ -172,7 +172,7 @@ export class Life {
     resolve(answer);
   }
 
-  /** A message that was thrown away may have been an answer, and somebody may wait for it. */
+  /** A discarded message may have been the response to a pending request. */
   #skip(fault: "malformed" | "too_large", id: unknown): void {
     const { faults, limits } = this.#parts;
     const text = `a message of more than ${limits.messageBytes} bytes`;
@@ -183,14 +183,14 @@ export class Life {
       this.#settle(answered, { loss: { text: `the server answered with ${text}`, delivered: true } });
       return;
     }
-    this.#abandon(`the MCP server ${this.#parts.name} sent ${text}, and nobody can tell what it answers`);
+    this.#abandon(`the MCP server ${this.#parts.name} sent ${text}, and it is unknown what it answers`);
   }
 
-  /** A server that has been asked something has to give a sign of life. */
-  #expectWord(): void {
+  /** Ends a server that sends nothing within a time of its first request. */
+  #expectMessage(): void {
     const { name, limits, clock } = this.#parts;
-    if (this.#hasSpoken || this.#callOff) return;
-    this.#callOff = clock.after(limits.startMs, () =>
+    if (this.#hasSent || this.#cancelTimer) return;
+    this.#cancelTimer = clock.after(limits.startMs, () =>
       this.#abandon(`the MCP server ${name} did not answer within ${limits.startMs} ms of its start`),
     );
   }
@@ -203,7 +203,7 @@ export class Life {
   #die(loss: Loss): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#callOff?.();
+    this.#cancelTimer?.();
     if (!this.#isUnwanted) this.#parts.faults.note("server_lost", loss.text);
     this.#events.over();
     for (const resolve of this.#waiting.values()) resolve({ loss });
@@ -215,7 +215,7 @@ export class Life {
   }
 }
 
-/** An answer that says nothing is an error, or whoever asked would be none the wiser. */
+/** Turns a response with neither a result nor an error into an error. */
 function complete(response: Message): Message {
   if (Object.hasOwn(response, "result") || errorIn(response)) return response;
   const message = "the server answered with neither a result nor an error";

@@ -2,15 +2,22 @@ import { type Clock, errorMessage, exponentialBackoff, settlesWithin, sleep } fr
 import type { Faults } from "../faults.ts";
 import type { McpLimits } from "../limits.ts";
 import { type Message, objectIn } from "../message.ts";
-import { type Answer, Life, type Loss, type OpenLink, type Sending, type Spontaneous } from "./server-run.ts";
+import {
+  type Loss,
+  type OpenLink,
+  type Sending,
+  type ServerAnswer,
+  ServerRun,
+  type UnsolicitedEvents,
+} from "./server-run.ts";
 
 /** A request that is on its way. */
 export interface Asked {
   /** The id by which the server knows it. */
   readonly id: number;
   /** Always settles, and never rejects. */
-  readonly answer: Promise<Answer>;
-  /** Tells the server that nobody waits any more; it may still answer. */
+  readonly answer: Promise<ServerAnswer>;
+  /** Cancels it on the server, which may still answer. */
   cancel(notification: Message): void;
 }
 
@@ -26,7 +33,7 @@ export interface UpstreamParts {
 }
 
 /** What an {@link Upstream} has to tell. */
-export interface UpstreamEvents extends Spontaneous {
+export interface UpstreamEvents extends UnsolicitedEvents {
   /** The server ended, and with it all that it asked. */
   over(): void;
   /** It was started again, and may have other tools than before. */
@@ -36,7 +43,7 @@ export interface UpstreamEvents extends Spontaneous {
 /** A request under our id. */
 type Numbered = Message & { readonly id: number };
 
-type Opened = { readonly life: Life } | { readonly loss: Loss };
+type Opened = { readonly run: ServerRun } | { readonly loss: Loss };
 
 /** The server's side of a conversation: started when it is first asked, and again after it ended. */
 export class Upstream {
@@ -45,7 +52,7 @@ export class Upstream {
   readonly #backoff: Backoff;
   readonly #handshake = new Handshake();
   readonly #end = new AbortController();
-  readonly #lives = new Set<Life>();
+  readonly #runs = new Set<ServerRun>();
   #generation = 0;
   #opening: Promise<Opened> | undefined;
   #lastId = 0;
@@ -63,41 +70,45 @@ export class Upstream {
     const unwanted = new AbortController();
     const cancel = (notification: Message) => {
       unwanted.abort();
-      void this.#running()?.then((life) => life?.cancel(id, notification));
+      void this.#running()?.then((run) => run?.cancel(id, notification));
     };
     return { id, answer: this.#answer({ ...message, id }, sending, unwanted.signal), cancel };
   }
 
-  /** Tells the server, if it runs; nobody starts a server to tell it something. */
+  /** Sends a notification to the server, if it runs; it is not started for that. */
   tell(message: Message): void {
-    void this.#running()?.then((life) => life?.send(message));
+    void this.#running()?.then((run) => run?.send(message));
   }
 
   /** Ends the server. What is under way is lost, and so is what is asked later. */
   async close(): Promise<void> {
     this.#end.abort();
-    const closeAll = () => Promise.all([...this.#lives].map((life) => life.close()));
+    const closeAll = () => Promise.all([...this.#runs].map((run) => run.close()));
     await closeAll();
     await this.#opening;
     await closeAll();
   }
 
-  async #answer(message: Numbered, sending: Sending | undefined, unwanted: AbortSignal): Promise<Answer> {
+  async #answer(
+    message: Numbered,
+    sending: Sending | undefined,
+    unwanted: AbortSignal,
+  ): Promise<ServerAnswer> {
     const isIntroduction = message.method === "initialize";
     for (let attempt = 1; ; attempt += 1) {
       const opened = await this.#ready(isIntroduction);
       if ("loss" in opened) return opened;
       if (unwanted.aborted)
         return { loss: { text: "it was cancelled before it was sent", delivered: false } };
-      const answer = await opened.life.ask(message, sending);
+      const answer = await opened.run.ask(message, sending);
       if ("loss" in answer && answer.loss.forgotten && attempt === 1) continue;
       if (isIntroduction && "response" in answer) this.#handshake.note(message, answer.response);
       return answer;
     }
   }
 
-  #running(): Promise<Life | undefined> | undefined {
-    return this.#opening?.then((opened) => ("life" in opened ? opened.life : undefined));
+  #running(): Promise<ServerRun | undefined> | undefined {
+    return this.#opening?.then((opened) => ("run" in opened ? opened.run : undefined));
   }
 
   /** The server as it runs, started if need be. All who ask meanwhile wait in the order in which they came. */
@@ -121,46 +132,51 @@ export class Upstream {
     await sleep(this.#backoff.wait, clock, this.#end.signal);
     if (this.#end.signal.aborted) return lost(`the MCP server ${name} is closed`);
     this.#backoff.started();
-    const life = this.#newLife(generation);
+    const run = this.#newRun(generation);
     try {
-      await life.begin(open, this.#end.signal);
+      await run.begin(open, this.#end.signal);
     } catch (error) {
-      this.#lives.delete(life);
+      this.#runs.delete(run);
       this.#backoff.failed();
       const text = hide(`the MCP server ${name} could not be started: ${errorMessage(error)}`);
       faults.note("server_lost", text, error);
       return lost(text);
     }
-    const fault = this.#handshake.isDone && !isIntroduction ? await this.#introduce(life) : undefined;
-    if (fault === undefined) return { life };
-    await life.close();
+    const fault = this.#handshake.isDone && !isIntroduction ? await this.#introduce(run) : undefined;
+    if (fault === undefined) return { run };
+    await run.close();
     return lost(`the MCP server ${name} ${fault}`);
   }
 
-  #newLife(generation: number): Life {
+  #newRun(generation: number): ServerRun {
     const { request, notification } = this.#events;
     const over = () => {
       this.#forget(generation);
       if (!this.#end.signal.aborted) this.#backoff.failed();
       this.#events.over();
     };
-    const life = new Life(this.#parts, { request, notification, over, gone: () => this.#lives.delete(life) });
-    this.#lives.add(life);
-    return life;
+    const run = new ServerRun(this.#parts, {
+      request,
+      notification,
+      over,
+      gone: () => this.#runs.delete(run),
+    });
+    this.#runs.add(run);
+    return run;
   }
 
   /** Introduces the agent to a server that was started again. Gives a reason why that did not work. */
-  async #introduce(life: Life): Promise<string | undefined> {
+  async #introduce(run: ServerRun): Promise<string | undefined> {
     const { limits, clock } = this.#parts;
     this.#lastId += 1;
-    const answer = life.ask({ ...this.#handshake.request(), id: this.#lastId }, undefined);
+    const answer = run.ask({ ...this.#handshake.request(), id: this.#lastId }, undefined);
     if (!(await settlesWithin(answer, limits.startMs, clock)))
       return "did not answer when it was started again";
     const answered = await answer;
     if ("loss" in answered) return "ended when it was started again";
     const fault = this.#handshake.fault(answered.response);
     if (fault !== undefined) return fault;
-    life.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+    run.send({ jsonrpc: "2.0", method: "notifications/initialized" });
     this.#events.restarted();
     return undefined;
   }
@@ -170,7 +186,7 @@ function lost(text: string): Opened {
   return { loss: { text, delivered: false } };
 }
 
-/** How the agent introduced itself, so that a server that was started again can be told. */
+/** The agent's `initialize`, repeated to a server that is started again. */
 export class Handshake {
   #said: Message | undefined;
   #version: unknown;

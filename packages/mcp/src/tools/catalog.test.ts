@@ -84,7 +84,7 @@ describe("a catalogue of tools", () => {
     expect(changes).toMatchObject([{ before: { description: "d" }, after: { description: "other" } }]);
   });
 
-  test("lists no tool that nobody could decide about", async () => {
+  test("does not list a tool that could not be decided", async () => {
     const { list, faults } = open({
       mayUse: () => {
         throw new Error("no policy");

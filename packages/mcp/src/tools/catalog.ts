@@ -47,7 +47,7 @@ export class ToolCatalog {
     return this.#listed?.get(name);
   }
 
-  /** Why nobody may call a tool of that name, if so. */
+  /** Why a tool of that name cannot be called, if so. */
   fault(name: string): string | undefined {
     if (hasHidden(name)) return "its name holds characters that cannot be seen";
     if (this.#ambiguous.has(name)) return "its server has several tools of that name";
@@ -101,7 +101,7 @@ export class ToolCatalog {
       }
       return await this.#gate.mayUse(tool);
     } catch (error) {
-      this.#faults.note("gate_failed", `nobody could say whether ${tool.name} may be used`, error);
+      this.#faults.note("gate_failed", `it could not be decided whether ${tool.name} may be used`, error);
       return false;
     }
   }
@@ -129,7 +129,7 @@ export class Listing {
     this.#pages.set(cursor, names);
   }
 
-  /** The names that occur more than once, so that nobody can tell which tool is meant. */
+  /** The names that occur more than once, so that they are ambiguous. */
   ambiguous(): ReadonlySet<string> {
     const seen = new Set<string>();
     const twice = new Set<string>();

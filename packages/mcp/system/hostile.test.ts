@@ -236,9 +236,14 @@ describe("an agent that sends what it should not", () => {
     agent.say(`{"jsonrpc":"2.0","id":4,"method":"tools/call",${call},"result":{}}`);
     agent.say(`{"jsonrpc":"2.0","id":null,"method":"tools/call",${call}}`);
     await expect.poll(() => agent.lines.length).toBe(6);
-    expect(gate.decided).toHaveLength(5);
+    expect(gate.decided).toHaveLength(4);
     agent.say(`{"jsonrpc":"2.0","id":5,"method":"tools/call","method":"ping",${call}}`);
     agent.say(`{"jsonrpc":"2.0","id":6,"method":["tools/call"],${call}}`);
+    await expect.poll(() => agent.lines.length).toBe(8);
+    expect(agent.heard().map(({ error }) => Object(error).code)).toEqual(
+      expect.arrayContaining([-32_700, -32_700, -32_600]),
+    );
+    agent.say({ jsonrpc: "2.0", id: 7, method: "ping" });
     await expect.poll(async () => (await reached()).map(({ method }) => method)).toContain("ping");
     expect((await reached()).map(({ method }) => method)).not.toContain("tools/call");
     expect(JSON.stringify((await reached()).at(-1))).not.toContain("tools/call");

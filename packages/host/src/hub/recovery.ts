@@ -110,7 +110,7 @@ function offer(
  * turn with its id did; without an entry of that turn, it was interrupted and has failed. Runs that agents elsewhere
  * report are left alone.
  */
-export async function endInterruptedRuns(context: HubContext, tenant: string): Promise<void> {
+async function endInterruptedRuns(context: HubContext, tenant: string): Promise<void> {
   const { harness, onError } = context;
   for (let after = ""; ; ) {
     const page = await harness.runs.unfinished(tenant, after, PAGE);

@@ -41,7 +41,7 @@ export function sessionInfo(record: SessionRecord, { settings, events }: Session
 }
 
 /** A session as `session/list` returns it, with how many messages of it are stored. */
-export function listedSession(record: SessionRecord, eventCount: number): JsonObject {
+function listedSession(record: SessionRecord, eventCount: number): JsonObject {
   const { id, cwd, additional_directories, title, last_activity, created_at, agent, metadata } = record;
   const { model } = metadata;
   return {

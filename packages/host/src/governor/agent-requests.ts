@@ -1,4 +1,4 @@
-import { CODE, isObject, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { CODE, isObject, type JsonObject, membersOf, RpcError, readResult } from "@reins/acp";
 import { THIRD_PARTY } from "../control/agent-profile.ts";
 import type { ControlPoint } from "../control/control-point.ts";
 import { AGENT_DOORS, doorOf } from "../control/doors.ts";
@@ -134,8 +134,8 @@ async function createTerminal(
     point: { kind: "terminal", tool: method, arguments: commandIn(params) },
   } as const;
   const { value, client } = await askClients(context, session, wanted, signal);
-  const { terminalId } = membersOf(value);
-  if (typeof terminalId !== "string" || client === undefined) return value;
+  const { terminalId } = readResult("terminal/create", value);
+  if (terminalId === undefined || client === undefined) return value;
   session.terminals.set(terminalId, client);
   const [oldest] = session.terminals.keys();
   if (session.terminals.size > MOST_TERMINALS && oldest !== undefined) session.terminals.delete(oldest);

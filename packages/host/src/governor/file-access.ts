@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { CODE, type JsonObject, RpcError, readResult } from "@reins/acp";
 import type { ActionPayload } from "../control/control-point.ts";
 import { enforce, perform } from "../control/enforce.ts";
 import { refusal } from "../control/verdict.ts";
@@ -80,7 +80,7 @@ async function byClient(
     const asked = { ...params, sessionId: session.id };
     const { value } = await clients.request(method, asked, AbortSignal.any([signal, late]), { only });
     if (method === WRITE) return value ?? {};
-    return typeof membersOf(value).content === "string" ? value : undefined;
+    return readResult("fs/read_text_file", value).content === undefined ? undefined : value;
   } catch (error) {
     const isUnable = error instanceof RpcError && error.code === CODE.methodNotFound;
     // What a client may have written is not written once more.

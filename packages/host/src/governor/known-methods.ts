@@ -1,4 +1,4 @@
-import { type JsonObject, membersOf } from "@reins/acp";
+import { type JsonObject, membersOf, metaOf } from "@reins/acp";
 import type { AgentProfile } from "../control/agent-profile.ts";
 import { isOurMethod, isOurName } from "../wire/agent-border.ts";
 
@@ -72,8 +72,8 @@ export function clientOffers(capabilities: JsonObject, method: string, params: J
 }
 
 /** Whether the `_meta` of what one side says of itself names a custom method, or its namespace. */
-function isNamedIn({ _meta }: JsonObject, method: string): boolean {
-  const meta = membersOf(_meta);
+function isNamedIn(said: JsonObject, method: string): boolean {
+  const meta = metaOf(said);
   const [namespace = ""] = method.slice(1).split("/");
   return Object.hasOwn(meta, namespace) || JSON.stringify(meta).includes(JSON.stringify(method));
 }

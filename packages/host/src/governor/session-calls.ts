@@ -1,4 +1,4 @@
-import { CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { CODE, type JsonObject, membersOf, metaOf, RpcError, readResult, withReinsMeta } from "@reins/acp";
 import { sessionMeta, typedOption } from "@reins/agents";
 import { errorMessage } from "@reins/kit";
 import { lifecycleDraft, type Workspace } from "@reins/supervisor";
@@ -54,7 +54,7 @@ export async function beginSession(context: GovernorContext, options: BeginOptio
   const { method, params, earlier, signal, open, descent } = options;
   expectOwn(earlier);
   const place = await placeOf(context, options);
-  const { meta, stripped } = sessionMeta(context.launch, membersOf(params._meta));
+  const { meta, stripped } = sessionMeta(context.launch, metaOf(params));
   const declared = serversIn(context, params, earlier);
   const record = earlier && method !== "session/fork" ? earlier : newRecord(context, options, place);
   if (!earlier) await expectFreeKey(context, record, params);
@@ -257,10 +257,10 @@ async function callAgent(
   session.replaying = method === "session/load";
   // At once: what the agent tells of the session may stand right behind its answer.
   const answered = (result: unknown) => {
-    const { sessionId } = membersOf(result);
+    const { sessionId } = readResult("session/new", result);
     session.replaying = false;
-    if (typeof sessionId === "string") session.agentSessionId = sessionId;
-    if (typeof sessionId === "string" || TAKES_UP.has(method)) known(session);
+    if (sessionId !== undefined) session.agentSessionId = sessionId;
+    if (sessionId !== undefined || TAKES_UP.has(method)) known(session);
   };
   try {
     const result = await agent.request(
@@ -345,12 +345,9 @@ async function start(
 /** The agent's answer with our name for the session, the mode it was put into, and the MCP servers it does without. */
 function shown(session: GovernedSession, result: JsonObject, refused: readonly unknown[]): JsonObject {
   const modes = membersOf(result.modes);
-  const meta = membersOf(result._meta);
-  const reins = { ...membersOf(meta.reins), refused_servers: refused };
   return {
-    ...result,
+    ...(refused.length > 0 ? withReinsMeta(result, { refused_servers: refused }) : result),
     ...(typeof result.sessionId === "string" && { sessionId: session.id }),
     ...(result.modes !== undefined && { modes: { ...modes, currentModeId: session.mode } }),
-    ...(refused.length > 0 && { _meta: { ...meta, reins } }),
   };
 }

@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { isObject, type JsonObject, membersOf } from "@reins/acp";
+import { isObject, type JsonObject, toolCallIn } from "@reins/acp";
 import { type Decided, resultDraft } from "@reins/supervisor";
 import { enforce, factsOf } from "../control/enforce.ts";
 import { recordIn, subjectIn, toolCallDraft } from "../control/scope.ts";
@@ -125,8 +125,7 @@ export async function begunBecause(
   session: GovernedSession,
   call: ToolCall,
 ): Promise<string | undefined> {
-  const content: unknown[] = Array.isArray(call.told.content) ? call.told.content : [];
-  if (content.some((part) => membersOf(part).type === "terminal")) return "it had a terminal";
+  if (toolCallIn(call.told).content.some(({ type }) => type === "terminal")) return "it had a terminal";
   const facts = await factsOf(context, session, payloadOf(call, context.entry), "agent");
   if (!facts) return "its effects are unknown";
   const { effects, opaque } = facts;

@@ -201,7 +201,7 @@ export function isHousekeeping(method: unknown, sender: Sender): boolean {
  * Why a method cannot be decided, if so. A server that does not mind case would take `tools/Call` for `tools/call`, past
  * every rule that names the tool.
  */
-export function methodFault(method: string): string | undefined {
+function methodFault(method: string): string | undefined {
   const meant = KNOWN.get(folded(method));
   if (meant === undefined || meant === method) return undefined;
   return `${JSON.stringify(method.slice(0, 80))} is not how ${meant} is written`;
@@ -215,13 +215,13 @@ function folded(method: string): string {
 }
 
 /** What a message asks for, as far as it can be decided about. */
-export interface ReadParams {
+interface ReadParams {
   readonly arguments: unknown;
   readonly undecidable?: string;
 }
 
 /** The parameters of a message as a gate sees them: all but what the protocol itself puts into `_meta`. */
-export function readParams(message: Message): ReadParams {
+function readParams(message: Message): ReadParams {
   const { params = {} } = message;
   const meta = objectIn(params, "_meta");
   const own = Object.entries(meta ?? {}).filter(([name]) => !isProtocolMeta(name));

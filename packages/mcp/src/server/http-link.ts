@@ -207,7 +207,7 @@ export interface Follower {
 }
 
 /** Follows a stream until all is there that was waited for; gives what ended it before, if anything did. */
-export async function follow(
+async function follow(
   response: Response,
   maxBytes: number,
   resumption: Resumption,

@@ -111,7 +111,7 @@ export interface HttpSession {
 }
 
 /** The headers every request to the server has: its credentials, and the session. */
-export function sessionHeaders(server: HttpServer, session: HttpSession): Headers {
+function sessionHeaders(server: HttpServer, session: HttpSession): Headers {
   const headers = new Headers(server.headers.map(({ name, value }): [string, string] => [name, value]));
   if (session.id !== undefined) headers.set("mcp-session-id", session.id);
   if (session.revision !== undefined) headers.set("mcp-protocol-version", session.revision);
@@ -119,7 +119,7 @@ export function sessionHeaders(server: HttpServer, session: HttpSession): Header
 }
 
 /** The headers of a message that is posted. Since 2026 they repeat what the body says. */
-export function messageHeaders(
+function messageHeaders(
   server: HttpServer,
   session: HttpSession,
   message: Message,
@@ -184,7 +184,7 @@ const MOST_REDIRECTS = 3;
  * Fetches, following only those redirects that stay with the same origin and keep the method: the credentials of a
  * server go nowhere else.
  */
-export async function fetchSameOrigin(fetch: Fetch, url: URL, init: RequestInit): Promise<Response> {
+async function fetchSameOrigin(fetch: Fetch, url: URL, init: RequestInit): Promise<Response> {
   let place = url;
   for (let redirects = 0; ; redirects += 1) {
     const response = await fetch(place, { ...init, redirect: "manual" });
@@ -215,14 +215,14 @@ const NEVER_CONNECTED = new Set([
 ]);
 
 /** Whether a request that failed may have reached the server. In doubt, it may. */
-export function mayHaveArrived(error: unknown): boolean {
+function mayHaveArrived(error: unknown): boolean {
   if (error instanceof NotDelivered) return false;
   const code = error instanceof Error ? Reflect.get(Object(error.cause), "code") : undefined;
   return !NEVER_CONNECTED.has(String(code));
 }
 
 /** The message of a failure, with that of its cause. */
-export function failureText(error: unknown): string {
+function failureText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error && error.cause.message !== ""
     ? `${error.message}: ${error.cause.message}`

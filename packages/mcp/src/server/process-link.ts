@@ -129,13 +129,13 @@ class ProcessLink implements ServerLink {
 }
 
 /** How a process ended. */
-export interface Exit {
+interface Exit {
   readonly code: number | null;
   readonly signal: string | null;
 }
 
 /** A server that runs as a process. */
-export interface SpawnedServer {
+interface SpawnedServer {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;

@@ -187,7 +187,7 @@ function lost(text: string): Opened {
 }
 
 /** The agent's `initialize`, repeated to a server that is started again. */
-export class Handshake {
+class Handshake {
   #said: Message | undefined;
   #version: unknown;
 

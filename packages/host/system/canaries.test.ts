@@ -79,7 +79,7 @@ describe("secrets that pass through", () => {
       join(workspace, name),
     );
     const env = [{ name: "CONFIDANT_TOKEN", value: CANARIES[0]!.text }];
-    const args = [fixture("mcp/confidant.mjs"), got!, "--token", CANARIES[1]!.text];
+    const args = [fixture("confidant.mjs"), got!, "--token", CANARIES[1]!.text];
     const id = await begin([{ name: "confidant", command: process.execPath, args, env }]);
     const steps: Step[] = [
       { keep: prompt },

@@ -177,7 +177,7 @@ export const TURN_LIMITS: TurnLimits = {
   callsAtOnce: 32,
   resultCharacters: 64 * 1024,
   quietMs: 120_000,
-  backoffMs: 750,
+  backoffMs: 1_000,
   longestWaitMs: 60_000,
   idleMs: 30_000,
 };

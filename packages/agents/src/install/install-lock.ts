@@ -39,8 +39,11 @@ export class InstallLock implements AsyncDisposable {
         await removeStale(path, other);
         continue;
       }
-      if (!waited) onWait?.(processOf(other));
-      waited = true;
+      // Empty for the moment between its creation and its first byte: the holder is known at the next look.
+      if (!waited && other !== "") {
+        waited = true;
+        onWait?.(processOf(other));
+      }
       await sleep(POLL_MS, undefined, { signal });
     }
     return new InstallLock(path, holder);
@@ -84,7 +87,6 @@ async function isStale(path: string, holder: string): Promise<boolean> {
     if (codeOf(error) === "ENOENT") return false;
     throw error;
   }
-  // Empty for the moment between its creation and its first byte.
   return holder !== "" && !isAlive(processOf(holder));
 }
 

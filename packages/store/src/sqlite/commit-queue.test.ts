@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CommitQueue, Pace, weightOf } from "./sqlite-store.ts";
+import { CommitQueue, Pace, weightOf } from "./commit-queue.ts";
 import type { Outcome, Write } from "./threads.ts";
 
 it("does the first thing at once and then one in each turn, in order", async () => {

@@ -291,7 +291,7 @@ describe("the governor's preparation of turns", () => {
       onFault: (fault) => faults.push(fault),
     });
     const [one, two] = [newSession("one"), newSession("two")];
-    await messaging.mailbox.send({ from: "ada", to: "coder", subject: "", body: "for whoever comes first" });
+    await messaging.mailbox.send({ from: "ada", to: "coder", subject: "", body: "for the first to come" });
     const first = await preparation.compose(one, known("coder"), PROMPT);
     const second = await preparation.compose(two, known("coder"), PROMPT);
     expect(first.entries).toHaveLength(1);

@@ -24,7 +24,7 @@ const MODIFY: Decided = {
   entry: "cid-verdict",
 };
 
-/** A supervisor that answers as it is told here, and everything that is asked of it and recorded. */
+/** A supervisor with scripted decisions; keeps every request and record. */
 function control(verdicts: readonly Decided[] = [ALLOWED], more: Partial<ControlContext> = {}) {
   const left = [...verdicts];
   const decided: { event: ControlEvent; subject: Subject; requestContext: RequestContext }[] = [];

@@ -47,7 +47,7 @@ function faultOf(url: string, secret: string): string | undefined {
 export const SIGNATURE_HEADER = "Reins-Signature";
 
 const TOLERANCE_MS = 300_000;
-/** More parts than this are nobody's honest header. */
+/** The most parts that an honest header has. */
 const MAX_PARTS = 16;
 
 /** What a receiver has to check. */

@@ -182,7 +182,8 @@ export class Ledger extends LedgerReader {
     const appends = this.#prepareUnsigned(drafts) ?? (await this.#prepare(drafts, protection));
     const changes: Change<unknown>[] = appends.map((entry) => change(ledgerTables, "append", entry));
     if (options.with) changes.push(...options.with);
-    const committing = this.#options.store.commit(changes, { durable: options.durable ?? true });
+    const { durable = true, relaxed = false } = options;
+    const committing = this.#options.store.commit(changes, { durable, relaxed });
     options.onPlaced?.();
     return committing;
   }

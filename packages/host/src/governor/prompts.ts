@@ -302,7 +302,7 @@ function noteRun(
     ...more,
   };
   harness.runs
-    .note(principal, "run_lifecycle", lifecycle)
+    .note(principal, "run_lifecycle", lifecycle, { isNew: status === "created", relaxed: true })
     .catch((error: unknown) => onFault(`a run could not be noted: ${String(error)}`));
   forwardIn(context, session, "run_lifecycle", lifecycle);
 }

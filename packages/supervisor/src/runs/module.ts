@@ -1,6 +1,6 @@
 import type { TablesModule } from "@reins/store";
 import { z } from "zod";
-import type { RunEvent, RunEventRange, RunRange, RunState } from "./tables.ts";
+import type { RunChanges, RunEventRange, RunRange } from "./tables.ts";
 
 const Run = z.object({ tenant: z.string(), run_id: z.string() });
 
@@ -36,13 +36,12 @@ const module: TablesModule = {
        user TEXT
      ) STRICT;
      CREATE INDEX run_events_of_run ON run_events (tenant, run_id, seq);
-     CREATE INDEX run_events_of_tenant ON run_events (tenant, seq);
-     CREATE INDEX run_events_by_time ON run_events (at)`,
+     CREATE INDEX run_events_of_tenant ON run_events (tenant, seq)`,
   ],
   open(database) {
     const put = database.prepare(
       `INSERT OR REPLACE INTO runs (tenant, run_id, contract, session_id, updated_at, payload, principal, user)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+       VALUES (@tenant, @run_id, @contract, @session_id, @updated_at, @payload, @principal, @user)`,
     );
     const find = database.prepare("SELECT * FROM runs WHERE tenant = ? AND run_id = ? ORDER BY contract");
     const list = database.prepare(
@@ -64,7 +63,10 @@ const module: TablesModule = {
           ORDER BY seq DESC LIMIT 1 OFFSET @most)`,
     );
     const prune = database.prepare(
-      `DELETE FROM run_events WHERE seq IN (SELECT seq FROM run_events WHERE at < ? ORDER BY at LIMIT ?)
+      `DELETE FROM run_events WHERE seq IN
+         (SELECT seq FROM run_events
+          WHERE seq < coalesce((SELECT seq FROM run_events WHERE at >= ? ORDER BY seq LIMIT 1), 9e15)
+          ORDER BY seq LIMIT ?)
        RETURNING tenant, run_id`,
     );
     const forget = database.prepare(
@@ -82,20 +84,21 @@ const module: TablesModule = {
     const last = database.prepare("SELECT coalesce(max(seq), 0) AS last FROM run_events");
     return {
       changes: {
-        append({ event, most }: { event: Omit<RunEvent, "seq">; most: number }): number {
-          const { lastInsertRowid } = append.run({ ...event, payload: JSON.stringify(event.payload) });
-          crop.run({ tenant: event.tenant, run_id: event.run_id, most });
-          return Number(lastInsertRowid);
+        note({ notes, most }: Parameters<RunChanges["note"]>[0]): void {
+          const states = new Map<string, object>();
+          for (const { state, at, fault } of notes) {
+            const { tenant, run_id, contract } = state;
+            const row = { ...state, payload: JSON.stringify(state.payload), at, fault };
+            append.run(row);
+            crop.run({ tenant, run_id, most });
+            if (fault === null) states.set(JSON.stringify([tenant, run_id, contract]), row);
+          }
+          for (const row of states.values()) put.run(row);
         },
         prune({ before, limit }: { before: string; limit: number }): number {
           const pruned = prune.all(before, limit).map((row) => Run.parse(row));
           for (const { tenant, run_id } of pruned) forget.run({ tenant, run_id });
           return pruned.length;
-        },
-        put(state: RunState): void {
-          const { tenant, run_id, contract, session_id, updated_at, payload, principal, user } = state;
-          const what = [tenant, run_id, contract, session_id, updated_at, JSON.stringify(payload)];
-          put.run(...what, principal, user);
         },
       },
       queries: {

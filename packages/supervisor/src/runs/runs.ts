@@ -1,5 +1,5 @@
 import { decode, RunLifecycleEvent, TaskListEvent, VerificationEvent } from "@reins/ahp";
-import { type Clock, systemClock } from "@reins/kit";
+import { type Clock, LruCache, systemClock } from "@reins/kit";
 import { recordedJson } from "@reins/ledger";
 import { change, type Store } from "@reins/store";
 import { SupervisorError } from "../errors.ts";
@@ -9,6 +9,7 @@ import {
   lifecycleFault,
   type RunContract,
   type RunEvent,
+  type RunNote,
   type RunOwner,
   type RunState,
   runTables,
@@ -28,6 +29,19 @@ const MOST_EVENTS = 5_000;
 const MOST_FAULTS = 100;
 /** How many events one commit forgets. */
 const SWEEP = 500;
+/** How many runs are cached: those that were reported last. */
+const MOST_CACHED = 1_000;
+/** How long a relaxed note waits for others to be stored with, and how many wait at most. */
+const GATHER_MS = 20;
+const MOST_GATHERED = 256;
+
+/** How a contract of a run is noted. */
+export interface NoteOptions {
+  /** Whether the run has just got its id from the harness, so that nothing of it can be stored. */
+  readonly isNew?: boolean;
+  /** Whether it may wait for other commits to be stored with. */
+  readonly relaxed?: boolean;
+}
 
 /** Which events of runs are wanted. */
 export interface RunEventQuery {
@@ -44,7 +58,14 @@ export class Runs {
   readonly #redact: Redact;
   readonly #clock: Clock;
   readonly #listeners = new Set<RunListener>();
-  #last: Promise<unknown> = Promise.resolve();
+  /** The states of recent runs, those on their way to the store included; each note is checked against them. */
+  readonly #recent = new LruCache<string, readonly RunState[]>({ entries: MOST_CACHED });
+  readonly #reading = new Map<string, Promise<void>>();
+  readonly #noting = new Set<Promise<unknown>>();
+  /** Relaxed notes that are not sent to the store yet, and the promise that they are stored. */
+  #gathered: RunNote[] = [];
+  #stored: PromiseWithResolvers<void> = Promise.withResolvers();
+  #cancelTimer: (() => void) | undefined;
 
   /** `redact` takes secrets out of what is kept and told; by default those that are known by their form. */
   constructor(store: Store, redact: Redact = redactKnown, clock: Clock = systemClock) {
@@ -54,32 +75,36 @@ export class Runs {
   }
 
   /**
-   * Takes a new state; what does not follow from the one before is refused, and kept as a fault of the run. A run stays whose it was at first: of
-   * another's, only the operator tells.
+   * Stores a new state. One that cannot follow the state before is rejected, and stored as a fault of the run. A run keeps
+   * its owner; of another's run, only the operator reports.
    */
-  note(by: RunTeller, contract: RunContract, payload: unknown): Promise<RunState> {
-    // One after the other: each is checked against what the one before left.
-    const noted = this.#last.then(() => this.#note(by, contract, payload));
-    this.#last = noted.catch(() => undefined);
-    return noted;
+  note(by: RunTeller, contract: RunContract, payload: unknown, options: NoteOptions = {}): Promise<RunState> {
+    const noting = this.#note(by, contract, payload, options);
+    this.#noting.add(noting);
+    const forget = () => this.#noting.delete(noting);
+    noting.then(forget, forget);
+    return noting;
   }
 
   /** The current state of a run that a principal may see, one for each contract it has told. */
   async find(principal: Principal, run_id: string): Promise<RunState[]> {
     const owner = ownerFor(principal);
+    await this.#flush();
     const states = await this.#find(principal.tenant, run_id);
     return owner ? states.filter((state) => isOwn(state, owner)) : states;
   }
 
   /** The newest states that a principal may see, or those of one session. */
-  list(principal: Principal, session_id?: string): Promise<RunState[]> {
+  async list(principal: Principal, session_id?: string): Promise<RunState[]> {
     const { tenant } = principal;
     const owner = ownerFor(principal);
+    await this.#flush();
     return this.#store.query(runTables, "list", { tenant, session_id, owner, limit: 1_000 });
   }
 
   /** The lifecycles of runs of a tenant that have not come to an end, by id; those after a run, so many at most. */
-  unfinished(tenant: string, after: string, limit: number): Promise<RunState[]> {
+  async unfinished(tenant: string, after: string, limit: number): Promise<RunState[]> {
+    await this.#flush();
     return this.#store.query(runTables, "unfinished", { tenant, after, limit });
   }
 
@@ -109,7 +134,8 @@ export class Runs {
   }
 
   /** The number of the newest event; 0 before the first. */
-  lastEvent(): Promise<number> {
+  async lastEvent(): Promise<number> {
+    await this.#flush();
     return this.#store.query(runTables, "lastEvent", null);
   }
 
@@ -120,9 +146,10 @@ export class Runs {
       [pruned] = await this.#store.commit([change(runTables, "prune", args)], { durable: false });
   }
 
-  /** Settles when everything noted so far is kept or refused. */
+  /** Settles when everything noted so far is stored or rejected. */
   async close(): Promise<void> {
-    await this.#last;
+    await this.#flush().catch(() => undefined);
+    await Promise.allSettled(this.#noting);
   }
 
   /** Listens; the returned function ends it. */
@@ -131,10 +158,19 @@ export class Runs {
     return () => this.#listeners.delete(listener);
   }
 
-  async #note({ tenant, ...by }: RunTeller, contract: RunContract, given: unknown): Promise<RunState> {
+  async #note(
+    { tenant, ...by }: RunTeller,
+    contract: RunContract,
+    given: unknown,
+    { isNew = false, relaxed = false }: NoteOptions,
+  ): Promise<RunState> {
     const told = readContract(contract, this.#redact(given));
     const { run_id, session_id, updated_at } = told;
-    const states = await this.#find(tenant, run_id);
+    const key = `${tenant}\n${run_id}`;
+    if (isNew) this.#recent.set(key, []);
+    let states = this.#recent.get(key);
+    for (; !states; states = this.#recent.get(key)) await this.#read(key, tenant, run_id);
+    // From here to the commit nothing waits: notes of a run are checked and stored in the order of the calls.
     const [known] = states;
     if (known && !mayTell(known, by))
       throw new SupervisorError(
@@ -142,18 +178,70 @@ export class Runs {
         `the run ${run_id} belongs to another principal; choose another run_id`,
       );
     const { principal, user } = known ?? { principal: by.id, user: by.user };
-    // Kept by the store's thread, which takes plain data only.
+    // The store's thread takes plain data only.
     const payload = recordedJson(told.payload);
-    const kept = { tenant, run_id, contract, session_id, payload, principal, user };
-    const fault = told.faultAfter(states.find((state) => state.contract === contract)?.payload);
-    const event = { ...kept, at: this.#clock.now().toISOString(), fault: fault ?? null };
-    const appended = change(runTables, "append", { event, most: MOST_EVENTS });
-    const state: RunState = { ...kept, updated_at };
-    const changes = fault === undefined ? [appended, change(runTables, "put", state)] : [appended];
-    await this.#store.commit(changes, { durable: false });
+    const state: RunState = { tenant, run_id, contract, session_id, updated_at, payload, principal, user };
+    const fault = told.faultAfter(states.find((one) => one.contract === contract)?.payload);
+    const at = this.#clock.now().toISOString();
+    if (fault === undefined)
+      this.#recent.set(key, [state, ...states.filter((one) => one.contract !== contract)]);
+    const note = { state, at, fault: fault ?? null };
+    try {
+      await (relaxed ? this.#storeLater(note) : this.#storeNow(note));
+    } catch (error) {
+      this.#recent.delete(key);
+      throw error;
+    }
+    const event = {
+      tenant,
+      run_id,
+      contract,
+      session_id,
+      payload,
+      principal,
+      user,
+      at,
+      fault: fault ?? null,
+    };
     for (const listener of this.#listeners) notify(listener, event);
     if (fault !== undefined) throw new SupervisorError("conflict", `${contract} of run ${run_id}: ${fault}`);
     return state;
+  }
+
+  #storeLater(note: RunNote): Promise<void> {
+    const { promise } = this.#stored;
+    if (this.#gathered.push(note) >= MOST_GATHERED) void this.#flush().catch(() => undefined);
+    else this.#cancelTimer ??= this.#clock.after(GATHER_MS, () => void this.#flush().catch(() => undefined));
+    return promise;
+  }
+
+  #storeNow(note: RunNote): Promise<void> {
+    this.#gathered.push(note);
+    return this.#flush();
+  }
+
+  /** Stores what was gathered in one commit. */
+  #flush(): Promise<void> {
+    if (this.#gathered.length === 0) return Promise.resolve();
+    const [notes, { promise, resolve, reject }] = [this.#gathered, this.#stored];
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#gathered = [];
+    this.#stored = Promise.withResolvers();
+    const stored = change(runTables, "note", { notes, most: MOST_EVENTS });
+    this.#store.commit([stored], { durable: false }).then(() => resolve(), reject);
+    return promise;
+  }
+
+  /** Reads the states of a run into the cache, once for all notes that wait for them. */
+  #read(key: string, tenant: string, run_id: string): Promise<void> {
+    const started = this.#reading.get(key);
+    if (started) return started;
+    const reading = this.#find(tenant, run_id)
+      .then((states) => this.#recent.set(key, states))
+      .finally(() => this.#reading.delete(key));
+    this.#reading.set(key, reading);
+    return reading;
   }
 
   #find(tenant: string, run_id: string): Promise<RunState[]> {

@@ -33,12 +33,15 @@ export interface RunEvent extends Omit<RunState, "updated_at"> {
   readonly fault: string | null;
 }
 
+/** A state that was reported, when it arrived, and why it was refused, if it was. */
+export interface RunNote extends Pick<RunEvent, "at" | "fault"> {
+  readonly state: RunState;
+}
+
 /** What runs change in the store. */
 export type RunChanges = {
-  /** Puts a state in place of the one before. */
-  put(state: RunState): undefined;
-  /** Adds an event; of each run only so many of the newest are kept. Returns its number. */
-  append(args: { event: Omit<RunEvent, "seq">; most: number }): number;
+  /** Adds events, and replaces the states of those without a fault; of each run only so many of the newest events are kept. */
+  note(args: { notes: readonly RunNote[]; most: number }): undefined;
   /** Drops some events that arrived before an instant, and the runs that have none left; returns how many events. */
   prune(args: { before: string; limit: number }): number;
 };

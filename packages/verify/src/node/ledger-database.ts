@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { zstdDecompressSync } from "node:zlib";
+import { inflateSync } from "node:zlib";
 import type { InspectedEntry } from "../entry/inspect.ts";
 import type { Line, WitnessedLine } from "../export/read.ts";
 import { entryText, FORMAT } from "../export/record.ts";
@@ -85,7 +85,7 @@ export class BodyReader {
     if (!(packed instanceof Uint8Array)) return body;
     if (packed[0] !== FIRST || body !== "") return null;
     try {
-      return zstdDecompressSync(packed.subarray(1), { dictionary: this.#sample }).toString();
+      return inflateSync(packed.subarray(1), { dictionary: this.#sample }).toString();
     } catch {
       return null;
     }

@@ -5,7 +5,7 @@ import { stdioChannel } from "../packages/acp/src/stdio-channel.ts";
 import { readMessage } from "../packages/ahp/src/server/message.ts";
 import { MessageReader } from "../packages/kit/src/messages/message-reader.ts";
 import { readMessages } from "../packages/mcp/src/message.ts";
-import { readArgumentText } from "../packages/policy/src/facts/tool/json.ts";
+import { readArgumentText } from "../packages/policy/src/facts/tool/tool-call.ts";
 import { parseBody } from "../packages/server/src/gateway/bodies.ts";
 import { frameIn } from "../packages/server/src/haak/haak-client.ts";
 

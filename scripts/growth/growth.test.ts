@@ -15,6 +15,7 @@ import { MessageReader } from "../../packages/kit/src/messages/message-reader.ts
 import { canonicalJson } from "../../packages/ledger/src/canonical.ts";
 import { realFiles } from "../../packages/policy/src/facts/files.ts";
 import { gatherFacts } from "../../packages/policy/src/facts/gather.ts";
+import { repositoryPrograms } from "../../packages/policy/src/facts/git/repository.ts";
 import { hostName, hostOfUrl } from "../../packages/policy/src/facts/host.ts";
 import {
   fold,
@@ -22,14 +23,17 @@ import {
   isPersistence,
   isProcessContent,
   isUserHome,
-} from "../../packages/policy/src/facts/path/place-table.ts";
+} from "../../packages/policy/src/facts/path/places.ts";
 import { givenPath } from "../../packages/policy/src/facts/path/resolve.ts";
 import { shellGlob } from "../../packages/policy/src/facts/path/shell-glob.ts";
-import { repositoryPrograms } from "../../packages/policy/src/facts/repository.ts";
 import { isPlainAwk, isPlainSed } from "../../packages/policy/src/facts/shell/programs/editors.ts";
-import { isModest, readArgumentText, textsIn } from "../../packages/policy/src/facts/tool/json.ts";
 import { patchFindings } from "../../packages/policy/src/facts/tool/patch.ts";
-import { readToolCall } from "../../packages/policy/src/facts/tool/tool-call.ts";
+import {
+  isModest,
+  readArgumentText,
+  readToolCall,
+  textsIn,
+} from "../../packages/policy/src/facts/tool/tool-call.ts";
 import { loadToolTables } from "../../packages/policy/src/facts/tool/tool-table.ts";
 import { frameIn } from "../../packages/server/src/haak/haak-client.ts";
 import { Redactor } from "../../packages/supervisor/src/redaction/redactor.ts";

@@ -12,18 +12,12 @@ export {
   type BacktestOptions,
   type BacktestReport,
   type ChangeKey,
+  Coverage,
+  type CoverageReport,
   type Direction,
+  type UnnamedKey,
 } from "./backtest/backtest.ts";
 export { type ConstitutionCheck, checkConstitution, readPolicy } from "./backtest/check.ts";
-export { Coverage, type CoverageReport, type UnnamedKey } from "./backtest/coverage.ts";
-export {
-  type ConstitutionDifference,
-  constitutionDifference,
-  type Difference,
-  type MemberChange,
-  SECTIONS,
-  type Section,
-} from "./backtest/difference.ts";
 export type { Example, Group } from "./backtest/groups.ts";
 export {
   type RecordedVerdict,
@@ -34,6 +28,7 @@ export {
 export type { UnreplayableCounts } from "./backtest/replay.ts";
 export type { CheckedDraft } from "./backtest/study-port.ts";
 export { backtestDraft, checkDraft, coverDraft, StudyTimeout } from "./backtest/study-port.ts";
+export { isHarmless } from "./conditions/conditions.ts";
 export { milliseconds } from "./constitution/condition.ts";
 export {
   ConstitutionFile,
@@ -41,9 +36,25 @@ export {
   type Limit,
   RuleVerdict,
 } from "./constitution/constitution.ts";
+export {
+  type ConstitutionDifference,
+  constitutionDifference,
+  type Difference,
+  isNoLooser,
+  type MemberChange,
+  SECTIONS,
+  type Section,
+} from "./constitution/difference.ts";
 export type { ConstitutionText } from "./constitution/load.ts";
-export { type DefaultFile, defaultFile, loadPolicy, loadTestedPolicy } from "./constitution/load.ts";
-export { isNoLooser } from "./constitution/no-looser.ts";
+export {
+  type DefaultFile,
+  defaultFile,
+  type FilePlace,
+  loadPolicy,
+  loadTestedPolicy,
+  PolicyError,
+  type PolicyFault,
+} from "./constitution/load.ts";
 export { type TestOutcome, testOutcomes } from "./constitution/run-tests.ts";
 export type { Explanation, RuleOutcome } from "./decision/explain.ts";
 export { type AskedClause, type Explained, type ExplainedRule, explainedBy } from "./decision/explain.ts";
@@ -62,12 +73,10 @@ export {
 export { type FileKind, type FilePort, type FolderEntry, realFiles } from "./facts/files.ts";
 export type { FactsContext } from "./facts/gather.ts";
 export { gatherFacts } from "./facts/gather.ts";
-export { isHarmless } from "./facts/harmless.ts";
 export { isManifest, type RunInputs, runInputs } from "./facts/run-inputs.ts";
 export { type SimpleCommand, simpleCommand, tellingArguments } from "./facts/simple-command.ts";
-export { excessOf, isModest } from "./facts/tool/json.ts";
+export { excessOf, isModest } from "./facts/tool/tool-call.ts";
 export { loadToolTables, type ToolTable, type ToolTables } from "./facts/tool/tool-table.ts";
-export { type FilePlace, PolicyError, type PolicyFault } from "./policy-error.ts";
 export { Roster, RosterEntry } from "./roster.ts";
 export { constitutionSchema, SCHEMA_FILE, schemaFile } from "./schema/json-schema.ts";
 export {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Deed, payloadsUnder, policyOf } from "../../test/recorded.ts";
-import { Coverage, type CoverageReport } from "./coverage.ts";
+import { Coverage, type CoverageReport } from "./backtest.ts";
 
 function coverage(rules: string, deeds: readonly Deed[]): CoverageReport {
   const found = new Coverage(policyOf(rules));

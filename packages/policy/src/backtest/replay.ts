@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import type { DecisionInput } from "../action.ts";
-import type { Clause } from "../conditions/clauses.ts";
+import type { Clause } from "../conditions/conditions.ts";
 import {
   afterModify,
   argumentPathsIn,
+  type CompiledRule,
   History,
   type Policy,
   type PolicyVerdict,
   permitsAction,
   type Said,
 } from "../decision/policy.ts";
-import type { CompiledRule } from "../decision/rules.ts";
 import {
   type ModifiedFrom,
   type RecordedStep,

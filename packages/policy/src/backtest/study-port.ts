@@ -1,10 +1,8 @@
 import { Worker } from "node:worker_threads";
-import type { ConstitutionText } from "../constitution/load.ts";
+import type { ConstitutionText, PolicyFault } from "../constitution/load.ts";
 import type { TestOutcome } from "../constitution/run-tests.ts";
 import type { PolicyHashes } from "../decision/policy.ts";
-import type { PolicyFault } from "../policy-error.ts";
-import type { BacktestReport } from "./backtest.ts";
-import type { CoverageReport } from "./coverage.ts";
+import type { BacktestReport, CoverageReport } from "./backtest.ts";
 
 /** What a thread is started to find out about a draft. */
 export type StudyJob =

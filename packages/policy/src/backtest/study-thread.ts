@@ -1,10 +1,9 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { readJson, spelledNumber } from "@reins/kit";
-import { isNoLooser } from "../constitution/no-looser.ts";
+import { isNoLooser } from "../constitution/difference.ts";
 import { Policy } from "../decision/policy.ts";
-import { Backtest } from "./backtest.ts";
+import { Backtest, Coverage } from "./backtest.ts";
 import { checkConstitution, readPolicy } from "./check.ts";
-import { Coverage } from "./coverage.ts";
 import type { CheckedDraft, StudyJob, StudyMessage } from "./study-port.ts";
 
 // The code of a thread that studies one draft. Whatever the draft makes it do, the main thread goes on, and may end it.

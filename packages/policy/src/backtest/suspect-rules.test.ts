@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { policyOf } from "../../test/recorded.ts";
-import { unreachableRules } from "./suspect-rules.ts";
+import { unreachableRules } from "./check.ts";
 
 const unreachable = (...conditions: string[]) =>
   unreachableRules(

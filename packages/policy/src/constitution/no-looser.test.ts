@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { isNoLooser } from "./difference.ts";
 import { readConstitution } from "./load.ts";
-import { isNoLooser } from "./no-looser.ts";
 
 const BASE = `
 tool_rules:

@@ -1,7 +1,6 @@
 import type { Action, DecisionInput } from "../action.ts";
 import type { Limit, RuleVerdict } from "../constitution/constitution.ts";
-import type { Policy, PolicyVerdict } from "./policy.ts";
-import type { CompiledRule } from "./rules.ts";
+import type { CompiledRule, Policy, PolicyVerdict } from "./policy.ts";
 
 /** How one rule fared. */
 export interface RuleOutcome {

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { attacks, eventOf, type Ordinary, ordinaryActions } from "../../test/corpus.ts";
 import { Machine } from "../../test/machine.ts";
 import type { Action, Effect } from "../action.ts";
+import { isHarmless } from "../conditions/conditions.ts";
 import { gatherFacts } from "./gather.ts";
-import { isHarmless } from "./harmless.ts";
 
 let machine: Machine;
 

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Machine } from "../../test/machine.ts";
 import { loadPolicy } from "../constitution/load.ts";
 import type { Subject } from "../subject.ts";
-import type { FactsContext } from "./gather.ts";
-import { gatherFacts } from "./gather.ts";
+import { type FactsContext, gatherFacts } from "./gather.ts";
 
 let machine: Machine;
 

@@ -3,10 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Action } from "../action.ts";
+import { isHarmless } from "../conditions/conditions.ts";
 import { realFiles } from "./files.ts";
-import type { FactsContext } from "./gather.ts";
-import { gatherFacts } from "./gather.ts";
-import { isHarmless } from "./harmless.ts";
+import { type FactsContext, gatherFacts } from "./gather.ts";
 import { loadToolTables } from "./tool/tool-table.ts";
 
 let machine: string;

@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { lstat, open, opendir, readlink, realpath } from "node:fs/promises";
+import type { z } from "zod";
 
 /** What lies at a path, its last symlink not followed. */
 export type FileKind = "file" | "folder" | "link" | "other";
@@ -112,4 +114,10 @@ async function orNothing<T>(answer: Promise<T>): Promise<T | undefined> {
     }
     throw error;
   }
+}
+
+/** Reads one of the package's own data files. A file that does not fit is a fault of the release: nothing that needs it can be decided. */
+export function tableFile<T>(name: string, schema: z.ZodType<T>): T {
+  const file = new URL(`../../tables/${name}`, import.meta.url);
+  return schema.parse(JSON.parse(readFileSync(file, "utf8")));
 }

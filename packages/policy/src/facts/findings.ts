@@ -1,6 +1,6 @@
 import type { FileFilter } from "./file-filter.ts";
 import type { Shown } from "./git/shown.ts";
-import type { Search } from "./path/credentials-below.ts";
+import type { Search } from "./path/credentials.ts";
 
 /** A path as an action gives it, before the file system is asked. */
 export interface Target {

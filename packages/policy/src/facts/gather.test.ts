@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Machine } from "../../test/machine.ts";
+import { isHarmless } from "../conditions/conditions.ts";
 import { realFiles } from "./files.ts";
-import type { FactsContext } from "./gather.ts";
-import { gatherFacts } from "./gather.ts";
-import { isHarmless } from "./harmless.ts";
+import { type FactsContext, gatherFacts } from "./gather.ts";
 
 let machine: Machine;
 

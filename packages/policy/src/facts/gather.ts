@@ -4,11 +4,10 @@ import type { FilePort } from "./files.ts";
 import { Findings } from "./findings.ts";
 import { Places } from "./path/places.ts";
 import { FindingResolver } from "./resolve-findings.ts";
-import { shellParser } from "./shell/read-script.ts";
+import { shellParser } from "./shell/reader/reader.ts";
 import { readToolCall, type ToolCall } from "./tool/tool-call.ts";
-import { findByTable, type ToolSetting } from "./tool/tool-findings.ts";
+import { findByTable, readUnknownArguments, shellRunner, type ToolSetting } from "./tool/tool-findings.ts";
 import type { ToolTables } from "./tool/tool-table.ts";
-import { readUnknownArguments, shellRunner } from "./tool/unknown-tools.ts";
 
 /**
  * What the harness knows of the session an action belongs to. Keep one object per session: what follows from it

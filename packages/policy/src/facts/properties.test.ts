@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { attacks, ordinaryActions } from "../../test/corpus.ts";
 import { Machine } from "../../test/machine.ts";
 import type { Action } from "../action.ts";
+import { isHarmless } from "../conditions/conditions.ts";
 import { gatherFacts } from "./gather.ts";
-import { isHarmless } from "./harmless.ts";
 
 let machine: Machine;
 

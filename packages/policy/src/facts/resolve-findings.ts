@@ -1,19 +1,21 @@
 import { posix } from "node:path";
-import type { Effect, Place, ReadEffect, WriteEffect } from "../action.ts";
-import { PLACES } from "../action.ts";
-import { CopyDestinations, type Touched } from "./copy-destinations.ts";
+import { type Effect, PLACES, type Place, type ReadEffect, type WriteEffect } from "../action.ts";
 import { ALL_FILES } from "./file-filter.ts";
 import type { Finding, Findings, Obeyed, Target } from "./findings.ts";
 import type { FactsContext } from "./gather.ts";
+import { isRecoverable } from "./git/recoverable.ts";
+import { fileAround, repositoryPrograms } from "./git/repository.ts";
 import { shownCredentials } from "./git/shown.ts";
-import { credentialsBelow, linksFound, type Search } from "./path/credentials-below.ts";
-import { HardLinks } from "./path/hard-links.ts";
-import type { Places, Touch } from "./path/places.ts";
-import { isRecoverable } from "./path/recoverable.ts";
+import {
+  credentialsBelow,
+  credentialsByHash,
+  linksFound,
+  type Search,
+  trackedCredentials,
+} from "./path/credentials.ts";
+import { HardLinks, type Places, type Touch } from "./path/places.ts";
 import { PathResolver, type ResolvedPath } from "./path/resolve.ts";
-import { targetPaths } from "./path/target-paths.ts";
-import { credentialsByHash, trackedCredentials } from "./path/tracked-credentials.ts";
-import { fileAround, repositoryPrograms } from "./repository.ts";
+import { CopyDestinations, type Touched, targetPaths } from "./path/target-paths.ts";
 
 /** More matches of a glob than this are summed up by the folders they lie in. */
 const LIST_LIMIT = 24;

@@ -1,7 +1,7 @@
 import type { Action } from "../action.ts";
-import { readScript, shellParser } from "./shell/read-script.ts";
+import { readScript, shellParser } from "./shell/reader/reader.ts";
 import type { Statement, Word } from "./shell/syntax.ts";
-import { isRecord } from "./tool/json.ts";
+import { isRecord } from "./tool/tool-call.ts";
 
 /**
  * Arguments of tools that run commands which change nothing about what is run: words about it, and how long it is waited

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import type { FilePort } from "../files.ts";
-import { repositoryFolders } from "../repository.ts";
 import { ObjectStore, Unclear } from "./object-store.ts";
+import { repositoryFolders } from "./repository.ts";
 
 const REFS_LIMIT = 4 * 1_024 * 1_024;
 const REF_LIMIT = 4_096;

@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isHarmless } from "../../conditions/conditions.ts";
 import { realFiles } from "../files.ts";
 import { gatherFacts } from "../gather.ts";
-import { isHarmless } from "../harmless.ts";
 import { loadToolTables } from "../tool/tool-table.ts";
 
 let folder: string;

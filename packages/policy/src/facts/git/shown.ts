@@ -1,9 +1,9 @@
 import { posix } from "node:path";
 import type { FilePort } from "../files.ts";
-import { type GitIndex, gitIndexAround } from "../path/git-index.ts";
-import { isCredentials } from "../path/place-table.ts";
+import { isCredentials } from "../path/places.ts";
 import { shellGlob } from "../path/shell-glob.ts";
 import { Unclear } from "./object-store.ts";
+import { type GitIndex, gitIndexAround } from "./repository.ts";
 import { Revisions } from "./revisions.ts";
 
 /** What a command of git shows of what it keeps. */

@@ -6,16 +6,14 @@ import { BUILTINS } from "./programs/builtins.ts";
 import { EDITORS } from "./programs/editors.ts";
 import { findProgram } from "./programs/find.ts";
 import { gitProgram } from "./programs/git.ts";
-import { NETWORK } from "./programs/network.ts";
 import { isSystemFolder, programOf } from "./programs/program.ts";
 import { readByTable, readSubcommand } from "./programs/table-program.ts";
-import { tarProgram } from "./programs/tar.ts";
+import { NETWORK, tarProgram } from "./programs/transfers.ts";
 import { type Answer, type Call, type Handler, hidden } from "./programs/words.ts";
 import { SHELLS, WRAPPERS, wrapByTable } from "./programs/wrappers.ts";
-import type { Scope } from "./scope.ts";
 import { type Input, type Outcome, type Shell, target } from "./shell.ts";
 import type { Redirect, Statement } from "./syntax.ts";
-import { isEndless, knownValue, type Value } from "./value.ts";
+import { isEndless, knownValue, type Scope, type Value } from "./value.ts";
 import { variableValue } from "./variable.ts";
 
 const HANDLERS: ReadonlyMap<string, Handler> = new Map([

@@ -1,10 +1,9 @@
 import { posix } from "node:path";
 import type { Findings, Target } from "../findings.ts";
 import { isWithin } from "../path/places.ts";
-import type { ParseText } from "./read-script.ts";
-import type { Folders, Scope } from "./scope.ts";
+import type { ParseText } from "./reader/reader.ts";
 import type { Statement } from "./syntax.ts";
-import type { Value } from "./value.ts";
+import type { Folders, Scope, Value } from "./value.ts";
 
 /** What the parts of the shell share while one command line is gone through. */
 export interface Shell {

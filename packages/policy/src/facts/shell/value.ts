@@ -1,4 +1,6 @@
-import type { Search } from "../path/credentials-below.ts";
+import type { Search } from "../path/credentials.ts";
+import type { Statement } from "./syntax.ts";
+import { isShellVariable } from "./variable.ts";
 
 /** A word after the shell has expanded it. */
 export interface Value {
@@ -35,4 +37,176 @@ export function unknownValue(many: boolean, start = ""): Value {
 /** Whether it is a device that one can read from without end. */
 export function isEndless({ text }: Value): boolean {
   return text !== null && /^\/dev\/(?:zero|full|u?random|arandom)$/.test(text);
+}
+
+/** A map that is copied at no cost: the entries are shared until one side changes them. */
+export class CopiedMap<Value> implements Iterable<[string, Value]> {
+  #entries: Map<string, Value>;
+  #isShared = false;
+
+  constructor(entries: Iterable<readonly [string, Value]> = []) {
+    this.#entries = new Map(entries);
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(name: string): Value | undefined {
+    return this.#entries.get(name);
+  }
+
+  has(name: string): boolean {
+    return this.#entries.has(name);
+  }
+
+  set(name: string, value: Value): void {
+    this.#own().set(name, value);
+  }
+
+  delete(name: string): void {
+    if (this.#entries.has(name)) this.#own().delete(name);
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#entries.keys();
+  }
+
+  values(): IterableIterator<Value> {
+    return this.#entries.values();
+  }
+
+  [Symbol.iterator](): IterableIterator<[string, Value]> {
+    return this.#entries.entries();
+  }
+
+  copy(): CopiedMap<Value> {
+    const copy = new CopiedMap<Value>();
+    copy.#entries = this.#entries;
+    copy.#isShared = true;
+    this.#isShared = true;
+    return copy;
+  }
+
+  /** Whether nothing was changed on either side since one was copied from the other. */
+  isSame(other: CopiedMap<Value>): boolean {
+    return this.#entries === other.#entries;
+  }
+
+  #own(): Map<string, Value> {
+    if (this.#isShared) this.#entries = new Map(this.#entries);
+    this.#isShared = false;
+    return this.#entries;
+  }
+}
+
+/** The folders a shell may be in; `undefined` when that is not known. */
+export type Folders = readonly string[] | undefined;
+
+/** More possible folders than this are as good as not known. */
+const FOLDER_LIMIT = 4;
+
+/** A path that is not what it was when the script began: what lies below it may be links to anywhere. */
+export interface Moved {
+  readonly path: string;
+  /** Whether it may be such a link itself. */
+  readonly itself: boolean;
+}
+
+/** State of a shell at one point of a script: variables, functions, working folder, options. */
+export class Scope {
+  folders: Folders;
+  readonly home: string;
+  readonly environment: Readonly<Record<string, string>>;
+  variables: CopiedMap<Value>;
+  functions: CopiedMap<Statement>;
+  /** `$1`, `$2` and so on; `undefined` when they are not known. */
+  positional: readonly Value[] | undefined;
+  /** Whether programs may no longer be the ones their names say, and why. */
+  tainted: string | undefined;
+  /** Whether words are no longer split and globbed as usual. */
+  unusualWords = false;
+  moved: readonly Moved[] = [];
+  /** Variables that may be lists, in this shell or in one that it began. */
+  lists: Set<string> = new Set();
+
+  constructor(start: {
+    folders: Folders;
+    home: string;
+    environment?: Readonly<Record<string, string>> | undefined;
+  }) {
+    this.folders = start.folders;
+    this.home = start.home;
+    this.environment = start.environment ?? {};
+    this.variables = new CopiedMap();
+    this.functions = new CopiedMap();
+  }
+
+  /** Gives a variable a value. Some variables change what everything after them does. */
+  set(name: string, value: Value): void {
+    this.variables.set(name, value);
+    if (!isShellVariable(name)) return;
+    this.tainted ??= `${name} is set, which may change what programs do`;
+    if (name === "IFS" || name === "GLOBIGNORE" || name === "BASHOPTS") this.unusualWords = true;
+  }
+
+  copy(): Scope {
+    const copy = new Scope(this);
+    copy.variables = this.variables.copy();
+    copy.functions = this.functions.copy();
+    copy.positional = this.positional;
+    copy.tainted = this.tainted;
+    copy.unusualWords = this.unusualWords;
+    copy.moved = this.moved;
+    copy.lists = this.lists;
+    return copy;
+  }
+
+  /** Makes this what is known when either this or the other may have happened. */
+  join(other: Scope): void {
+    this.folders = union(this.folders, other.folders);
+    for (const name of namesOf(this.variables, other.variables)) {
+      const [mine, theirs] = [this.variables.get(name), other.variables.get(name)];
+      const isSame = mine !== undefined && theirs !== undefined && isSameValue(mine, theirs);
+      if (!isSame) this.variables.set(name, { text: null, start: "", many: true });
+    }
+    for (const name of namesOf(this.functions, other.functions)) {
+      const [mine, theirs] = [this.functions.get(name), other.functions.get(name)];
+      if (mine === theirs) continue;
+      this.tainted ??= `${name} may or may not be a function`;
+      if (mine === undefined && theirs !== undefined) this.functions.set(name, theirs);
+    }
+    this.tainted ??= other.tainted;
+    this.unusualWords ||= other.unusualWords;
+    if (other.moved !== this.moved) this.moved = [...new Set([...this.moved, ...other.moved])];
+    if (other.positional !== this.positional) this.positional = undefined;
+  }
+
+  /** Whether nothing that decides the meaning of words differs. */
+  isLike(other: Scope): boolean {
+    if (this.folders?.join("\0") !== other.folders?.join("\0")) return false;
+    if (this.variables.isSame(other.variables) && this.moved.length === other.moved.length) return true;
+    if (this.variables.size !== other.variables.size || this.moved.length !== other.moved.length)
+      return false;
+    return [...this.variables].every(([name, value]) => {
+      const theirs = other.variables.get(name);
+      return theirs !== undefined && isSameValue(value, theirs);
+    });
+  }
+}
+
+/** The names of either, where the two may differ. */
+function namesOf<T>(left: CopiedMap<T>, right: CopiedMap<T>): ReadonlySet<string> {
+  return left.isSame(right) ? new Set() : new Set([...left.keys(), ...right.keys()]);
+}
+
+/** The folders of either. */
+export function union(left: Folders, right: Folders): Folders {
+  if (left === undefined || right === undefined) return undefined;
+  const all = [...new Set([...left, ...right])];
+  return all.length > FOLDER_LIMIT ? undefined : all;
+}
+
+function isSameValue(left: Value, right: Value): boolean {
+  return left.text !== null && left.text === right.text && left.pattern === right.pattern;
 }

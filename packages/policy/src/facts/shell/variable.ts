@@ -1,11 +1,10 @@
 import picomatch from "picomatch";
 import { z } from "zod";
-import { tableFile } from "../table-file.ts";
+import { tableFile } from "../files.ts";
 import { checkArithmetic, expandText, expandWord } from "./expand.ts";
-import type { Scope } from "./scope.ts";
 import type { Shell } from "./shell.ts";
 import type { Assignment, Statement, Word } from "./syntax.ts";
-import { knownValue, unknownValue, type Value } from "./value.ts";
+import { knownValue, type Scope, unknownValue, type Value } from "./value.ts";
 
 /** Variables that hold a number, whatever happens. */
 export const NUMBERS: ReadonlySet<string> = new Set([

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Machine } from "../../../test/machine.ts";
 import type { Action } from "../../action.ts";
+import { isHarmless } from "../../conditions/conditions.ts";
 import { gatherFacts } from "../gather.ts";
-import { isHarmless } from "../harmless.ts";
 import { loadToolTables } from "./tool-table.ts";
 
 let machine: Machine;

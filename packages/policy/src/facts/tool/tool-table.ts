@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { z } from "zod";
-import { tableFile } from "../table-file.ts";
+import { tableFile } from "../files.ts";
 
 /** What an argument of a tool is. */
 export const ArgumentRole = z.enum([

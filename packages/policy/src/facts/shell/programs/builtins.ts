@@ -1,7 +1,6 @@
 import { posix } from "node:path";
 import { mayRunCommands } from "../expand.ts";
-import { union } from "../scope.ts";
-import { knownValue, unknownValue, type Value } from "../value.ts";
+import { knownValue, union, unknownValue, type Value } from "../value.ts";
 import { variableValue } from "../variable.ts";
 import { applyRole } from "./role.ts";
 import { foldersAfter } from "./table-program.ts";

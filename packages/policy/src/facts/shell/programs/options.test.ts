@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Machine } from "../../../../test/machine.ts";
+import { isHarmless } from "../../../conditions/conditions.ts";
 import { gatherFacts } from "../../gather.ts";
-import { isHarmless } from "../../harmless.ts";
 import { knownPrograms, type Program } from "./program.ts";
 
 let machine: Machine;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { tableFile } from "../../table-file.ts";
+import { tableFile } from "../../files.ts";
 
 /** What a word of a command line is to the program that gets it. */
 export const Role = z.enum([

@@ -1,10 +1,8 @@
 import { posix } from "node:path";
 import type { Destroys, Reach, Target } from "../../findings.ts";
 import { hostName, hostOfUrl, isDevelopmentUrl } from "../../host.ts";
-import type { Scope } from "../scope.ts";
-import type { Shell } from "../shell.ts";
-import { target } from "../shell.ts";
-import { knownValue, unknownValue, type Value } from "../value.ts";
+import { type Shell, target } from "../shell.ts";
+import { knownValue, type Scope, unknownValue, type Value } from "../value.ts";
 import type { Role } from "./program.ts";
 
 /** What a role is applied in. */

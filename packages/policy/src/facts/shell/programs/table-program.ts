@@ -1,10 +1,8 @@
 import { posix } from "node:path";
 import { fileFilterOf } from "../../file-filter.ts";
 import type { Obeyed } from "../../findings.ts";
-import type { Folders, Scope } from "../scope.ts";
-import type { Shell } from "../shell.ts";
-import { noteMoved } from "../shell.ts";
-import { isEndless, knownValue, type Value } from "../value.ts";
+import { noteMoved, type Shell } from "../shell.ts";
+import { type Folders, isEndless, knownValue, type Scope, type Value } from "../value.ts";
 import { endsInput, isHuge, jqMayLoop } from "./amounts.ts";
 import type { Program, Role } from "./program.ts";
 import { applyRole, lostRights, type RoleSetting, UNUSABLE } from "./role.ts";

@@ -1,7 +1,6 @@
 import type { Obeyed } from "../../findings.ts";
-import type { Scope } from "../scope.ts";
 import type { Input, Outcome, Shell } from "../shell.ts";
-import type { Value } from "../value.ts";
+import type { Scope, Value } from "../value.ts";
 import type { Program, Role } from "./program.ts";
 
 /** A program about to run. */

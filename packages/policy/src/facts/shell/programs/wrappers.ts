@@ -1,5 +1,4 @@
-import { CopiedMap } from "../scope.ts";
-import { unknownValue, type Value } from "../value.ts";
+import { CopiedMap, unknownValue, type Value } from "../value.ts";
 import { isHarmlessVariable } from "../variable.ts";
 import { joined } from "./builtins.ts";
 import { type Program, programOf } from "./program.ts";

@@ -1,9 +1,8 @@
 import type { Node } from "web-tree-sitter";
 import type { Part, Redirect, Statement, Word } from "../syntax.ts";
-import { text } from "./expansion.ts";
 import type { Reader } from "./reader.ts";
 import { NOTHING, pipeline, readStatement, readUnknown } from "./statement.ts";
-import { computed, readWord } from "./word.ts";
+import { computed, readWord, text } from "./word.ts";
 
 const OPERATORS = new Set(["<", ">", ">>", ">|", "&>", "&>>", "<&", ">&", "<&-", ">&-"]);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readConstitution } from "../constitution/load.ts";
 import { constitutionDifference } from "./difference.ts";
+import { readConstitution } from "./load.ts";
 
 const BASE = `
 tool_rules:

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { expandBraces } from "./braces.ts";
+import { expandBraces } from "./expand.ts";
 
 const texts = (text: string) =>
   expandBraces([{ kind: "text", text, quoted: false }])?.map((word) =>

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { FilePort } from "../files.ts";
-import { type GitIndex, gitIndexAround, type TrackedFile } from "./git-index.ts";
+import { type GitIndex, gitIndexAround, type TrackedFile } from "./repository.ts";
 
 /** More files than this are not looked through. */
 const FILE_LIMIT = 2_000;

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ALL_FILES, type FileFilter } from "../file-filter.ts";
 import { realFiles } from "../files.ts";
-import { credentialsBelow } from "./credentials-below.ts";
+import { credentialsBelow } from "./credentials.ts";
 
 let folder: string;
 beforeEach(async () => {

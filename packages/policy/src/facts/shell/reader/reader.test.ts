@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { type ParseText, readScript, shellParser } from "./read-script.ts";
+import { type ParseText, readScript, shellParser } from "./reader.ts";
 
 let parse: ParseText;
 

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import type { FilePort } from "./files.ts";
+import type { FilePort } from "../files.ts";
 
 const CONFIG_LIMIT = 64 * 1_024;
 const FOLDER_LIMIT = 64;
@@ -122,4 +122,128 @@ export async function fileAround(
     here = posix.dirname(here);
   }
   return start;
+}
+
+/** A file as git's index has it: what it looked like when its content was put into the repository. */
+export interface TrackedFile {
+  /** The hash of its content, in hexadecimal. */
+  readonly hash: string;
+  readonly size: number;
+  /** Seconds and nanoseconds since 1970; the latter are 0 where git did not keep them. */
+  readonly seconds: number;
+  readonly nanoseconds: number;
+}
+
+/** The index of a work tree. */
+export interface GitIndex {
+  /** The work tree's folder. */
+  readonly root: string;
+  /** When it was written, in nanoseconds since 1970. */
+  readonly written: bigint;
+  readonly files: ReadonlyMap<string, TrackedFile>;
+}
+
+const INDEX_LIMIT = 32 * 1_024 * 1_024;
+const TEXT_LIMIT = 4_096;
+const FOLDERS_ABOVE = 64;
+const KEPT = 8;
+
+/** Indexes that were read, by path and the time they were written. */
+const known = new Map<string, GitIndex>();
+
+/** The index of the work tree that a path lies in, read without running git; `undefined` when there is none to be read. */
+export async function gitIndexAround(files: FilePort, path: string): Promise<GitIndex | undefined> {
+  for (let here = posix.dirname(path), steps = 0; steps < FOLDERS_ABOVE; steps += 1) {
+    const folder = await repositoryOf(files, here);
+    if (folder !== undefined) return readIndex(files, here, posix.join(folder, "index"));
+    if (here === "/") return undefined;
+    here = posix.dirname(here);
+  }
+  return undefined;
+}
+
+/** Where the repository of a work tree is kept, if the folder is one: in `.git`, or where a file of that name says. */
+async function repositoryOf(files: FilePort, root: string): Promise<string | undefined> {
+  const marker = posix.join(root, ".git");
+  const kind = await files.lstat(marker);
+  if (kind === "folder") return marker;
+  if (kind !== "file") return undefined;
+  const given = /^gitdir: (.+)$/m.exec((await files.readStart(marker, TEXT_LIMIT)) ?? "")?.[1]?.trim();
+  return given === undefined ? undefined : posix.resolve(root, given);
+}
+
+async function readIndex(files: FilePort, root: string, path: string): Promise<GitIndex | undefined> {
+  const state = await files.state(path);
+  if (state === undefined || state.size > INDEX_LIMIT) return undefined;
+  const key = `${path}\n${state.modified}\n${state.size}`;
+  const earlier = known.get(key);
+  if (earlier) return earlier;
+  const bytes = await files.bytes(path, INDEX_LIMIT);
+  const tracked = bytes && parseIndex(bytes);
+  if (!tracked) return undefined;
+  const index = { root, written: state.modified, files: tracked };
+  known.set(key, index);
+  const [oldest] = known.keys();
+  if (known.size > KEPT && oldest !== undefined) known.delete(oldest);
+  return index;
+}
+
+const HEADER = 12;
+/** The fields before the flags, with the 20 bytes of a SHA-1. */
+const FIXED = 60;
+const EXTENDED = 0x4000;
+const STAGE = 0x3000;
+const INTENT_TO_ADD = 0x2000;
+
+/** Reads an index of version 2, 3 or 4; `undefined` for what is not one. Files with conflicts are left out. */
+function parseIndex(bytes: Uint8Array): ReadonlyMap<string, TrackedFile> | undefined {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (bytes.length < HEADER || view.getUint32(0) !== 0x44495243) return undefined;
+  const version = view.getUint32(4);
+  if (version < 2 || version > 4) return undefined;
+  const files = new Map<string, TrackedFile>();
+  const decoder = new TextDecoder();
+  let [at, last]: [number, Uint8Array] = [HEADER, new Uint8Array()];
+  for (let left = view.getUint32(8); left > 0; left -= 1) {
+    if (at + FIXED + 4 > bytes.length) return undefined;
+    const flags = view.getUint16(at + FIXED);
+    const isExtended = (flags & EXTENDED) !== 0;
+    const more = isExtended ? view.getUint16(at + FIXED + 2) : 0;
+    let from = at + FIXED + (isExtended ? 4 : 2);
+    let kept = 0;
+    if (version === 4) {
+      const removed = varint(bytes, from);
+      if (removed === undefined || removed.value > last.length) return undefined;
+      from = removed.next;
+      kept = last.length - removed.value;
+    }
+    const end = bytes.indexOf(0, from);
+    if (end < 0) return undefined;
+    const name = new Uint8Array(kept + end - from);
+    name.set(last.subarray(0, kept));
+    name.set(bytes.subarray(from, end), kept);
+    last = name;
+    if ((flags & STAGE) === 0 && (more & INTENT_TO_ADD) === 0) {
+      files.set(decoder.decode(name), {
+        hash: Buffer.from(bytes.subarray(at + 40, at + FIXED)).toString("hex"),
+        seconds: view.getUint32(at + 8),
+        nanoseconds: view.getUint32(at + 12),
+        size: view.getUint32(at + 36),
+      });
+    }
+    at = version === 4 ? end + 1 : at + Math.ceil((end + 1 - at) / 8) * 8;
+  }
+  return files;
+}
+
+/** A number in git's offset encoding. */
+function varint(bytes: Uint8Array, from: number): { value: number; next: number } | undefined {
+  let value = 0;
+  for (let at = from; at < from + 5; at += 1) {
+    const byte = bytes[at];
+    if (byte === undefined) return undefined;
+    value = at === from ? byte & 0x7f : (value + 1) * 128 + (byte & 0x7f);
+    if (byte < 0x80) return { value, next: at + 1 };
+  }
+  return undefined;
 }

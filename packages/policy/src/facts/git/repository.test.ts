@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { realFiles } from "./files.ts";
+import { realFiles } from "../files.ts";
 import { repositoryPrograms } from "./repository.ts";
 
 let folder: string;

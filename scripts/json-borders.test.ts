@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { stdioChannel } from "../packages/acp/src/stdio-channel.ts";
 import { readMessage } from "../packages/ahp/src/server/message.ts";
-import { MessageReader } from "../packages/kit/src/messages/message-reader.ts";
+import { MessageReader } from "../packages/kit/src/messages.ts";
 import { readMessages } from "../packages/mcp/src/message.ts";
 import { readArgumentText } from "../packages/policy/src/facts/tool/tool-call.ts";
 import { parseBody } from "../packages/server/src/gateway/bodies.ts";

@@ -9,9 +9,14 @@ import { defused, mentionsIn } from "../../packages/host/src/governor/mentions.t
 import { serverEvents as pageEvents } from "../../packages/inspector/src/api/parse.ts";
 import { diffLines } from "../../packages/inspector/src/design/diff-lines.ts";
 import { markdownBlocks } from "../../packages/inspector/src/design/markdown-blocks.ts";
-import { duplicatesAtTop, parseExact, parseJson, parseSpelled } from "../../packages/kit/src/json/parse.ts";
-import { scan } from "../../packages/kit/src/json/scan.ts";
-import { MessageReader } from "../../packages/kit/src/messages/message-reader.ts";
+import {
+  duplicatesAtTop,
+  parseExact,
+  parseJson,
+  parseSpelled,
+  scan,
+} from "../../packages/kit/src/json/parse.ts";
+import { MessageReader } from "../../packages/kit/src/messages.ts";
 import { canonicalJson } from "../../packages/ledger/src/canonical.ts";
 import { realFiles } from "../../packages/policy/src/facts/files.ts";
 import { gatherFacts } from "../../packages/policy/src/facts/gather.ts";

@@ -1,7 +1,25 @@
 import { PassThrough, Writable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type CutLine, LineReader, LineWriter, messageIdIn } from "./lines.ts";
+import { ByteBuffer, type CutLine, LineReader, LineWriter, messageIdIn } from "./lines.ts";
+
+test("a byte buffer joins copies of its chunks and starts again after take and clear", () => {
+  fc.assert(
+    fc.property(fc.array(fc.uint8Array({ maxLength: 5_000 })), (chunks) => {
+      const buffer = new ByteBuffer();
+      const expected = Buffer.concat(chunks);
+      for (const chunk of chunks) {
+        buffer.add(chunk);
+        chunk.fill(0);
+      }
+      expect(buffer.length).toBe(expected.length);
+      expect(buffer.take().equals(expected)).toBe(true);
+      buffer.add(Buffer.from("x"));
+      buffer.clear();
+      expect([buffer.length, buffer.take().length]).toEqual([0, 0]);
+    }),
+  );
+});
 
 type Seen = string | readonly [fault: string, cut: CutLine];
 

@@ -1,6 +1,40 @@
 import { isUtf8 } from "node:buffer";
 import type { Writable } from "node:stream";
-import { ByteBuffer } from "./bytes.ts";
+
+const MIN_CAPACITY = 1 << 12;
+
+/** Bytes that arrive in chunks. Copies them, so that a caller may reuse a chunk; chunks of one byte cost linear time. */
+export class ByteBuffer {
+  #bytes = Buffer.alloc(0);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(chunk: Uint8Array): void {
+    const length = this.#length + chunk.length;
+    if (length > this.#bytes.length) {
+      const larger = Buffer.allocUnsafe(Math.max(MIN_CAPACITY, 2 * length));
+      this.#bytes.copy(larger, 0, 0, this.#length);
+      this.#bytes = larger;
+    }
+    this.#bytes.set(chunk, this.#length);
+    this.#length = length;
+  }
+
+  /** Returns all bytes and empties the buffer. */
+  take(): Buffer {
+    const all = this.#bytes.subarray(0, this.#length);
+    this.clear();
+    return all;
+  }
+
+  clear(): void {
+    this.#bytes = Buffer.alloc(0);
+    this.#length = 0;
+  }
+}
 
 /** The two ends of a refused line. */
 export interface CutLine {

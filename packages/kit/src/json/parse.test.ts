@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { duplicatesAtTop, parseExact, parseJson } from "./parse.ts";
-import { JsonError } from "./scan.ts";
+import { JsonError } from "../errors.ts";
+import { exactNumber, spelledNumber } from "./numbers.ts";
+import { duplicatesAtTop, MAX_NESTING, parseExact, parseJson, scan } from "./parse.ts";
 
 /** The same values every time. fast-check prints seed and path of a failure. */
 const PROPERTY = { seed: 20_260_204, numRuns: 200 } as const;
@@ -268,4 +269,129 @@ describe("a text with very many members", () => {
     for (const parse of [(text: string) => parseJson(text).value, parseExact])
       expect(Object(parse(inside)).content).toHaveLength(objects(250_000).length);
   });
+});
+
+const nestedArrays = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+const nestedObjects = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
+
+describe("nesting", () => {
+  test.each([
+    ["arrays", nestedArrays],
+    ["objects", nestedObjects],
+  ])("127 %s inside each other pass, 128 are refused", (_, nested) => {
+    expect(() => scan(nested(MAX_NESTING))).not.toThrow();
+    expect(() => scan(nested(MAX_NESTING + 1))).toThrow(faultIs("too_deep"));
+  });
+
+  test("siblings do not add up", () => {
+    expect(() => scan(`[${Array(1000).fill("[{}]").join(",")}]`)).not.toThrow();
+  });
+
+  test("brackets inside strings are text", () => {
+    expect(() => scan(`"${"[{".repeat(500)}"`)).not.toThrow();
+    expect(() => scan(`"\\"${"[{".repeat(500)}"`)).not.toThrow();
+  });
+});
+
+describe("members", () => {
+  test.each([
+    ["{}", 0],
+    ['{"a":1,"b":{"c":[{"d":2}]}}', 4],
+    ['{"a:b":"c:d"}', 1],
+    ['{"\\":":"\\\\","e":1}', 2],
+    ['["a:b",1]', 0],
+  ])("%s has %i", (text, members) => {
+    expect(scan(text).members).toBe(members);
+  });
+});
+
+describe("numbers that JavaScript would blur", () => {
+  test.each([
+    "1.50",
+    "1.0",
+    "0.1234567",
+    "1234567890.5",
+    "1.5e3",
+    "1e3",
+    "1E3",
+    "-0",
+    "-0.5",
+    "[1,2e1]",
+    "1234567890123456",
+    '{"a":[{"b":1.0}]}',
+  ])("%s is one", (text) => {
+    expect(scan(text).delicateNumbers).toBe(true);
+  });
+
+  test.each([
+    "0",
+    "1",
+    "-1",
+    "1.5",
+    "-12.25",
+    "0.000001",
+    "123456789.123456",
+    "123456789012345",
+    '"1.5e3"',
+    '{"1.5":true}',
+    "[10,200,-30]",
+  ])("%s is none", (text) => {
+    expect(scan(text).delicateNumbers).toBe(false);
+  });
+});
+
+test("a number is delicate, or both readers make the plain number of it", () => {
+  const digits = fc.string({ unit: fc.constantFrom(..."0123456789"), minLength: 1, maxLength: 18 });
+  const fraction = fc.option(
+    digits.map((text) => `.${text}`),
+    { nil: "" },
+  );
+  const exponent = fc.option(fc.constantFrom("e3", "E-3", "e+21"), { nil: "" });
+  const number = fc
+    .tuple(
+      fc.constantFrom("", "-"),
+      digits.map((text) => text.replace(/^0+(?=.)/, "")),
+      fraction,
+      exponent,
+    )
+    .map((parts) => parts.join(""));
+  fc.assert(
+    fc.property(number, (text) => {
+      if (scan(text, 1).delicateNumbers) return;
+      expect([exactNumber(text), spelledNumber(text)]).toEqual([JSON.parse(text), JSON.parse(text)]);
+    }),
+    { ...PROPERTY, numRuns: 2_000 },
+  );
+});
+
+describe("escapes of surrogates", () => {
+  test.each([
+    '"\\ud83d\\ude00"',
+    '"\\uD83D\\uDE00"',
+    '"\\u00e9\\u2028"',
+    '"\\\\ud800"',
+    '"a\\\\\\ud83d\\ude00"',
+  ])("%s is well-formed", (text) => {
+    expect(() => parseJson(text)).not.toThrow();
+  });
+
+  test.each([
+    ["high alone", '"\\ud800"'],
+    ["low alone", '"\\udc00"'],
+    ["low before high", '"\\ude00\\ud83d"'],
+    ["high before a letter", '"\\ud800a"'],
+    ["high before another escape", '"\\ud800\\n"'],
+    ["low twice", '"\\udc00\\udc00"'],
+    ["high twice", '"\\ud800\\ud800"'],
+    ["in a key", '{"\\udfff":1}'],
+    ["after other escapes", '"\\\\\\"\\ud800"'],
+  ])("%s is refused", (_, text) => {
+    expect(() => parseJson(text)).toThrow(faultIs("lone_surrogate"));
+  });
+});
+
+test("what is not JSON is left to the parser", () => {
+  for (const text of ["", "]]]", '"open', '"\\', '"\\u', "{]", "\u0000", "nul"]) {
+    expect(() => scan(text)).not.toThrow(JsonError);
+  }
 });

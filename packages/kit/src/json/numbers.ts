@@ -1,4 +1,4 @@
-import { JsonError } from "./scan.ts";
+import { JsonError } from "../errors.ts";
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -20,18 +20,27 @@ export interface ReaderOptions {
   readonly floats?: Floats | undefined;
 }
 
+/** A value, and whether some object of its text names a member twice. */
+export interface Read {
+  readonly value: unknown;
+  readonly hasDuplicates: boolean;
+}
+
 /**
  * Reads a text that `JSON.parse` has accepted, and sees how its numbers are spelled. `JSON.parse` with a reviver would
  * see the same at ten times the price. The caller bounds nesting.
  */
-export function readSpelled(text: string, options: ReaderOptions): unknown {
-  return new Reader(text, options).value({}, "");
+export function readSpelled(text: string, options: ReaderOptions): Read {
+  const reader = new Reader(text, options);
+  const value = reader.value({}, "");
+  return { value, hasDuplicates: reader.hasDuplicates };
 }
 
 class Reader {
   readonly #text: string;
   readonly #numbers: NumberReader;
   readonly #floats: Floats | undefined;
+  hasDuplicates = false;
   #at = 0;
   /** The next backslash, looked for again only when it was passed. */
   #backslash: number;
@@ -74,8 +83,11 @@ class Reader {
       const key = this.#string();
       this.#peek();
       this.#at += 1;
-      // A key that comes twice: what counts is how the last one was spelled.
-      if (Object.hasOwn(object, key)) this.#floats?.unmark(object, key);
+      if (Object.hasOwn(object, key)) {
+        this.hasDuplicates = true;
+        // The last spelling counts.
+        this.#floats?.unmark(object, key);
+      }
       const value = this.value(object, key);
       if (key === "__proto__")
         Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });

@@ -1,33 +1,43 @@
-export { type Channel, channelPair } from "./channel.ts";
 export {
+  CANCEL_REQUEST,
+  type Channel,
   CODE,
+  channelPair,
   classify,
   interruptedBy,
   isObject,
   type JsonObject,
   membersOf,
+  Peer,
+  type PeerHandlers,
   parseObject,
+  type RequestCall,
   type RequestId,
   RpcError,
 } from "./json-rpc.ts";
-export { metaOf, type ReinsMeta, reinsData, reinsMeta, SANDBOX, sandboxMeta, withReinsMeta } from "./meta.ts";
-export { CANCEL_REQUEST, Peer, type PeerHandlers, type RequestCall } from "./peer.ts";
 export {
   type AcpContent,
   type AcpMethod,
   type AcpToolCall,
   chunkText,
+  metaOf,
   type ParamsOf,
+  type ReinsMeta,
   type ResultOf,
   readContent,
   readParams,
   readResult,
   readUpdate,
+  reinsData,
+  reinsMeta,
+  SANDBOX,
   type SessionUpdate,
+  sandboxMeta,
   toolCallIn,
   type UpdateKind,
   type UpdateOf,
   updateIn,
   usageIn,
+  withReinsMeta,
 } from "./schemas.ts";
 export { stdioChannel } from "./stdio-channel.ts";

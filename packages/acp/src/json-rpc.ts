@@ -1,6 +1,6 @@
-import { errorMessage, type JsonObject, parseExact } from "@reins/kit";
+import { errorMessage, isRecord, type JsonObject, type MessageListener, parseExact } from "@reins/kit";
 
-export type { JsonObject };
+export { isRecord as isObject, type JsonObject };
 
 /** The id of a JSON-RPC request, returned unchanged in its response. */
 export type RequestId = string | number | null;
@@ -40,14 +40,9 @@ function malformed(id: RequestId | undefined, reason: string): Classified {
   return { kind: "malformed", id: id ?? null, reason };
 }
 
-/** Whether a value is a JSON object. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The members of a value that should be an object; none when it is not. */
 export function membersOf(value: unknown): JsonObject {
-  return isObject(value) ? value : {};
+  return isRecord(value) ? value : {};
 }
 
 /** Parses a JSON object; the result is empty for anything else. */
@@ -85,7 +80,7 @@ export class RpcError extends Error {
 
   /** Parses the error of a response. Agents write errors in several ways; the message is kept. */
   static read(error: unknown): RpcError {
-    if (!isObject(error)) return new RpcError(CODE.internal, String(error));
+    if (!isRecord(error)) return new RpcError(CODE.internal, String(error));
     const { code, message, data } = error;
     return new RpcError(
       typeof code === "number" ? code : CODE.internal,
@@ -110,4 +105,212 @@ export class RpcError extends Error {
 export function interruptedBy(why: string): RpcError {
   const message = `${why} before this was answered; what was under way may or may not have happened`;
   return new RpcError(CODE.internal, message, { interrupted: true });
+}
+
+/** A connection that carries whole messages in order, in both directions. */
+export interface Channel {
+  /** Resolves when there is room for another message; rejects when the channel has closed. */
+  send(message: JsonObject): Promise<void>;
+  /** Sets the listener. Messages that arrived before are delivered to it first. */
+  onMessage(listener: MessageListener): void;
+  /** Resolves with the reason when the channel closes. */
+  readonly closed: Promise<Error>;
+}
+
+/** Two connected channels within this process, and a function that closes both. */
+export function channelPair(): [Channel, Channel, (reason: Error) => void] {
+  const [left, right] = [new ChannelEnd(), new ChannelEnd()];
+  const close = (reason: Error) => {
+    left.closed.resolve(reason);
+    right.closed.resolve(reason);
+  };
+  return [left.connectedTo(right), right.connectedTo(left), close];
+}
+
+class ChannelEnd {
+  readonly closed = Promise.withResolvers<Error>();
+  #listener: MessageListener | undefined;
+  #waiting: JsonObject[] = [];
+  #last: Promise<void> = Promise.resolve();
+
+  connectedTo(other: ChannelEnd): Channel {
+    return {
+      send: (message) => other.#deliver(message),
+      onMessage: (listener) => this.#listen(listener),
+      closed: this.closed.promise,
+    };
+  }
+
+  #deliver(message: JsonObject): Promise<void> {
+    const listener = this.#listener;
+    if (!listener) {
+      this.#waiting.push(message);
+      return Promise.resolve();
+    }
+    const delivered = this.#last.then(() => listener(message));
+    this.#last = delivered.catch(() => undefined);
+    return this.#last;
+  }
+
+  #listen(listener: MessageListener): void {
+    this.#listener = listener;
+    for (const message of this.#waiting.splice(0)) void this.#deliver(message);
+  }
+}
+
+/** What a handler knows about a request besides its method and parameters. */
+export interface RequestCall {
+  readonly id: RequestId;
+  /** Aborts when the other side cancels the request or the channel closes. */
+  readonly signal: AbortSignal;
+}
+
+/** Handles the messages of the other side. */
+export interface PeerHandlers {
+  /** Returns the result of a request; what it throws is sent as an error. */
+  request(method: string, params: unknown, call: RequestCall): Promise<unknown>;
+  /** Handles a notification. The next message is delivered when it settles. */
+  notification(method: string, params: unknown): void | Promise<void>;
+  /** Reports a message that is malformed, answers no request, or could not be sent. */
+  fault?(reason: string): void;
+}
+
+/** Options of a request. */
+interface RequestOptions {
+  /** Aborting sends `$/cancel_request`; the request settles with the response that follows. */
+  readonly signal?: AbortSignal | undefined;
+  /** Receives the result before the next message is handled, which may refer to it. */
+  readonly answered?: ((result: unknown) => void) | undefined;
+}
+
+interface Pending {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: RpcError) => void;
+}
+
+/** The notification that cancels a request. */
+export const CANCEL_REQUEST = "$/cancel_request";
+
+/**
+ * One end of a JSON-RPC connection in both directions. When the channel closes, every pending request rejects with the
+ * reason.
+ */
+export class Peer {
+  /** Aborts when the channel closes. */
+  readonly signal: AbortSignal;
+  readonly #channel: Channel;
+  readonly #handlers: PeerHandlers;
+  readonly #pending = new Map<RequestId, Pending>();
+  readonly #handling = new Map<RequestId, AbortController>();
+  readonly #closed = new AbortController();
+  #next = 1;
+
+  constructor(channel: Channel, handlers: PeerHandlers) {
+    this.#channel = channel;
+    this.#handlers = handlers;
+    this.signal = this.#closed.signal;
+    void channel.closed.then((reason) => this.close(reason));
+    channel.onMessage((message) => this.#receive(message));
+  }
+
+  /** Sends a request and returns its result exactly as received; `readResult` reads it. */
+  async request(
+    method: string,
+    params: unknown,
+    { signal, answered }: RequestOptions = {},
+  ): Promise<unknown> {
+    this.signal.throwIfAborted();
+    const id = this.#next++;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const settle = (result: unknown) => {
+      answered?.(result);
+      resolve(result);
+    };
+    this.#pending.set(id, { resolve: settle, reject });
+    const cancel = () => {
+      this.notify(CANCEL_REQUEST, { requestId: id }).catch((error: unknown) => this.#sendFailed(error));
+    };
+    signal?.addEventListener("abort", cancel, { once: true });
+    try {
+      // A channel that closes before the request is written rejects it, too.
+      await Promise.race([this.#channel.send({ jsonrpc: "2.0", id, method, params }), promise]);
+      if (signal?.aborted) cancel();
+      return await promise;
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+      this.#pending.delete(id);
+    }
+  }
+
+  notify(method: string, params: unknown): Promise<void> {
+    return this.#channel.send({ jsonrpc: "2.0", method, params });
+  }
+
+  /** Rejects every pending request and aborts what is being handled. */
+  close(reason: Error): void {
+    const error = RpcError.of(reason);
+    this.#closed.abort(error);
+    for (const { reject } of this.#pending.values()) reject(error);
+    this.#pending.clear();
+  }
+
+  #receive(message: JsonObject): void | Promise<void> {
+    const classified = classify(message);
+    switch (classified.kind) {
+      case "request":
+        // Not awaited: the next message may be a response that this request needs, or its cancellation.
+        void this.#handle(classified.id, classified.method, classified.params);
+        return;
+      case "notification":
+        if (classified.method === CANCEL_REQUEST) return this.#cancel(classified.params);
+        return this.#handlers.notification(classified.method, classified.params);
+      case "result":
+        return this.#settle(classified.id, (pending) => pending.resolve(classified.result));
+      case "error":
+        return this.#settle(classified.id, (pending) => pending.reject(RpcError.read(classified.error)));
+      case "malformed":
+        this.#handlers.fault?.(classified.reason);
+        return this.#reply(classified.id, {
+          error: new RpcError(CODE.invalidRequest, classified.reason).toWire(),
+        });
+    }
+  }
+
+  async #handle(id: RequestId, method: string, params: unknown): Promise<void> {
+    const controller = new AbortController();
+    this.#handling.set(id, controller);
+    const signal = AbortSignal.any([controller.signal, this.signal]);
+    try {
+      const result = await this.#handlers.request(method, params, { id, signal });
+      await this.#reply(id, { result: result ?? null });
+    } catch (error) {
+      await this.#reply(id, { error: RpcError.of(error).toWire() });
+    } finally {
+      // A client may have reused the id of a request that is still being handled.
+      if (this.#handling.get(id) === controller) this.#handling.delete(id);
+    }
+  }
+
+  async #reply(id: RequestId, response: { result: unknown } | { error: unknown }): Promise<void> {
+    await this.#channel
+      .send({ jsonrpc: "2.0", id, ...response })
+      .catch((error: unknown) => this.#sendFailed(error));
+  }
+
+  #sendFailed(error: unknown): void {
+    if (!this.signal.aborted)
+      this.#handlers.fault?.(`a message could not be sent: ${RpcError.of(error).message}`);
+  }
+
+  #cancel(params: unknown): void {
+    const { requestId } = membersOf(params);
+    if (typeof requestId !== "string" && typeof requestId !== "number") return;
+    this.#handling.get(requestId)?.abort(new RpcError(CODE.cancelled, "the request was cancelled"));
+  }
+
+  #settle(id: RequestId, settle: (pending: Pending) => void): void {
+    const pending = this.#pending.get(id);
+    if (pending) settle(pending);
+    else this.#handlers.fault?.(`a response to no request, with the id ${JSON.stringify(id)}`);
+  }
 }

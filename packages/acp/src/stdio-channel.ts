@@ -1,7 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import { JsonError, type MessageFault, MessageReader, MessageWriter } from "@reins/kit";
-import type { Channel } from "./channel.ts";
-import { CODE, type JsonObject } from "./json-rpc.ts";
+import { type Channel, CODE, type JsonObject } from "./json-rpc.ts";
 
 const MAX_LINE_BYTES = 32 << 20;
 

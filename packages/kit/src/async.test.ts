@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import {
   AutoResetEvent,
+  Inactivity,
   KeyedQueue,
   Repeater,
   raceAbort,
@@ -44,6 +45,44 @@ test("the manual clock runs timers at their time, those set on the way too, and 
     ["late", 20],
   ]);
   expect([clock.waiting, clock.now().getTime() - start]).toEqual([0, 30]);
+});
+
+function waiting() {
+  const clock = new ManualClock();
+  const start = clock.now().getTime();
+  const silences: number[] = [];
+  const onTimeout = () => void silences.push(clock.now().getTime() - start);
+  return { clock, silences, inactivity: new Inactivity({ clock, milliseconds: 100, onTimeout }) };
+}
+
+test("an inactivity timer calls onTimeout once after inactivity", () => {
+  const { clock, silences } = waiting();
+  clock.advance(1_000);
+  expect(silences).toEqual([100]);
+});
+
+test("an inactivity timer postpones the timeout with every activity", () => {
+  const { clock, silences, inactivity } = waiting();
+  for (let count = 0; count < 50; count += 1) {
+    clock.advance(90);
+    inactivity.touch();
+  }
+  expect(silences).toEqual([]);
+  clock.advance(99);
+  expect(silences).toEqual([]);
+  clock.advance(1);
+  expect(silences).toEqual([4_600]);
+});
+
+test("an inactivity timer holds no timer once it has ended", () => {
+  const { clock, silences, inactivity } = waiting();
+  clock.advance(50);
+  inactivity.touch();
+  clock.advance(60);
+  inactivity.end();
+  clock.advance(1_000);
+  expect(silences).toEqual([]);
+  expect(clock.waiting).toBe(0);
 });
 
 test("a repeater runs its job again after an error, never twice at once, until it is stopped", async () => {

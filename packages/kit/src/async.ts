@@ -68,6 +68,49 @@ export async function raceAbort<Value>(promise: Promise<Value>, signal: AbortSig
   }
 }
 
+/** Options of an inactivity timer. */
+export interface InactivityOptions {
+  readonly clock: Clock;
+  readonly milliseconds: number;
+  /** Called once, after so long without activity. */
+  readonly onTimeout: () => void;
+}
+
+/** A timeout that every activity postpones. */
+export class Inactivity {
+  readonly #options: InactivityOptions;
+  #last: number;
+  #cancel: () => void;
+
+  constructor(options: InactivityOptions) {
+    this.#options = options;
+    this.#last = this.#now();
+    this.#cancel = this.#wait(options.milliseconds);
+  }
+
+  /** Postpones the timeout. Cheap: the timer is not touched. */
+  touch(): void {
+    this.#last = this.#now();
+  }
+
+  /** Cancels the timeout. */
+  end(): void {
+    this.#cancel();
+  }
+
+  #wait(milliseconds: number): () => void {
+    return this.#options.clock.after(milliseconds, () => {
+      const left = this.#last + this.#options.milliseconds - this.#now();
+      if (left <= 0) this.#options.onTimeout();
+      else this.#cancel = this.#wait(left);
+    });
+  }
+
+  #now(): number {
+    return this.#options.clock.now().getTime();
+  }
+}
+
 /** Runs a job again and again until stopped, never twice at once, with a pause after each. Errors do not end it. */
 export class Repeater {
   readonly #clock: Timer;

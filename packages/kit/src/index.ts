@@ -1,6 +1,7 @@
 export {
   AutoResetEvent,
   type Clock,
+  Inactivity,
   KeyedQueue,
   Repeater,
   raceAbort,

@@ -1,6 +1,5 @@
 import { type Channel, CODE, classify, type JsonObject, RpcError } from "@reins/acp";
-import type { Clock } from "@reins/kit";
-import { Inactivity } from "@reins/runner";
+import { type Clock, Inactivity } from "@reins/kit";
 
 /** How long an agent may be silent that owes an answer, in milliseconds. */
 export interface Patience {

@@ -74,7 +74,7 @@ function withoutDuplicate({ value, duplicate }: ReadJson): unknown {
 }
 
 /** Whether a value is an object with members: neither null nor an array. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -1,7 +1,6 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type JsonObject, RpcError } from "./json-rpc.ts";
-import { Peer, type PeerHandlers } from "./peer.ts";
+import { type JsonObject, Peer, type PeerHandlers, RpcError } from "./json-rpc.ts";
 
 /** A peer with a scripted other side. */
 function openPeer(

@@ -1,53 +1,10 @@
-import type { Clock } from "@reins/kit";
-
-/** Options of an inactivity timer. */
-export interface InactivityOptions {
-  readonly clock: Clock;
-  readonly milliseconds: number;
-  /** Called once, after so long without activity. */
-  readonly onTimeout: () => void;
-}
-
-/** A timeout that every activity postpones. */
-export class Inactivity {
-  readonly #options: InactivityOptions;
-  #last: number;
-  #cancel: () => void;
-
-  constructor(options: InactivityOptions) {
-    this.#options = options;
-    this.#last = this.#now();
-    this.#cancel = this.#wait(options.milliseconds);
-  }
-
-  /** Postpones the timeout. Cheap: the timer is not touched. */
-  touch(): void {
-    this.#last = this.#now();
-  }
-
-  /** Cancels the timeout. */
-  end(): void {
-    this.#cancel();
-  }
-
-  #wait(milliseconds: number): () => void {
-    return this.#options.clock.after(milliseconds, () => {
-      const left = this.#last + this.#options.milliseconds - this.#now();
-      if (left <= 0) this.#options.onTimeout();
-      else this.#cancel = this.#wait(left);
-    });
-  }
-
-  #now(): number {
-    return this.#options.clock.now().getTime();
-  }
-}
+import { exponentialBackoff } from "@reins/kit";
 
 /** When a crashed program is restarted. Times are in milliseconds. */
 export interface RestartPolicy {
   /** The wait after the first crash; each further one doubles it. */
   readonly firstMs: number;
-  readonly longestMs: number;
+  readonly mostMs: number;
   /** Crashes longer ago than this are forgotten. */
   readonly memoryMs: number;
   /** After so many remembered crashes it is not restarted until the oldest is forgotten. */
@@ -62,7 +19,7 @@ export interface Restart {
   readonly givenUp: boolean;
 }
 
-const USUAL: RestartPolicy = { firstMs: 500, longestMs: 60_000, memoryMs: 600_000, limit: 8 };
+const USUAL: RestartPolicy = { firstMs: 500, mostMs: 60_000, memoryMs: 600_000, limit: 8 };
 
 /** Computes when a crashed program may be restarted. Pure: times are passed in. */
 export class Restarts {
@@ -80,12 +37,12 @@ export class Restarts {
 
   /** When to start again after these crashes, the newest last. */
   next(crashes: readonly number[]): Restart {
-    const { firstMs, longestMs, memoryMs, limit } = this.#policy;
+    const { memoryMs, limit } = this.#policy;
     const newest = crashes.at(-1);
     if (newest === undefined) return { at: Number.NEGATIVE_INFINITY, givenUp: false };
     const recent = crashes.filter((at) => newest - at < memoryMs);
     const [oldest = newest] = recent.slice(-limit);
     if (recent.length >= limit) return { at: oldest + memoryMs, givenUp: true };
-    return { at: newest + Math.min(longestMs, firstMs * 2 ** (recent.length - 1)), givenUp: false };
+    return { at: newest + exponentialBackoff(this.#policy, recent.length), givenUp: false };
   }
 }

@@ -1,8 +1,9 @@
 import { lstat, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import type { Action } from "../src/action.ts";
 import { realFiles } from "../src/facts/files.ts";
-import type { FactsContext } from "../src/facts/gather.ts";
+import { type FactsContext, gatherFacts } from "../src/facts/gather.ts";
 import { loadToolTables } from "../src/facts/tool/tool-table.ts";
 
 interface Layout {
@@ -94,6 +95,17 @@ export class Machine implements AsyncDisposable {
     };
     this.#contexts.set(agent, context);
     return context;
+  }
+
+  /** The facts of a call of Claude Code's `Bash`. */
+  facts(command: string): Promise<Action> {
+    return this.call({ tool_name: "Bash", arguments: { command: this.fill(command) } });
+  }
+
+  /** The facts of a payload. */
+  call(payload: unknown, agent = "claude-code"): Promise<Action> {
+    const event = { event_type: "pre_action", session_id: "s", agent_id: agent, depth: 0, payload } as const;
+    return gatherFacts(event, this.context(agent));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,7 +1,7 @@
 import { knownOutput } from "./run-program.ts";
 import type { Shell } from "./shell.ts";
 import type { Part, Word } from "./syntax.ts";
-import { knownValue, type Scope, unknownValue, type Value } from "./value.ts";
+import { knownValue, type Scope, SOME_NUMBER, unknownValue, type Value } from "./value.ts";
 import { isSecretVariable, NUMBERS, variableValue } from "./variable.ts";
 
 /** The words that one word of a command becomes. Whatever runs inside it is run. */
@@ -113,8 +113,8 @@ function expandPart(shell: Shell, part: Part, scope: Scope): Value {
     case "computed":
       if (part.arithmetic) checkArithmetic(shell, part.inside, scope);
       else runInside(shell, part.inside, scope);
-      if (part.sets !== undefined) scope.set(part.sets, unknownValue(true));
-      return unknownValue(!part.quoted);
+      for (const name of part.sets ?? []) scope.set(name, part.isNumber ? SOME_NUMBER : unknownValue(true));
+      return part.isNumber ? SOME_NUMBER : unknownValue(!part.quoted);
   }
 }
 
@@ -127,7 +127,7 @@ export function runInside(shell: Shell, parts: readonly Part[], scope: Scope): v
 export function checkArithmetic(shell: Shell, parts: readonly Part[], scope: Scope): void {
   for (const part of parts) {
     const value = expandPart(shell, part, scope);
-    const isNumber = part.kind === "variable" && NUMBERS.has(part.name);
+    const isNumber = value.isNumber === true || (part.kind === "variable" && NUMBERS.has(part.name));
     if (value.text === null ? !isNumber && part.kind !== "computed" : mayRunCommands(value.text, scope)) {
       shell.findings.hide("arithmetic on a text that may hold commands");
     }
@@ -141,7 +141,10 @@ export function mayRunCommands(text: string, scope: Scope, depth = 0): boolean {
   if (/[$`[]/.test(text) || depth > LOOKUP_LIMIT) return true;
   return [...new Set(text.match(/[A-Za-z_]\w*/g))].some((name) => {
     const own = NUMBERS.has(name) ? undefined : scope.variables.get(name);
-    return own !== undefined && (own.text === null || mayRunCommands(own.text, scope, depth + 1));
+    return (
+      own !== undefined &&
+      ((own.text === null && !own.isNumber) || mayRunCommands(own.text ?? "", scope, depth + 1))
+    );
   });
 }
 

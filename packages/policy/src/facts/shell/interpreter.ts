@@ -6,7 +6,7 @@ import { type ParseText, readScript } from "./reader/reader.ts";
 import { applyRedirects, isKnownProgram, runProgram } from "./run-program.ts";
 import type { Found, Input, Outcome, Shell } from "./shell.ts";
 import type { Redirect, Script, Statement, Word } from "./syntax.ts";
-import { type Folders, type Scope, union, unknownValue, type Value } from "./value.ts";
+import { type Folders, type Scope, SOME_NUMBER, union, unknownValue, type Value } from "./value.ts";
 import { assign, declare, prefix } from "./variable.ts";
 
 const NESTING_LIMIT = 24;
@@ -27,6 +27,7 @@ export class Interpreter implements Shell {
   /** What comes by the pipe to the command that is run next. */
   #piped: Found | undefined;
   readonly #called = new Set<Statement>();
+  readonly jumps: Scope[] = [];
 
   constructor(findings: Findings, parse: ParseText) {
     this.findings = findings;
@@ -42,9 +43,21 @@ export class Interpreter implements Shell {
       inside.positional = undefined;
       this.run(body, inside);
     }
+    this.#runTraps(scope);
     const fills = this.findings.isLong && this.findings.found.some(({ kind }) => kind === "write");
     if (this.findings.isEndless || fills)
       this.findings.doubt("it may go on without end, and fill what it writes to");
+  }
+
+  /** A trap runs at some later time, when what the script changes may have changed or not. */
+  #runTraps(scope: Scope): void {
+    const { texts, changed, moves } = scope.traps;
+    for (const text of texts) {
+      const inside = scope.copy();
+      inside.forget(changed);
+      if (moves) inside.folders = undefined;
+      this.runText(text, inside, "a trap that is only known at run time");
+    }
   }
 
   #runRead(script: Script, scope: Scope): void {
@@ -68,8 +81,12 @@ export class Interpreter implements Shell {
       return;
     }
     this.#wrapping += 1;
-    this.#runWords(words, scope, input);
+    runProgram(this, words, scope, input);
     this.#wrapping -= 1;
+  }
+
+  runCommand(words: readonly Value[], scope: Scope, input: Input = {}): void {
+    this.#runCommandWords(words, scope, input);
   }
 
   run(statement: Statement, scope: Scope): void {
@@ -97,6 +114,10 @@ export class Interpreter implements Shell {
       case "subshell":
         this.#run(statement.body, scope.copy());
         return here(scope);
+      case "negation": {
+        const { success, failure } = this.#run(statement.body, scope);
+        return { success: failure, failure: success };
+      }
       case "redirected":
         applyRedirects(this, statement.redirects, scope);
         return this.#run(statement.body, scope);
@@ -116,6 +137,7 @@ export class Interpreter implements Shell {
           if (statement.arithmetic) checkArithmetic(this, word, scope);
           else runInside(this, word, scope);
         }
+        for (const name of statement.sets ?? []) scope.set(name, SOME_NUMBER);
         return here(scope);
     }
   }
@@ -132,7 +154,7 @@ export class Interpreter implements Shell {
       return here(scope);
     }
     for (const one of command.assignments) prefix(this, one, words, scope);
-    const outcome = this.#runWords(words, scope, input);
+    const outcome = this.#runCommandWords(words, scope, input);
     if (command.redirects.length > 0) this.#noteFeedback(from);
     return outcome;
   }
@@ -148,7 +170,7 @@ export class Interpreter implements Shell {
     if (grows) this.findings.isEndless = true;
   }
 
-  #runWords(words: readonly Value[], scope: Scope, input: Input): Outcome {
+  #runCommandWords(words: readonly Value[], scope: Scope, input: Input): Outcome {
     const [name, ...rest] = words;
     const body = name?.text === null || name === undefined ? undefined : scope.functions.get(name.text);
     if (body === undefined) return runProgram(this, words, scope, input) ?? here(scope);
@@ -158,12 +180,18 @@ export class Interpreter implements Shell {
     }
     this.#called.add(body);
     this.#nesting += 1;
-    const outer = scope.positional;
+    const { positional, declared } = scope;
+    const from = this.jumps.length;
     scope.positional = rest.some((value) => value.many) ? undefined : rest;
+    scope.declared = new Set();
     const outcome = this.#run(body, scope);
-    scope.positional = outer;
+    const returned = this.jumps.length > from;
+    for (const jump of this.jumps.slice(from)) scope.join(jump);
+    scope.forget(scope.declared);
+    scope.declared = declared;
+    scope.positional = positional;
     this.#nesting -= 1;
-    return outcome;
+    return returned ? here(scope) : outcome;
   }
 
   #define(name: string, body: Statement, scope: Scope): void {
@@ -220,7 +248,11 @@ export class Interpreter implements Shell {
   }
 
   #runBranch(tests: readonly Statement[], bodies: readonly Statement[], scope: Scope): Outcome {
-    for (const test of tests) this.#run(test, scope);
+    for (const [index, test] of tests.entries()) {
+      const untested = scope.copy();
+      this.#run(test, scope);
+      if (index > 0) scope.join(untested);
+    }
     const before = scope.copy();
     for (const body of bodies) {
       const inside = before.copy();
@@ -271,14 +303,16 @@ const TURN_LIMIT = 16;
 
 /** A loop over known words is gone through word by word; any other until nothing changes, or is known, any more. */
 export function runLoop(shell: Shell, loop: Statement & { kind: "loop" }, scope: Scope): void {
-  const before = scope.copy();
   const values = loop.values.flatMap((word) => expandWord(shell, word, scope));
+  const before = scope.copy();
   if (loop.values.some(isVast)) shell.findings.isLong = true;
   const isListed = values.length <= TURN_LIMIT && values.every((value) => value.text !== null);
   if (loop.variable !== undefined && isListed) {
+    const from = shell.jumps.length;
     for (const value of values) {
       scope.set(loop.variable, value);
       shell.run(loop.body, scope);
+      for (const jump of shell.jumps.slice(from)) scope.join(jump);
     }
   } else {
     repeat(shell, loop, oneFor(values), scope);
@@ -307,21 +341,20 @@ function oneFor(values: readonly Value[]): Value {
   return only && values.length === 1 && only.pattern !== undefined ? only : unknownValue(true);
 }
 
+/** Goes round until one more turn would find nothing new; each makes more of what it changes unknown. */
 function repeat(shell: Shell, loop: Statement & { kind: "loop" }, value: Value, scope: Scope): void {
-  const turn = (): void => {
+  for (let isSettled = false; !isSettled; ) {
+    const before = scope.copy();
+    const [moved, from] = [scope.moved.length, shell.jumps.length];
     if (loop.test) shell.run(loop.test, scope);
     if (loop.variable !== undefined) scope.set(loop.variable, value);
     shell.run(loop.body, scope);
-  };
-  const before = scope.copy();
-  turn();
-  if (loop.variable !== undefined) before.variables.set(loop.variable, value);
-  if (scope.isLike(before)) return;
-  // What one turn changed may be anything after many.
-  const folders = scope.folders?.join("\0") === before.folders?.join("\0") ? scope.folders : undefined;
-  scope.join(before);
-  scope.folders = folders;
-  turn();
-  scope.join(before);
-  scope.folders = folders;
+    for (const jump of shell.jumps.slice(from)) scope.join(jump);
+    if (loop.variable !== undefined) before.variables.set(loop.variable, value);
+    // What one turn changed may be anything after many.
+    const folders = scope.folders?.join("\0") === before.folders?.join("\0") ? scope.folders : undefined;
+    scope.join(before);
+    scope.folders = folders;
+    isSettled = (scope.isLike(before) && scope.moved.length === moved) || shell.findings.isFull;
+  }
 }

@@ -13,8 +13,12 @@ export interface Shell {
   run(statement: Statement, scope: Scope): void;
   /** Reads a text as a script of its own and goes through it: `bash -c`, `eval`, `trap`. */
   runText(text: Value, scope: Scope, why: string): void;
-  /** Goes through a command whose words are expanded already: what `env`, `xargs` and their like start. */
+  /** Goes through a program whose words are expanded already: what `env`, `xargs` and their like start. */
   runWords(words: readonly Value[], scope: Scope, input?: Input): void;
+  /** The same for what may be a function, too: the shell itself runs it. */
+  runCommand(words: readonly Value[], scope: Scope, input?: Input): void;
+  /** The scopes at each `break`, `continue` and `return`: what stands behind them may not have happened. */
+  readonly jumps: Scope[];
 }
 
 /** What a command reads from its standard input. */
@@ -68,7 +72,7 @@ function passesMoved(value: Value, text: string, scope: Scope): boolean {
 /** Notes that a path, or what lies below it, may lead anywhere from now on. */
 export function noteMoved(value: Value, scope: Scope, itself: boolean): void {
   const places = value.text === null ? ["/"] : placesOf(value.text, scope);
-  scope.moved = [...scope.moved, ...places.map((place) => ({ path: tidied(place), itself }))];
+  scope.moved.push(...places.map((place) => ({ path: tidied(place), itself })));
 }
 
 function placesOf(text: string, scope: Scope): readonly string[] {

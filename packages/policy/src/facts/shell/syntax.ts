@@ -15,8 +15,10 @@ export type Part =
       readonly inside: readonly Part[];
       readonly quoted: boolean;
       readonly arithmetic: boolean;
-      /** The variable that it sets on the way: `${name:=value}`. */
-      readonly sets?: string | undefined;
+      /** The variables that it may set on the way: `${name:=value}`, `$((name = 1))`. */
+      readonly sets?: readonly string[];
+      /** Whether it is a number, and so is what it sets. */
+      readonly isNumber?: boolean;
       /** Whether it makes a list of what it is assigned to: `(a b)`, or one element. */
       readonly array?: boolean | undefined;
     };
@@ -52,6 +54,8 @@ export type Statement =
   | { readonly kind: "pipeline"; readonly statements: readonly Statement[] }
   /** `( )` and `&`: what happens inside stays inside. */
   | { readonly kind: "subshell"; readonly body: Statement }
+  /** `!`: it succeeds where the body fails. */
+  | { readonly kind: "negation"; readonly body: Statement }
   | { readonly kind: "redirected"; readonly body: Statement; readonly redirects: readonly Redirect[] }
   /** `if` and `case`: the tests run one after another, and one of the bodies may. */
   | { readonly kind: "branch"; readonly tests: readonly Statement[]; readonly bodies: readonly Statement[] }
@@ -72,7 +76,13 @@ export type Statement =
       readonly words: readonly Word[];
     }
   /** `[ ]`, `[[ ]]` and `(( ))`: words are computed, and arithmetic evaluates what it finds in variables. */
-  | { readonly kind: "test"; readonly words: readonly Word[]; readonly arithmetic: boolean };
+  | {
+      readonly kind: "test";
+      readonly words: readonly Word[];
+      readonly arithmetic: boolean;
+      /** The variables that arithmetic may set. */
+      readonly sets?: readonly string[];
+    };
 
 /** A command line, read. */
 export interface Script {

@@ -20,6 +20,8 @@ export interface Value {
   readonly search?: Search | undefined;
   /** More paths that it may turn out to be, if they are there. */
   readonly also?: readonly string[] | undefined;
+  /** Whether it is a number for certain, so that arithmetic on it runs nothing. */
+  readonly isNumber?: boolean | undefined;
   /** Whether it is a pipe made by the shell, and no file. */
   readonly isPipe?: boolean | undefined;
 }
@@ -33,6 +35,9 @@ export function knownValue(text: string): Value {
 export function unknownValue(many: boolean, start = ""): Value {
   return { text: null, start, many };
 }
+
+/** A number that is only known at run time. */
+export const SOME_NUMBER: Value = { text: null, start: "", many: false, isNumber: true };
 
 /** Whether it is a device that one can read from without end. */
 export function isEndless({ text }: Value): boolean {
@@ -126,7 +131,12 @@ export class Scope {
   tainted: string | undefined;
   /** Whether words are no longer split and globbed as usual. */
   unusualWords = false;
-  moved: readonly Moved[] = [];
+  /** Shared with every copy: what a subshell or another process does to files stays done. */
+  moved: Moved[] = [];
+  /** Shared with every copy, because a trap may run at any later time. */
+  traps: Traps = { texts: [], changed: new Set(), moves: false };
+  /** Variables that the function which is run has declared, and that its caller has under the same names. */
+  declared: Set<string> = new Set();
   /** Variables that may be lists, in this shell or in one that it began. */
   lists: Set<string> = new Set();
 
@@ -145,6 +155,7 @@ export class Scope {
   /** Gives a variable a value. Some variables change what everything after them does. */
   set(name: string, value: Value): void {
     this.variables.set(name, value);
+    this.traps.changed.add(name);
     if (!isShellVariable(name)) return;
     this.tainted ??= `${name} is set, which may change what programs do`;
     if (name === "IFS" || name === "GLOBIGNORE" || name === "BASHOPTS") this.unusualWords = true;
@@ -159,7 +170,33 @@ export class Scope {
     copy.unusualWords = this.unusualWords;
     copy.moved = this.moved;
     copy.lists = this.lists;
+    copy.traps = this.traps;
+    copy.declared = this.declared;
     return copy;
+  }
+
+  /** The scope of a program that is started from here: it sees no function, and perhaps not the variables. */
+  child(): Scope {
+    const child = this.copy();
+    child.functions = new CopiedMap();
+    // Which of them are exported is not kept track of.
+    child.variables = new CopiedMap([...this.variables.keys()].map((name) => [name, unknownValue(true)]));
+    child.positional = [];
+    return child;
+  }
+
+  /** Keeps what a trap runs. What changes from now on may be different by then. */
+  addTrap(text: Value): void {
+    if (this.traps.texts.length === 0) {
+      this.traps.changed.clear();
+      this.traps.moves = false;
+    }
+    this.traps.texts.push(text);
+  }
+
+  /** Makes variables unknown that may have changed, or may be others. */
+  forget(names: Iterable<string>): void {
+    for (const name of names) if (this.variables.has(name)) this.variables.set(name, unknownValue(true));
   }
 
   /** Makes this what is known when either this or the other may have happened. */
@@ -168,7 +205,8 @@ export class Scope {
     for (const name of namesOf(this.variables, other.variables)) {
       const [mine, theirs] = [this.variables.get(name), other.variables.get(name)];
       const isSame = mine !== undefined && theirs !== undefined && isSameValue(mine, theirs);
-      if (!isSame) this.variables.set(name, { text: null, start: "", many: true });
+      const isNumber = [mine, theirs].every((value) => value === undefined || isNumeric(value));
+      if (!isSame) this.variables.set(name, isNumber ? SOME_NUMBER : unknownValue(true));
     }
     for (const name of namesOf(this.functions, other.functions)) {
       const [mine, theirs] = [this.functions.get(name), other.functions.get(name)];
@@ -178,21 +216,26 @@ export class Scope {
     }
     this.tainted ??= other.tainted;
     this.unusualWords ||= other.unusualWords;
-    if (other.moved !== this.moved) this.moved = [...new Set([...this.moved, ...other.moved])];
     if (other.positional !== this.positional) this.positional = undefined;
   }
 
   /** Whether nothing that decides the meaning of words differs. */
   isLike(other: Scope): boolean {
     if (this.folders?.join("\0") !== other.folders?.join("\0")) return false;
-    if (this.variables.isSame(other.variables) && this.moved.length === other.moved.length) return true;
-    if (this.variables.size !== other.variables.size || this.moved.length !== other.moved.length)
-      return false;
+    if (this.variables.isSame(other.variables)) return true;
+    if (this.variables.size !== other.variables.size) return false;
     return [...this.variables].every(([name, value]) => {
       const theirs = other.variables.get(name);
-      return theirs !== undefined && isSameValue(value, theirs);
+      return theirs !== undefined && (isSameValue(value, theirs) || isSameUnknown(value, theirs));
     });
   }
+}
+
+/** What runs when a signal comes or the shell ends, and what has changed by then. */
+export interface Traps {
+  readonly texts: Value[];
+  readonly changed: Set<string>;
+  moves: boolean;
 }
 
 /** The names of either, where the two may differ. */
@@ -207,6 +250,14 @@ export function union(left: Folders, right: Folders): Folders {
   return all.length > FOLDER_LIMIT ? undefined : all;
 }
 
+function isNumeric({ text, isNumber }: Value): boolean {
+  return isNumber === true || /^-?\d+$/.test(text ?? "");
+}
+
 function isSameValue(left: Value, right: Value): boolean {
   return left.text !== null && left.text === right.text && left.pattern === right.pattern;
+}
+
+function isSameUnknown(left: Value, right: Value): boolean {
+  return left.text === null && right.text === null && left.isNumber === right.isNumber;
 }

@@ -4,7 +4,7 @@ import { tableFile } from "../files.ts";
 import { checkArithmetic, expandText, expandWord } from "./expand.ts";
 import type { Shell } from "./shell.ts";
 import type { Assignment, Statement, Word } from "./syntax.ts";
-import { knownValue, type Scope, unknownValue, type Value } from "./value.ts";
+import { knownValue, type Scope, SOME_NUMBER, unknownValue, type Value } from "./value.ts";
 
 /** Variables that hold a number, whatever happens. */
 export const NUMBERS: ReadonlySet<string> = new Set([
@@ -95,6 +95,9 @@ export function declare(shell: Shell, statement: Statement & { kind: "declaratio
   if (isOdd || names.some((name) => name.text === null || /[$`[]/.test(name.text))) {
     shell.findings.hide(`${keyword} with something that may be evaluated`);
   }
+  if (/^(?:local|declare|typeset)$/.test(keyword))
+    for (const name of [...assignments.map((one) => one.name), ...names.map(({ start }) => start)])
+      scope.declared.add(name.split("=")[0] ?? "");
   const isArray = options.some((option) => /^-\w*[aA]/.test(option.text ?? ""));
   if (names.length + assignments.length === 0) {
     shell.findings.doubt("shows variables, which may hold secrets");
@@ -155,7 +158,8 @@ function assignedValue(shell: Shell, assignment: Assignment, scope: Scope): Valu
   const [only] = word;
   if (only?.kind === "computed" && only.arithmetic && word.length === 1) {
     checkArithmetic(shell, only.inside, scope);
-    return unknownValue(true);
+    for (const name of only.sets ?? []) scope.set(name, unknownValue(true));
+    return only.isNumber ? SOME_NUMBER : unknownValue(true);
   }
   const value = expandText(shell, word, scope);
   if (!assignment.appends) return value;

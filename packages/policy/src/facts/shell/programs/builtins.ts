@@ -2,6 +2,7 @@ import { posix } from "node:path";
 import { mayRunCommands } from "../expand.ts";
 import { knownValue, union, unknownValue, type Value } from "../value.ts";
 import { variableValue } from "../variable.ts";
+import { programOf } from "./program.ts";
 import { applyRole } from "./role.ts";
 import { foldersAfter } from "./table-program.ts";
 import { type Call, CLEAR, type Handler, hidden, readWords } from "./words.ts";
@@ -29,7 +30,10 @@ export const BUILTINS: readonly (readonly [string, Handler])[] = [
   ["[", testWords],
   ["shift", shiftArguments],
   ["exit", leave],
-  ["return", leave],
+  ["return", jump],
+  ["break", jump],
+  ["continue", jump],
+  ["time", runTimed],
   ...["export", "declare", "typeset", "readonly", "local", "unset"].map(
     (name) => [name, (call: Call) => hidden(call, `${name} changes variables`)] as const,
   ),
@@ -61,6 +65,7 @@ function changeTo({ scope }: Call, folder: Value | undefined, onDisk = false): R
   const byText = onDisk ? [] : given?.map((path) => posix.normalize(path));
   const success = onDisk ? given : isTwofold ? union(byText, given) : byText;
   scope.folders = union(success, failure);
+  scope.traps.moves = true;
   scope.variables.delete("PWD");
   return { opaque: false, outcome: { success, failure } };
 }
@@ -106,8 +111,13 @@ function lookUp(call: Call): ReturnType<Handler> {
 function setTrap(call: Call): ReturnType<Handler> {
   const [action] = call.words;
   if (!action || action.text === "-" || action.text === "" || /^-[lp]$/.test(action.text ?? "")) return CLEAR;
-  const text = action.text === "--" ? (call.words[1] ?? action) : action;
-  call.shell.runText(text, call.scope.copy(), "a trap that is only known at run time");
+  const [text = action, ...signals] = action.text === "--" ? call.words.slice(1) : call.words;
+  const { shell, scope } = call;
+  const inside = scope.copy();
+  shell.runText(text, inside, "a trap that is only known at run time");
+  scope.addTrap(text);
+  const isLast = signals.every((signal) => /^(?:EXIT|0)$/i.test(signal.text ?? ""));
+  if (!isLast && !inside.isLike(scope)) return hidden(call, "a trap changes what the commands after it do");
   return { opaque: text.text === null };
 }
 
@@ -183,4 +193,25 @@ function testWords(call: Call): ReturnType<Handler> {
 
 function leave(): ReturnType<Handler> {
   return { opaque: false, outcome: { success: [], failure: [] } };
+}
+
+/** More places from which a script jumps than anybody writes. */
+const JUMP_LIMIT = 64;
+
+/** `break`, `continue`, `return`: what stands behind it may be skipped. */
+function jump(call: Call): ReturnType<Handler> {
+  const { jumps } = call.shell;
+  if (jumps.length >= JUMP_LIMIT) return hidden(call, "the command jumps too often to follow");
+  jumps.push(call.scope.copy());
+  return call.name === "return" ? leave() : CLEAR;
+}
+
+/** `time` is a word of the shell: what stands behind it changes this shell. As a program, it does not. */
+function runTimed(call: Call): ReturnType<Handler> {
+  const { operands, options, doubts } = readWords(call.words, programOf("time") ?? {}, {
+    stopsAtOperand: true,
+  });
+  for (const { value, role } of options) applyRole(role, value, { ...call, deep: false });
+  if (operands.length > 0) call.shell.runCommand(operands, call.scope, call.input);
+  return doubts.length === 0 ? CLEAR : hidden(call, `time: ${doubts[0]}`);
 }

@@ -130,7 +130,7 @@ function runFor(call: Call, command: readonly Value[], places: readonly Value[])
       if (word.text === "{}") return found;
       return word.text?.includes("{}") ? unknownValue(false) : word;
     });
-    call.shell.runWords(words, call.scope.copy());
+    call.shell.runWords(words, call.scope.child());
   }
 }
 

@@ -130,5 +130,5 @@ function isObjectName({ text }: Value): boolean {
 function runSetting(call: Call, setting: Value): void {
   const command = /^[^=]*=!?([\s\S]*)$/.exec(setting.text ?? "")?.[1];
   if (command !== undefined)
-    call.shell.runText(knownValue(command), call.scope.copy(), "git runs an unknown text");
+    call.shell.runText(knownValue(command), call.scope.child(), "git runs an unknown text");
 }

@@ -100,7 +100,7 @@ export function applyRole(role: Role, word: Value | undefined, setting: RoleSett
     case "cookie":
       return value.start.includes("=") ? undefined : read(value, setting, false);
     case "shell":
-      shell.runText(value, scope.copy(), "a command that is only known at run time");
+      shell.runText(value, scope.child(), "a command that is only known at run time");
       return undefined;
   }
 }

@@ -173,12 +173,12 @@ function noteLinks(kind: "itself" | "below", operands: readonly Value[], scope: 
   }
 }
 
-/** `-C folder`: the paths of this line start there. */
-function inFolder(read: ReadWords, scope: Scope): Scope {
-  const folder = read.options.findLast(({ role }) => role === "folder");
+/** `-C folder`: the paths of this line start there. Where there are several, each is about the words behind it. */
+export function inFolder(read: ReadWords, scope: Scope): Scope {
+  const [folder, ...others] = read.options.filter(({ role }) => role === "folder");
   if (!folder) return scope;
   const inside = scope.copy();
-  inside.folders = foldersAfter(folder.value, scope);
+  inside.folders = others.length > 0 ? undefined : foldersAfter(folder.value, scope);
   return inside;
 }
 

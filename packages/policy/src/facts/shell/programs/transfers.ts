@@ -6,7 +6,7 @@ import { knownValue, unknownValue, type Value } from "../value.ts";
 import { joined } from "./builtins.ts";
 import { programOf } from "./program.ts";
 import { applyRole } from "./role.ts";
-import { foldersAfter, readByTable } from "./table-program.ts";
+import { inFolder, readByTable } from "./table-program.ts";
 import { type Answer, type Call, type Handler, hidden, readWords } from "./words.ts";
 
 /** Programs that speak to other machines and need more than a table says. */
@@ -57,7 +57,7 @@ function ssh(call: Call): Answer {
     .replace(/:\d+$/, "");
   call.shell.findings.add({ kind: "net", host: name === undefined ? "*" : hostName(name) });
   if (command.length > 0) {
-    const there = call.scope.copy();
+    const there = call.scope.child();
     there.folders = undefined;
     call.shell.runText(joined(command), there, "ssh runs what is only known at run time");
   }
@@ -71,10 +71,7 @@ export const tarProgram: Handler = (call) => {
   const words = isOld ? oldStyle(first.text ?? "", rest) : call.words;
   const read = readWords(words, programOf("tar") ?? {});
   const { operands, options, present, doubts } = read;
-  const folder = options.findLast(({ role }) => role === "folder")?.value;
-  const inside = folder
-    ? Object.assign(call.scope.copy(), { folders: foldersAfter(folder, call.scope) })
-    : call.scope;
+  const inside = inFolder(read, call.scope);
   const has = (...names: readonly string[]): boolean => names.some((name) => present.has(name));
   const archive = options.find(({ role }) => role === "remote-read")?.value;
   const setting = { ...call, deep: false };
@@ -88,7 +85,6 @@ export const tarProgram: Handler = (call) => {
   } else if (has("x", "extract", "get")) {
     applyRole("overwrite", undefined, { ...setting, scope: inside, deep: true });
     noteMoved(knownValue("."), inside, false);
-    call.scope.moved = inside.moved;
     call.shell.findings.doubt("what an archive holds, and where it puts it, is not known");
   }
   if (doubts.length > 0) return hidden(call, `tar: ${doubts[0]}`);

@@ -1,4 +1,4 @@
-import { CopiedMap, unknownValue, type Value } from "../value.ts";
+import { unknownValue, type Value } from "../value.ts";
 import { isHarmlessVariable } from "../variable.ts";
 import { joined } from "./builtins.ts";
 import { type Program, programOf } from "./program.ts";
@@ -28,7 +28,7 @@ export function wrapByTable(call: Call, entry: Program, skipped: number): Answer
 }
 
 function startRest(call: Call, rest: readonly Value[], why?: string): Answer {
-  if (rest.length > 0) call.shell.runWords(rest, call.scope.copy(), call.input);
+  if (rest.length > 0) call.shell.runWords(rest, call.scope.child(), call.input);
   return why === undefined ? CLEAR : hidden(call, why);
 }
 
@@ -41,7 +41,7 @@ function environment(call: Call): Answer {
   const names = operands
     .slice(0, operands.length - rest.length)
     .map(({ start: known }) => known.split("=")[0] ?? "");
-  const inside = call.scope.copy();
+  const inside = call.scope.child();
   for (const { value, role } of options) if (role === "folder") inside.folders = foldersAfter(value, inside);
   if (rest.length > 0) call.shell.runWords(rest, inside, call.input);
   else call.shell.findings.doubt("prints the environment, which may hold secrets");
@@ -66,7 +66,7 @@ function fromInput(call: Call, why?: string): Answer {
     mark.some((one) => value.text?.includes(one)) ? unknownValue(false, startOf(value, mark)) : value,
   );
   const rest = mark.length > 0 && call.name !== "parallel" ? given : [...given, ...arriving(call, present)];
-  if (operands.length > 0) call.shell.runWords(rest, call.scope.copy());
+  if (operands.length > 0) call.shell.runWords(rest, call.scope.child());
   const doubt = why ?? (doubts[0] === undefined ? undefined : `xargs: ${doubts[0]}`);
   return doubt === undefined ? CLEAR : hidden(call, doubt);
 }
@@ -101,7 +101,7 @@ function asOther(call: Call): Answer {
 function repeated(call: Call): Answer {
   const { operands, doubts } = readWords(call.words, programOf("watch") ?? {}, { stopsAtOperand: true });
   call.shell.findings.isLong = true;
-  call.shell.runText(joined(operands), call.scope.copy(), "watch runs what is only known at run time");
+  call.shell.runText(joined(operands), call.scope.child(), "watch runs what is only known at run time");
   return doubts.length === 0 ? CLEAR : hidden(call, `watch: ${doubts[0]}`);
 }
 
@@ -113,8 +113,8 @@ function locked(call: Call): Answer {
   const [file, ...rest] = operands;
   if (file && !/^\d+$/.test(file.text ?? "")) applyRole("write", file, { ...call, deep: false });
   if (rest[0]?.text === "-c" && rest[1])
-    call.shell.runText(rest[1], call.scope.copy(), "flock runs an unknown text");
-  else if (rest.length > 0) call.shell.runWords(rest, call.scope.copy());
+    call.shell.runText(rest[1], call.scope.child(), "flock runs an unknown text");
+  else if (rest.length > 0) call.shell.runWords(rest, call.scope.child());
   return doubts.length === 0 ? CLEAR : hidden(call, `flock: ${doubts[0]}`);
 }
 
@@ -125,7 +125,7 @@ function recorded(call: Call): Answer {
     ...call,
     deep: false,
   });
-  if (operands.length > 1) call.shell.runWords(operands.slice(1), call.scope.copy());
+  if (operands.length > 1) call.shell.runWords(operands.slice(1), call.scope.child());
   if (doubts.length > 0) return hidden(call, `script: ${doubts[0]}`);
   return present.has("c") || present.has("command") || operands.length > 1
     ? CLEAR
@@ -148,12 +148,7 @@ function startShell(call: Call): ReturnType<Handler> {
   });
   const isOdd = doubts.length > 0 || options.some(({ value }) => value.text !== "pipefail");
   if (present.has("version") || present.has("help")) return CLEAR;
-  const inside = call.scope.copy();
-  inside.functions = new CopiedMap();
-  // Which of them are exported is not kept track of.
-  inside.variables = new CopiedMap(
-    [...call.scope.variables.keys()].map((name) => [name, unknownValue(true)]),
-  );
+  const inside = call.scope.child();
   const [text, , ...positional] = operands;
   inside.positional = positional;
   if (present.has("c") && text) {

@@ -2,7 +2,7 @@ import type { Node } from "web-tree-sitter";
 import type { Assignment, Redirect, Statement, Word } from "../syntax.ts";
 import type { Reader } from "./reader.ts";
 import { readFileRedirect, readHereString, readLoneRedirect, readRedirected } from "./redirect.ts";
-import { insideOf, readWord } from "./word.ts";
+import { assignedNames, insideOf, readWord } from "./word.ts";
 
 /** A statement that does nothing. */
 export const NOTHING: Statement = { kind: "sequence", statements: [] };
@@ -72,10 +72,13 @@ function readKind(reader: Reader, node: Node): Statement {
     case "pipeline":
       return pipeline(reader, reader.partsOf(node, "lines"));
     case "negated_command":
-      return sequence(
-        reader,
-        reader.partsOf(node, "line").filter((part) => part.type !== "!"),
-      );
+      return {
+        kind: "negation",
+        body: sequence(
+          reader,
+          reader.partsOf(node, "line").filter((part) => part.type !== "!"),
+        ),
+      };
     case "subshell":
       return { kind: "subshell", body: readStatements(reader, node) };
     case "compound_statement":
@@ -132,7 +135,8 @@ function readTest(reader: Reader, node: Node): Statement {
     part.childCount === 0
       ? part.type === "test_operator" && ARITHMETIC_TEST.test(reader.textOf(part).trim())
       : part.children.some(hasOperator);
-  return { kind: "test", words, arithmetic: opening === "((" || hasOperator(node) };
+  const sets = opening === "((" ? assignedNames(reader.textOf(node)) : [];
+  return { kind: "test", words, arithmetic: opening === "((" || hasOperator(node), sets };
 }
 
 function readFunction(reader: Reader, node: Node): Statement {
@@ -273,7 +277,8 @@ export function readFor(reader: Reader, node: Node): Statement {
   const statements = body ? readStatements(reader, body) : NOTHING;
   if (node.type === "c_style_for_statement") {
     const inside = parts.filter((part) => part !== body).flatMap((part) => insideOf(reader, part));
-    const test: Statement = { kind: "test", words: [inside], arithmetic: true };
+    const sets = assignedNames(reader.slice(node.startIndex, body?.startIndex ?? node.endIndex));
+    const test: Statement = { kind: "test", words: [inside], arithmetic: true, sets };
     return { kind: "loop", variable: undefined, values: [], test, body: statements };
   }
   const name = parts.find((part) => part.type === "variable_name");
@@ -316,6 +321,7 @@ export function readCase(reader: Reader, node: Node): Statement {
       tests.push({ kind: "test", words: [inside], arithmetic: false });
     }
     const body = items.slice(close + 1).filter((item) => !/^;[;&]&?$/.test(item.type));
+    if (items.some(({ type }) => type.endsWith("&"))) reader.doubt("a case that goes on with the next one");
     bodies.push(sequence(reader, body));
   }
   return { kind: "branch", tests, bodies: [...bodies, NOTHING] };

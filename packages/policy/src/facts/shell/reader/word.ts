@@ -165,13 +165,19 @@ export function readExpansion(reader: Reader, node: Node, quoted: boolean): Part
   const isAll = (part: Node): boolean => /\[[@*]\]$/.test(reader.textOf(part));
   const hasSubscript = parts.some((part) => (part.type === "subscript" && !isAll(part)) || part.type === ":");
   const assigns = parts.some((part) => part.type === "=" || part.type === ":=");
-  const sets = assigns && name && isName ? reader.textOf(name) : undefined;
+  const sets = assigns && name && isName ? [reader.textOf(name)] : [];
   return { kind: "computed", inside: insideOf(reader, node), quoted, arithmetic: hasSubscript, sets };
 }
 
 /** `$((…))` and `$[…]`. */
 export function readArithmetic(reader: Reader, node: Node, quoted: boolean): Part {
-  return { kind: "computed", inside: insideOf(reader, node), quoted, arithmetic: true };
+  const sets = assignedNames(reader.textOf(node));
+  return { kind: "computed", inside: insideOf(reader, node), quoted, arithmetic: true, sets, isNumber: true };
+}
+
+/** The variables that an arithmetic expression may set: all in it, where it sets any. */
+export function assignedNames(text: string): readonly string[] {
+  return /[^=!<>]=(?!=)|<<=|>>=|\+\+|--/.test(text) ? [...new Set(text.match(/[A-Za-z_]\w*/g))] : [];
 }
 
 /** Everything inside an expression that is computed or run. */

@@ -1,7 +1,13 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./scripts/test/durations.ts";
+
+/** How many system test files run at once. Each starts processes of its own, so more than two need more cores. */
+const systemWorkers = Number(process.env.REINS_TEST_WORKERS) || Math.min(2, availableParallelism());
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -18,8 +24,8 @@ export default defineConfig({
         test: {
           name: "system",
           include: ["packages/*/system/**/*.test.ts", "examples/**/*.test.ts"],
-          // Real sockets, processes and databases: one file at a time, with time to spare on a busy machine.
-          fileParallelism: false,
+          // Real sockets, processes and databases: few files at a time, with time to spare on a busy machine.
+          maxWorkers: systemWorkers,
           globalSetup: "scripts/test/program.ts",
           testTimeout: 120_000,
           expect: { poll: { timeout: 60_000 } },

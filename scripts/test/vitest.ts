@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { JsonTestResults } from "vitest/node";
 import { runCommand } from "../command.ts";
 import { deadlineOf } from "./budgets.ts";
+import { recordDurations } from "./durations.ts";
 import type { StepResult } from "./step.ts";
 
 /** Runs vitest with its own live output; its machine-readable report gives the counts. */
@@ -21,7 +22,9 @@ export async function runVitest(name: string, args: readonly string[]): Promise<
       },
     );
     if (output !== "") console.log(output.trim());
-    return { name, seconds, ...countTests(await readReport(report), succeeded) };
+    const results = await readReport(report);
+    if (name === "system" && results && process.env.REINS_RECORD_DURATIONS) recordDurations(results);
+    return { name, seconds, ...countTests(results, succeeded) };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

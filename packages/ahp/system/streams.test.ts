@@ -152,7 +152,7 @@ describe("stdio", () => {
     );
     const grandchild = await pid.promise;
     await client.close();
-    await expect.poll(() => isAlive(grandchild), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isAlive(grandchild)).toBe(false);
   });
 });
 

@@ -75,7 +75,7 @@ describe("a home from which something is missing after kill -9", () => {
       if (how !== "it was put back as a whole") expect(database?.mend).toContain("--accept-loss");
       const accepted = home.start("up", "--port", "0", "--workspace", home.workspace, "--accept-loss");
       await accepted.printed("rules are in force");
-      await expect.poll(() => healthOf(accepted), { timeout: 30_000 }).toBe("ok");
+      await expect.poll(() => healthOf(accepted)).toBe("ok");
       await home.ask({ command: "make more" });
       await home.stop(accepted);
       const lines = (await home.done("ledger", "log", "--json", "--tag", "server")).trim().split("\n");

@@ -55,7 +55,7 @@ describe("reins doctor", () => {
     expect(await keys()).toBe(2);
     expect((await examined(home)).of("vault")?.state).toBe("fine");
     const after = await home.up();
-    await expect.poll(keys, { timeout: 30_000 }).toBe(1);
+    await expect.poll(keys).toBe(1);
     expect(await home.done("approvals", "show", id)).toContain('given      command: "make all"');
     await home.stop(after);
     await rm(file);

@@ -43,15 +43,11 @@ requirement(
       expect(reasons.join()).toMatch(/full|room|space/i);
       rmSync(ballast);
       await expect
-        .poll(
-          () =>
-            home.ask({ command: `make again-${round}` }).then(
-              (id) => kept.push(id) > 0,
-              () => false,
-            ),
-          {
-            timeout: 30_000,
-          },
+        .poll(() =>
+          home.ask({ command: `make again-${round}` }).then(
+            (id) => kept.push(id) > 0,
+            () => false,
+          ),
         )
         .toBe(true);
     }

@@ -128,7 +128,7 @@ describe("reins up", () => {
     await reins.printed("the home cannot be opened");
     expect(await reasonFrom(home, "bash")).toContain("in use by another process");
     await other.close();
-    await expect.poll(() => reasonFrom(home, "bash"), { timeout: 10_000 }).toContain("not on the roster");
+    await expect.poll(() => reasonFrom(home, "bash")).toContain("not on the roster");
     await stop(reins);
     expect((await ledger(home, "verify")).code).toBe(0);
   });

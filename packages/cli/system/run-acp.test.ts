@@ -172,7 +172,7 @@ describe("reins acp", () => {
     first.stdin.end();
     expect(await first.ended).toMatchObject({ code: 0 });
     const again = async () => Object(await editors[1]?.prompt(ids[1] ?? "", "say still here")).result;
-    await expect.poll(again, { timeout: 30_000 }).toMatchObject({ stopReason: "end_turn" });
+    await expect.poll(again).toMatchObject({ stopReason: "end_turn" });
     second.stdin.end();
     expect(await second.ended).toMatchObject({ code: 0 });
   });

@@ -97,7 +97,7 @@ describe("HAAK's flags", () => {
     const base = addressOf(reins).replace(/^ws/, "http").replace(/\/$/, "");
     const headers = { authorization: `Bearer ${await home.startToken()}` };
     const turns = async () => Object(await (await fetch(base + path, { headers })).json()).turns;
-    await expect.poll(turns, { timeout: 20_000 }).toHaveLength(1);
+    await expect.poll(turns).toHaveLength(1);
     const exported = await home.done("ledger", "export");
     const second = await runReins(["ledger", "import", "-"], home.environment, exported);
     expect(second).toMatchObject({ code: 4, stderr: expect.stringContaining("in use by another process") });

@@ -91,22 +91,21 @@ describe("an approval", () => {
     const begun = await returning.start();
     const id = await begun.client.begin(begun.run.server.workspace);
     begun.client.prompt(id, "run make all").catch(() => undefined);
-    await expect.poll(() => returning.open.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => returning.open.length).toBe(1);
     await returning.end(first);
 
     const between = await returning.start();
-    await expect.poll(() => between.stream.asked.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => between.stream.asked.length).toBe(1);
     expect(returning.open).toHaveLength(1);
     if (doing === "nothing, with its agent running") await between.client.prompt(id, "say again");
     if (doing === "a turn") between.client.prompt(id, "say again", "wait").catch(() => undefined);
-    if (doing !== "nothing")
-      await expect.poll(() => between.stream.said, { timeout: 20_000 }).toContain("again");
+    if (doing !== "nothing") await expect.poll(() => between.stream.said).toContain("again");
     expect(await returning.approvals()).toEqual(["pending"]);
     await returning.end(second);
 
     const after = await returning.start();
     expect(await returning.approvals()).toEqual(["pending"]);
-    await expect.poll(() => after.stream.asked.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => after.stream.asked.length).toBe(1);
     expect(returning.open).toHaveLength(1);
     await after.client.answer(returning.open[0] ?? {}, "allow_once");
     await expect.poll(() => returning.approvals()).toEqual(["approved"]);
@@ -129,10 +128,10 @@ describe("an approval", () => {
     const { workspace } = begun.run.server;
     const ids = [await begun.client.begin(workspace), await begun.client.begin(workspace)];
     for (const id of ids) begun.client.prompt(id, "run make all").catch(() => undefined);
-    await expect.poll(() => returning.open.length, { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => returning.open.length).toBe(2);
     await returning.end("kill");
     const after = await returning.start();
-    await expect.poll(() => after.stream.asked.length, { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => after.stream.asked.length).toBe(2);
     const [closed = "", deleted = ""] = ids;
     await after.client.result("session/close", { sessionId: closed });
     expect((await returning.approvals()).toSorted()).toEqual(["pending", "withdrawn"]);
@@ -145,7 +144,7 @@ describe("an approval", () => {
     const { client, run } = await returning.start();
     const id = await client.begin(run.server.workspace);
     const turn = client.prompt(id, "run make all");
-    await expect.poll(() => returning.open.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => returning.open.length).toBe(1);
     const other = await client.begin(run.server.workspace);
     await client.prompt(other, "crash");
     await turn;

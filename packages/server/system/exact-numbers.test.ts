@@ -59,7 +59,7 @@ async function waiting(served: Served): Promise<string[]> {
 
 /** Answers the only approval that waits, which has to be about exactly these digits. */
 async function decide(served: Served, digits: string, decision: string): Promise<void> {
-  await expect.poll(() => waiting(served), { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(() => waiting(served)).toHaveLength(1);
   const [id] = await waiting(served);
   const { text } = await served.ask("GET", `/v1/approvals/${id}`);
   expect(text).toContain(`"account":${digits}`);

@@ -48,7 +48,7 @@ test.each<End>(["stop", "kill"])(
     await expect.poll(() => runsIn(first, id)).toMatchObject([{ status: "completed" }]);
     client.prompt(id, "say begun", "wait").catch(() => undefined);
     await expect
-      .poll(async () => (await runsIn(first, id)).map(({ status }) => status).toSorted(), { timeout: 20_000 })
+      .poll(async () => (await runsIn(first, id)).map(({ status }) => status).toSorted())
       .toEqual(["completed", "executing"]);
     const cut = (await runsIn(first, id)).find(({ status }) => status === "executing")?.run_id;
     // Of an agent elsewhere that is not hosted here: it goes on, whatever becomes of Reins.

@@ -116,7 +116,7 @@ async function seenAfter(scenario: Scenario, signal: Signal) {
     ),
   );
   const { said, asked = 0 } = scenario;
-  await expect.poll(() => stream.asked.length, { timeout: 20_000 }).toBe(asked);
+  await expect.poll(() => stream.asked.length).toBe(asked);
   if (said !== undefined) await expect.poll(() => stream.said).toContain(said);
   await new Promise((resolve) => setTimeout(resolve, 200));
   await first.end(signal);
@@ -126,7 +126,7 @@ async function seenAfter(scenario: Scenario, signal: Signal) {
   const back = new RpcClient(again);
   back.connection = client.connection;
   const after = await back.stream({ "last-event-id": String(stream.ids.at(-1)) });
-  await expect.poll(() => after.said.join(), { timeout: 20_000 }).toContain("The turn was cut off");
+  await expect.poll(() => after.said.join()).toContain("The turn was cut off");
   await expect.poll(() => after.asked.length).toBe(asked);
   const { approvals } = Object((await again.ask("GET", "/v1/approvals")).body);
   const { state } = Object((await again.ask("GET", `/v1/sessions/${id}`)).body);

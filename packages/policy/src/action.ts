@@ -128,10 +128,11 @@ export const CONTROL_EVENTS = [
   "task_list",
   "verification",
 ] as const;
+export type ControlEventType = (typeof CONTROL_EVENTS)[number];
 
 /** A step of an agent that is decided on, or noted. The names are those of the Agent Harness Protocol. */
 export interface ControlEvent {
-  readonly event_type: string;
+  readonly event_type: ControlEventType;
   readonly session_id: string;
   readonly agent_id: string;
   readonly depth: number;
@@ -144,7 +145,7 @@ export interface ControlEvent {
 
 /** Everything a decision looks at. Plain data: it is stored with the verdict, and decides the same again. */
 export interface DecisionInput {
-  readonly event_type: string;
+  readonly event_type: ControlEventType;
   readonly action: Action;
   readonly subject: Subject;
   /** What the subject did before, as far as the constitution asks; see `History`. */

@@ -56,20 +56,17 @@ export {
   type PolicyFault,
 } from "./constitution/load.ts";
 export { type TestOutcome, testOutcomes } from "./constitution/run-tests.ts";
-export type { Explanation, RuleOutcome } from "./decision/explain.ts";
 export { type AskedClause, type Explained, type ExplainedRule, explainedBy } from "./decision/explain.ts";
+export { History } from "./decision/history.ts";
+export { blake3Hex, NO_RULE, Policy } from "./decision/policy.ts";
 export {
   type AskTerms,
   afterModify,
-  blake3Hex,
-  History,
   isAtLeastAsStrict,
-  NO_RULE,
-  Policy,
   type PolicyHashes,
   type PolicyVerdict,
   permitsAction,
-} from "./decision/policy.ts";
+} from "./decision/verdict.ts";
 export { type FileKind, type FilePort, type FolderEntry, realFiles } from "./facts/files.ts";
 export type { FactsContext } from "./facts/gather.ts";
 export { gatherFacts } from "./facts/gather.ts";

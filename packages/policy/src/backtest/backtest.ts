@@ -1,5 +1,6 @@
 import type { RuleVerdict } from "../constitution/constitution.ts";
-import { isAtLeastAsStrict, type Policy, type Said } from "../decision/policy.ts";
+import type { Policy } from "../decision/policy.ts";
+import { isAtLeastAsStrict, type Said } from "../decision/verdict.ts";
 import { type UnreachableRule, unreachableRules } from "./check.ts";
 import { type Group, Groups, gistOf } from "./groups.ts";
 import { Replay, type Replayed, type ReplayOptions, type UnreplayableCounts } from "./replay.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Action, type Counters, PLACES } from "../action.ts";
 import { RuleVerdict } from "../constitution/constitution.ts";
-import type { Said } from "../decision/policy.ts";
+import type { Said } from "../decision/verdict.ts";
 import { ENFORCEMENTS, NETWORKS, ORIGINS, STARTS, type Subject, TRUST_LEVELS } from "../subject.ts";
 
 /** What a rule decided on, and when. */

@@ -1,16 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { DecisionInput } from "../action.ts";
 import type { Clause } from "../conditions/conditions.ts";
-import {
-  afterModify,
-  argumentPathsIn,
-  type CompiledRule,
-  History,
-  type Policy,
-  type PolicyVerdict,
-  permitsAction,
-  type Said,
-} from "../decision/policy.ts";
+import { History } from "../decision/history.ts";
+import { argumentPathsIn, type CompiledRule, type Policy } from "../decision/policy.ts";
+import { afterModify, type PolicyVerdict, permitsAction, type Said } from "../decision/verdict.ts";
 import {
   type ModifiedFrom,
   type RecordedStep,

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { ConstitutionText, PolicyFault } from "../constitution/load.ts";
 import type { TestOutcome } from "../constitution/run-tests.ts";
-import type { PolicyHashes } from "../decision/policy.ts";
+import type { PolicyHashes } from "../decision/verdict.ts";
 import type { BacktestReport, CoverageReport } from "./backtest.ts";
 
 /** What a thread is started to find out about a draft. */

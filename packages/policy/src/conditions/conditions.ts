@@ -1,9 +1,17 @@
 import type { Action, DecisionInput, Effect, EffectKind, ExecEffect, NetEffect, Place } from "../action.ts";
-import type { Condition, PathTest, PlainCondition } from "../constitution/condition.ts";
+import type { Condition, PlainCondition } from "../constitution/condition.ts";
 import type { ToolDeclarations } from "../constitution/constitution.ts";
 import { isReadableByAll } from "../facts/path/places.ts";
 import type { Subject } from "../subject.ts";
 import { anyPathTest, commandPattern, everyPathTest, type PathEffect, textTest } from "./pattern.ts";
+
+/** One part of a condition, by the name it has in the file. */
+export interface Clause {
+  readonly name: string;
+  /** Whether it looks at the subject alone, and so holds for all its actions or for none. */
+  readonly subjectOnly?: boolean;
+  readonly holds: (input: DecisionInput) => boolean;
+}
 
 /** What a condition is compiled for. */
 interface Purpose {
@@ -125,63 +133,35 @@ function isNamed({ action }: DecisionInput, { kinds, anyProgram }: Naming): bool
   return !action.opaque && action.doubts.length === 0;
 }
 
-/** One part of a condition, by the name it has in the file. */
-export interface Clause {
-  readonly name: string;
-  /** Whether it looks at the subject alone, and so holds for all its actions or for none. */
-  readonly subjectOnly?: boolean;
-  readonly holds: (input: DecisionInput) => boolean;
-}
-
 /**
  * Compiles the clauses about effects. `every` tests all effects of a kind and is for rules that allow; `any` tests
  * whether there is one, and counts unknown effects, because it is for rules that block or ask.
  *
  * @param permits whether the condition allows: then `every` does not hold where there is no effect
  */
-export function effectClauses(condition: PlainCondition, permits: boolean): Clause[] {
+function effectClauses(condition: PlainCondition, permits: boolean): Clause[] {
   const clauses: Clause[] = [];
-  const all = permits ? allOfSome : allIfAny;
-  const { opaque, harmless, effects, commands, hosts } = condition;
+  const quantified = <Kind extends Effect, Asked>(
+    name: string,
+    asked: { readonly every?: Asked | undefined; readonly any?: Asked | undefined } | undefined,
+    of: (effect: Effect) => effect is Kind,
+    tests: Readonly<Record<"every" | "any", (asked: Asked) => (effect: Kind) => boolean>>,
+  ) => {
+    if (asked?.every !== undefined)
+      clauses.push({ name: `${name}.every`, holds: everyEffect(of, tests.every(asked.every), permits) });
+    if (asked?.any !== undefined)
+      clauses.push({ name: `${name}.any`, holds: someEffect(of, tests.any(asked.any)) });
+  };
+  const { opaque, harmless, effects, paths, reads, writes, commands, hosts } = condition;
   if (opaque !== undefined) clauses.push({ name: "opaque", holds: ({ action }) => action.opaque === opaque });
   if (harmless !== undefined)
     clauses.push({ name: "harmless", holds: ({ action }) => isHarmless(action) === harmless });
-  if (effects?.every)
-    clauses.push(all("effects.every", anyEffect, ({ kind }) => effects.every?.includes(kind) ?? true));
-  if (effects?.any)
-    clauses.push(some("effects.any", anyEffect, ({ kind }) => effects.any?.includes(kind) ?? false));
-  clauses.push(...pathClauses("paths", condition.paths, isPathEffect, all));
-  clauses.push(
-    ...pathClauses("reads", condition.reads, (effect): effect is PathEffect => effect.kind === "read", all),
-  );
-  clauses.push(
-    ...pathClauses(
-      "writes",
-      condition.writes,
-      (effect): effect is PathEffect => effect.kind === "write",
-      all,
-    ),
-  );
-  if (commands?.every !== undefined) {
-    const patterns = asList(commands.every).map(commandPattern);
-    clauses.push(
-      all("commands.every", isExec, (effect) => patterns.some((pattern) => pattern.surely(effect))),
-    );
-  }
-  if (commands?.any !== undefined) {
-    const patterns = asList(commands.any).map(commandPattern);
-    clauses.push(
-      some("commands.any", isExec, (effect) => patterns.some((pattern) => pattern.possibly(effect))),
-    );
-  }
-  if (hosts?.every !== undefined) {
-    const test = textTest(hosts.every);
-    clauses.push(all("hosts.every", isNet, ({ host }) => host !== "*" && test(host)));
-  }
-  if (hosts?.any !== undefined) {
-    const test = textTest(hosts.any);
-    clauses.push(some("hosts.any", isNet, ({ host }) => host === "*" || test(host)));
-  }
+  quantified("effects", effects, isEffect, { every: isOfKind, any: isOfKind });
+  quantified("paths", paths, isPath, PATH_TESTS);
+  quantified("reads", reads, isRead, PATH_TESTS);
+  quantified("writes", writes, isWrite, PATH_TESTS);
+  quantified("commands", commands, isExec, COMMAND_TESTS);
+  quantified("hosts", hosts, isNet, HOST_TESTS);
   for (const [path, patterns] of Object.entries(condition.arguments ?? {})) {
     const test = textTest(patterns);
     clauses.push({
@@ -192,86 +172,63 @@ export function effectClauses(condition: PlainCondition, permits: boolean): Clau
   return clauses;
 }
 
-interface Quantified {
-  readonly every?: PathTest | undefined;
-  readonly any?: PathTest | undefined;
+const PATH_TESTS = { every: everyPathTest, any: anyPathTest };
+
+const COMMAND_TESTS = {
+  every: (asked: string | readonly string[]) => {
+    const patterns = many(asked).map(commandPattern);
+    return (effect: ExecEffect) => patterns.some((pattern) => pattern.surely(effect));
+  },
+  any: (asked: string | readonly string[]) => {
+    const patterns = many(asked).map(commandPattern);
+    return (effect: ExecEffect) => patterns.some((pattern) => pattern.possibly(effect));
+  },
+};
+
+const HOST_TESTS = {
+  every: (asked: string | readonly string[]) => {
+    const test = textTest(asked);
+    return ({ host }: NetEffect) => host !== "*" && test(host);
+  },
+  any: (asked: string | readonly string[]) => {
+    const test = textTest(asked);
+    return ({ host }: NetEffect) => host === "*" || test(host);
+  },
+};
+
+function isOfKind(kinds: readonly EffectKind[]): (effect: Effect) => boolean {
+  return ({ kind }) => kinds.includes(kind);
 }
 
-function pathClauses(
-  name: string,
-  quantified: Quantified | undefined,
-  of: (effect: Effect) => effect is PathEffect,
-  all: typeof allIfAny,
-): Clause[] {
-  const clauses: Clause[] = [];
-  if (quantified?.every) clauses.push(all(`${name}.every`, of, everyPathTest(quantified.every)));
-  if (quantified?.any) clauses.push(some(`${name}.any`, of, anyPathTest(quantified.any)));
-  return clauses;
-}
+const isEffect = (_: Effect): _ is Effect => true;
+const isPath = (effect: Effect): effect is PathEffect => effect.kind === "read" || effect.kind === "write";
+const isRead = (effect: Effect): effect is PathEffect => effect.kind === "read";
+const isWrite = (effect: Effect): effect is PathEffect => effect.kind === "write";
+const isExec = (effect: Effect): effect is ExecEffect => effect.kind === "exec";
+const isNet = (effect: Effect): effect is NetEffect => effect.kind === "net";
 
-/** Holds of all such effects, and where there are none. */
-function allIfAny<Kind extends Effect>(
-  name: string,
+/** Holds of all such effects; where there are none, only if none is needed. */
+function everyEffect<Kind extends Effect>(
   of: (effect: Effect) => effect is Kind,
   test: (effect: Kind) => boolean,
-): Clause {
-  return {
-    name,
-    holds: ({ action }) => {
-      for (const effect of action.effects) if (of(effect) && !test(effect)) return false;
-      return true;
-    },
+  needsOne: boolean,
+): Clause["holds"] {
+  return ({ action }) => {
+    let holds = !needsOne;
+    for (const effect of action.effects) {
+      if (!of(effect)) continue;
+      if (!test(effect)) return false;
+      holds = true;
+    }
+    return holds;
   };
 }
 
-/** Holds of all such effects, of which there is at least one. */
-function allOfSome<Kind extends Effect>(
-  name: string,
+function someEffect<Kind extends Effect>(
   of: (effect: Effect) => effect is Kind,
   test: (effect: Kind) => boolean,
-): Clause {
-  return {
-    name,
-    holds: ({ action }) => {
-      let found = false;
-      for (const effect of action.effects) {
-        if (!of(effect)) continue;
-        if (!test(effect)) return false;
-        found = true;
-      }
-      return found;
-    },
-  };
-}
-
-function some<Kind extends Effect>(
-  name: string,
-  of: (effect: Effect) => effect is Kind,
-  test: (effect: Kind) => boolean,
-): Clause {
-  return {
-    name,
-    holds: ({ action }) => {
-      for (const effect of action.effects) if (of(effect) && test(effect)) return true;
-      return false;
-    },
-  };
-}
-
-function anyEffect(_: Effect): _ is Effect {
-  return true;
-}
-
-function isPathEffect(effect: Effect): effect is PathEffect {
-  return effect.kind === "read" || effect.kind === "write";
-}
-
-function isExec(effect: Effect): effect is ExecEffect {
-  return effect.kind === "exec";
-}
-
-function isNet(effect: Effect): effect is NetEffect {
-  return effect.kind === "net";
+): Clause["holds"] {
+  return ({ action }) => action.effects.some((effect) => of(effect) && test(effect));
 }
 
 /** The member of the arguments at a dotted path, as text; what is not there is the empty text. */
@@ -284,44 +241,44 @@ function argumentAt(value: unknown, path: string): string {
   return typeof found === "string" ? found : JSON.stringify(found);
 }
 
-function asList(patterns: string | readonly string[]): readonly string[] {
-  return typeof patterns === "string" ? [patterns] : patterns;
-}
-
 /** What clients ask of an agent, by the protocol's names. A tool that an agent calls so is something else. */
 const CLIENTS_NAME = /^(?:session|providers)\/|^(?:initialize|authenticate|logout)$/;
+
+/** Members that are compared with a text of the subject. */
+const SUBJECT_TEXTS = [
+  ["agent_trust", ({ trust }: Subject) => trust],
+  ["agent", ({ agent }: Subject) => agent],
+  ["user", ({ user }: Subject) => user],
+  ["tenant", ({ tenant }: Subject) => tenant],
+  ["session", ({ session }: Subject) => session],
+  ["mode", ({ mode }: Subject) => mode],
+  ["started", ({ started }: Subject) => started],
+  ["enforcement", ({ enforcement }: Subject) => enforcement],
+  ["network", ({ network = "open" }: Subject) => network],
+  ["origin", ({ origin = "agent" }: Subject) => origin],
+] as const;
 
 /**
  * The clauses about who asks, for what tool, and how.
  *
  * @param permits whether the condition allows: then a name that belongs to clients holds for them alone
  */
-export function subjectClauses(
-  condition: PlainCondition,
-  tools: ToolDeclarations,
-  permits: boolean,
-): Clause[] {
+function subjectClauses(condition: PlainCondition, tools: ToolDeclarations, permits: boolean): Clause[] {
   const clauses: Clause[] = [];
-  const text = (
-    name: string,
-    patterns: string | readonly string[] | undefined,
-    of: (subject: Subject) => string,
-  ) => {
-    if (patterns === undefined) return;
-    const test = textTest(patterns);
-    clauses.push({ name, subjectOnly: true, holds: ({ subject }) => test(of(subject)) });
+  const about = (name: string, holds: (subject: Subject) => boolean) =>
+    clauses.push({ name, subjectOnly: true, holds: ({ subject }) => holds(subject) });
+  const compared = (name: string, asked: string | readonly string[] | undefined, textOf: Text) => {
+    if (asked === undefined) return;
+    const test = textTest(asked);
+    clauses.push({ name, holds: (input) => test(textOf(input)) });
   };
-  text("agent_trust", condition.agent_trust, ({ trust }) => trust);
-  text("agent", condition.agent, ({ agent }) => agent);
-  text("user", condition.user, ({ user }) => user);
-  text("tenant", condition.tenant, ({ tenant }) => tenant);
-  text("session", condition.session, ({ session }) => session);
-  text("mode", condition.mode, ({ mode }) => mode);
-  text("started", condition.started, ({ started }) => started);
-  text("enforcement", condition.enforcement, ({ enforcement }) => enforcement);
-  text("network", condition.network, ({ network = "open" }) => network);
-  text("origin", condition.origin, ({ origin = "agent" }) => origin);
   const { tool_name_matches, event, role, scopes, depth, sensitivity, lacks_scopes } = condition;
+  for (const [name, textOf] of SUBJECT_TEXTS) {
+    const asked = condition[name];
+    if (asked === undefined) continue;
+    const test = textTest(asked);
+    about(name, (subject) => test(textOf(subject)));
+  }
   if (tool_name_matches) {
     const test = textTest(tool_name_matches);
     clauses.push({
@@ -330,37 +287,26 @@ export function subjectClauses(
         test(action.tool) && !(permits && subject.origin !== "client" && CLIENTS_NAME.test(action.tool)),
     });
   }
-  if (event !== undefined) {
-    const test = textTest(event);
-    clauses.push({ name: "event", holds: ({ event_type }) => test(event_type) });
-  }
+  compared("event", event, ({ event_type }) => event_type);
   if (role !== undefined) {
     const test = textTest(role);
-    clauses.push({ name: "role", subjectOnly: true, holds: ({ subject }) => subject.roles.some(test) });
+    about("role", ({ roles }) => roles.some(test));
   }
-  if (scopes)
-    clauses.push({ name: "scopes", subjectOnly: true, holds: ({ subject }) => hasScopes(subject, scopes) });
+  if (scopes) about("scopes", (subject) => hasScopes(subject, scopes));
   if (depth) {
     const { at_least = 0, at_most = Number.POSITIVE_INFINITY } = depth;
-    clauses.push({
-      name: "depth",
-      subjectOnly: true,
-      holds: ({ subject }) => subject.depth >= at_least && subject.depth <= at_most,
-    });
+    about("depth", (subject) => subject.depth >= at_least && subject.depth <= at_most);
   }
-  if (sensitivity !== undefined) {
-    const test = textTest(sensitivity);
-    clauses.push({ name: "sensitivity", holds: ({ action }) => test(tools[action.tool]?.sensitivity ?? "") });
-  }
-  if (lacks_scopes !== undefined) {
-    const lacks = (subject: Subject, tool: string) => !hasScopes(subject, tools[tool]?.scopes ?? []);
+  compared("sensitivity", sensitivity, ({ action }) => tools[action.tool]?.sensitivity ?? "");
+  if (lacks_scopes !== undefined)
     clauses.push({
       name: "lacks_scopes",
-      holds: ({ subject, action }) => lacks(subject, action.tool) === lacks_scopes,
+      holds: ({ subject, action }) => hasScopes(subject, tools[action.tool]?.scopes ?? []) !== lacks_scopes,
     });
-  }
   return clauses;
 }
+
+type Text = (input: DecisionInput) => string;
 
 function hasScopes({ scopes }: Subject, needed: readonly string[]): boolean {
   return needed.every((scope) => scopes.includes(scope) || scopes.includes("*"));

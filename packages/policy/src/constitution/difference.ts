@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { isAtLeastAsStrict } from "../decision/policy.ts";
+import { isAtLeastAsStrict } from "../decision/verdict.ts";
 import { type ConstitutionFile, type Limit, type Rule, rulesOf } from "./constitution.ts";
 
 /** The parts of a constitution. */

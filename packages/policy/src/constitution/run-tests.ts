@@ -1,6 +1,7 @@
 import { posix } from "node:path";
 import type { Action, DecisionInput, Effect } from "../action.ts";
-import type { Policy, PolicyVerdict } from "../decision/policy.ts";
+import type { Policy } from "../decision/policy.ts";
+import type { PolicyVerdict } from "../decision/verdict.ts";
 import type { FileKind, FilePort } from "../facts/files.ts";
 import { type FactsContext, gatherFacts } from "../facts/gather.ts";
 import { loadToolTables, type ToolTables } from "../facts/tool/tool-table.ts";

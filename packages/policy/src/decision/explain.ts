@@ -1,38 +1,7 @@
 import type { Action, DecisionInput } from "../action.ts";
 import type { Limit, RuleVerdict } from "../constitution/constitution.ts";
-import type { CompiledRule, Policy, PolicyVerdict } from "./policy.ts";
-
-/** How one rule fared. */
-export interface RuleOutcome {
-  readonly rule: string;
-  readonly matched: boolean;
-  /** The parts of its condition that held, and the ones that did not. */
-  readonly held: readonly string[];
-  readonly failed: readonly string[];
-}
-
-/** Why a verdict is what it is. */
-export interface Explanation {
-  readonly verdict: PolicyVerdict;
-  /** Every rule up to the one that matched, in order. */
-  readonly rules: readonly RuleOutcome[];
-}
-
-/** Goes through the rules as the decision did, and writes down what it saw. */
-export function explain(
-  input: DecisionInput,
-  rules: readonly CompiledRule[],
-  verdict: PolicyVerdict,
-): Explanation {
-  const outcomes: RuleOutcome[] = [];
-  for (const { rule, clauses } of rules) {
-    const [held, failed]: [string[], string[]] = [[], []];
-    for (const clause of clauses) (clause.holds(input) ? held : failed).push(clause.name);
-    outcomes.push({ rule: rule.name, matched: failed.length === 0, held, failed });
-    if (failed.length === 0) break;
-  }
-  return { verdict, rules: outcomes };
-}
+import type { Policy } from "./policy.ts";
+import type { PolicyVerdict } from "./verdict.ts";
 
 /** One part of a rule's condition: its name, and what it asks for. */
 export interface AskedClause {
@@ -40,7 +9,7 @@ export interface AskedClause {
   readonly asked: unknown;
 }
 
-/** How one rule fared. */
+/** How one rule fared: the parts of its condition that held, and the ones that did not. */
 export interface ExplainedRule {
   readonly rule: string;
   readonly verdict: RuleVerdict;
@@ -61,23 +30,21 @@ export interface Explained {
   readonly harnesses: readonly string[];
 }
 
-/** Decides on an action, and writes down how that went. */
+/** Decides on an action, and writes down how that went: goes through the rules as the decision did. */
 export function explainedBy(policy: Policy, input: DecisionInput): Explained {
-  const { verdict, rules } = policy.explain(input);
+  const rules: ExplainedRule[] = [];
+  for (const { rule, clauses } of policy.rulesAbout(input.event_type)) {
+    const [held, failed]: [AskedClause[], AskedClause[]] = [[], []];
+    for (const { name, holds } of clauses)
+      (holds(input) ? held : failed).push({ clause: name, asked: askedBy(rule.condition, name) });
+    const matched = failed.length === 0;
+    rules.push({ rule: rule.name, verdict: rule.verdict, matched, held, failed });
+    if (matched) break;
+  }
   return {
     facts: input.action,
-    verdict,
-    rules: rules.flatMap(({ matched, held, failed }, index) => {
-      const rule = policy.rules[index]?.rule;
-      if (!rule) return [];
-      const asked = (clause: string) => ({ clause, asked: askedBy(rule.condition, clause) });
-      return [
-        {
-          ...{ rule: rule.name, verdict: rule.verdict, matched },
-          ...{ held: held.map(asked), failed: failed.map(asked) },
-        },
-      ];
-    }),
+    verdict: policy.decide(input),
+    rules,
     limits: policy.limits.flatMap(({ limit, applies }) => (applies(input) ? [limit] : [])),
     harnesses: policy.file.harnesses.map(({ name }) => name),
   };

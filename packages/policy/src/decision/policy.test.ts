@@ -7,7 +7,9 @@ import { Condition } from "../constitution/condition.ts";
 import { RuleVerdict } from "../constitution/constitution.ts";
 import { loadPolicy } from "../constitution/load.ts";
 import type { Subject } from "../subject.ts";
-import { blake3Hex, History, type Policy } from "./policy.ts";
+import { explainedBy } from "./explain.ts";
+import { History } from "./history.ts";
+import { blake3Hex, type Policy } from "./policy.ts";
 
 const prose = Buffer.from("be kind");
 
@@ -652,9 +654,11 @@ tool_rules:
   - { name: a, condition: { user: bob, tool_name_matches: [bash] }, verdict: blocked }
   - { name: b, condition: { tool_name_matches: [bash] }, verdict: ask, reason: careful }
   - { name: c, condition: {}, verdict: allowed }`);
-    expect(policy.explain(input({})).rules).toEqual([
-      { rule: "a", matched: false, held: ["tool_name_matches"], failed: ["user"] },
-      { rule: "b", matched: true, held: ["tool_name_matches"], failed: [] },
+    const tool = { clause: "tool_name_matches", asked: ["bash"] };
+    const user = { clause: "user", asked: "bob" };
+    expect(explainedBy(policy, input({})).rules).toEqual([
+      { rule: "a", verdict: "blocked", matched: false, held: [tool], failed: [user] },
+      { rule: "b", verdict: "ask", matched: true, held: [tool], failed: [] },
     ]);
   });
 });

@@ -1,75 +1,19 @@
 import { createBLAKE3 } from "hash-wasm";
-import type { Counters, DecisionInput } from "../action.ts";
+import type { DecisionInput } from "../action.ts";
 import { type Clause, compileCondition, compilePlain, many } from "../conditions/conditions.ts";
 import { plainNames } from "../conditions/pattern.ts";
-import { milliseconds, type Whose } from "../constitution/condition.ts";
+import { milliseconds } from "../constitution/condition.ts";
 import {
   type ConstitutionFile,
   type Limit,
   type Rule,
-  type RuleVerdict,
   rulesOf,
   type ToolDeclarations,
 } from "../constitution/constitution.ts";
 import type { ConstitutionText } from "../constitution/load.ts";
 import type { Subject } from "../subject.ts";
-import { type Explanation, explain } from "./explain.ts";
-
-/** What an `ask` demands of the people who answer it. */
-export interface AskTerms {
-  /** How many people must agree. */
-  readonly quorum?: number;
-  /** The roles that may answer, where the rule names them. */
-  readonly approvers?: readonly string[];
-  /** Whether the user who asks cannot agree to it. */
-  readonly four_eyes?: boolean;
-  /** How long the question stands. */
-  readonly expires_ms?: number;
-}
-
-/** What the constitution says about an action, and by which rule. */
-export type PolicyVerdict = {
-  readonly reason: string;
-  /** The rule that matched; absent when none did. */
-  readonly rule: string | undefined;
-  /** BLAKE3 of the prose constitution. */
-  readonly constitution_hash: string;
-  /** BLAKE3 of the rules. */
-  readonly rules_hash: string;
-} & (
-  | { readonly verdict: "allowed" | "blocked" }
-  | ({ readonly verdict: "ask" } & AskTerms)
-  /** `retry_after_ms`: when to ask again. */
-  | { readonly verdict: "defer"; readonly retry_after_ms: number }
-  /** `patch`: members of the arguments to set, by dotted path. */
-  | { readonly verdict: "modify"; readonly patch: Readonly<Record<string, unknown>> }
-);
-
-/** A verdict and the rule it is from; no rule says that none matched. */
-export type Said = Pick<PolicyVerdict, "verdict" | "rule">;
-
-/**
- * What comes of an action that a rule modifies, once what it has become was decided on: it passes as modified unless
- * that is stopped, and what a second rule would modify further is blocked.
- */
-export function afterModify(first: Said, again: Said): Said {
-  if (again.verdict === "allowed") return first;
-  if (again.verdict !== "modify") return again;
-  return again.rule === first.rule ? first : { verdict: "blocked", rule: again.rule };
-}
-
-/** Whether an action with this verdict happens, as it is or modified. */
-export function permitsAction(verdict: RuleVerdict): boolean {
-  return verdict === "allowed" || verdict === "modify";
-}
-
-/** From the strictest to the loosest. */
-const STRICTNESS: readonly RuleVerdict[] = ["blocked", "defer", "ask", "modify", "allowed"];
-
-/** Whether one verdict is at least as strict as another. */
-export function isAtLeastAsStrict(verdict: RuleVerdict, than: RuleVerdict): boolean {
-  return STRICTNESS.indexOf(verdict) <= STRICTNESS.indexOf(than);
-}
+import type { Sequence } from "./history.ts";
+import type { PolicyHashes, PolicyVerdict } from "./verdict.ts";
 
 /** What a verdict says when no rule matched. */
 export const NO_RULE = "no matching policy rule";
@@ -88,12 +32,6 @@ const ADVICE: ReadonlySet<string> = new Set([
   "intent_detection",
 ]);
 
-/** The two names of a policy: of its prose, and of its rules. */
-export interface PolicyHashes {
-  readonly constitution_hash: string;
-  readonly rules_hash: string;
-}
-
 /** A constitution made ready to decide. Deciding is pure: the same input gets the same verdict, then and now. */
 export class Policy {
   readonly file: ConstitutionFile;
@@ -108,12 +46,13 @@ export class Policy {
   /** The members of the arguments that rules look at, by dotted path; the others need not be kept to decide again. */
   readonly argumentPaths: readonly string[];
   readonly #index: RuleIndex;
+  /** The rules that are about advice: those that name events, and those that block. */
+  readonly #adviceIndex: RuleIndex;
   readonly #verdicts: readonly PolicyVerdict[];
   readonly #noRule: PolicyVerdict;
   /** The verdict on what no tool does and no rule is about. */
   readonly #toolless: PolicyVerdict;
-  /** The rules that name events, and the verdict on a request for advice that none of them is about. */
-  readonly #aboutEvents: ReadonlySet<CompiledRule>;
+  /** The verdict on a request for advice that no rule is about. */
   readonly #advice: PolicyVerdict;
 
   constructor(file: ConstitutionFile, text: ConstitutionText) {
@@ -151,7 +90,7 @@ export class Policy {
     this.#index = new RuleIndex(this.rules);
     this.#verdicts = rules.map((rule) => verdictOf(rule, hashes));
     this.#noRule = { verdict: "blocked", reason: NO_RULE, rule: undefined, ...hashes };
-    this.#aboutEvents = new Set(this.rules.filter(({ index }) => names(rules[index]?.condition, "event")));
+    this.#adviceIndex = new RuleIndex(this.rules.filter(isAboutAdvice));
     this.#advice = { verdict: "allowed", reason: "no rule is about this event", rule: undefined, ...hashes };
     this.#toolless = rules.some(({ condition }) => names(condition, "event"))
       ? this.#noRule
@@ -163,43 +102,23 @@ export class Policy {
    * an event are about tools alone: under them sessions begin and prompts pass where no rule says otherwise.
    */
   decide(input: DecisionInput): PolicyVerdict {
-    const rule = this.#index.first(input);
-    if (ADVICE.has(input.event_type)) return this.#advise(rule);
-    const otherwise = TOOLLESS.has(input.event_type) ? this.#toolless : this.#noRule;
-    return (rule && this.#verdicts[rule.index]) ?? otherwise;
-  }
-
-  /** A rule that allows tools or asks about them does not apply to advice; a rule that blocks a subject does. */
-  #advise(rule: CompiledRule | undefined): PolicyVerdict {
+    const isAdvice = ADVICE.has(input.event_type);
+    const rule = (isAdvice ? this.#adviceIndex : this.#index).first(input);
     const verdict = rule && this.#verdicts[rule.index];
-    return verdict && (verdict.verdict === "blocked" || this.#aboutEvents.has(rule)) ? verdict : this.#advice;
+    if (verdict) return verdict;
+    if (isAdvice) return this.#advice;
+    return TOOLLESS.has(input.event_type) ? this.#toolless : this.#noRule;
   }
 
-  /** Why the verdict is what it is: the rule that matched, and what failed in the ones before it. */
-  explain(input: DecisionInput): Explanation {
-    return explain(input, this.rules, this.decide(input));
+  /** The rules that can decide on an event, in order. */
+  rulesAbout(event_type: string): readonly CompiledRule[] {
+    return ADVICE.has(event_type) ? this.rules.filter(isAboutAdvice) : this.rules;
   }
 }
 
-/** Every dotted path under an `arguments` condition, wherever in a file or a condition it stands. */
-export function argumentPathsIn(value: unknown): string[] {
-  if (Array.isArray(value)) return [...new Set(value.flatMap(argumentPathsIn))];
-  if (typeof value !== "object" || value === null) return [];
-  const paths = Object.entries(value).flatMap(([name, member]) =>
-    name === "arguments" && typeof member === "object" && member !== null
-      ? Object.keys(member)
-      : argumentPathsIn(member),
-  );
-  return [...new Set(paths)];
-}
-
-/** Whether a condition has a member of that name, wherever in it. */
-function names(value: unknown, member: string): boolean {
-  if (Array.isArray(value)) return value.some((one) => names(one, member));
-  if (typeof value !== "object" || value === null) return false;
-  return Object.entries(value).some(
-    ([name, inner]) => (name === member && inner !== undefined) || names(inner, member),
-  );
+/** A rule that allows tools or asks about them does not apply to advice; one that blocks a subject does. */
+function isAboutAdvice({ rule }: CompiledRule): boolean {
+  return rule.verdict === "blocked" || names(rule.condition, "event");
 }
 
 function verdictOf(rule: Rule, { constitution_hash, rules_hash }: PolicyHashes): PolicyVerdict {
@@ -225,96 +144,6 @@ function verdictOf(rule: Rule, { constitution_hash, rules_hash }: PolicyHashes):
     default:
       return { verdict: "blocked", ...base };
   }
-}
-
-/** Earlier actions that a rule asks about: of a kind, by a subject, within a time. */
-export interface Sequence {
-  readonly key: string;
-  readonly by: Whose;
-  /** Milliseconds; without it, since the beginning. */
-  readonly within: number | undefined;
-  readonly clauses: readonly Clause[];
-}
-
-/** The times at which something of a kind was done, oldest first. */
-type Times = number[];
-
-/** How many times are kept of one kind by one doer; counts beyond it stay at it. */
-const MAX_KEPT = 10_000;
-
-/**
- * What subjects did, as far as a constitution's sequences ask. An action counts from the moment it is allowed, so
- * calls in flight are counted; one that was blocked never is.
- */
-export class History {
-  readonly #sequences: readonly Sequence[];
-  readonly #times = new Map<string, Times>();
-
-  constructor(sequences: readonly Sequence[]) {
-    this.#sequences = sequences;
-  }
-
-  /** Counts an action that was allowed. */
-  note(input: DecisionInput): void {
-    for (const place of this.#placesOf(input)) {
-      const times = this.#times.get(place) ?? [];
-      // A clock that was set back must not put them out of order.
-      times.splice(times.findLastIndex((time) => time <= input.at) + 1, 0, input.at);
-      if (times.length > MAX_KEPT) times.shift();
-      this.#times.set(place, times);
-    }
-  }
-
-  /** Uncounts an action that was not allowed after all. */
-  takeBack(input: DecisionInput): void {
-    for (const place of this.#placesOf(input)) {
-      const times = this.#times.get(place) ?? [];
-      const index = times.lastIndexOf(input.at);
-      if (index >= 0) times.splice(index, 1);
-    }
-  }
-
-  /** How often each sequence has come to pass for a subject, at a time. */
-  counters(subject: Subject, at: number): Counters {
-    if (this.#sequences.length === 0) return NONE;
-    const counters: Record<string, number> = {};
-    for (const { key, by, within } of this.#sequences) {
-      const times = this.#times.get(`${key}\n${doer(subject, by)}`);
-      if (times) counters[key] = within === undefined ? times.length : countSince(times, at - within);
-    }
-    return counters;
-  }
-
-  /** Under which names an action counts. */
-  #placesOf(input: DecisionInput): string[] {
-    const counting = this.#sequences.filter(({ clauses }) => clauses.every(({ holds }) => holds(input)));
-    return counting.map(({ key, by }) => `${key}\n${doer(input.subject, by)}`);
-  }
-}
-
-const NONE: Counters = Object.freeze({});
-
-function doer(subject: Subject, by: Whose): string {
-  // Names are the tenant's own: two tenants may both have a user "ann".
-  return `${subject.tenant}\n${by === "tenant" ? "" : subject[by]}`;
-}
-
-/** How many of the times, which are in order, are not before one. */
-function countSince(times: Times, since: number): number {
-  let [low, high] = [0, times.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((times[middle] ?? 0) < since) low = middle + 1;
-    else high = middle;
-  }
-  return times.length - low;
-}
-
-const hasher = await createBLAKE3();
-
-/** BLAKE3-256 as 64 lower-case hexadecimal digits. One hasher serves all, in one step, so calls cannot mix. */
-export function blake3Hex(data: string | Uint8Array): string {
-  return hasher.init().update(data).digest("hex");
 }
 
 /** A rule made ready. */
@@ -523,4 +352,32 @@ function folderAt(start: Folder, segments: readonly string[]): Folder {
 
 function newFolder(): Folder {
   return { folders: new Map(), rules: [], below: undefined };
+}
+
+/** Every dotted path under an `arguments` condition, wherever in a file or a condition it stands. */
+export function argumentPathsIn(value: unknown): string[] {
+  if (Array.isArray(value)) return [...new Set(value.flatMap(argumentPathsIn))];
+  if (typeof value !== "object" || value === null) return [];
+  const paths = Object.entries(value).flatMap(([name, member]) =>
+    name === "arguments" && typeof member === "object" && member !== null
+      ? Object.keys(member)
+      : argumentPathsIn(member),
+  );
+  return [...new Set(paths)];
+}
+
+/** Whether a condition has a member of that name, wherever in it. */
+function names(value: unknown, member: string): boolean {
+  if (Array.isArray(value)) return value.some((one) => names(one, member));
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(
+    ([name, inner]) => (name === member && inner !== undefined) || names(inner, member),
+  );
+}
+
+const hasher = await createBLAKE3();
+
+/** BLAKE3-256 as 64 lower-case hexadecimal digits. One hasher serves all, in one step, so calls cannot mix. */
+export function blake3Hex(data: string | Uint8Array): string {
+  return hasher.init().update(data).digest("hex");
 }

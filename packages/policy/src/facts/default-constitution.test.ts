@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { attacks, eventOf, ordinaryActions } from "../../test/corpus.ts";
 import { Machine } from "../../test/machine.ts";
 import { loadPolicy } from "../constitution/load.ts";
-import type { Policy, PolicyVerdict } from "../decision/policy.ts";
+import type { Policy } from "../decision/policy.ts";
+import type { PolicyVerdict } from "../decision/verdict.ts";
 import type { Enforcement, NetworkReach } from "../subject.ts";
 import { gatherFacts } from "./gather.ts";
 

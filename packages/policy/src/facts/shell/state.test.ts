@@ -115,7 +115,7 @@ const SETTING = [
   "true && D=~",
   "false || D=~",
   "cat package.json | read D",
-  ': "${E:=x}"; D=$E',
+  "read E; D=$E",
   "trap 'D=~' DEBUG",
   "trap 'D=~' USR1",
   "X=src; Y=src; for i in $(seq 9); do Z=$D; D=$Y; Y=$X; X=~; done",

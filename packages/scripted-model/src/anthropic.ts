@@ -1,21 +1,21 @@
+import { sseText } from "@reins/kit";
 import {
   argumentNames,
+  argumentText,
   type ConversationItem,
   contentText,
+  type Dialect,
+  errorKind,
+  halves,
   listMember,
   member,
   type OfferedTool,
-  textMember,
-} from "./conversation.ts";
-import {
-  argumentText,
-  type Dialect,
-  errorType,
-  halves,
   type SpokenPart,
-  type StopEnding,
-  serverEvent,
+  stopWord,
+  textMember,
+  toolResult,
   USAGE,
+  userText,
 } from "./dialect.ts";
 
 /** Anthropic's Messages API. */
@@ -24,9 +24,6 @@ export const anthropic: Dialect = {
   answers: (path) => path.endsWith("/v1/messages"),
   aside: (path) => (path.endsWith("/v1/messages/count_tokens") ? { input_tokens: USAGE.input } : undefined),
   read: (_path, body) => ({
-    dialect: "anthropic",
-    model: textMember(body, "model"),
-    streamed: member(body, "stream") === true,
     system: contentText(member(body, "system")),
     items: listMember(body, "messages").flatMap(itemsOf),
     tools: listMember(body, "tools").map(toolOf),
@@ -45,7 +42,7 @@ export const anthropic: Dialect = {
       half: (part) => begun(part, deltasOf(part).slice(0, 1)),
       end: (ending) => [
         typed("message_delta", {
-          delta: { stop_reason: stopReason(ending, called), stop_sequence: null },
+          delta: { stop_reason: stopWord(ending, called, STOP), stop_sequence: null },
           usage: { output_tokens: USAGE.output },
         }),
         typed("message_stop", {}),
@@ -54,9 +51,9 @@ export const anthropic: Dialect = {
   },
   whole({ model }, id, parts, ending) {
     const called = parts.some(({ kind }) => kind === "call");
-    return message(model, id, parts.map(wholeBlock), stopReason(ending, called));
+    return message(model, id, parts.map(wholeBlock), stopWord(ending, called, STOP));
   },
-  error: (status, text) => ({ type: "error", error: { type: errorType(status), message: text } }),
+  error: (status, text) => ({ type: "error", error: { type: errorKind(status)[0], message: text } }),
 };
 
 function itemsOf(said: unknown): ConversationItem[] {
@@ -69,16 +66,10 @@ function itemsOf(said: unknown): ConversationItem[] {
     return [{ role: "assistant", text, calls: calls.map((block) => textMember(block, "name")) }];
   }
   const results = blocks.filter((block) => textMember(block, "type") === "tool_result");
-  return [
-    ...results.map(
-      (block): ConversationItem => ({
-        role: "tool",
-        call: textMember(block, "tool_use_id"),
-        text: contentText(member(block, "content")),
-      }),
-    ),
-    ...(text === "" ? [] : [{ role: "user" as const, text }]),
-  ];
+  const returned = results.map((block) =>
+    toolResult(textMember(block, "tool_use_id"), contentText(member(block, "content"))),
+  );
+  return [...returned, ...userText(text)];
 }
 
 function toolOf(tool: unknown): OfferedTool {
@@ -86,27 +77,16 @@ function toolOf(tool: unknown): OfferedTool {
 }
 
 function typed(type: string, rest: object): string {
-  return serverEvent({ type, ...rest }, type);
+  return sseText({ event: type, json: { type, ...rest } });
 }
 
 function message(model: string, id: string, content: readonly object[], stop: string | null): object {
   const usage = { input_tokens: USAGE.input, output_tokens: USAGE.output };
-  return {
-    id: `msg_${id}`,
-    type: "message",
-    role: "assistant",
-    model,
-    content,
-    stop_reason: stop,
-    stop_sequence: null,
-    usage,
-  };
+  const ended = { stop_reason: stop, stop_sequence: null, usage };
+  return { id: `msg_${id}`, type: "message", role: "assistant", model, content, ...ended };
 }
 
-function stopReason(ending: StopEnding, called: boolean): string {
-  if (ending === "length") return "max_tokens";
-  return called ? "tool_use" : "end_turn";
-}
+const STOP = { length: "max_tokens", call: "tool_use", end: "end_turn" };
 
 function emptyBlock(part: SpokenPart): object {
   if (part.kind === "call") return { type: "tool_use", id: `toolu_${part.id}`, name: part.tool, input: {} };
@@ -117,10 +97,8 @@ function emptyBlock(part: SpokenPart): object {
 
 function deltasOf(part: SpokenPart): readonly object[] {
   if (part.kind === "call") {
-    return halves(argumentText(part.arguments)).map((half) => ({
-      type: "input_json_delta",
-      partial_json: half,
-    }));
+    const texts = halves(argumentText(part.arguments));
+    return texts.map((partial_json) => ({ type: "input_json_delta", partial_json }));
   }
   if (part.kind === "text") return part.pieces.map((text) => ({ type: "text_delta", text }));
   const thoughts = part.pieces.map((thinking) => ({ type: "thinking_delta", thinking }));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { anthropic } from "./anthropic.ts";
+import { readRequest } from "./dialect.ts";
 import { gemini } from "./gemini.ts";
-import { openaiChat } from "./openai-chat.ts";
-import { openaiResponses } from "./openai-responses.ts";
+import { openaiChat, openaiResponses } from "./openai.ts";
 
 const schema = { type: "object", properties: { path: {}, text: {} }, required: ["path"] };
 const tool = { name: "write", freeform: false, properties: ["path", "text"], required: ["path"] };
@@ -79,7 +79,7 @@ const said = [
 describe.each(said)("$dialect.name", ({ dialect, path, body }) => {
   it("is read into the same conversation", () => {
     expect(dialect.answers(path)).toBe(true);
-    const { system, items, ...conversation } = dialect.read(path, body);
+    const { system, items, ...conversation } = readRequest(dialect, path, body);
     expect(system.trim()).toBe("Be good.");
     expect(conversation).toEqual({ dialect: dialect.name, model: "m", streamed: true, tools: [tool] });
     expect(items).toEqual([
@@ -90,7 +90,7 @@ describe.each(said)("$dialect.name", ({ dialect, path, body }) => {
   });
 
   it("is read as nothing much when there is nothing", () => {
-    expect(dialect.read(path, undefined)).toMatchObject({ items: [], tools: [] });
+    expect(readRequest(dialect, path, undefined)).toMatchObject({ items: [], tools: [] });
   });
 });
 
@@ -103,7 +103,7 @@ describe("the Responses API", () => {
         tools: [{ type: "namespace", name: "functions", tools: [{ type: "custom", name: "exec" }] }],
       },
     ];
-    expect(openaiResponses.read("/v1/responses", { input }).tools).toEqual([
+    expect(readRequest(openaiResponses, "/v1/responses", { input }).tools).toEqual([
       { name: "exec", namespace: "functions", freeform: true, properties: [], required: [] },
     ]);
   });

@@ -1,21 +1,20 @@
-import { isRecord } from "@reins/kit";
+import { isRecord, sseText } from "@reins/kit";
 import {
   argumentNames,
+  argumentText,
   type ConversationItem,
   contentText,
+  type Dialect,
+  errorKind,
+  halves,
   listMember,
   member,
   type OfferedTool,
-  textMember,
-} from "./conversation.ts";
-import {
-  argumentText,
-  type Dialect,
-  halves,
   type SpokenPart,
-  type StopEnding,
-  serverEvent,
+  textMember,
+  toolResult,
   USAGE,
+  userText,
 } from "./dialect.ts";
 
 const ROUTE = /\/models\/([^/:]+):(\w+)$/;
@@ -26,7 +25,6 @@ export const gemini: Dialect = {
   answers: (path) => /^(?:stream)?generateContent$/i.test(methodOf(path)),
   aside: (path) => (methodOf(path) === "countTokens" ? { totalTokens: USAGE.input } : undefined),
   read: (path, body) => ({
-    dialect: "gemini",
     model: ROUTE.exec(path)?.[1] ?? "",
     streamed: methodOf(path) === "streamGenerateContent",
     system: contentText(member(member(body, "systemInstruction"), "parts")),
@@ -37,18 +35,18 @@ export const gemini: Dialect = {
   }),
   voice({ model }, id) {
     const chunk = (parts: readonly object[], finish?: string) =>
-      serverEvent(answer(model, id, parts, finish));
+      sseText({ json: answer(model, id, parts, finish) });
     return {
       begin: () => [],
       part: (part) => spoken(part).map((each) => chunk([each])),
       // Calls are never split here: what can break off is the event itself.
       half: (part) => spoken(part).map((each) => brokenOff(chunk([each]), part)),
-      end: (ending) => [chunk([{ text: "" }], finishReason(ending))],
+      end: (ending) => [chunk([{ text: "" }], STOP[ending])],
     };
   },
   whole: ({ model }, id, parts, ending) =>
-    answer(model, id, parts.map(wholeOf).flatMap(spoken), finishReason(ending)),
-  error: (status, message) => ({ error: { code: status, message, status: statusName(status) } }),
+    answer(model, id, parts.map(wholeOf).flatMap(spoken), STOP[ending]),
+  error: (status, message) => ({ error: { code: status, message, status: errorKind(status)[1] } }),
 };
 
 function methodOf(path: string): string {
@@ -63,16 +61,10 @@ function itemsOf(said: unknown): ConversationItem[] {
     return [{ role: "assistant", text, calls: calls.map((each) => textMember(each, "name")) }];
   }
   const results = parts.map((part) => member(part, "functionResponse")).filter(isRecord);
-  return [
-    ...results.map(
-      (result): ConversationItem => ({
-        role: "tool",
-        call: textMember(result, "id"),
-        text: JSON.stringify(result.response ?? null),
-      }),
-    ),
-    ...(text === "" ? [] : [{ role: "user" as const, text }]),
-  ];
+  const returned = results.map((result) =>
+    toolResult(textMember(result, "id"), JSON.stringify(result.response ?? null)),
+  );
+  return [...returned, ...userText(text)];
 }
 
 function toolOf(tool: unknown): OfferedTool {
@@ -111,14 +103,4 @@ function brokenOff(text: string, part: SpokenPart): string {
   return text.slice(0, text.indexOf(given) + halves(given)[0].length);
 }
 
-function finishReason(ending: StopEnding): string {
-  return ending === "length" ? "MAX_TOKENS" : "STOP";
-}
-
-function statusName(status: number): string {
-  if (status === 401) return "UNAUTHENTICATED";
-  if (status === 403) return "PERMISSION_DENIED";
-  if (status === 404) return "NOT_FOUND";
-  if (status === 429) return "RESOURCE_EXHAUSTED";
-  return status < 500 ? "INVALID_ARGUMENT" : "INTERNAL";
-}
+const STOP = { length: "MAX_TOKENS", end: "STOP" };

@@ -1,4 +1,4 @@
-export type { Conversation, OfferedTool } from "./conversation.ts";
+export type { Conversation, OfferedTool } from "./dialect.ts";
 export {
   callMcpTool,
   fetchPage,

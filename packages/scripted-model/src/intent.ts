@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { fill, fillDeep, isRecord } from "@reins/kit";
 import { z } from "zod";
-import type { Conversation, OfferedTool } from "./conversation.ts";
-import type { SpokenPart } from "./dialect.ts";
+import type { Conversation, OfferedTool, SpokenPart } from "./dialect.ts";
 import type { CallArguments, Part } from "./script.ts";
 
 /** What the model means to do, in no agent's words. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Conversation, ConversationItem } from "./conversation.ts";
+import type { Conversation, ConversationItem } from "./dialect.ts";
 import { type ModelStep, reply, say, scene, scenes } from "./script.ts";
 
 const user = (text: string): ConversationItem => ({ role: "user", text });

@@ -1,4 +1,4 @@
-import { type Conversation, mentionOf, resultsAfter } from "./conversation.ts";
+import { type Conversation, mentionOf, resultsAfter } from "./dialect.ts";
 import type { Intent } from "./intent.ts";
 
 /**

@@ -1,15 +1,14 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from "node:zlib";
-import { errorMessage, LoopbackServer } from "@reins/kit";
+import { errorMessage, LoopbackServer, readLimited } from "@reins/kit";
 import { anthropic } from "./anthropic.ts";
-import type { Conversation } from "./conversation.ts";
-import type { Dialect, StopEnding } from "./dialect.ts";
+import { type Conversation, type Dialect, readRequest, type StopEnding } from "./dialect.ts";
 import { gemini } from "./gemini.ts";
 import { type ReadyPart, speak, type Wordings } from "./intent.ts";
-import { openaiChat } from "./openai-chat.ts";
-import { openaiResponses } from "./openai-responses.ts";
+import { openaiChat, openaiResponses } from "./openai.ts";
 import type { ModelStep, Script } from "./script.ts";
 
 const DIALECTS: readonly Dialect[] = [anthropic, openaiChat, openaiResponses, gemini];
@@ -106,7 +105,7 @@ export class ScriptedModel implements AsyncDisposable {
     path: string,
     body: unknown,
   ): Promise<void> {
-    const conversation = dialect.read(path, body);
+    const conversation = readRequest(dialect, path, body);
     const step = await this.#script(conversation);
     const { parts, unmet } = speak(step.kind === "error" ? [] : step.parts, this.#wordings, conversation);
     this.#requests.push({ conversation, key: keyOf(request), step, unmet });
@@ -117,29 +116,27 @@ export class ScriptedModel implements AsyncDisposable {
       respondJson(response, step.status, dialect.error(step.status, step.message), headers);
       return;
     }
+    const id = randomUUID().replaceAll("-", "");
     const ending = step.kind === "cut" ? "cut" : step.stop;
-    await sendAnswer(response, dialect, conversation, {
-      id: randomUUID().replaceAll("-", ""),
-      parts,
-      ending,
-    });
+    if (conversation.streamed) return stream(response, dialect, conversation, { id, parts, ending });
+    for (const part of parts) if (part.kind === "hold") await untilOrGone(part.until, response);
+    const spoken = parts.filter((part) => part.kind !== "hold");
+    if (ending === "cut") response.destroy();
+    else respondJson(response, 200, dialect.whole(conversation, id, spoken, ending));
   }
 }
 
 function serveAside(response: ServerResponse, path: string): void {
-  const aside = asideOf(path);
+  const aside = path.endsWith("/models")
+    ? { object: "list", data: [MODEL], models: [MODEL], has_more: false }
+    : path === "/"
+      ? {}
+      : DIALECTS.map((dialect) => dialect.aside?.(path)).find((found) => found !== undefined);
   if (aside !== undefined) respondJson(response, 200, aside);
   else respondJson(response, 404, { error: { message: `There is no ${path} here.` } });
 }
 
-function asideOf(path: string): unknown {
-  if (path === "/") return {};
-  if (!path.endsWith("/models")) {
-    return DIALECTS.map((dialect) => dialect.aside(path)).find((found) => found !== undefined);
-  }
-  const entry = { id: "scripted", name: "models/scripted", object: "model", type: "model" };
-  return { object: "list", data: [entry], models: [entry], has_more: false };
-}
+const MODEL = { id: "scripted", name: "models/scripted", object: "model", type: "model" };
 
 function keyOf({ headers }: IncomingMessage): string | undefined {
   const bearer = headers.authorization?.replace(/^Bearer /i, "");
@@ -153,20 +150,6 @@ interface ModelAnswer {
   readonly parts: readonly ReadyPart[];
   /** `cut` drops the connection, in the middle of the last part if that is a call. */
   readonly ending: StopEnding | "cut";
-}
-
-/** Sends an answer, streamed or whole as the conversation asks. Ends early when the asker goes away. */
-async function sendAnswer(
-  response: ServerResponse,
-  dialect: Dialect,
-  conversation: Conversation,
-  answer: ModelAnswer,
-): Promise<void> {
-  if (conversation.streamed) return stream(response, dialect, conversation, answer);
-  for (const part of answer.parts) if (part.kind === "hold") await untilOrGone(part.until, response);
-  const spoken = answer.parts.filter((part) => part.kind !== "hold");
-  if (answer.ending === "cut") response.destroy();
-  else respondJson(response, 200, dialect.whole(conversation, answer.id, spoken, answer.ending));
 }
 
 /** Sends one JSON document. */
@@ -214,16 +197,8 @@ async function write(response: ServerResponse, pieces: readonly string[]): Promi
 
 async function untilOrGone(event: PromiseLike<unknown>, response: ServerResponse): Promise<void> {
   if (response.destroyed) return;
-  let leave = () => {};
-  const gone = new Promise<void>((resolve) => {
-    leave = resolve;
-  });
-  response.once("close", leave);
-  try {
-    await Promise.race([event, gone]);
-  } finally {
-    response.off("close", leave);
-  }
+  const over = new AbortController();
+  await Promise.race([event, once(response, "close", { signal: over.signal })]).finally(() => over.abort());
 }
 
 const LIMIT = 32 * 1024 * 1024;
@@ -250,14 +225,8 @@ class UnreadableRequest extends Error {
 
 /** Reads a JSON body of at most 32 MiB, packed in any of the ways that agents pack theirs. */
 async function readJsonBody(request: IncomingMessage): Promise<unknown> {
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for await (const piece of request) {
-    size += piece.length;
-    if (size > LIMIT) throw new UnreadableRequest(413, "The request is larger than 32 MiB.");
-    pieces.push(piece);
-  }
-  const body = Buffer.concat(pieces);
+  const body = await readLimited(request, LIMIT);
+  if (!body) throw new UnreadableRequest(413, "The request is larger than 32 MiB.");
   if (body.length === 0) return undefined;
   try {
     const decode = DECODERS[request.headers["content-encoding"] ?? ""];

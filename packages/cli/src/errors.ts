@@ -15,20 +15,6 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** The part of a command's help that explains its exit codes. */
-export function exitCodesHelp(meanings: Partial<Record<keyof typeof EXIT, string>>): string {
-  const lines = Object.entries(EXIT).flatMap(([name, code]) => {
-    const meaning = Object.entries(meanings).find(([key]) => key === name)?.[1];
-    return meaning === undefined ? [] : [`  ${String(code).padStart(2)}  ${meaning}`];
-  });
-  return ["", "Exit codes:", ...lines].join("\n");
-}
-
-/** The text after the options in a command's help: notes and examples, then the exit codes. */
-export function helpText(text: string, meanings: Parameters<typeof exitCodesHelp>[0]): string {
-  return `${text}\n${exitCodesHelp(meanings)}`;
-}
-
 interface CliErrorOptions extends ErrorOptions {
   readonly next: string;
   /** By default a mistake of usage. */

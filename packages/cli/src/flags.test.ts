@@ -6,9 +6,9 @@ it("collects the values of a repeated flag", () => {
 });
 
 it("accepts only whole numbers", () => {
-  expect(wholeNumber("0", "--depth")).toBe(0);
+  expect(wholeNumber()("0", "--depth")).toBe(0);
   for (const text of ["", "-1", "1.5", "1e3", "ten", "99999999999999999999"]) {
-    expect(() => wholeNumber(text, "--depth")).toThrow("--depth");
+    expect(() => wholeNumber()(text, "--depth")).toThrow("--depth");
   }
-  expect(() => wholeNumber("0", "--batch-size", 1)).toThrow("--batch-size");
+  expect(() => wholeNumber(1)("0", "--batch-size")).toThrow("--batch-size");
 });

@@ -6,10 +6,22 @@ export function repeated(value: string, before: readonly string[] | undefined): 
   return [...(before ?? []), value];
 }
 
-export function wholeNumber(text: string, flag: string, least = 0): number {
-  const number = Number(text);
-  if (/^\d+$/.test(text) && number >= least && Number.isSafeInteger(number)) return number;
-  throw new CliError(`${flag} is "${text}".`, { next: `Give a whole number, ${least} or more.` });
+/** Makes a reader of whole numbers. */
+export function wholeNumber(least = 0): (text: string, flag: string) => number {
+  return (text, flag) => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= least && Number.isSafeInteger(number)) return number;
+    throw new CliError(`${flag} is "${text}".`, { next: `Give a whole number, ${least} or more.` });
+  };
+}
+
+/** Makes a reader of one of several words. */
+export function oneOf<Word extends string>(words: readonly Word[]): (text: string, flag: string) => Word {
+  return (text, flag) => {
+    const word = words.find((each) => each === text);
+    if (word !== undefined) return word;
+    throw new CliError(`${flag} is "${text}".`, { next: `Use one of: ${words.join(", ")}.` });
+  };
 }
 
 /** Reads a flag that counts something, from 1 on. */

@@ -27,6 +27,33 @@ export class Output {
   }
 }
 
+interface PageOptions<Item> {
+  /** The name of the items in the JSON document, where one is wanted. */
+  readonly json: string | undefined;
+  /** The text of a page; `isFirst` is for a heading. */
+  readonly text: (page: readonly Item[], isFirst: boolean) => string;
+  /** The text where there are no items. */
+  readonly none: string;
+}
+
+/** Prints pages of a list as they come, or all items as one JSON document. */
+export async function printPages<Item>(
+  pages: AsyncIterable<readonly Item[]>,
+  { json, text, none }: PageOptions<Item>,
+): Promise<void> {
+  const output = new Output(process.stdout);
+  const all: Item[] = [];
+  let isFirst = true;
+  for await (const page of pages) {
+    if (json !== undefined) all.push(...page);
+    else if (page.length > 0) await output.write(text(page, isFirst));
+    if (page.length > 0) isFirst = false;
+    if (output.gone.aborted) return;
+  }
+  if (json !== undefined) await output.write(`${JSON.stringify({ [json]: all })}\n`);
+  else if (isFirst) await output.write(none);
+}
+
 export function print(text: string): void {
   process.stdout.write(text);
 }

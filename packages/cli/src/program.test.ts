@@ -1,6 +1,7 @@
 import { type Command, CommanderError } from "commander";
 import { describe, expect, it } from "vitest";
-import { makeProgram, newInvocation } from "./program.ts";
+import { newInvocation } from "./command.ts";
+import { makeProgram } from "./program.ts";
 
 /** What a command line prints before anything of it runs, and how commander ends it. */
 async function outcomeOf(...args: string[]) {
@@ -132,6 +133,34 @@ describe("a wrong command line", () => {
     expect(output).toMatch(/^reins: /);
     expect(output).toContain(text);
     expect(exitCode).not.toBe(0);
+  });
+});
+
+describe("a wrong value", () => {
+  it.each([
+    [["ledger", "log", "--quality", "turns"], "--quality"],
+    [["ledger", "log", "--limit", "-1"], "--limit"],
+    [["ledger", "log", "--since", "yesterday"], "--since"],
+    [["ledger", "log", "--follow", "--newest"], "--follow"],
+    [["ledger", "log", "--follow", "--until", "1h"], "--follow"],
+    [["ledger", "get", "xyz"], "is not a content id"],
+    [["approvals", "list", "--state", "open"], '--state is "open".'],
+    [["approvals", "list", "--limit", "0"], "--limit"],
+    [["policy", "backtest", "draft.yaml", "--examples", "some"], "--examples"],
+    [["policy", "backtest", "draft.yaml", "--limit", "0"], "--limit"],
+    [["policy", "backtest", "draft.yaml", "--fail-on", "all"], "--fail-on"],
+    [["policy", "coverage", "--since", "then"], "--since"],
+    [["ahp", "send", "pre_acton"], "not an event of the protocol"],
+    [["ahp", "send", "idle", "--timeout-ms", "0"], "--timeout-ms"],
+    [["ahp", "conformance", "http", "http://x", "--wait-ms", "soon"], "--wait-ms"],
+    [["kill"], "Nothing to end is named"],
+    [["service", "install", "--name", "Reins!"], "is not a name for a service"],
+  ])("is rejected before anything runs: %j", async (args, message) => {
+    const program = await makeProgram(newInvocation(), args);
+    const error: unknown = await program
+      .parseAsync(args, { from: "user" })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ name: "CliError", exitCode: 2, message: expect.stringContaining(message) });
   });
 });
 

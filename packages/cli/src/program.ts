@@ -1,125 +1,74 @@
 import { Command, CommanderError } from "commander";
-import { EXIT, exitCodeOf, helpText, renderError, systemCode } from "./errors.ts";
+import { type Declaration, helpText, type Invocation, newInvocation } from "./command.ts";
+import { EXIT, exitCodeOf, renderError, systemCode } from "./errors.ts";
 import { version } from "./installation.ts";
 
-/** One run of the command line: the global flags, and the exit code that a command sets. */
-export interface Invocation {
-  verbose: boolean;
-  json: boolean;
-  exitCode: number;
-}
+/** The commands, in the order of the help. What declares one is loaded when it is used. */
+const COMMANDS: Readonly<Record<string, readonly [summary: string, load: () => Promise<Declaration>]>> = {
+  up: ["serve the agents of this machine", async () => (await import("./commands/up/up.ts")).upCommand],
+  open: ["open the page in a browser", async () => (await import("./commands/open.ts")).openCommand],
+  run: [
+    "give an agent one task, in this terminal",
+    async () => (await import("./commands/run/run.ts")).runCommand,
+  ],
+  acp: [
+    "run an agent for an editor, governed by the constitution",
+    async () => (await import("./commands/acp/acp.ts")).acpCommand,
+  ],
+  agents: [
+    "install agents, and verify that they ask for permission",
+    async () => (await import("./commands/agents/agents.ts")).agentsCommand,
+  ],
+  kill: [
+    "end a session, an agent or everything, at once",
+    async () => (await import("./commands/kill.ts")).killCommand,
+  ],
+  doctor: [
+    "check this machine and the home, and how to repair them",
+    async () => (await import("./commands/doctor/doctor.ts")).doctorCommand,
+  ],
+  backup: [
+    "copy the database, also while Reins runs",
+    async () => (await import("./commands/backup.ts")).backupCommand,
+  ],
+  ahp: [
+    "serve, test and query harnesses of the Agent Harness Protocol",
+    async () => (await import("./commands/ahp/ahp.ts")).ahpCommand,
+  ],
+  approvals: [
+    "see and answer approvals",
+    async () => (await import("./commands/approvals/approvals.ts")).approvalsCommand,
+  ],
+  roster: [
+    "manage the known agents and their trust",
+    async () => (await import("./commands/roster.ts")).rosterCommand,
+  ],
+  mailbox: [
+    "send messages to agents, and read their messages",
+    async () => (await import("./commands/mailbox.ts")).mailboxCommand,
+  ],
+  board: ["read and write the shared board", async () => (await import("./commands/board.ts")).boardCommand],
+  memory: [
+    "read and change the memory of the native agent",
+    async () => (await import("./commands/memory.ts")).memoryCommand,
+  ],
+  token: ["create, list and revoke tokens", async () => (await import("./commands/token.ts")).tokenCommand],
+  user: ["add, change, remove and list users", async () => (await import("./commands/user.ts")).userCommand],
+  service: [
+    "keep Reins running in the background",
+    async () => (await import("./commands/service/service.ts")).serviceCommand,
+  ],
+  ledger: [
+    "read, export and verify the ledger",
+    async () => (await import("./commands/ledger/ledger.ts")).ledgerCommand,
+  ],
+  policy: [
+    "check, test, explain and backtest a constitution",
+    async () => (await import("./commands/policy/policy.ts")).policyCommand,
+  ],
+};
 
-export function newInvocation(): Invocation {
-  return { verbose: false, json: false, exitCode: EXIT.done };
-}
-
-interface CommandRow {
-  readonly name: string;
-  readonly summary: string;
-  /** Loads what declares the flags and subcommands. */
-  readonly load: () => Promise<(command: Command, invocation: Invocation) => void>;
-}
-
-const COMMANDS: readonly CommandRow[] = [
-  {
-    name: "up",
-    summary: "serve the agents of this machine",
-    load: async () => (await import("./commands/up/up.ts")).declareUp,
-  },
-  {
-    name: "open",
-    summary: "open the page in a browser",
-    load: async () => (await import("./commands/open.ts")).declareOpen,
-  },
-  {
-    name: "run",
-    summary: "give an agent one task, in this terminal",
-    load: async () => (await import("./commands/run/run.ts")).declareRun,
-  },
-  {
-    name: "acp",
-    summary: "run an agent for an editor, governed by the constitution",
-    load: async () => (await import("./commands/acp/acp.ts")).declareAcp,
-  },
-  {
-    name: "agents",
-    summary: "install agents, and verify that they ask for permission",
-    load: async () => (await import("./commands/agents/command.ts")).declareAgents,
-  },
-  {
-    name: "kill",
-    summary: "end a session, an agent or everything, at once",
-    load: async () => (await import("./commands/kill.ts")).declareKill,
-  },
-  {
-    name: "doctor",
-    summary: "check this machine and the home, and how to repair them",
-    load: async () => (await import("./commands/doctor/doctor.ts")).declareDoctor,
-  },
-  {
-    name: "backup",
-    summary: "copy the database, also while Reins runs",
-    load: async () => (await import("./commands/backup.ts")).declareBackup,
-  },
-  {
-    name: "ahp",
-    summary: "serve, test and query harnesses of the Agent Harness Protocol",
-    load: async () => (await import("./commands/ahp/command.ts")).declareAhp,
-  },
-  {
-    name: "approvals",
-    summary: "see and answer approvals",
-    load: async () => (await import("./commands/approvals/command.ts")).declareApprovals,
-  },
-  {
-    name: "roster",
-    summary: "manage the known agents and their trust",
-    load: async () => (await import("./commands/roster.ts")).declareRoster,
-  },
-  {
-    name: "mailbox",
-    summary: "send messages to agents, and read their messages",
-    load: async () => (await import("./commands/mailbox.ts")).declareMailbox,
-  },
-  {
-    name: "board",
-    summary: "read and write the shared board",
-    load: async () => (await import("./commands/board.ts")).declareBoard,
-  },
-  {
-    name: "memory",
-    summary: "read and change the memory of the native agent",
-    load: async () => (await import("./commands/memory.ts")).declareMemory,
-  },
-  {
-    name: "token",
-    summary: "create, list and revoke tokens",
-    load: async () => (await import("./commands/token.ts")).declareToken,
-  },
-  {
-    name: "user",
-    summary: "add, change, remove and list users",
-    load: async () => (await import("./commands/user.ts")).declareUser,
-  },
-  {
-    name: "service",
-    summary: "keep Reins running in the background",
-    load: async () => (await import("./commands/service/command.ts")).declareService,
-  },
-  {
-    name: "ledger",
-    summary: "read, export and verify the ledger",
-    load: async () => (await import("./commands/ledger/command.ts")).declareLedger,
-  },
-  {
-    name: "policy",
-    summary: "check, test, explain and backtest a constitution",
-    load: async () => (await import("./commands/policy/command.ts")).declarePolicy,
-  },
-];
-
-const EXAMPLES = `
-Examples:
+const NOTE = `Examples:
   reins up                                         serve this machine's agents
   reins agents install claude                      install an agent, and verify that it asks
   reins run "what is here?" --agent claude         give it a task, governed by the constitution
@@ -152,14 +101,14 @@ export async function makeProgram(invocation: Invocation, args?: readonly string
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "reins: ")) })
     .showHelpAfterError("  Add --help to see the options.")
-    .addHelpText("after", helpText(EXAMPLES, { done: "done", failed: "failed", usage: "wrong usage" }))
+    .addHelpText("after", helpText({ note: NOTE }, { done: "done", failed: "failed", usage: "wrong usage" }))
     .exitOverride()
     .hook("preAction", (_, command) => {
       const { verbose, json }: { verbose?: boolean; json?: boolean } = command.optsWithGlobals();
       invocation.verbose = verbose ?? false;
       invocation.json = json ?? false;
     });
-  for (const { name, summary, load } of COMMANDS) {
+  for (const [name, [summary, load]] of Object.entries(COMMANDS)) {
     const command = program.command(name).summary(summary);
     if (args === undefined || args.includes(name)) (await load())(command, invocation);
   }

@@ -22,7 +22,7 @@ export function readDuration(text: string, flag: string): number {
 }
 
 /** Reads a duration from now, or a time, in UTC by default. */
-export function readFutureTime(text: string, flag: string, now: Date): string {
+export function readFutureTime(text: string, flag: string, now = new Date()): string {
   const span = parseDuration(text);
   if (span !== undefined) return new Date(now.getTime() + span).toISOString();
   const zoned = /T\d\d:\d\d[\d:.]*$/.test(text) ? `${text}Z` : text;
@@ -42,7 +42,7 @@ function parseDuration(text: string): number | undefined {
 const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(?<zone>Z|[+-]\d\d:\d\d)?)?$/;
 
 /** Reads a time, in UTC by default, or a duration before now. */
-export function readPastTime(text: string, flag: string, now: Date): string {
+export function readPastTime(text: string, flag: string, now = new Date()): string {
   const span = /^0+[smhd]$/.test(text) ? 0 : parseDuration(text);
   if (span !== undefined) return new Date(now.getTime() - span).toISOString();
   const written = TIME.exec(text);

@@ -19,7 +19,7 @@ describe("the server of a command", () => {
       url: new URL("http://127.0.0.1:1"),
       token: "from-environment",
     });
-    expect(resolveServer({ url: "https://a.example/reins", token: "flag" }, environment)).toEqual({
+    expect(resolveServer({ url: "https://a.example/reins", secret: "flag" }, environment)).toEqual({
       url: new URL("https://a.example/reins"),
       token: "flag",
     });
@@ -31,7 +31,7 @@ describe("the server of a command", () => {
 
   it("rejects contradicting flags", () => {
     expect(() => resolveServer({ home: "/a", url: "http://x" }, {})).toThrow("two servers");
-    expect(() => resolveServer({ token: "t" }, {})).toThrow("--token has no effect");
+    expect(() => resolveServer({ secret: "t" }, {})).toThrow("--token has no effect");
   });
 
   it.each(["x", "ftp://x", "http://user:secret@x", "http://x?token=secret"])(

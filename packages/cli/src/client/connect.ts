@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import type { Command } from "commander";
 import { CliError } from "../errors.ts";
 import { databaseIn, homeFolder, operatorSocketIn } from "../home.ts";
 import { noLedger } from "../ledger/ledger-error.ts";
@@ -10,21 +9,20 @@ import { readTokens } from "../serving/tokens.ts";
 import { ApiClient } from "./api-client.ts";
 import { HttpTransport } from "./transport.ts";
 
-export interface ClientFlags {
-  readonly home?: string;
-  readonly url?: string;
-  readonly token?: string;
-  readonly json?: boolean;
-  readonly verbose?: boolean;
-}
+/** The flags that select a server, and `--json`. */
+export const CLIENT = {
+  home: ["--home <folder>", "the home folder"],
+  url: ["--url <address>", "a remote Reins, such as https://reins.example.com"],
+  secret: ["--token <secret>", "with --url: the token to send; @file reads it from a file"],
+  json: ["--json", "print the response as JSON"],
+} as const;
 
-/** Declares the flags that select a server, and `--json`. */
-export function clientFlags(command: Command, json = "print the response as JSON"): Command {
-  return command
-    .option("--home <folder>", "the home folder")
-    .option("--url <address>", "a remote Reins, such as https://reins.example.com")
-    .option("--token <secret>", "with --url: the token to send; @file reads it from a file")
-    .option("--json", json);
+export interface ClientFlags {
+  readonly home?: string | undefined;
+  readonly url?: string | undefined;
+  /** The token to send to `url`. */
+  readonly secret?: string | undefined;
+  readonly json?: boolean | undefined;
 }
 
 /** What the exit codes of a command that uses the API mean. */
@@ -36,30 +34,30 @@ export const CLIENT_CODES = {
   taken: "another process holds the home and does not answer",
 } as const;
 
-export const CLIENT_HELP = `
-Uses the Reins that runs on the home; if none runs, opens the home for this
+export const CLIENT_HELP = `Uses the Reins that runs on the home; if none runs, opens the home for this
 command. REINS_URL and REINS_TOKEN set --url and --token.`;
 
 type ServerLocation =
   | { readonly home: string; readonly url?: undefined }
   | { readonly url: URL; readonly token: string | undefined };
 
-type LocationFlags = Pick<ClientFlags, "home" | "url" | "token">;
-
 /**
  * Flags override the environment; an empty variable counts as unset. `REINS_TOKEN` has no effect without an address.
  */
-export function resolveServer(flags: LocationFlags, environment: NodeJS.ProcessEnv): ServerLocation {
-  const { home, url, token } = flags;
+export function resolveServer(
+  flags: Omit<ClientFlags, "json">,
+  environment: NodeJS.ProcessEnv,
+): ServerLocation {
+  const { home, url, secret } = flags;
   if (home !== undefined && url !== undefined)
     throw new CliError("--home and --url name two servers.", { next: "Leave one of them out." });
   const address = url ?? (home === undefined ? environment.REINS_URL || undefined : undefined);
   if (address !== undefined)
     return {
       url: readUrl(address, url === undefined ? "REINS_URL" : "--url"),
-      token: oneToken(token, environment),
+      token: oneToken(secret, environment),
     };
-  if (token !== undefined)
+  if (secret !== undefined)
     throw new CliError("The Reins of a home needs no token: --token has no effect.", {
       next: "Leave it out, or add --url.",
     });

@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { identityOperations } from "@reins/api";
-import { Command } from "commander";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { makeProgram, newInvocation } from "../program.ts";
-import { declareOperation } from "./operation-command.ts";
+import { newInvocation } from "../command.ts";
+import { makeProgram } from "../program.ts";
+import { operationCommand } from "./operation-command.ts";
 
 const requests: { method?: string | undefined; url?: string | undefined; body: unknown }[] = [];
 let response: unknown;
@@ -134,10 +134,13 @@ describe("a command of an operation", () => {
   });
 
   it("cannot be declared with an input that the operation does not have", () => {
-    const row = { name: "list", summary: "", examples: [], output: () => ({ text: () => "" }) };
     const inputs = { tenent: ["--tenent <id>", "misspelled"] as const };
     expect(() =>
-      declareOperation(new Command("user"), { ...row, operation: identityOperations.listUsers, inputs }),
+      operationCommand({
+        operation: identityOperations.listUsers,
+        inputs,
+        output: () => ({ text: () => "" }),
+      }),
     ).toThrow("list_users has no member tenent");
   });
 });

@@ -3,58 +3,38 @@ import { chmod, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { KeyFolder, KeyRing, ledgerTables } from "@reins/ledger";
 import { change, openSqlite, openSqliteReader } from "@reins/store";
-import type { Command } from "commander";
-import { helpText } from "../errors.ts";
-import { databaseIn, homeFolder, keysIn } from "../home.ts";
+import { command, HOME } from "../command.ts";
+import { databaseIn, keysIn } from "../home.ts";
 import { ledgerError, noLedger } from "../ledger/ledger-error.ts";
-import { noticeOnStderr } from "../output.ts";
-
-const HELP = `
-The copy is complete: every entry of its ledger is covered by a signed
-checkpoint. It does not contain keys, artifacts and the other files of the home.
-
-Examples:
-  reins backup /backups/reins-2026-02-04.db
-  reins ledger verify /backups/reins-2026-02-04.db`;
-
-export function declareBackup(command: Command): void {
-  command
-    .description("Copies the database of a home to a new file that can be verified. Works while Reins runs.")
-    .argument("<file>", "where to write it; it must not exist yet")
-    .option("--home <folder>", "the home folder")
-    .addHelpText(
-      "after",
-      helpText(HELP, {
-        done: "the copy is written",
-        failed: "it could not be written",
-        usage: "wrong usage",
-        unreachable: "there is no ledger in the home, or it cannot be read",
-      }),
-    )
-    .action((file: string, _, command: Command) => backup(file, command.optsWithGlobals<BackupFlags>()));
-}
-
-interface BackupFlags {
-  readonly home?: string;
-  readonly json?: boolean;
-}
 
 /** Files that SQLite creates beside a database that is opened for writing. */
 const BESIDE = ["-wal", "-shm", ".lock", ".mark", ".sums"];
 
 /** Copies the database of a home and covers the last entries of the copy with a checkpoint. */
-export async function backup(file: string, flags: BackupFlags): Promise<void> {
-  const home = homeFolder(flags.home, process.env);
-  const path = resolve(file);
-  if (!existsSync(databaseIn(home))) throw noLedger(home);
-  try {
-    await copy(home, path);
-    await cover(home, path);
-  } catch (error) {
-    throw ledgerError(error, home);
-  }
-  noticeOnStderr(flags.json)(`The database is in ${path}. To check it: reins ledger verify ${path}`);
-}
+export const backupCommand = command({
+  description: "Copies the database of a home to a new file that can be verified. Works while Reins runs.",
+  inputs: { file: ["<file>", "where to write it; it must not exist yet"], home: HOME },
+  note: `The copy is complete: every entry of its ledger is covered by a signed
+checkpoint. It does not contain keys, artifacts and the other files of the home.`,
+  examples: ["reins backup /backups/reins-2026-02-04.db", "reins ledger verify /backups/reins-2026-02-04.db"],
+  codes: {
+    done: "the copy is written",
+    failed: "it could not be written",
+    usage: "wrong usage",
+    unreachable: "there is no ledger in the home, or it cannot be read",
+  },
+  async run({ file, home }, { notice }) {
+    const path = resolve(file);
+    if (!existsSync(databaseIn(home))) throw noLedger(home);
+    try {
+      await copy(home, path);
+      await cover(home, path);
+    } catch (error) {
+      throw ledgerError(error, home);
+    }
+    notice(`The database is in ${path}. To check it: reins ledger verify ${path}`);
+  },
+});
 
 async function copy(home: string, path: string): Promise<void> {
   const store = await openSqliteReader(databaseIn(home), [ledgerTables]);

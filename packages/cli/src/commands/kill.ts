@@ -2,84 +2,67 @@ import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import { type KillReport, type KillRequest, killOperations } from "@reins/api";
 import { type KillOrder, killLeftBehind, killSocketIn, requestKill } from "@reins/runner/kill";
-import type { Command } from "commander";
 import { ApiClient } from "../client/api-client.ts";
-import { CLIENT_CODES, type ClientFlags, clientFlags, resolveServer } from "../client/connect.ts";
+import { CLIENT, CLIENT_CODES, resolveServer } from "../client/connect.ts";
 import { HttpTransport, Unreachable } from "../client/transport.ts";
-import { CliError, EXIT, type ExitCode, helpText } from "../errors.ts";
+import { command } from "../command.ts";
+import { CliError, EXIT } from "../errors.ts";
 import { operatorSocketIn } from "../home.ts";
-import { print } from "../output.ts";
 import { printableLine } from "../printable.ts";
-import type { Invocation } from "../program.ts";
 
-const HELP = `
-A session ends for good, with its agent; other sessions of the same agent are cut
+/** Ends what agents run. */
+export const killCommand = command({
+  description:
+    "Ends what agents run, also while Reins is too busy to answer, and reports what the system confirms.",
+  inputs: {
+    what: ["[what]", "an agent, or the id of a session or its beginning"],
+    all: ["--all", "every process of every agent"],
+    session: ["--session <id>", "a session, whatever its id looks like"],
+    agent: ["--agent <name>", "an agent, whatever its name looks like"],
+    process: ["--process <id>", "one process of an agent"],
+    reason: ["--reason <text>", "why, for the ledger"],
+    ...CLIENT,
+  },
+  note: `A session ends for good, with its agent; other sessions of the same agent are cut
 off, and continue with their next prompt. An agent, or everything, is ended at
 once: SIGKILL to every process that descends from it.
 
 On this machine it works while Reins does not answer: a separate thread listens on
 kill.sock in the home. Processes reported as gone were checked in the process
-table afterwards. Every kill is in the ledger: reins ledger log --quality kill
+table afterwards. Every kill is in the ledger: reins ledger log --quality kill`,
+  examples: [
+    "reins kill 4f3a9c01                    a session, by the beginning of its id",
+    "reins kill claude                      every process of an agent",
+    'reins kill --all --reason "it phones home"',
+    "reins kill --process 41253             one process; the page shows them at /ui/agents",
+  ],
+  codes: {
+    ...CLIENT_CODES,
+    done: "every process is gone",
+    failed: "a process is left, nothing matches, or it was rejected",
+  },
+  async run({ what, reason, ...flags }) {
+    const request = { ...targetOf(what, flags), ...(reason !== undefined && { reason }) };
+    const server = resolveServer(flags, process.env);
+    const json = server.url
+      ? await killRemote(new ApiClient(new HttpTransport(server)), request)
+      : await killLocal(server.home, request);
+    const exitCode = json.left.length === 0 ? EXIT.done : EXIT.failed;
+    return { json, text: () => describeKill(json), exitCode };
+  },
+});
 
-Examples:
-  reins kill 4f3a9c01                    a session, by the beginning of its id
-  reins kill claude                      every process of an agent
-  reins kill --all --reason "it phones home"
-  reins kill --process 41253             one process; the page shows them at /ui/agents`;
-
-export function declareKill(command: Command, invocation: Invocation): void {
-  clientFlags(
-    command
-      .description(
-        "Ends what agents run, also while Reins is too busy to answer, and reports what the system confirms.",
-      )
-      .argument("[what]", "an agent, or the id of a session or its beginning")
-      .option("--all", "every process of every agent")
-      .option("--session <id>", "a session, whatever its id looks like")
-      .option("--agent <name>", "an agent, whatever its name looks like")
-      .option("--process <id>", "one process of an agent")
-      .option("--reason <text>", "why, for the ledger"),
-  )
-    .addHelpText(
-      "after",
-      helpText(HELP, {
-        ...CLIENT_CODES,
-        done: "every process is gone",
-        failed: "a process is left, nothing matches, or it was rejected",
-      }),
-    )
-    .action(async (what: string | undefined, _, command: Command) => {
-      invocation.exitCode = await kill(what, command.optsWithGlobals<KillFlags>());
-    });
-}
-
-interface KillFlags extends ClientFlags, KillNames {
-  readonly reason?: string;
-}
-
-export async function kill(what: string | undefined, flags: KillFlags): Promise<ExitCode> {
-  const target = targetOf(what, flags);
-  const request = { ...target, ...(flags.reason !== undefined && { reason: flags.reason }) };
-  const server = resolveServer(flags, process.env);
-  const report = server.url
-    ? await killRemote(new ApiClient(new HttpTransport(server)), request)
-    : await killLocal(server.home, request);
-  print(flags.json ? `${JSON.stringify(report)}\n` : describeKill(report));
-  return report.left.length === 0 ? EXIT.done : EXIT.failed;
-}
-
-interface KillNames {
-  readonly all?: boolean;
-  readonly session?: string;
-  readonly agent?: string;
-  readonly process?: string;
-}
+type KillNames = { readonly all?: boolean | undefined } & {
+  readonly [Name in "session" | "agent" | "process"]?: string | undefined;
+};
 
 /** Session ids are hexadecimal; agents have other names. */
 const SESSION = /^[0-9a-f]{6,64}$/;
 
-export function targetOf(what: string | undefined, names: KillNames): Omit<KillRequest, "reason"> {
-  const { all, session, agent, process } = names;
+export function targetOf(
+  what: string | undefined,
+  { all, session, agent, process }: KillNames,
+): Omit<KillRequest, "reason"> {
   const given = [
     ...(what === undefined ? [] : [SESSION.test(what) ? { session: what } : { agent: what }]),
     ...(all ? [{ all: true as const }] : []),

@@ -1,7 +1,7 @@
 import { type MailMessage, mailboxOperations } from "@reins/api";
-import type { Command } from "commander";
 import { idByPrefix } from "../client/id-prefix.ts";
-import { declareOperation, type Values } from "../client/operation-command.ts";
+import { operationCommand, type Values } from "../client/operation-command.ts";
+import { group } from "../command.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { readText } from "../flags.ts";
 import { printable, printableLine, screenWidth, table } from "../printable.ts";
@@ -11,14 +11,12 @@ const SHOWN_ID = 12;
 /** `read` finds a message among so many of the newest. */
 const MAX_SEARCHED = 1_000;
 
-/** Declares `reins mailbox` and its subcommands. */
-export function declareMailbox(mailbox: Command): void {
-  mailbox.description(
-    "The messages between agents, from agent-mailbox.jsonl. An agent gets new ones with its next turn; the heartbeat of " +
-      "reins up wakes a standing agent for them.",
-  );
-  declareOperation(mailbox, {
-    name: "send",
+const DESCRIPTION =
+  "The messages between agents, from agent-mailbox.jsonl. An agent gets new ones with its next turn; the heartbeat of " +
+  "reins up wakes a standing agent for them.";
+
+export const mailboxCommand = group(DESCRIPTION, {
+  send: operationCommand({
     operation: mailboxOperations.sendMail,
     summary: "send a message to an agent",
     description: "Sends a message to an agent, in one's own name.",
@@ -40,9 +38,8 @@ export function declareMailbox(mailbox: Command): void {
       'reins mailbox send reed "rain tonight"',
       "reins mailbox send reed --subject report - < report.md",
     ],
-  });
-  declareOperation(mailbox, {
-    name: "list",
+  }),
+  list: operationCommand({
     operation: mailboxOperations.listMail,
     summary: "list the newest messages",
     description: "Lists messages, oldest first. Marks none of them as read.",
@@ -62,16 +59,15 @@ export function declareMailbox(mailbox: Command): void {
     output: ({ messages, faults }) => ({
       text: () =>
         table([["id", "time", "from", "to", "subject"], ...messages.map(messageRow)], screenWidth()),
-      faults: { file: "agent-mailbox.jsonl", lines: faults },
+      notices: faults.map((line) => `agent-mailbox.jsonl: ${printableLine(line)}`),
     }),
     examples: [
       "reins mailbox list",
       "reins mailbox list reed                          messages to and from reed",
       "reins mailbox list reed --unread                 what reed gets with its next turn",
     ],
-  });
-  declareOperation(mailbox, {
-    name: "read",
+  }),
+  read: operationCommand({
     operation: mailboxOperations.listMail,
     summary: "show a message",
     description: "Shows a whole message. Its recipient still gets it.",
@@ -83,8 +79,8 @@ export function declareMailbox(mailbox: Command): void {
     },
     jsonHelp: "print the message as JSON",
     examples: ["reins mailbox read 5f0c2a19"],
-  });
-}
+  }),
+});
 
 /** The agent, which stands before `--unread` or after it. */
 function agentIn({ agent: named, unread }: Values): unknown {

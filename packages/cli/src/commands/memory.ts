@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { type MemoryFact, memoryOperations } from "@reins/api";
-import type { Command } from "commander";
 import { idByPrefix } from "../client/id-prefix.ts";
-import { declareOperation } from "../client/operation-command.ts";
+import { operationCommand } from "../client/operation-command.ts";
+import { group } from "../command.ts";
 import { readText } from "../flags.ts";
 import { printableLine, screenWidth, table } from "../printable.ts";
 
@@ -12,13 +12,11 @@ const MAX_SEARCHED = 1_000;
 const LIMIT = ["--limit <count>", "how many (default: 100)"] as const;
 const folder = { read: (text: string) => resolve(text) };
 
-/** Declares `reins memory` and its subcommands. */
-export function declareMemory(memory: Command): void {
-  memory.description(
-    "The facts that sessions of the same user know, written by a session or by a person with these commands.",
-  );
-  declareOperation(memory, {
-    name: "add",
+const DESCRIPTION =
+  "The facts that sessions of the same user know, written by a session or by a person with these commands.";
+
+export const memoryCommand = group(DESCRIPTION, {
+  add: operationCommand({
     operation: memoryOperations.addMemory,
     summary: "add a fact",
     description: "Adds a fact. Adding the same again makes it newer.",
@@ -37,9 +35,8 @@ export function declareMemory(memory: Command): void {
       'reins memory add "releases are cut on Thursdays"',
       'reins memory add "tests need a database" --workspace ~/project',
     ],
-  });
-  declareOperation(memory, {
-    name: "search",
+  }),
+  search: operationCommand({
     operation: memoryOperations.listMemory,
     summary: "find facts",
     description: "Finds the facts that match the words best, as a session would recall them.",
@@ -53,18 +50,16 @@ export function declareMemory(memory: Command): void {
       'reins memory search "when is the release"',
       "reins memory search database --workspace ~/project",
     ],
-  });
-  declareOperation(memory, {
-    name: "list",
+  }),
+  list: operationCommand({
     operation: memoryOperations.listMemory,
     summary: "list the newest facts",
     description: "Lists facts, newest first.",
     inputs: { limit: LIMIT },
     output: ({ facts }) => ({ text: () => factTable(facts) }),
     examples: ["reins memory list --limit 10"],
-  });
-  declareOperation(memory, {
-    name: "forget",
+  }),
+  forget: operationCommand({
     operation: memoryOperations.forgetMemory,
     summary: "delete a fact",
     description: "Deletes a fact for good.",
@@ -87,8 +82,8 @@ export function declareMemory(memory: Command): void {
     output: (_, { fact: id }) => ({ json: { id, forgotten: true }, text: () => `forgotten  ${id}\n` }),
     advice: { not_found: `To see the facts: ${ID_FORMAT.list}` },
     examples: ["reins memory forget 1b9d6bcd"],
-  });
-}
+  }),
+});
 
 function factTable(facts: readonly MemoryFact[]): string {
   const rows = facts.map(({ id, created_at, source, workspace, content }) =>

@@ -1,6 +1,6 @@
 import { type RosterAgent, rosterOperations } from "@reins/api";
-import type { Command } from "commander";
-import { declareOperation } from "../client/operation-command.ts";
+import { operationCommand } from "../client/operation-command.ts";
+import { group } from "../command.ts";
 import { printableLine, screenWidth, table } from "../printable.ts";
 
 const STATES = ["live", "idle", "dead"] as const;
@@ -10,25 +10,22 @@ const ADVICE = {
     "To see the known agents: reins roster list. To change one: reins roster set-state <agent> <state>",
 } as const;
 
-/** Declares `reins roster` and its subcommands. */
-export function declareRoster(roster: Command): void {
-  roster.description(
-    "The known agents, from agent-roster.jsonl. An agent that is not on the roster, or is dead, is unknown; any other is " +
-      "registered; a live role is standing. Rules can depend on that.",
-  );
-  declareOperation(roster, {
-    name: "list",
+const DESCRIPTION =
+  "The known agents, from agent-roster.jsonl. An agent that is not on the roster, or is dead, is unknown; any other is " +
+  "registered; a live role is standing. Rules can depend on that.";
+
+export const rosterCommand = group(DESCRIPTION, {
+  list: operationCommand({
     operation: rosterOperations.getRoster,
     summary: "list the known agents",
     description: "Lists the agents on the roster with their trust and mandate.",
     output: ({ agents, faults }) => ({
       text: () => rosterTable(agents),
-      faults: { file: "agent-roster.jsonl", lines: faults },
+      notices: faults.map((line) => `agent-roster.jsonl: ${printableLine(line)}`),
     }),
     examples: ["reins roster list", `reins roster list --json | jq -r '.agents[] | .agent + " " + .trust'`],
-  });
-  declareOperation(roster, {
-    name: "add",
+  }),
+  add: operationCommand({
     operation: rosterOperations.addAgent,
     summary: "put an agent on the roster",
     description: "Puts an agent on the roster, under the id that it uses itself.",
@@ -50,9 +47,8 @@ export function declareRoster(roster: Command): void {
       "reins roster add reed",
       "reins roster add chronicler --kind role --mandate mandates/chronicler.md",
     ],
-  });
-  declareOperation(roster, {
-    name: "set-state",
+  }),
+  "set-state": operationCommand({
     operation: rosterOperations.setAgent,
     summary: "set an agent to live, idle or dead",
     description: "Changes the state of an agent on the roster and keeps the rest of its line.",
@@ -67,8 +63,8 @@ export function declareRoster(roster: Command): void {
       "reins roster set-state reed idle",
       "reins roster set-state reed dead        unknown from the next decision on",
     ],
-  });
-}
+  }),
+});
 
 function rosterTable(agents: readonly RosterAgent[]): string {
   const rows = agents.map((agent) => [

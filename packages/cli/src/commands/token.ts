@@ -1,7 +1,7 @@
 import { identityOperations, type Token } from "@reins/api";
-import type { Command } from "commander";
 import { idByPrefix } from "../client/id-prefix.ts";
-import { declareOperation } from "../client/operation-command.ts";
+import { operationCommand } from "../client/operation-command.ts";
+import { group } from "../command.ts";
 import { nameList } from "../flags.ts";
 import { noticeOnStderr } from "../output.ts";
 import { printableLine, screenWidth, table } from "../printable.ts";
@@ -9,14 +9,12 @@ import { readFutureTime, shortDuration } from "../time.ts";
 
 const ID_FORMAT = { what: "token", mark: "tok_", length: 20, list: "reins token list --all" } as const;
 
-/** Declares `reins token` and its subcommands. */
-export function declareToken(token: Command): void {
-  token.description(
-    "A token identifies the principal behind a program that connects to Reins: a user, in a role, with scopes, and the " +
-      "agents it may act as. What a program claims about itself counts only as far as its token confirms it.",
-  );
-  declareOperation(token, {
-    name: "create",
+const DESCRIPTION =
+  "A token identifies the principal behind a program that connects to Reins: a user, in a role, with scopes, and the " +
+  "agents it may act as. What a program claims about itself counts only as far as its token confirms it.";
+
+export const tokenCommand = group(DESCRIPTION, {
+  create: operationCommand({
     operation: identityOperations.createToken,
     summary: "create a token and print its secret",
     description: "Creates a token for a user and prints its secret, this once.",
@@ -38,7 +36,7 @@ export function declareToken(token: Command): void {
       expires: [
         "--expires <time>",
         "when it expires: 12h, 30d, or a time (default: when it is revoked)",
-        { read: (text) => readFutureTime(text, "--expires", new Date()) },
+        { read: readFutureTime },
       ],
     },
     output: (created) => ({ text: () => describeSecret(created) }),
@@ -54,9 +52,8 @@ export function declareToken(token: Command): void {
       "reins token create --user ann --agents reed > reed.token",
       "reins token create --user bob --tenant acme --role builder --json",
     ],
-  });
-  declareOperation(token, {
-    name: "list",
+  }),
+  list: operationCommand({
     operation: identityOperations.listTokens,
     summary: "list tokens, never their secrets",
     description: "Lists the valid tokens of a tenant, the newest first.",
@@ -74,9 +71,8 @@ export function declareToken(token: Command): void {
       "reins token list --tenant acme --all",
       `reins token list --json | jq -r '.tokens[] | select(.user == "ann").id'`,
     ],
-  });
-  declareOperation(token, {
-    name: "revoke",
+  }),
+  revoke: operationCommand({
     operation: identityOperations.revokeToken,
     summary: "revoke a token",
     description:
@@ -104,8 +100,8 @@ export function declareToken(token: Command): void {
     }),
     advice: { not_found: `To see which there are: ${ID_FORMAT.list}`, conflict: "Nothing was changed." },
     examples: ["reins token revoke tok_4mZ8", "reins token revoke 4mZ8 --tenant acme"],
-  });
-}
+  }),
+});
 
 /** Writes only the secret to a stdout that is no terminal, so that it can be piped. */
 function describeSecret({ id, secret }: { readonly id: string; readonly secret: string }): string {

@@ -1,6 +1,6 @@
 import { identityOperations, type User } from "@reins/api";
-import type { Command } from "commander";
-import { declareOperation } from "../client/operation-command.ts";
+import { operationCommand } from "../client/operation-command.ts";
+import { group } from "../command.ts";
 import { nameList } from "../flags.ts";
 import { printableLine, screenWidth, table } from "../printable.ts";
 
@@ -11,23 +11,20 @@ const ADVICE = {
 const USER_TENANT = ["--tenant <id>", "the user's tenant (default: one's own)"] as const;
 const TENANT = ["--tenant <id>", "the tenant (default: one's own)"] as const;
 
-/** Declares `reins user` and its subcommands. */
-export function declareUser(user: Command): void {
-  user.description(
-    "Users are the people on whose behalf agents act, each in one tenant. A tenant is created with its first user, and " +
-      "one tenant sees nothing of another.",
-  );
-  declareOperation(user, {
-    name: "list",
+const DESCRIPTION =
+  "Users are the people on whose behalf agents act, each in one tenant. A tenant is created with its first user, and " +
+  "one tenant sees nothing of another.";
+
+export const userCommand = group(DESCRIPTION, {
+  list: operationCommand({
     operation: identityOperations.listUsers,
     summary: "list the users of a tenant",
     description: "Lists the users of a tenant.",
     inputs: { tenant: TENANT },
     output: ({ users }) => ({ text: () => userTable(users) }),
     examples: ["reins user list", "reins user list --tenant acme --json | jq -r '.users[].email'"],
-  });
-  declareOperation(user, {
-    name: "add",
+  }),
+  add: operationCommand({
     operation: identityOperations.addUser,
     summary: "add a user",
     description:
@@ -48,9 +45,8 @@ export function declareUser(user: Command): void {
       'reins user add ann --name "Ann Reed" --email ann@example.com --role admin',
       "reins user add bob --name Bob --email bob@acme.example --tenant acme",
     ],
-  });
-  declareOperation(user, {
-    name: "set",
+  }),
+  set: operationCommand({
     operation: identityOperations.setUser,
     summary: "change a user",
     description: "Changes the given members of a user and keeps the rest, from the next decision on.",
@@ -71,9 +67,8 @@ export function declareUser(user: Command): void {
       "reins user set ann --scopes ''          no tool that requires a scope",
       "reins user set ci --tenant acme --email build@acme.example",
     ],
-  });
-  declareOperation(user, {
-    name: "remove",
+  }),
+  remove: operationCommand({
     operation: identityOperations.removeUser,
     summary: "remove a user with its tokens",
     description:
@@ -85,8 +80,8 @@ export function declareUser(user: Command): void {
     }),
     advice: ADVICE,
     examples: ["reins user remove ann", "reins user remove ci --tenant acme"],
-  });
-}
+  }),
+});
 
 function userTable(users: readonly User[]): string {
   if (users.length === 0) return "There are none.\n";

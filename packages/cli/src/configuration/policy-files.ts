@@ -6,8 +6,8 @@ import { CliError } from "../errors.ts";
 import type { Configuration } from "./configuration.ts";
 
 export interface PolicyFileFlags {
-  readonly policy?: string;
-  readonly constitution?: string;
+  readonly policy?: string | undefined;
+  readonly constitution?: string | undefined;
 }
 
 interface PolicyFileSources {

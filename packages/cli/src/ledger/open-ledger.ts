@@ -9,7 +9,7 @@ import {
   type StoreReader,
   type Tables,
 } from "@reins/store";
-import { databaseIn, homeFolder, keysIn, privateDatabase, realDatabase, tightenHome } from "../home.ts";
+import { databaseIn, keysIn, privateDatabase, realDatabase, tightenHome } from "../home.ts";
 import { type Notice, noticeOnStderr } from "../output.ts";
 import { acceptSeen, checkSeen } from "./check-seen.ts";
 import { ledgerError, noLedger } from "./ledger-error.ts";
@@ -26,17 +26,16 @@ export const READING = {
 /** The same for a command that writes to it. */
 export const WRITING = { ...READING, taken: "another process writes to it, most likely reins up" } as const;
 
-export interface LedgerFlags {
-  readonly home?: string;
-  readonly json?: boolean;
+interface LedgerFlags {
+  readonly home: string;
+  readonly json?: boolean | undefined;
 }
 
 /** Reads the ledger of a home, also while a server writes to it, after checking it against what was seen before. */
 export async function readLedger<Result>(
-  { home: flag, json }: LedgerFlags,
+  { home, json }: LedgerFlags,
   read: (ledger: LedgerReader, home: string) => Promise<Result>,
 ): Promise<Result> {
-  const home = homeFolder(flag, process.env);
   if (!existsSync(databaseIn(home))) throw noLedger(home);
   let store: StoreReader | undefined;
   try {

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { makeProgram, newInvocation } from "../program.ts";
+import { newInvocation } from "../command.ts";
+import { makeProgram } from "../program.ts";
 import { CLI_REFERENCE, cliReference } from "./cli-reference.ts";
 
 describe("the page about the command line", () => {

@@ -5,8 +5,8 @@ import { errorMessage } from "@reins/kit";
 import { CliError } from "../errors.ts";
 
 export interface TlsFlags {
-  readonly tlsCert?: string;
-  readonly tlsKey?: string;
+  readonly tlsCert?: string | undefined;
+  readonly tlsKey?: string | undefined;
 }
 
 interface TlsConfiguration {

@@ -1,68 +1,54 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { stdioChannel } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
-import type { Command } from "commander";
-import { CliError, EXIT, helpText } from "../../errors.ts";
-import { homeFolder, openHome } from "../../home.ts";
+import { command, HOME } from "../../command.ts";
+import { CliError, EXIT } from "../../errors.ts";
+import { openHome } from "../../home.ts";
 import { type AgentChannel, openAgentChannel } from "../../hosting/agent-channel.ts";
 import { ensureInstalled } from "../../hosting/install-agent.ts";
 import { type Log, logLevel, openLog } from "../../log.ts";
-import { noticeOnStderr } from "../../output.ts";
 import { ReconnectingChannel } from "./reconnecting-channel.ts";
-
-const HELP = `
-An editor starts it as it would start the agent itself; in Zed, for instance:
-  "agent_servers": { "Claude, governed":
-    { "command": "node", "args": ["<clone>/scripts/reins.mjs", "acp", "--agent", "claude"] } }
-
-Examples:
-  reins acp --agent claude
-  reins acp --agent codex --home ./scratch`;
-
-export function declareAcp(command: Command): void {
-  command
-    .description(
-      "Speaks ACP on standard input and output, as the agent itself would; everything it does is decided and recorded.\n" +
-        "Messages for people go to standard error.",
-    )
-    .option("--agent <id>", "the agent; see reins agents list", "native")
-    .option("--home <folder>", "the home folder (default: reins in the user's data folder)")
-    .addHelpText(
-      "after",
-      helpText(HELP, {
-        done: "the editor closed it",
-        failed: "failed",
-        usage: "wrong usage",
-        unreachable: "the server went away and did not come back",
-        taken: "another process holds the home and does not answer",
-      }),
-    )
-    .action((_, command: Command) => acp(command.optsWithGlobals<AcpFlags>()));
-}
 
 /** A process that starts or stops holds the home without answering. */
 const HELD_MS = 15_000;
 const LOOK_MS = 250;
 
-interface AcpFlags {
-  readonly verbose?: boolean;
-  readonly home?: string;
-  readonly agent: string;
-}
-
 /** Speaks ACP on standard input and output for one client, until it closes them. */
-export async function acp({ agent, home: flag, verbose }: AcpFlags): Promise<void> {
-  const home = homeFolder(flag, process.env);
-  await openHome(home, noticeOnStderr(false));
-  const log = await openLog(process.stderr, logLevel(verbose, { REINS_LOG: "warn", ...process.env }));
-  await ensureInstalled(home, agent);
-  let onlyServed = false;
-  const open = async () => {
-    const opened = await openWhenFree(home, agent, log, onlyServed);
-    onlyServed = opened.isServer;
-    return opened;
-  };
-  const agents = await ReconnectingChannel.open({ open, log });
+export const acpCommand = command({
+  description:
+    "Speaks ACP on standard input and output, as the agent itself would; everything it does is decided and recorded.\n" +
+    "Messages for people go to standard error.",
+  inputs: {
+    agent: ["--agent <id>", "the agent; see reins agents list", { default: ["native"] }],
+    home: [HOME[0], "the home folder (default: reins in the user's data folder)", HOME[2]],
+  },
+  note: `An editor starts it as it would start the agent itself; in Zed, for instance:
+  "agent_servers": { "Claude, governed":
+    { "command": "node", "args": ["<clone>/scripts/reins.mjs", "acp", "--agent", "claude"] } }`,
+  examples: ["reins acp --agent claude", "reins acp --agent codex --home ./scratch"],
+  codes: {
+    done: "the editor closed it",
+    failed: "failed",
+    usage: "wrong usage",
+    unreachable: "the server went away and did not come back",
+    taken: "another process holds the home and does not answer",
+  },
+  async run({ agent, home }, { verbose, notice }) {
+    await openHome(home, notice);
+    const log = await openLog(process.stderr, logLevel(verbose, { REINS_LOG: "warn", ...process.env }));
+    await ensureInstalled(home, agent);
+    let onlyServed = false;
+    const open = async () => {
+      const opened = await openWhenFree(home, agent, log, onlyServed);
+      onlyServed = opened.isServer;
+      return opened;
+    };
+    await forward(await ReconnectingChannel.open({ open, log }), log);
+  },
+});
+
+/** Forwards messages between standard input and output and the agents, until either side closes. */
+async function forward(agents: ReconnectingChannel, log: Log): Promise<void> {
   try {
     const client = stdioChannel(process.stdin, process.stdout, (reason) => log.warn(reason));
     // A file that was read to its end stays open, unlike a pipe.

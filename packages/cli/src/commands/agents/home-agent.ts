@@ -1,25 +1,29 @@
 import type { AgentEntry, Installed } from "@reins/agents";
-import type { Command } from "commander";
+import { HOME } from "../../command.ts";
 import { CliError, EXIT } from "../../errors.ts";
-import type { HomeAgents } from "../../hosting/home-agents.ts";
+import { HomeAgents } from "../../hosting/home-agents.ts";
+import { catalogueEntry } from "../../hosting/install-agent.ts";
 
-export interface AgentsFlags {
-  readonly home?: string;
-  readonly json?: boolean;
-  readonly verbose?: boolean;
-}
+export const AGENT = ["<agent>", "the agent; see reins agents list"] as const;
 
-export function agentsFlags(command: Command, json = "print the result as JSON"): Command {
-  return command
-    .option("--home <folder>", "the home folder (default: reins in\nthe user's data folder)")
-    .option("--json", json);
-}
+export const AGENT_FLAGS = {
+  home: [HOME[0], "the home folder (default: reins in\nthe user's data folder)", HOME[2]],
+  json: ["--json", "print the result as JSON"],
+} as const;
 
-export const AGENTS_CODES = {
+export const AGENT_CODES = {
   done: "done",
   failed: "failed; the message says why",
   usage: "wrong usage",
 } as const;
+
+export async function openAgent(
+  home: string,
+  agent: string,
+): Promise<{ agents: HomeAgents; entry: AgentEntry }> {
+  const agents = await HomeAgents.open(home);
+  return { agents, entry: catalogueEntry(agents, agent) };
+}
 
 export async function requireInstalled(
   { installer }: HomeAgents,

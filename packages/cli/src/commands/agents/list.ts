@@ -1,55 +1,41 @@
 import type { AgentEntry, Installed } from "@reins/agents";
-import type { Command } from "commander";
-import { helpText } from "../../errors.ts";
-import { homeFolder } from "../../home.ts";
+import { command } from "../../command.ts";
 import { HomeAgents } from "../../hosting/home-agents.ts";
-import { print } from "../../output.ts";
 import { printableLine, screenWidth, table } from "../../printable.ts";
-import { AGENTS_CODES, type AgentsFlags, agentsFlags } from "./home-agent.ts";
+import { AGENT_CODES, AGENT_FLAGS } from "./home-agent.ts";
 
-const HELP = `
-installed  version and source: lockfile (of the catalogue), asked for (another
+export const listCommand = command({
+  summary: "list the agents with installs, verification and enforcement",
+  description: "Lists the agents of the catalogue and of the home.",
+  inputs: AGENT_FLAGS,
+  note: `installed  version and source: lockfile (of the catalogue), asked for (another
            version), local (installed by other means), built in
 verified   the result and time of reins agents verify; outdated if the agent
            changed since
 level      how verdicts are enforced: performed, confined, asked or observed
-unasked    what it does without asking
+unasked    what it does without asking`,
+  examples: ["reins agents list", "reins agents list --json | jq -r '.agents[] | select(.version) | .agent'"],
+  codes: AGENT_CODES,
+  async run({ home }) {
+    const agents = await HomeAgents.open(home);
+    const found = await agents.installer.list();
+    const listed = await Promise.all(
+      found.map(({ entry, installed }) => listedAgent(agents, entry, installed)),
+    );
+    return { json: { agents: listed }, text: () => agentTable(listed) };
+  },
+});
 
-Examples:
-  reins agents list
-  reins agents list --json | jq -r '.agents[] | select(.version) | .agent'`;
-
-export function declareList(agents: Command): void {
-  agentsFlags(
-    agents
-      .command("list")
-      .summary("list the agents with installs, verification and enforcement")
-      .description("Lists the agents of the catalogue and of the home."),
-  )
-    .addHelpText("after", helpText(HELP, AGENTS_CODES))
-    .action((_, command: Command) => list(command.optsWithGlobals<AgentsFlags>()));
-}
-
-async function list(flags: AgentsFlags): Promise<void> {
-  const agents = await HomeAgents.open(homeFolder(flags.home, process.env));
-  const found = await agents.installer.list();
-  const listed = await Promise.all(
-    found.map(({ entry, installed }) => listedAgent(agents, entry, installed)),
-  );
-  if (flags.json) return print(`${JSON.stringify({ agents: listed })}\n`);
+function agentTable(listed: readonly ListedAgent[]): string {
   const rows = listed.map((one) => [
     printableLine(one.agent),
-    supportOf(one),
+    one.support.level === "supported" ? "yes" : one.support.level,
     installedOf(one),
     verifiedOf(one),
     one.enforcement.level,
     printableLine(one.enforcement.unasked.join(", ")) || "-",
   ]);
-  print(table([["agent", "support", "installed", "verified", "level", "unasked"], ...rows], screenWidth()));
-}
-
-function supportOf({ support }: ListedAgent): string {
-  return support.level === "supported" ? "yes" : support.level;
+  return table([["agent", "support", "installed", "verified", "level", "unasked"], ...rows], screenWidth());
 }
 
 function installedOf({ version, source, outdated }: ListedAgent): string {

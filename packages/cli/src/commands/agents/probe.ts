@@ -1,57 +1,40 @@
 import { isObject, readResult } from "@reins/acp";
 import { type AgentEntry, type Installed, type Probed, probeAgent } from "@reins/agents";
 import { Redactor } from "@reins/supervisor";
-import type { Command } from "commander";
-import { CliError, helpText } from "../../errors.ts";
-import { homeFolder } from "../../home.ts";
+import { command } from "../../command.ts";
+import { CliError } from "../../errors.ts";
 import { agentError } from "../../hosting/agent-error.ts";
-import { HomeAgents } from "../../hosting/home-agents.ts";
-import { catalogueEntry } from "../../hosting/install-agent.ts";
-import { print } from "../../output.ts";
+import type { HomeAgents } from "../../hosting/home-agents.ts";
 import { printableLine, table } from "../../printable.ts";
 import { withStopSignal } from "../../serving/stop.ts";
 import { formatTime } from "../../time.ts";
-import { AGENTS_CODES, type AgentsFlags, agentsFlags, requireInstalled } from "./home-agent.ts";
-
-const HELP = `
-The result is cached as long as version and settings are
-the same.
-
-Examples:
-  reins agents probe claude
-  reins agents probe codex --fresh --json | jq .initialized.agentCapabilities`;
-
-export function declareProbe(agents: Command): void {
-  agentsFlags(
-    agents
-      .command("probe")
-      .summary("show the capabilities of an installed agent")
-      .description("Starts an installed agent to read its capabilities.")
-      .argument("<agent>", "the agent; see reins agents list")
-      .option("--fresh", "ignore the cached result"),
-  )
-    .addHelpText("after", helpText(HELP, AGENTS_CODES))
-    .action((agent: string, _, command: Command) => probe(agent, command.optsWithGlobals<ProbeFlags>()));
-}
-
-interface ProbeFlags extends AgentsFlags {
-  readonly fresh?: boolean;
-}
+import { AGENT, AGENT_CODES, AGENT_FLAGS, openAgent, requireInstalled } from "./home-agent.ts";
 
 const PATIENCE_MS = 60_000;
 
-async function probe(agent: string, flags: ProbeFlags): Promise<void> {
-  const agents = await HomeAgents.open(homeFolder(flags.home, process.env));
-  const entry = catalogueEntry(agents, agent);
-  if (entry.builtIn)
-    throw new CliError(`The agent ${agent} is part of Reins and cannot be probed separately.`, {
-      next: "What it can do: reins run --help",
-    });
-  const installed = await requireInstalled(agents, entry);
-  const known = flags.fresh ? undefined : await agents.probes.find(entry, installed.version);
-  const probed = known ?? (await ask(agents, entry, installed));
-  print(flags.json ? `${JSON.stringify(probed)}\n` : describeProbed(probed, entry.name));
-}
+export const probeCommand = command({
+  summary: "show the capabilities of an installed agent",
+  description: "Starts an installed agent to read its capabilities.",
+  inputs: { agent: AGENT, fresh: ["--fresh", "ignore the cached result"], ...AGENT_FLAGS },
+  note: `The result is cached as long as version and settings are
+the same.`,
+  examples: [
+    "reins agents probe claude",
+    "reins agents probe codex --fresh --json | jq .initialized.agentCapabilities",
+  ],
+  codes: AGENT_CODES,
+  async run({ agent, home, fresh }) {
+    const { agents, entry } = await openAgent(home, agent);
+    if (entry.builtIn)
+      throw new CliError(`The agent ${agent} is part of Reins and cannot be probed separately.`, {
+        next: "What it can do: reins run --help",
+      });
+    const installed = await requireInstalled(agents, entry);
+    const known = fresh ? undefined : await agents.probes.find(entry, installed.version);
+    const probed = known ?? (await ask(agents, entry, installed));
+    return { json: probed, text: () => describeProbed(probed, entry.name) };
+  },
+});
 
 async function ask(agents: HomeAgents, entry: AgentEntry, installed: Installed): Promise<Probed> {
   const { env: environment } = process;

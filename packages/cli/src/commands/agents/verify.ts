@@ -1,19 +1,18 @@
 import type { AgentEntry, Installed, ProbeResult, VerifyProgress, VerifyReport } from "@reins/agents";
 import { verifyAgent } from "@reins/host";
-import type { Command } from "commander";
-import { EXIT, type ExitCode, helpText } from "../../errors.ts";
-import { homeFolder } from "../../home.ts";
+import { command } from "../../command.ts";
+import { EXIT } from "../../errors.ts";
 import { agentError } from "../../hosting/agent-error.ts";
-import { HomeAgents } from "../../hosting/home-agents.ts";
-import { catalogueEntry } from "../../hosting/install-agent.ts";
-import { print } from "../../output.ts";
+import type { HomeAgents } from "../../hosting/home-agents.ts";
 import { printableLine, table } from "../../printable.ts";
-import type { Invocation } from "../../program.ts";
 import { withStopSignal } from "../../serving/stop.ts";
-import { type AgentsFlags, agentsFlags, requireInstalled } from "./home-agent.ts";
+import { AGENT, AGENT_FLAGS, openAgent, requireInstalled } from "./home-agent.ts";
 
-const HELP = `
-The agent runs as in production, but in temporary folders and with a built-in
+export const verifyCommand = command({
+  summary: "verify that an installed agent asks before it acts",
+  description: "Verifies that an installed agent asks before it acts, and obeys the answer.",
+  inputs: { agent: AGENT, ...AGENT_FLAGS },
+  note: `The agent runs as in production, but in temporary folders and with a built-in
 model, which makes it write a file, run a command and one as harmless as ls,
 read a secret in the workspace and one outside of it, and fetch a page; prompts
 also name files by @path and by a link, and contain the commands that would stop
@@ -31,45 +30,24 @@ session.
   failed    allowed, and did not happen
 
 The result is stored with version and settings. With require_verified: true in
-agents.yaml, only agents run that were verified as they are now.
-
-Examples:
-  reins agents verify claude
-  reins agents verify codex --json | jq .level`;
-
-export function declareVerify(agents: Command, invocation: Invocation): void {
-  agentsFlags(
-    agents
-      .command("verify")
-      .summary("verify that an installed agent asks before it acts")
-      .description("Verifies that an installed agent asks before it acts, and obeys the answer.")
-      .argument("<agent>", "the agent; see reins agents list"),
-  )
-    .addHelpText(
-      "after",
-      helpText(HELP, {
-        done: "its gate is live",
-        failed: "its gate is not live, or could not be tested",
-        usage: "wrong usage",
-      }),
-    )
-    .action(async (agent: string, _, command: Command) => {
-      invocation.exitCode = await verify(agent, command.optsWithGlobals<AgentsFlags>());
-    });
-}
-
-async function verify(agent: string, flags: AgentsFlags): Promise<ExitCode> {
-  const agents = await HomeAgents.open(homeFolder(flags.home, process.env));
-  const entry = catalogueEntry(agents, agent);
-  if (entry.builtIn) {
-    const message = `The agent ${agent} is part of Reins, which performs its actions itself.`;
-    print(flags.json ? `${JSON.stringify({ agent, level: "performed", live: true })}\n` : `${message}\n`);
-    return EXIT.done;
-  }
-  const report = await verifyInstalled(agents, entry, await requireInstalled(agents, entry));
-  print(flags.json ? `${JSON.stringify(report)}\n` : describeReport(report, entry.name));
-  return report.live ? EXIT.done : EXIT.failed;
-}
+agents.yaml, only agents run that were verified as they are now.`,
+  examples: ["reins agents verify claude", "reins agents verify codex --json | jq .level"],
+  codes: {
+    done: "its gate is live",
+    failed: "its gate is not live, or could not be tested",
+    usage: "wrong usage",
+  },
+  async run({ agent, home }) {
+    const { agents, entry } = await openAgent(home, agent);
+    if (entry.builtIn) {
+      const text = `The agent ${agent} is part of Reins, which performs its actions itself.\n`;
+      return { json: { agent, level: "performed", live: true }, text: () => text };
+    }
+    const json = await verifyInstalled(agents, entry, await requireInstalled(agents, entry));
+    const exitCode = json.live ? EXIT.done : EXIT.failed;
+    return { json, text: () => describeReport(json, entry.name), exitCode };
+  },
+});
 
 /** Verifies an install as it would run in its home and stores the result. Shows the progress on stderr. */
 export async function verifyInstalled(

@@ -3,28 +3,40 @@ import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { AhpClient, EventType, isBlocking, parseExact, type Transport } from "@reins/ahp";
 import { errorMessage } from "@reins/kit";
-import type { Command } from "commander";
-import { CliError, EXIT, type ExitCode, helpText } from "../../errors.ts";
+import { command, HOME } from "../../command.ts";
+import { CliError, EXIT, type ExitCode } from "../../errors.ts";
 import { wholeNumber } from "../../flags.ts";
-import { homeFolder, socketIn } from "../../home.ts";
+import { socketIn } from "../../home.ts";
 import { version } from "../../installation.ts";
-import { print } from "../../output.ts";
 import { printable } from "../../printable.ts";
-import type { Invocation } from "../../program.ts";
 import {
-  type CredentialFlags,
+  CREDENTIALS,
   type Credentials,
   connectionError,
   type NamedTarget,
   readCredentials,
-  rejectUnusedCredentials,
   stdioTarget,
   targetName,
   urlTarget,
 } from "./target.ts";
 
-const HELP = `
-Targets for --to:
+export const sendCommand = command({
+  summary: "send one event and print the decision",
+  description: "Connects to a harness, sends one event and prints the decision.",
+  inputs: {
+    type: ["<event_type>", "pre_action, pre_prompt, post_action, …", { read: readEventType }],
+    program: ["[command...]", "with --to stdio: the program to start, after --"],
+    to: ["--to <target>", "the harness (default: ahp.sock in the home folder)"],
+    home: [HOME[0], "the home folder, when --to is left out", HOME[2]],
+    payload: ["--payload <json>", "the event's payload: JSON, @file, or - for stdin", { default: ["{}"] }],
+    session: ["--session <id>", "session the event belongs to (default: a new one)"],
+    agent: ["--agent <id>", "agent the event is from (default: a new one)"],
+    depth: ["--depth <depth>", "depth of the event", { default: ["0"], read: wholeNumber() }],
+    timeoutMs: ["--timeout-ms <ms>", "timeout of a response", { default: ["10000"], read: wholeNumber(1) }],
+    ...CREDENTIALS,
+    json: ["--json", "print the decision as JSON"],
+  },
+  note: `Targets for --to:
   http://host:port/ahp, https://…, ws://…, wss://…
   unix:/path/to/socket
   stdio                          starts the program after --
@@ -36,66 +48,49 @@ Examples:
   reins ahp send post_action --to unix:./ahp.sock
   reins ahp send idle --to stdio --payload '{"idle_duration_ms":1,"idle_reason":"done"}' -- node harness.ts
 
-Any other exit code than 0 means: do not continue. In a shell: reins ahp send pre_action --payload @call.json && ./call`;
-
-export function declareSend(ahp: Command, invocation: Invocation): void {
-  ahp
-    .command("send")
-    .summary("send one event and print the decision")
-    .description("Connects to a harness, sends one event and prints the decision.")
-    .argument("<event_type>", "pre_action, pre_prompt, post_action, …")
-    .argument("[command...]", "with --to stdio: the program to start, after --")
-    .option("--to <target>", "the harness (default: ahp.sock in the home folder)")
-    .option("--home <folder>", "the home folder, when --to is left out")
-    .option("--payload <json>", "the event's payload: JSON, @file, or - for stdin", "{}")
-    .option("--session <id>", "session the event belongs to (default: a new one)")
-    .option("--agent <id>", "agent the event is from (default: a new one)")
-    .option("--depth <depth>", "depth of the event", "0")
-    .option("--timeout-ms <ms>", "timeout of a response", "10000")
-    .option("--token <secret>", "bearer token to send; @file reads it from a file")
-    .option("--api-key <secret>", "API key to send; @file reads it from a file")
-    .option("--json", "print the decision as JSON")
-    .addHelpText(
-      "after",
-      helpText(HELP, {
-        done: "allow or approve; for events without a decision: sent",
-        failed: "the harness rejected the event or sent an invalid response",
-        usage: "wrong usage",
-        unreachable: "the harness cannot be reached or rejects the credentials",
-        blocked: "block, reject or skip",
-        modified: "modify or refine: continue only as the decision says",
-        deferred: "defer, retry or queue: ask again later",
-        escalated: "escalate: another party decides",
-      }),
-    )
-    .action(async (eventType: string, program: string[], _, command: Command) => {
-      invocation.exitCode = await send(eventType, program, command.optsWithGlobals<SendFlags>());
+Any other exit code than 0 means: do not continue. In a shell: reins ahp send pre_action --payload @call.json && ./call`,
+  codes: {
+    done: "allow or approve; for events without a decision: sent",
+    failed: "the harness rejected the event or sent an invalid response",
+    usage: "wrong usage",
+    unreachable: "the harness cannot be reached or rejects the credentials",
+    blocked: "block, reject or skip",
+    modified: "modify or refine: continue only as the decision says",
+    deferred: "defer, retry or queue: ask again later",
+    escalated: "escalate: another party decides",
+  },
+  async run({ type, program, to, home, payload: source, session, agent, depth, timeoutMs, ...flags }) {
+    const target = resolveTarget(to, home, program ?? []);
+    const credentials = readCredentials(target, flags);
+    const payload = await readPayload(source, process.stdin);
+    const decision = await exchange(
+      transportOf(target, credentials),
+      { type, payload, depth },
+      {
+        timeoutMs,
+        reconnect: false,
+        onFailure: "throw",
+        framework: "reins-cli",
+        version: version(),
+        ...(session !== undefined && { sessionId: session }),
+        ...(agent !== undefined && { agentId: agent }),
+      },
+    ).catch((error: unknown) => {
+      throw connectionError(error, targetName(target));
     });
-}
+    if (!isDecision(decision)) return { json: { sent: true }, text: () => "sent\n" };
+    return { json: decision, text: () => describeDecision(decision), exitCode: exitCodeFor(decision) };
+  },
+});
 
-interface SendFlags extends CredentialFlags {
-  readonly to?: string;
-  readonly home?: string;
-  readonly payload: string;
-  readonly session?: string;
-  readonly agent?: string;
-  readonly depth: string;
-  readonly timeoutMs: string;
-  readonly json?: boolean;
-}
-
-export function resolveTarget(
-  { to, home }: SendFlags,
-  program: readonly string[],
-  environment: NodeJS.ProcessEnv,
-): NamedTarget {
+export function resolveTarget(to: string | undefined, home: string, program: readonly string[]): NamedTarget {
   if (to === "stdio") return stdioTarget(program);
   if (program.length > 0) {
     throw new CliError(`"${program.join(" ")}" is given, but only --to stdio starts a program.`, {
       next: "Leave it out, or add --to stdio.",
     });
   }
-  if (to === undefined) return { transport: "unix", path: socketIn(homeFolder(home, environment)) };
+  if (to === undefined) return { transport: "unix", path: socketIn(home) };
   if (/^https?:/.test(to)) return urlTarget("http", to);
   if (/^wss?:/.test(to)) return urlTarget("websocket", to);
   if (to.startsWith("unix:")) return { transport: "unix", path: resolve(to.slice("unix:".length)) };
@@ -112,33 +107,7 @@ export function readEventType(name: string): EventType {
   });
 }
 
-async function send(eventType: string, program: readonly string[], flags: SendFlags): Promise<ExitCode> {
-  const type = readEventType(eventType);
-  const target = resolveTarget(flags, program, process.env);
-  const credentials = readCredentials(flags);
-  rejectUnusedCredentials(target, credentials);
-  const depth = wholeNumber(flags.depth, "--depth");
-  const timeoutMs = wholeNumber(flags.timeoutMs, "--timeout-ms", 1);
-  const payload = await readPayload(flags.payload, process.stdin);
-  const decision = await converse(
-    transportOf(target, credentials),
-    { type, payload, depth },
-    {
-      timeoutMs,
-      reconnect: false,
-      onFailure: "throw",
-      framework: "reins-cli",
-      version: version(),
-      ...(flags.session !== undefined && { sessionId: flags.session }),
-      ...(flags.agent !== undefined && { agentId: flags.agent }),
-    },
-  ).catch((error: unknown) => {
-    throw connectionError(error, targetName(target));
-  });
-  return show(decision, flags.json ?? false);
-}
-
-async function converse(
+async function exchange(
   transport: Transport,
   { type, payload, depth }: { type: EventType; payload: unknown; depth: number },
   options: Parameters<typeof AhpClient.connect>[1],
@@ -152,15 +121,6 @@ async function converse(
   } finally {
     await client.close();
   }
-}
-
-function show(decision: unknown, json: boolean): ExitCode {
-  if (!isDecision(decision)) {
-    print(json ? '{"sent":true}\n' : "sent\n");
-    return EXIT.done;
-  }
-  print(json ? `${JSON.stringify(decision)}\n` : describeDecision(decision));
-  return exitCodeFor(decision);
 }
 
 function transportOf(target: NamedTarget, credentials: Credentials | undefined): Transport {

@@ -6,33 +6,54 @@ import {
   type ServerOptions,
   serveHttp,
 } from "@reins/ahp";
+import { HOME, type ValuesOf } from "../../command.ts";
 import { CliError } from "../../errors.ts";
 import { wholeNumber } from "../../flags.ts";
 import { DEFAULT_PORT, hostNames, listenError, readPort, refuseOpenServer } from "../../serving/address.ts";
 import type { ListeningServer, ServerAddress } from "../../serving/listen.ts";
-import { readTls, type TlsFlags, tlsFiles } from "../../serving/tls.ts";
+import { readTls, tlsFiles } from "../../serving/tls.ts";
 import { authenticatorOf, readTokens } from "../../serving/tokens.ts";
 
-export interface ServeFlags extends TlsFlags {
-  readonly verbose?: boolean;
-  readonly handlers?: string;
-  readonly home?: string;
-  readonly stdio?: boolean;
-  readonly http?: boolean;
-  readonly ws?: boolean;
-  readonly unix?: string;
-  readonly host?: string;
-  readonly port?: string;
-  readonly path?: string;
-  readonly token?: readonly string[];
-  readonly allowHost?: readonly string[];
-  readonly name?: string;
-  readonly compat?: boolean;
-  readonly requireHandshake?: boolean;
-  readonly deadlineMs?: string;
-  readonly maxDepth?: string;
-  readonly batchSize?: string;
-}
+/** The flags of `reins ahp serve`. */
+export const SERVE_INPUTS = {
+  handlers: ["--handlers <file>", "the module that decides; with --stdio, by default the running Reins"],
+  home: [HOME[0], "the home of the Reins that decides, with --stdio and without --handlers", HOME[2]],
+  stdio: ["--stdio", "serve the process that started this one"],
+  http: ["--http", "serve HTTP"],
+  ws: ["--ws", "serve WebSocket"],
+  unix: ["--unix <path>", "serve a Unix socket", { read: (path: string) => resolve(path) }],
+  host: ["--host <host>", "address for HTTP and WebSocket (default: 127.0.0.1)"],
+  port: [
+    "--port <port>",
+    "port for HTTP and WebSocket, 0 for any free one (default: 18789)",
+    { read: readPort },
+  ],
+  path: ["--path <path>", "path for HTTP and WebSocket (default: /ahp)", { read: readPath }],
+  token: [
+    "--token <secret>",
+    "secret that HTTP and WebSocket clients must send; @file reads one per line; may be repeated",
+    { many: "repeated" },
+  ],
+  allowHost: [
+    "--allow-host <name>",
+    "name this machine is addressed by; may be repeated",
+    { many: "repeated" },
+  ],
+  tlsCert: ["--tls-cert <file>", "certificate in PEM; serves https and wss"],
+  tlsKey: ["--tls-key <file>", "its private key in PEM"],
+  name: ["--name <name>", "name in the handshake"],
+  compat: ["--compat", "behave exactly as the upstream implementation"],
+  requireHandshake: ["--require-handshake", "answer only after a handshake"],
+  deadlineMs: [
+    "--deadline-ms <ms>",
+    "timeout of a handler, after which the event is blocked (default: 10000)",
+    { read: wholeNumber(1) },
+  ],
+  maxDepth: ["--max-depth <depth>", "maximum depth of events (default: 10)", { read: wholeNumber() }],
+  batchSize: ["--batch-size <events>", "maximum size of batches (default: 100)", { read: wholeNumber(1) }],
+} as const;
+
+type ServeFlags = Partial<ValuesOf<typeof SERVE_INPUTS>>;
 
 export interface ServeTargets {
   readonly stdio: boolean;
@@ -45,8 +66,7 @@ const WEB_FLAGS = ["host", "port", "path", "token", "allowHost", "tlsCert", "tls
 /** Requires at least one target, and stdio alone. */
 export function resolveServeTargets(flags: ServeFlags, environment: NodeJS.ProcessEnv): ServeTargets {
   const web = webOf(flags, environment);
-  const unix = flags.unix === undefined ? undefined : resolve(flags.unix);
-  const stdio = flags.stdio ?? false;
+  const { stdio = false, unix } = flags;
   if (!stdio && !web && unix === undefined) {
     throw new CliError("No transport to serve is given.", {
       next: "Give --stdio, or any of --http, --ws and --unix <path>.",
@@ -66,8 +86,8 @@ function webOf(flags: ServeFlags, environment: NodeJS.ProcessEnv): WebOptions | 
   const tls = readTls(tlsFiles(flags));
   return {
     host: flags.host ?? "127.0.0.1",
-    port: flags.port === undefined ? DEFAULT_PORT : readPort(flags.port, "--port"),
-    path: pathOf(flags.path ?? "/ahp"),
+    port: flags.port ?? DEFAULT_PORT,
+    path: flags.path ?? "/ahp",
     protocols,
     tokens: readTokens(flags.token ?? [], environment),
     allowHosts: flags.allowHost ?? [],
@@ -80,13 +100,13 @@ function webOf(flags: ServeFlags, environment: NodeJS.ProcessEnv): WebOptions | 
 function rejectUnusedFlags(flags: ServeFlags): undefined {
   const idle = WEB_FLAGS.filter((flag) => flags[flag] !== undefined);
   if (idle.length === 0) return undefined;
-  const names = idle.map((flag) => `--${flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`);
+  const names = idle.map((flag) => SERVE_INPUTS[flag][0].split(" ", 1)[0]);
   throw new CliError(`Only HTTP and WebSocket use ${names.join(", ")}.`, {
     next: "Add --http or --ws, or leave that out.",
   });
 }
 
-function pathOf(path: string): string {
+function readPath(path: string): string {
   if (/^\/[^?#\s]*$/.test(path)) return path;
   throw new CliError(`--path is "${path}".`, { next: "Give a path such as /ahp." });
 }
@@ -100,9 +120,9 @@ export function resolveServerOptions(flags: ServeFlags): ServerOptions {
     });
   }
   const config: HarnessConfig = {
-    timeout_ms: number(flags.deadlineMs, "--deadline-ms", 1) ?? DEFAULT_LIMIT.timeoutMs,
-    batch_size: number(flags.batchSize, "--batch-size", 1) ?? DEFAULT_LIMIT.batchSize,
-    max_depth: number(flags.maxDepth, "--max-depth", 0) ?? DEFAULT_LIMIT.maxDepth,
+    timeout_ms: flags.deadlineMs ?? DEFAULT_LIMIT.timeoutMs,
+    batch_size: flags.batchSize ?? DEFAULT_LIMIT.batchSize,
+    max_depth: flags.maxDepth ?? DEFAULT_LIMIT.maxDepth,
   };
   return {
     config,
@@ -110,10 +130,6 @@ export function resolveServerOptions(flags: ServeFlags): ServerOptions {
     requireHandshake: flags.requireHandshake ?? false,
     ...(flags.name !== undefined && { info: { name: flags.name } }),
   };
-}
-
-function number(text: string | undefined, flag: string, least: number): number | undefined {
-  return text === undefined ? undefined : wholeNumber(text, flag, least);
 }
 
 interface WebOptions {

@@ -3,18 +3,13 @@ import { AhpError } from "@reins/ahp";
 import { describe, expect, it } from "vitest";
 import { conformanceTarget } from "./conformance.ts";
 import { readEventType, resolveTarget } from "./send.ts";
-import { connectionError, readCredentials, rejectUnusedCredentials, targetName } from "./target.ts";
+import { connectionError, readCredentials, targetName } from "./target.ts";
 
-const to = (target?: string, program: string[] = [], environment = {}) =>
-  resolveTarget(
-    { payload: "{}", depth: "0", timeoutMs: "1", ...(target && { to: target }) },
-    program,
-    environment,
-  );
+const to = (target?: string, program: string[] = []) => resolveTarget(target, "/home", program);
 
 describe("the target of reins ahp send", () => {
   it("is the harness of this home unless --to names another", () => {
-    expect(to(undefined, [], { REINS_HOME: "/home" })).toEqual({ transport: "unix", path: "/home/ahp.sock" });
+    expect(to()).toEqual({ transport: "unix", path: "/home/ahp.sock" });
     expect(to("unix:a.sock")).toEqual({ transport: "unix", path: resolve("a.sock") });
     expect(to("https://x/ahp")).toEqual({ transport: "http", url: "https://x/ahp" });
     expect(to("ws://x/ahp")).toEqual({ transport: "websocket", url: "ws://x/ahp" });
@@ -50,17 +45,16 @@ describe("the harness to examine", () => {
 
 describe("credentials", () => {
   it("are a token or a key", () => {
-    expect(readCredentials({})).toBeUndefined();
-    expect(readCredentials({ token: "t" })).toEqual({ type: "bearer", token: "t" });
-    expect(readCredentials({ apiKey: "k" })).toEqual({ type: "api_key", key: "k" });
-    expect(() => readCredentials({ token: "t", apiKey: "k" })).toThrow("together");
+    const target = { transport: "http", url: "http://x" } as const;
+    expect(readCredentials(target, {})).toBeUndefined();
+    expect(readCredentials(target, { token: "t" })).toEqual({ type: "bearer", token: "t" });
+    expect(readCredentials(target, { apiKey: "k" })).toEqual({ type: "api_key", key: "k" });
+    expect(() => readCredentials(target, { token: "t", apiKey: "k" })).toThrow("together");
   });
 
   it("rejects credentials that the transport cannot send", () => {
-    const token = { type: "bearer", token: "t" } as const;
-    expect(() => rejectUnusedCredentials({ transport: "unix", path: "/a" }, token)).toThrow("no effect");
-    expect(() => rejectUnusedCredentials({ transport: "http", url: "http://x" }, token)).not.toThrow();
-    expect(() => rejectUnusedCredentials({ transport: "unix", path: "/a" }, undefined)).not.toThrow();
+    expect(() => readCredentials({ transport: "unix", path: "/a" }, { token: "t" })).toThrow("no effect");
+    expect(readCredentials({ transport: "unix", path: "/a" }, {})).toBeUndefined();
   });
 
   it("in an address are not repeated", () => {

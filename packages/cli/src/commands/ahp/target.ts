@@ -3,9 +3,15 @@ import { CliError, EXIT } from "../../errors.ts";
 import { printable } from "../../printable.ts";
 import { readTokens } from "../../serving/tokens.ts";
 
-export interface CredentialFlags {
-  readonly token?: string;
-  readonly apiKey?: string;
+/** The flags of the credentials for a harness. */
+export const CREDENTIALS = {
+  token: ["--token <secret>", "bearer token to send; @file reads it from a file"],
+  apiKey: ["--api-key <secret>", "API key to send; @file reads it from a file"],
+} as const;
+
+interface CredentialFlags {
+  readonly token?: string | undefined;
+  readonly apiKey?: string | undefined;
 }
 
 export type Credentials =
@@ -17,21 +23,18 @@ export type NamedTarget =
   | { readonly transport: "http" | "websocket"; readonly url: string }
   | { readonly transport: "unix"; readonly path: string };
 
-export function readCredentials({ token, apiKey }: CredentialFlags): Credentials | undefined {
+/** Reads the credentials for a target; rejects those that its transport cannot send. */
+export function readCredentials(
+  { transport }: NamedTarget,
+  { token, apiKey }: CredentialFlags,
+): Credentials | undefined {
   if (token !== undefined && apiKey !== undefined) {
     throw new CliError("--token and --api-key cannot be given together.", { next: "Leave one of them out." });
   }
   const [secret] = readTokens([token ?? apiKey ?? []].flat(), {});
   if (secret === undefined) return undefined;
-  return token === undefined ? { type: "api_key", key: secret } : { type: "bearer", token: secret };
-}
-
-/** Rejects credentials that the transport cannot send. */
-export function rejectUnusedCredentials(
-  { transport }: NamedTarget,
-  credentials: Credentials | undefined,
-): void {
-  if (!credentials || transport === "http" || transport === "websocket") return;
+  if (transport === "http" || transport === "websocket")
+    return token === undefined ? { type: "api_key", key: secret } : { type: "bearer", token: secret };
   throw new CliError(
     `A harness over ${transport} takes no credentials: --token and --api-key have no effect.`,
     {

@@ -49,6 +49,17 @@ export function approvalId(given: string, client: Pick<ApiClient, "call">): Prom
   ]);
 }
 
+/** An answer to an approval. */
+export interface Answer {
+  readonly decision: Approval["options"][number];
+  readonly note?: string;
+}
+
+/** Sends an answer to an approval by its whole id. */
+export function answerTo(id: string, body: Answer, client: Pick<ApiClient, "call">): Promise<Approval> {
+  return client.call(approvalOperations.answerApproval, { params: { id }, body, advice: APPROVAL_ADVICE });
+}
+
 export const APPROVAL_ADVICE = {
   not_found: `To see which there are: ${ID_FORMAT.list}`,
   conflict: "Nothing was changed. To see it: reins approvals show <id>",

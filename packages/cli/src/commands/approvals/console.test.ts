@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { sampleApproval } from "../../../test/sample-approval.ts";
 import { Unreachable } from "../../client/transport.ts";
 import { CliError } from "../../errors.ts";
-import type { Answer } from "./answer.ts";
+import type { Answer } from "./approval-source.ts";
 import { ApprovalConsole } from "./console.ts";
 
 const FIRST = sampleApproval({ id: "apr_first" });

@@ -1,9 +1,9 @@
 import type { Approval, ShownApproval } from "@reins/api";
 import { Unreachable } from "../../client/transport.ts";
 import { CliError } from "../../errors.ts";
-import { type Answer, outcomeWords } from "./answer.ts";
+import type { Answer } from "./approval-source.ts";
+import { describeApproval, outcomeWords } from "./describe-approval.ts";
 import { approvalLine } from "./list.ts";
-import { describeApproval } from "./show.ts";
 import { answerWords } from "./words.ts";
 
 interface Screen {

@@ -1,5 +1,6 @@
+import type { Grant } from "@reins/api";
 import { describe, expect, it } from "vitest";
-import { describeGrant, type Grant, isInForce } from "./grants.ts";
+import { describeGrant, isInForce } from "./grants.ts";
 
 const NOW = new Date("2026-11-15T05:25:00Z");
 

@@ -1,121 +1,81 @@
-import { approvalOperations } from "@reins/api";
-import type { Command } from "commander";
-import type { z } from "zod";
+import { approvalOperations, type Grant } from "@reins/api";
 import type { ApiClient } from "../../client/api-client.ts";
-import {
-  CLIENT_CODES,
-  CLIENT_HELP,
-  type ClientFlags,
-  clientFlags,
-  withClient,
-} from "../../client/connect.ts";
+import { CLIENT, CLIENT_CODES, CLIENT_HELP, withClient } from "../../client/connect.ts";
 import { idByPrefix } from "../../client/id-prefix.ts";
-import { declareOperation } from "../../client/operation-command.ts";
-import { helpText } from "../../errors.ts";
-import { Output } from "../../output.ts";
+import { operationCommand } from "../../client/operation-command.ts";
+import { command } from "../../command.ts";
+import { printPages } from "../../output.ts";
 import { pageWidth } from "../../printable.ts";
 import { ago, formatTime, timeLeft } from "../../time.ts";
 import { argumentLines } from "./arguments.ts";
 import { type SheetRow, sheet } from "./sheet.ts";
 import { effectWords, exact, exactWords } from "./words.ts";
 
-const GRANTS_HELP = `${CLIENT_HELP}
-
-Examples:
-  reins approvals grants
-  reins approvals grants --agent claude --json | jq -r ".grants[].id"`;
-
-export function declareGrants(approvals: Command): void {
-  clientFlags(
-    approvals
-      .command("grants")
-      .summary("list the grants")
-      .description(
-        "Lists the grants that --always created: what each allows, for whom, and how often it was used.",
-      )
-      .option("--user <id>", "only those for this user")
-      .option("--agent <id>", "only those for this agent")
-      .option("--all", "also revoked and expired ones"),
-    "print the grants as one JSON document",
-  )
-    .addHelpText("after", helpText(GRANTS_HELP, CLIENT_CODES))
-    .action((_, command: Command) => grants(command.optsWithGlobals<GrantsFlags>()));
-}
-
-export function declareRevoke(approvals: Command): void {
-  declareOperation(approvals, {
-    name: "revoke",
-    operation: approvalOperations.revokeGrant,
-    summary: "revoke a grant",
-    description: "Revokes a grant, from the next decision on.",
-    inputs: {
-      id: [
-        "<grant>",
-        "the grant's id, or the beginning of it",
+export const grantsCommand = command({
+  summary: "list the grants",
+  description:
+    "Lists the grants that --always created: what each allows, for whom, and how often it was used.",
+  inputs: {
+    user: ["--user <id>", "only those for this user"],
+    agent: ["--agent <id>", "only those for this agent"],
+    all: ["--all", "also revoked and expired ones"],
+    ...CLIENT,
+    json: ["--json", "print the grants as one JSON document"],
+  },
+  note: CLIENT_HELP,
+  examples: ["reins approvals grants", 'reins approvals grants --agent claude --json | jq -r ".grants[].id"'],
+  codes: CLIENT_CODES,
+  run: ({ user, agent, all, ...flags }) =>
+    withClient(flags, (client) =>
+      printPages(
+        grantPages(client, { user, agent }, (grant) => all || isInForce(grant, new Date())),
         {
-          find: (given, client) =>
-            idByPrefix(given, ID_FORMAT, [
-              async function* () {
-                for await (const page of grantPages(client)) yield page.map(({ id }) => id);
-              },
-            ]),
+          json: flags.json ? "grants" : undefined,
+          text: (page) => page.map((grant) => describeGrant(grant, new Date(), pageWidth())).join(""),
+          none: "There are no grants.\n",
         },
-      ],
-    },
-    output: ({ id }) => ({
-      text: () => `revoked  ${id}\n  From the next decision on a person is asked again.\n`,
-    }),
-    advice: { not_found: `To see which there are: ${ID_FORMAT.list}`, conflict: "Nothing was changed." },
-    jsonHelp: "print the grant as JSON",
-    examples: ["reins approvals revoke grt_9fKp"],
-  });
-}
+      ),
+    ),
+});
 
-interface GrantsFlags extends ClientFlags {
-  readonly user?: string;
-  readonly agent?: string;
-  readonly all?: boolean;
-}
-
-async function grants(flags: GrantsFlags): Promise<void> {
-  const { user, agent, all, json } = flags;
-  const output = new Output(process.stdout);
-  await withClient(flags, async (client) => {
-    const listed: Grant[] = [];
-    let found = false;
-    for await (const page of grantPages(client, { user, agent })) {
-      const now = new Date();
-      const shown = page.filter((grant) => all || isInForce(grant, now));
-      if (json) listed.push(...shown);
-      else await output.write(shown.map((grant) => describeGrant(grant, now, pageWidth())).join(""));
-      found ||= shown.length > 0;
-      if (output.gone.aborted) return;
-    }
-    if (json) await output.write(`${JSON.stringify({ grants: listed })}\n`);
-    else if (!found) await output.write("There are no grants.\n");
-  });
-}
+export const revokeCommand = operationCommand({
+  operation: approvalOperations.revokeGrant,
+  summary: "revoke a grant",
+  description: "Revokes a grant, from the next decision on.",
+  inputs: { id: ["<grant>", "the grant's id, or the beginning of it", { find: grantId }] },
+  output: ({ id }) => ({
+    text: () => `revoked  ${id}\n  From the next decision on a person is asked again.\n`,
+  }),
+  advice: {
+    not_found: "To see which there are: reins approvals grants --all",
+    conflict: "Nothing was changed.",
+  },
+  jsonHelp: "print the grant as JSON",
+  examples: ["reins approvals revoke grt_9fKp"],
+});
 
 const ID_FORMAT = { what: "grant", mark: "grt_", length: 26, list: "reins approvals grants --all" } as const;
 
-export type Grant = z.output<typeof approvalOperations.revokeGrant.answer>;
-
-interface GrantFilter {
-  readonly user?: string | undefined;
-  readonly agent?: string | undefined;
-}
-
 const PAGE = 50;
+
+function grantId(given: string, client: Pick<ApiClient, "call">): Promise<string> {
+  return idByPrefix(given, ID_FORMAT, [
+    async function* () {
+      for await (const page of grantPages(client, {}, () => true)) yield page.map(({ id }) => id);
+    },
+  ]);
+}
 
 async function* grantPages(
   client: Pick<ApiClient, "call">,
-  filter: GrantFilter = {},
+  filter: { readonly user?: string | undefined; readonly agent?: string | undefined },
+  isWanted: (grant: Grant) => boolean,
 ): AsyncGenerator<Grant[]> {
   let after: string | undefined;
   do {
     const query = { ...filter, after, limit: PAGE };
     const { grants, next } = await client.call(approvalOperations.listGrants, { query });
-    yield grants;
+    yield grants.filter(isWanted);
     after = next;
   } while (after !== undefined);
 }

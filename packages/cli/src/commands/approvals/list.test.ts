@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { sampleApproval } from "../../../test/sample-approval.ts";
-import { approvalLine, HEADING, listSettings } from "./list.ts";
+import { approvalLine, HEADING } from "./list.ts";
 
 const NOW = new Date("2026-11-15T05:25:00Z");
 
@@ -18,23 +18,5 @@ describe("an approval in a list", () => {
     expect(approvalLine(sampleApproval({ state: "denied", agent: "a-long-agent" }), NOW, undefined)).toBe(
       "apr_aaaabbbb  denied     5m ago    a-long-ag…  Bash: run git push --force; reach example.com",
     );
-  });
-});
-
-describe("the settings of reins approvals list", () => {
-  it("default to the pending ones", () => {
-    expect(listSettings({})).toEqual({
-      filter: { state: "pending", session: undefined, order: "oldest" },
-      limit: undefined,
-    });
-    expect(listSettings({ state: "all", session: "s", limit: "5", newest: true })).toEqual({
-      filter: { state: undefined, session: "s", order: "newest" },
-      limit: 5,
-    });
-  });
-
-  it("reject unknown values", () => {
-    expect(() => listSettings({ state: "open" })).toThrow('--state is "open".');
-    expect(() => listSettings({ limit: "0" })).toThrow("--limit");
   });
 });

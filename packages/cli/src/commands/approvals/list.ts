@@ -1,111 +1,54 @@
-import type { Approval, ShownApproval } from "@reins/api";
-import type { Command } from "commander";
-import {
-  CLIENT_CODES,
-  CLIENT_HELP,
-  type ClientFlags,
-  clientFlags,
-  withClient,
-} from "../../client/connect.ts";
-import { CliError, helpText } from "../../errors.ts";
-import { wholeNumber } from "../../flags.ts";
-import { Output } from "../../output.ts";
+import { Approval, type ShownApproval } from "@reins/api";
+import { CLIENT, CLIENT_CODES, CLIENT_HELP, withClient } from "../../client/connect.ts";
+import { command } from "../../command.ts";
+import { oneOf, wholeNumber } from "../../flags.ts";
+import { printPages } from "../../output.ts";
 import { cut, screenWidth } from "../../printable.ts";
 import { ago, timeLeft } from "../../time.ts";
-import { type ApprovalFilter, approvalPages } from "./approval-source.ts";
+import { approvalPages } from "./approval-source.ts";
 import { actionSummary, exact } from "./words.ts";
 
-const HELP = `${CLIENT_HELP}
+const STATES = [...Approval.shape.state.options, "all"] as const;
+const readState = oneOf(STATES);
 
-Examples:
-  reins approvals list
-  reins approvals list --state all --newest --limit 20
-  reins approvals list --session reed-1 --json | jq -r ".approvals[].id"`;
-
-export function declareList(approvals: Command): void {
-  clientFlags(
-    approvals
-      .command("list")
-      .summary("list approvals by their state")
-      .description("Lists approvals, one per line, the oldest first.")
-      .option("--state <state>", "pending, approved, denied, expired, withdrawn, used or all", "pending")
-      .option("--session <id>", "only those of this session")
-      .option("--limit <count>", "how many at most")
-      .option("--newest", "the newest first"),
-    "print the approvals as one JSON document",
-  )
-    .addHelpText("after", helpText(HELP, CLIENT_CODES))
-    .action((_, command: Command) => list(command.optsWithGlobals<ListFlags>()));
-}
-
-interface ListFlags extends ClientFlags {
-  readonly state?: string;
-  readonly session?: string;
-  readonly limit?: string;
-  readonly newest?: boolean;
-}
-
-const STATES: Readonly<Record<Approval["state"], true>> = {
-  pending: true,
-  approved: true,
-  denied: true,
-  expired: true,
-  withdrawn: true,
-  used: true,
-};
-
-export function listSettings({ state = "pending", session, limit, newest }: ListFlags): {
-  filter: ApprovalFilter;
-  limit: number | undefined;
-} {
-  return {
-    filter: {
-      state: state === "all" ? undefined : readState(state),
-      session,
-      order: newest ? "newest" : "oldest",
-    },
-    limit: limit === undefined ? undefined : wholeNumber(limit, "--limit", 1),
-  };
-}
-
-function readState(text: string): Approval["state"] {
-  if (isState(text)) return text;
-  throw new CliError(`--state is "${text}".`, {
-    next: `Use one of: ${Object.keys(STATES).join(", ")}, all.`,
-  });
-}
-
-function isState(text: string): text is Approval["state"] {
-  return Object.hasOwn(STATES, text);
-}
-
-async function list(flags: ListFlags): Promise<void> {
-  const { filter, limit } = listSettings(flags);
-  const output = new Output(process.stdout);
-  const width = screenWidth();
-  await withClient(flags, async (client) => {
-    if (flags.json) {
-      const all: ShownApproval[] = [];
-      for await (const page of approvalPages(client, filter, limit)) all.push(...page);
-      await output.write(`${JSON.stringify({ approvals: all })}\n`);
-      return;
-    }
-    let found = false;
-    for await (const page of approvalPages(client, filter, limit)) {
-      const heading = found ? [] : [HEADING];
-      found = true;
-      const now = new Date();
-      const lines = page.map((each) => approvalLine(each, now, width));
-      await output.write([...heading, ...lines].map((line) => `${line}\n`).join(""));
-      if (output.gone.aborted) return;
-    }
-    if (!found) await output.write(nothing(flags));
-  });
-}
-
-function nothing({ state = "pending" }: ListFlags): string {
-  return state === "pending" ? "No approval is pending.\n" : "There are none.\n";
-}
+export const listCommand = command({
+  summary: "list approvals by their state",
+  description: "Lists approvals, one per line, the oldest first.",
+  inputs: {
+    state: [
+      "--state <state>",
+      "pending, approved, denied, expired, withdrawn, used or all",
+      { default: ["pending"], read: readState },
+    ],
+    session: ["--session <id>", "only those of this session"],
+    limit: ["--limit <count>", "how many at most", { read: wholeNumber(1) }],
+    newest: ["--newest", "the newest first"],
+    ...CLIENT,
+    json: ["--json", "print the approvals as one JSON document"],
+  },
+  note: CLIENT_HELP,
+  examples: [
+    "reins approvals list",
+    "reins approvals list --state all --newest --limit 20",
+    'reins approvals list --session reed-1 --json | jq -r ".approvals[].id"',
+  ],
+  codes: CLIENT_CODES,
+  async run({ state, session, limit, newest, ...flags }) {
+    const order = newest ? "newest" : "oldest";
+    const filter = { state: state === "all" ? undefined : state, session, order } as const;
+    const width = screenWidth();
+    await withClient(flags, (client) =>
+      printPages(approvalPages(client, filter, limit), {
+        json: flags.json ? "approvals" : undefined,
+        text: (page, isFirst) => {
+          const lines = page.map((each) => approvalLine(each, new Date(), width));
+          return [...(isFirst ? [HEADING] : []), ...lines].map((line) => `${line}\n`).join("");
+        },
+        none: state === "pending" ? "No approval is pending.\n" : "There are none.\n",
+      }),
+    );
+  },
+});
 
 const ID_SHOWN = 12;
 const STATE_WIDTH = "withdrawn".length;

@@ -1,59 +1,46 @@
 import { setTimeout } from "node:timers/promises";
-import type { Command } from "commander";
 import type { ApiClient } from "../../client/api-client.ts";
-import { CLIENT_CODES, type ClientFlags, clientFlags, withClient } from "../../client/connect.ts";
+import { CLIENT, CLIENT_CODES, withClient } from "../../client/connect.ts";
 import type { Unreachable } from "../../client/transport.ts";
-import { helpText } from "../../errors.ts";
+import { command } from "../../command.ts";
 import { type Notice, noticeOnStderr, Output } from "../../output.ts";
 import { pageWidth, screenWidth } from "../../printable.ts";
-import { watchForStop } from "../../serving/stop.ts";
-import { answerTo } from "./answer.ts";
-import { approvalFeed, type FeedOptions, type Seen } from "./approval-source.ts";
+import { withStopSignal } from "../../serving/stop.ts";
+import { answerTo, approvalFeed, type FeedOptions, type Seen } from "./approval-source.ts";
 import { ApprovalConsole } from "./console.ts";
 import { approvalLine } from "./list.ts";
-
-const HELP = `
-On a terminal each approval is shown whole, and one key answers it:
-  a  allow once     A  allow always     d  deny     s  later     q  quit
-Elsewhere every change is one line, or with --json one document per line.
-Needs a running Reins; waits a minute for one that is restarted.
-REINS_URL and REINS_TOKEN set --url and --token.
-
-Examples:
-  reins approvals watch
-  reins approvals watch --json | jq -r '.approval | .id + " " + .state'`;
-
-export function declareWatch(approvals: Command): void {
-  clientFlags(
-    approvals
-      .command("watch")
-      .summary("show approvals as they come, and answer them")
-      .description("Shows pending and new approvals, until Ctrl-C."),
-    "print one JSON document per change",
-  )
-    .addHelpText("after", helpText(HELP, { ...CLIENT_CODES, done: "stopped by Ctrl-C or q" }))
-    .action((_, command: Command) => watch(command.optsWithGlobals<ClientFlags>()));
-}
 
 const RETRY_MS = 1_000;
 const MOST_ATTEMPTS = 60;
 
 /** Prints approvals as they come; on a terminal, prompts for each. */
-async function watch(flags: ClientFlags): Promise<void> {
-  const end = new AbortController();
-  const stop = watchForStop();
-  void stop.requested.then(() => end.abort());
-  const interactive = !flags.json && process.stdin.isTTY && process.stdout.isTTY;
-  try {
-    await withClient(flags, (client) =>
-      interactive ? promptForEach(client, end) : printChanges(client, end.signal, flags.json),
+export const watchCommand = command({
+  summary: "show approvals as they come, and answer them",
+  description: "Shows pending and new approvals, until Ctrl-C.",
+  inputs: { ...CLIENT, json: ["--json", "print one JSON document per change"] },
+  note: `On a terminal each approval is shown whole, and one key answers it:
+  a  allow once     A  allow always     d  deny     s  later     q  quit
+Elsewhere every change is one line, or with --json one document per line.
+Needs a running Reins; waits a minute for one that is restarted.
+REINS_URL and REINS_TOKEN set --url and --token.`,
+  examples: [
+    "reins approvals watch",
+    `reins approvals watch --json | jq -r '.approval | .id + " " + .state'`,
+  ],
+  codes: { ...CLIENT_CODES, done: "stopped by Ctrl-C or q" },
+  async run(flags) {
+    const interactive = !flags.json && process.stdin.isTTY && process.stdout.isTTY;
+    await withStopSignal((signal) =>
+      withClient(flags, (client) =>
+        interactive ? promptForEach(client, signal) : printChanges(client, signal, flags.json),
+      ),
     );
-  } finally {
-    stop.dispose();
-  }
-}
+  },
+});
 
-async function promptForEach(client: ApiClient, end: AbortController): Promise<void> {
+async function promptForEach(client: ApiClient, stopped: AbortSignal): Promise<void> {
+  const end = new AbortController();
+  const signal = AbortSignal.any([stopped, end.signal]);
   const { promise: broken, reject } = Promise.withResolvers<never>();
   const screen = {
     write: (text: string) => void process.stdout.write(text),
@@ -69,7 +56,7 @@ async function promptForEach(client: ApiClient, end: AbortController): Promise<v
   });
   screen.write("Waiting for approvals; q ends.\n");
   const finish = readKeys(process.stdin, (key) => void console.press(key).catch(reject));
-  const options = { signal: end.signal, lost: retrying(end.signal, (text) => screen.write(`${text}\n`)) };
+  const options = { signal, lost: retrying(signal, (text) => screen.write(`${text}\n`)) };
   try {
     await Promise.race([
       broken,

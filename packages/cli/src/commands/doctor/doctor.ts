@@ -1,46 +1,13 @@
 import { homedir } from "node:os";
 import { errorMessage } from "@reins/kit";
-import type { Command } from "commander";
-import { EXIT, type ExitCode, helpText } from "../../errors.ts";
-import { homeFolder } from "../../home.ts";
-import { print } from "../../output.ts";
+import { command, HOME } from "../../command.ts";
+import { EXIT } from "../../errors.ts";
 import { printableLine, table } from "../../printable.ts";
-import type { Invocation } from "../../program.ts";
 import { agentsCheck, credentialsCheck, reachCheck, sandboxCheck } from "./agents.ts";
 import { type Check, type CheckContext, type Finding, wrong } from "./check.ts";
 import { databaseCheck, homeCheck, keysCheck, vaultCheck } from "./home.ts";
 import { browserCheck, diskCheck, nodeCheck, serverCheck } from "./machine.ts";
 import { constitutionCheck, rosterCheck } from "./policy.ts";
-
-const HELP = `
-Checks Node, the home, keys, the database, disk, the port or the running Reins, the
-constitution, the roster, agents and their credentials, the sandbox, whether an
-agent could reach Reins itself, and the browser. Changes nothing.
-
-Examples:
-  reins doctor
-  reins doctor --json | jq '.findings[] | select(.state != "fine")'`;
-
-export function declareDoctor(command: Command, invocation: Invocation): void {
-  command
-    .description(
-      "Checks whether this machine and this home have what Reins needs, and shows how to repair what is wrong.",
-    )
-    .option("--home <folder>", "the home folder")
-    .option("--json", "print the findings as JSON")
-    .addHelpText(
-      "after",
-      helpText(HELP, { done: "nothing is wrong", failed: "something is", usage: "wrong usage" }),
-    )
-    .action(async (_, command: Command) => {
-      invocation.exitCode = await doctor(command.optsWithGlobals<DoctorFlags>());
-    });
-}
-
-interface DoctorFlags {
-  readonly home?: string;
-  readonly json?: boolean;
-}
 
 const CHECKS: readonly Check[] = [
   nodeCheck,
@@ -59,14 +26,23 @@ const CHECKS: readonly Check[] = [
   browserCheck,
 ];
 
-export async function doctor(flags: DoctorFlags): Promise<ExitCode> {
-  const home = homeFolder(flags.home, process.env);
-  const context = { home, environment: process.env, userHome: homedir() };
-  const findings = (await Promise.all(CHECKS.map((check) => runCheck(check, context)))).flat();
-  const isWell = findings.every(({ state }) => state !== "wrong");
-  print(flags.json ? `${JSON.stringify({ home, well: isWell, findings })}\n` : describeFindings(findings));
-  return isWell ? EXIT.done : EXIT.failed;
-}
+export const doctorCommand = command({
+  description:
+    "Checks whether this machine and this home have what Reins needs, and shows how to repair what is wrong.",
+  inputs: { home: HOME, json: ["--json", "print the findings as JSON"] },
+  note: `Checks Node, the home, keys, the database, disk, the port or the running Reins, the
+constitution, the roster, agents and their credentials, the sandbox, whether an
+agent could reach Reins itself, and the browser. Changes nothing.`,
+  examples: ["reins doctor", `reins doctor --json | jq '.findings[] | select(.state != "fine")'`],
+  codes: { done: "nothing is wrong", failed: "something is", usage: "wrong usage" },
+  async run({ home }) {
+    const context = { home, environment: process.env, userHome: homedir() };
+    const findings = (await Promise.all(CHECKS.map((check) => runCheck(check, context)))).flat();
+    const well = findings.every(({ state }) => state !== "wrong");
+    const exitCode = well ? EXIT.done : EXIT.failed;
+    return { json: { home, well, findings }, text: () => describeFindings(findings), exitCode };
+  },
+});
 
 async function runCheck(check: Check, context: CheckContext): Promise<Finding[]> {
   const { name } = check;

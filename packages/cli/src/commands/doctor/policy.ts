@@ -5,7 +5,7 @@ import { policyFiles } from "@reins/supervisor";
 import { readIfExists } from "../../configuration/configuration.ts";
 import { CliError } from "../../errors.ts";
 import { homeFolder } from "../../home.ts";
-import { DEFAULT_TENANT, readConstitutionFile } from "../policy/constitution-file.ts";
+import { DEFAULT_TENANT, findConstitution } from "../policy/constitution-file.ts";
 import { type Check, type CheckContext, type Finding, fine, note, wrong } from "./check.ts";
 
 /** Checks that Reins would accept the constitution, and that it is not an unchanged older default. */
@@ -13,7 +13,7 @@ export const constitutionCheck: Check = {
   name: "constitution",
   run: async (context) => {
     try {
-      const text = await readConstitutionFile(undefined, { home: context.home });
+      const text = await findConstitution(undefined, context.home);
       const { policy, faults, tests } = await checkConstitution(text);
       if (policy && faults.length === 0)
         return [

@@ -1,77 +1,59 @@
 import { type LedgerReader, type PlacedEntry, proveEntry } from "@reins/ledger";
-import type { Command } from "commander";
-import { CliError, EXIT, helpText } from "../../errors.ts";
+import { command, HOME } from "../../command.ts";
+import { CliError, EXIT } from "../../errors.ts";
 import { writeNewFile } from "../../files.ts";
-import { type LedgerFlags, READING, readLedger } from "../../ledger/open-ledger.ts";
-import { noticeOnStderr, print } from "../../output.ts";
+import { READING, readLedger } from "../../ledger/open-ledger.ts";
 import { printableJson } from "../../printable.ts";
 
-const GET_HELP = `
-Private content is shown as a reference, and sealed content stays sealed.
+const CODES = { ...READING, failed: `there is no such entry; ${READING.failed}` };
 
-Examples:
-  reins ledger get 3f2a9c41d07b                     any unambiguous beginning
-  reins ledger get 3f2a9c41d07b --json | jq .entry.payload`;
+export const getCommand = command({
+  summary: "print one entry",
+  description: "Prints an entry and its position in the ledger as JSON.",
+  inputs: {
+    prefix: ["<cid>", "its content id, or the beginning of it", { read: readCidPrefix }],
+    home: HOME,
+    json: ["--json", "print it on one line"],
+  },
+  note: "Private content is shown as a reference, and sealed content stays sealed.",
+  examples: [
+    "reins ledger get 3f2a9c41d07b                     any unambiguous beginning",
+    "reins ledger get 3f2a9c41d07b --json | jq .entry.payload",
+  ],
+  codes: CODES,
+  async run({ prefix, ...flags }) {
+    const json = await readLedger(flags, (ledger) => findEntry(ledger, prefix));
+    return { json, text: () => `${printableJson(json)}\n` };
+  },
+});
 
-export function declareGet(ledger: Command): void {
-  ledger
-    .command("get")
-    .summary("print one entry")
-    .description("Prints an entry and its position in the ledger as JSON.")
-    .argument("<cid>", "its content id, or the beginning of it")
-    .option("--home <folder>", "the home folder")
-    .option("--json", "print it on one line")
-    .addHelpText(
-      "after",
-      helpText(GET_HELP, { ...READING, failed: `there is no such entry; ${READING.failed}` }),
-    )
-    .action((cid: string, _, command: Command) => get(cid, command.optsWithGlobals<LedgerFlags>()));
-}
-
-async function get(text: string, flags: LedgerFlags): Promise<void> {
-  const prefix = readCidPrefix(text);
-  const found = await readLedger(flags, (ledger) => findEntry(ledger, prefix));
-  print(`${flags.json ? JSON.stringify(found) : printableJson(found)}\n`);
-}
-
-const PROVE_HELP = `
-The proof contains the entry, its path to the root of a signed checkpoint, and the announcement of the key that signed
-it. Checking it needs nothing else: reins ledger verify <file>
-
-Examples:
-  reins ledger prove 3f2a9c41d07b -o verdict.proof.json
-  reins ledger prove 3f2a9c41d07b > verdict.proof.json`;
-
-export function declareProve(ledger: Command): void {
-  ledger
-    .command("prove")
-    .summary("write a proof that an entry is in the ledger")
-    .description("Writes a self-contained proof file.")
-    .argument("<cid>", "the entry's content id, or the beginning of it")
-    .option("--home <folder>", "the home folder")
-    .option("-o, --output <file>", "where to write it (default: stdout)")
-    .addHelpText(
-      "after",
-      helpText(PROVE_HELP, { ...READING, failed: `there is no such entry; ${READING.failed}` }),
-    )
-    .action((cid: string, _, command: Command) => prove(cid, command.optsWithGlobals<ProveFlags>()));
-}
-
-interface ProveFlags extends LedgerFlags {
-  readonly output?: string;
-}
-
-async function prove(text: string, flags: ProveFlags): Promise<void> {
-  const prefix = readCidPrefix(text);
-  const proof = await readLedger(flags, async (ledger) => {
-    const { entry } = await findEntry(ledger, prefix);
-    return proveEntry(ledger, entry.cid);
-  });
-  const json = `${JSON.stringify(proof)}\n`;
-  if (flags.output === undefined || flags.output === "-") return print(json);
-  await writeNewFile(flags.output, [json]);
-  noticeOnStderr(flags.json)(`The proof of ${proof.entry.cid} is in ${flags.output}.`);
-}
+export const proveCommand = command({
+  summary: "write a proof that an entry is in the ledger",
+  description: "Writes a self-contained proof file.",
+  inputs: {
+    prefix: ["<cid>", "the entry's content id, or the beginning of it", { read: readCidPrefix }],
+    home: HOME,
+    output: ["-o, --output <file>", "where to write it (default: stdout)"],
+  },
+  note: `The proof contains the entry, its path to the root of a signed checkpoint, and the announcement of the key that signed
+it. Checking it needs nothing else: reins ledger verify <file>`,
+  examples: [
+    "reins ledger prove 3f2a9c41d07b -o verdict.proof.json",
+    "reins ledger prove 3f2a9c41d07b > verdict.proof.json",
+  ],
+  codes: CODES,
+  async run({ prefix, home, output }, { notice }) {
+    const proof = await readLedger({ home }, async (ledger) => {
+      const { entry } = await findEntry(ledger, prefix);
+      return proveEntry(ledger, entry.cid);
+    });
+    const text = `${JSON.stringify(proof)}\n`;
+    if (output === undefined || output === "-") return { text: () => text };
+    await writeNewFile(output, [text]);
+    notice(`The proof of ${proof.entry.cid} is in ${output}.`);
+    return undefined;
+  },
+});
 
 /** Shorter prefixes are likely a mistake. */
 const SHORTEST = 4;

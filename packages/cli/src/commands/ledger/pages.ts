@@ -1,7 +1,8 @@
-import type { LedgerReader, PlacedEntry } from "@reins/ledger";
-import type { EntryFilter } from "./log.ts";
+import type { EntryRange, LedgerReader, PlacedEntry } from "@reins/ledger";
 
 const PAGE = 500;
+
+export type EntryFilter = Pick<EntryRange, "entity_id" | "quality" | "actor" | "tag" | "since" | "until">;
 
 interface PageOptions {
   readonly filter: EntryFilter;

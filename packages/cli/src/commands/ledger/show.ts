@@ -5,34 +5,43 @@ import {
   readCheckpoint,
   type Sessions,
 } from "@reins/ledger";
-import type { Command } from "commander";
-import { helpText } from "../../errors.ts";
-import { type LedgerFlags, READING, readLedger } from "../../ledger/open-ledger.ts";
-import { print } from "../../output.ts";
+import { command, HOME } from "../../command.ts";
+import { READING, readLedger } from "../../ledger/open-ledger.ts";
 import { printableLine } from "../../printable.ts";
-
-const HELP = `
-Examples:
-  reins ledger show
-  reins ledger show --json | jq .size`;
-
-export function declareShow(ledger: Command): void {
-  ledger
-    .command("show")
-    .summary("show the name, size and keys of the ledger")
-    .description("Shows the ledger's name, size, newest checkpoint, keys and most recent sessions.")
-    .option("--home <folder>", "the home folder")
-    .option("--json", "print it as JSON")
-    .addHelpText("after", helpText(HELP, READING))
-    .action((_, command: Command) => show(command.optsWithGlobals<LedgerFlags>()));
-}
 
 const RECENT = 5;
 
-async function show(flags: LedgerFlags): Promise<void> {
-  const summary = await readLedger(flags, summaryOf);
-  print(flags.json ? `${JSON.stringify(summary)}\n` : describeSummary(summary));
-}
+export const showCommand = command({
+  summary: "show the name, size and keys of the ledger",
+  description: "Shows the ledger's name, size, newest checkpoint, keys and most recent sessions.",
+  inputs: { home: HOME, json: ["--json", "print it as JSON"] },
+  examples: ["reins ledger show", "reins ledger show --json | jq .size"],
+  codes: READING,
+  async run(flags) {
+    const json = await readLedger(flags, summaryOf);
+    return { json, text: () => describeSummary(json) };
+  },
+});
+
+export const checkpointCommand = command({
+  summary: "print the newest signed checkpoint",
+  description:
+    "Prints the newest checkpoint: a signed note of the ledger's name, its size and the root of its tree.",
+  inputs: { home: HOME, json: ["--json", "print it as JSON, with the key that signs it"] },
+  note: "Keep it outside of the home: it shows later whether the ledger was shortened or rewritten.",
+  examples: [
+    "reins ledger checkpoint > today.note",
+    "reins ledger verify --seen today.note             on a later day",
+  ],
+  codes: READING,
+  run: (flags) =>
+    readLedger(flags, async (ledger) => {
+      const { note } = await ledger.checkpoint();
+      const { origin, size, root } = readCheckpoint(note);
+      const json = { origin, size, root: Buffer.from(root).toString("base64"), log_key: ledger.logKey, note };
+      return { json, text: () => note };
+    }),
+});
 
 async function summaryOf(ledger: LedgerReader, home: string): Promise<Summary> {
   const { note } = await ledger.checkpoint();
@@ -94,35 +103,4 @@ function keysOf(keys: readonly AnnouncedKey[]): string {
 
 function count(number: number): string {
   return number.toLocaleString("en-US");
-}
-
-const CHECKPOINT_HELP = `
-Keep it outside of the home: it shows later whether the ledger was shortened or rewritten.
-
-Examples:
-  reins ledger checkpoint > today.note
-  reins ledger verify --seen today.note             on a later day`;
-
-export function declareCheckpoint(ledger: Command): void {
-  ledger
-    .command("checkpoint")
-    .summary("print the newest signed checkpoint")
-    .description(
-      "Prints the newest checkpoint: a signed note of the ledger's name, its size and the root of its tree.",
-    )
-    .option("--home <folder>", "the home folder")
-    .option("--json", "print it as JSON, with the key that signs it")
-    .addHelpText("after", helpText(CHECKPOINT_HELP, READING))
-    .action((_, command: Command) => checkpoint(command.optsWithGlobals<LedgerFlags>()));
-}
-
-async function checkpoint(flags: LedgerFlags): Promise<void> {
-  const text = await readLedger(flags, async (ledger) => {
-    const { note } = await ledger.checkpoint();
-    if (!flags.json) return note;
-    const { origin, size, root } = readCheckpoint(note);
-    const fields = { origin, size, root: Buffer.from(root).toString("base64"), log_key: ledger.logKey, note };
-    return `${JSON.stringify(fields)}\n`;
-  });
-  print(text);
 }

@@ -13,61 +13,46 @@ import {
   ledgerTables,
 } from "@reins/ledger";
 import { openSqlite, type Store } from "@reins/store";
-import type { Command } from "commander";
-import { CliError, EXIT, helpText, systemCode } from "../../errors.ts";
+import { command, HOME } from "../../command.ts";
+import { CliError, EXIT, systemCode } from "../../errors.ts";
 import { writeNewFile } from "../../files.ts";
-import { artifactsIn, homeFolder, openHome, realDatabase } from "../../home.ts";
+import { artifactsIn, openHome, realDatabase } from "../../home.ts";
 import { checkSeen } from "../../ledger/check-seen.ts";
 import { ledgerError } from "../../ledger/ledger-error.ts";
-import { type LedgerFlags, READING, readLedger, WRITING } from "../../ledger/open-ledger.ts";
+import { READING, readLedger, WRITING } from "../../ledger/open-ledger.ts";
 import { SeenCheckpoints } from "../../ledger/seen-checkpoints.ts";
-import { type Notice, noticeOnStderr, print } from "../../output.ts";
+import type { Notice } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
 import { withStopSignal } from "../../serving/stop.ts";
 
-const EXPORT_HELP = `
-The format is JSON Lines; docs/ledger-format.md describes it to the byte. Without --with-private the export contains only
-the digests of private content, and still verifies.
-
-Examples:
-  reins ledger export audit.jsonl.gz                compressed, because of its name
-  reins ledger export --gzip - | ssh auditor 'cat > audit.jsonl.gz'
-  reins ledger export - | jq 'select(.kind == "entry") | .entry.quality'`;
-
-export function declareExport(ledger: Command): void {
-  ledger
-    .command("export")
-    .summary("write the whole ledger for a verifier")
-    .description(
-      "Writes every entry up to the newest checkpoint, with all checkpoints. Works while Reins runs.",
-    )
-    .argument("[file]", "where to write it, - for stdout; it must not exist yet", "-")
-    .option("--home <folder>", "the home folder")
-    .option("--gzip", "compress it; also done when the file's name ends in .gz")
-    .option("--with-private", "include the private content that was not erased")
-    .addHelpText("after", helpText(EXPORT_HELP, READING))
-    .action((file: string, _, command: Command) =>
-      exportLedger(file, command.optsWithGlobals<ExportFlags>()),
-    );
-}
-
-interface ExportFlags extends LedgerFlags {
-  readonly gzip?: boolean;
-  readonly withPrivate?: boolean;
-}
-
-async function exportLedger(file: string, flags: ExportFlags): Promise<void> {
-  await readLedger(flags, async (ledger, home) => {
-    const artifacts = flags.withPrivate && { artifacts: new ArtifactStore(artifactsIn(home)) };
-    const pieces = inPieces(exportLines(ledger, { ...artifacts }));
-    const bytes = flags.gzip || file.endsWith(".gz") ? compressed(pieces) : pieces;
-    if (file === "-") return writeToStdout(bytes);
-    await withStopSignal((signal) => writeNewFile(file, bytes, signal));
-    noticeOnStderr(flags.json)(
-      `The ledger ${ledger.origin} is in ${file}. To check it: reins ledger verify ${file}`,
-    );
-  });
-}
+export const exportCommand = command({
+  summary: "write the whole ledger for a verifier",
+  description:
+    "Writes every entry up to the newest checkpoint, with all checkpoints. Works while Reins runs.",
+  inputs: {
+    file: ["[file]", "where to write it, - for stdout; it must not exist yet", { default: ["-"] }],
+    home: HOME,
+    gzip: ["--gzip", "compress it; also done when the file's name ends in .gz"],
+    withPrivate: ["--with-private", "include the private content that was not erased"],
+  },
+  note: `The format is JSON Lines; docs/ledger-format.md describes it to the byte. Without --with-private the export contains only
+the digests of private content, and still verifies.`,
+  examples: [
+    "reins ledger export audit.jsonl.gz                compressed, because of its name",
+    "reins ledger export --gzip - | ssh auditor 'cat > audit.jsonl.gz'",
+    `reins ledger export - | jq 'select(.kind == "entry") | .entry.quality'`,
+  ],
+  codes: READING,
+  run: ({ file, home, gzip, withPrivate }, { notice }) =>
+    readLedger({ home }, async (ledger) => {
+      const artifacts = withPrivate && { artifacts: new ArtifactStore(artifactsIn(home)) };
+      const pieces = inPieces(exportLines(ledger, { ...artifacts }));
+      const bytes = gzip || file.endsWith(".gz") ? compressed(pieces) : pieces;
+      if (file === "-") return writeToStdout(bytes);
+      await withStopSignal((signal) => writeNewFile(file, bytes, signal));
+      notice(`The ledger ${ledger.origin} is in ${file}. To check it: reins ledger verify ${file}`);
+    }),
+});
 
 function compressed(pieces: AsyncIterable<string>): AsyncIterable<Uint8Array> {
   // An error ends the stream that is read.
@@ -97,48 +82,36 @@ export async function* inPieces(lines: AsyncIterable<string>): AsyncGenerator<st
   if (piece !== "") yield piece;
 }
 
-const IMPORT_HELP = `
-Entries that exist already are kept, so an interrupted import can be run again. Checks the content id and chain of every
+export const importCommand = command({
+  summary: "import an exported ledger",
+  description: "Imports an export into a home that has no ledger yet, or has the beginning of the same one.",
+  inputs: {
+    file: ["<file>", "the export, compressed or not; - for stdin"],
+    home: HOME,
+    json: ["--json", "print what was done as JSON"],
+  },
+  note: `Entries that exist already are kept, so an interrupted import can be run again. Checks the content id and chain of every
 entry; signatures and checkpoints are for the verifier: run reins ledger verify before or afterwards.
-A ledger of another home can be read and verified here, but only its own home can add to it.
-
-Examples:
-  reins ledger import audit.jsonl.gz --home ./copy
-  ssh server reins ledger export --gzip | reins ledger import - --home ./copy`;
-
-export function declareImport(ledger: Command): void {
-  ledger
-    .command("import")
-    .summary("import an exported ledger")
-    .description(
-      "Imports an export into a home that has no ledger yet, or has the beginning of the same one.",
-    )
-    .argument("<file>", "the export, compressed or not; - for stdin")
-    .option("--home <folder>", "the home folder")
-    .option("--json", "print what was done as JSON")
-    .addHelpText(
-      "after",
-      helpText(IMPORT_HELP, {
-        ...WRITING,
-        failed: "the export is damaged, or of another ledger than the one here",
-        unreachable: "the file or the home cannot be read",
-      }),
-    )
-    .action((file: string, _, command: Command) =>
-      importLedger(file, command.optsWithGlobals<LedgerFlags>()),
-    );
-}
-
-async function importLedger(file: string, flags: LedgerFlags): Promise<void> {
-  const home = homeFolder(flags.home, process.env);
-  await openHome(home, noticeOnStderr(flags.json));
-  try {
-    const imported = await importInto(home, file, noticeOnStderr(flags.json));
-    print(flags.json ? `${JSON.stringify(imported)}\n` : describeImport(imported, home));
-  } catch (error) {
-    throw ledgerError(error, home);
-  }
-}
+A ledger of another home can be read and verified here, but only its own home can add to it.`,
+  examples: [
+    "reins ledger import audit.jsonl.gz --home ./copy",
+    "ssh server reins ledger export --gzip | reins ledger import - --home ./copy",
+  ],
+  codes: {
+    ...WRITING,
+    failed: "the export is damaged, or of another ledger than the one here",
+    unreachable: "the file or the home cannot be read",
+  },
+  async run({ file, home }, { notice }) {
+    await openHome(home, notice);
+    try {
+      const json = await importInto(home, file, notice);
+      return { json, text: () => describeImport(json, home) };
+    } catch (error) {
+      throw ledgerError(error, home);
+    }
+  },
+});
 
 async function importInto(home: string, file: string, notice: Notice): Promise<Imported> {
   const path = await realDatabase(home);

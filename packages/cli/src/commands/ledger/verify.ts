@@ -6,18 +6,27 @@ import { ledgerTables } from "@reins/ledger";
 import { openSqliteReader } from "@reins/store";
 import { formatReport, type Progress, type Report, VerifyError, verifyFile } from "@reins/verify";
 import { verify } from "@reins/verify/node";
-import type { Command } from "commander";
-import { CliError, EXIT, type ExitCode, helpText } from "../../errors.ts";
-import { databaseIn, homeFolder } from "../../home.ts";
-import { type LedgerFlags, readLedger } from "../../ledger/open-ledger.ts";
+import { command, HOME } from "../../command.ts";
+import { CliError, EXIT } from "../../errors.ts";
+import { databaseIn } from "../../home.ts";
+import { readLedger } from "../../ledger/open-ledger.ts";
 import { SeenCheckpoints } from "../../ledger/seen-checkpoints.ts";
-import { noticeOnStderr, print } from "../../output.ts";
+import { noticeOnStderr } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
-import type { Invocation } from "../../program.ts";
 import { readTokens } from "../../serving/tokens.ts";
 
-const HELP = `
-Sources:
+export const verifyCommand = command({
+  summary: "check a ledger, an export or a proof",
+  description: "Checks every entry, chain, signature and checkpoint, and reports what is wrong.",
+  inputs: {
+    source: ["[source]", "what to check (default: the home folder)"],
+    home: [HOME[0], "the home folder, when the source is left out", HOME[2]],
+    key: ["--key <key>", "the log's verifier key from a trusted source; @file reads it from a file"],
+    seen: ["--seen <checkpoint>", "a checkpoint from an earlier day: a file with the note, or the note"],
+    token: ["--token <secret>", "bearer token for a server; @file reads it from a file"],
+    json: ["--json", "print the report as JSON"],
+  },
+  note: `Sources:
   a file                         an export, compressed or not, or a proof of reins ledger prove
   a folder                       a home, also one that is in use, compared with the checkpoint last seen in it
   http://…, https://…            where either kind of file is, or the address of a Reins
@@ -25,43 +34,39 @@ Sources:
   (left out)                     the home folder
 
 The verifier shares no code with what writes the ledger. With --key it trusts nothing that the ledger says of itself,
-and with --seen it detects a truncation or rollback; without, the report says what is not excluded.
-
-Examples:
-  reins ledger verify
-  reins ledger verify audit.jsonl.gz --key "$(cat log.key)" --seen last-year.note
-  reins ledger verify verdict.proof.json
-  reins ledger verify audit.jsonl.gz --json | jq .faults`;
-
-export function declareVerify(ledger: Command, invocation: Invocation): void {
-  ledger
-    .command("verify")
-    .summary("check a ledger, an export or a proof")
-    .description("Checks every entry, chain, signature and checkpoint, and reports what is wrong.")
-    .argument("[source]", "what to check (default: the home folder)")
-    .option("--home <folder>", "the home folder, when the source is left out")
-    .option("--key <key>", "the log's verifier key from a trusted source; @file reads it from a file")
-    .option("--seen <checkpoint>", "a checkpoint from an earlier day: a file with the note, or the note")
-    .option("--token <secret>", "bearer token for a server; @file reads it from a file")
-    .option("--json", "print the report as JSON")
-    .addHelpText(
-      "after",
-      helpText(HELP, {
-        done: "everything is valid",
-        failed: "something is invalid",
-        usage: "wrong usage",
-        unreachable: "the source cannot be reached or read",
-      }),
-    )
-    .action(async (source: string | undefined, _, command: Command) => {
-      invocation.exitCode = await verifyLedger(source, command.optsWithGlobals<VerifyFlags>());
+and with --seen it detects a truncation or rollback; without, the report says what is not excluded.`,
+  examples: [
+    "reins ledger verify",
+    'reins ledger verify audit.jsonl.gz --key "$(cat log.key)" --seen last-year.note',
+    "reins ledger verify verdict.proof.json",
+    "reins ledger verify audit.jsonl.gz --json | jq .faults",
+  ],
+  codes: {
+    done: "everything is valid",
+    failed: "something is invalid",
+    usage: "wrong usage",
+    unreachable: "the source cannot be reached or read",
+  },
+  async run({ source, home: named, key, seen, token, json }) {
+    const settings = await verifySettings({ key, seen, token });
+    const home = source === undefined ? named : folderIn(source);
+    const checked =
+      home === undefined ? check(source ?? "-", settings) : verifyHome({ home, json }, settings);
+    const { logKey, ...report } = await checked.catch((error: unknown) => {
+      throw verifyError(error);
     });
-}
+    return {
+      json: { ...report, log_key: logKey },
+      text: () => `${formatReport({ ...report, logKey })}\n`,
+      exitCode: report.ok ? EXIT.done : EXIT.failed,
+    };
+  },
+});
 
-interface VerifyFlags extends LedgerFlags {
-  readonly key?: string;
-  readonly seen?: string;
-  readonly token?: string;
+interface VerifyFlags {
+  readonly key?: string | undefined;
+  readonly seen?: string | undefined;
+  readonly token?: string | undefined;
 }
 
 type VerifySettings = Awaited<ReturnType<typeof verifySettings>>;
@@ -86,33 +91,24 @@ async function read(path: string, flag: string): Promise<string> {
   }
 }
 
-async function verifyLedger(source: string | undefined, flags: VerifyFlags): Promise<ExitCode> {
-  const settings = await verifySettings(flags);
-  const home = homeIn(source, flags);
-  const checked = home === undefined ? check(source ?? "-", settings) : verifyHome(home, flags, settings);
-  const report = await checked.catch((error: unknown) => {
-    throw verifyError(error);
-  });
-  print(flags.json ? `${JSON.stringify(reportJson(report))}\n` : `${formatReport(report)}\n`);
-  return report.ok ? EXIT.done : EXIT.failed;
-}
-
-/** The home to verify: the one of the flags, or a source that is a folder. */
-function homeIn(source: string | undefined, flags: VerifyFlags): string | undefined {
-  if (source === undefined) return homeFolder(flags.home, process.env);
+/** The folder that a source is: a home to verify. */
+function folderIn(source: string): string | undefined {
   return statSync(source, { throwIfNoEntry: false })?.isDirectory() ? resolve(source) : undefined;
 }
 
+type HomeFlags = Parameters<typeof readLedger>[0];
+
 /** Also requires that the ledger extends what was last seen of it. */
-async function verifyHome(home: string, flags: VerifyFlags, settings: VerifySettings): Promise<Report> {
+async function verifyHome(flags: HomeFlags, settings: VerifySettings): Promise<Report> {
+  const { home } = flags;
   const last = await lastSeenIn(home, SeenCheckpoints.ofUser(process.env));
   const report = await check(home, { ...settings, seen: settings.seen ?? last });
-  if (report.ok) await storeIfWritable({ ...flags, home });
+  if (report.ok) await storeIfWritable(flags);
   return report;
 }
 
 /** Stores what was seen, unless the home is read-only, such as a disk of evidence. */
-async function storeIfWritable(flags: VerifyFlags): Promise<void> {
+async function storeIfWritable(flags: HomeFlags): Promise<void> {
   try {
     await readLedger(flags, async () => undefined);
   } catch (error) {
@@ -131,10 +127,6 @@ async function check(source: string, settings: VerifySettings): Promise<Report> 
   } finally {
     progress.clear();
   }
-}
-
-function reportJson({ logKey, ...report }: Report) {
-  return { ...report, log_key: logKey };
 }
 
 function verifyError(error: unknown): unknown {

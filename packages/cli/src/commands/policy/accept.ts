@@ -1,83 +1,59 @@
 import { createInterface } from "node:readline/promises";
 import { policyOperations } from "@reins/api";
 import { ConstitutionFile, constitutionDifference } from "@reins/policy";
-import type { Command } from "commander";
 import type { z } from "zod";
 import { type ApiClient, incompatible } from "../../client/api-client.ts";
-import {
-  CLIENT_CODES,
-  CLIENT_HELP,
-  type ClientFlags,
-  clientFlags,
-  withClient,
-} from "../../client/connect.ts";
-import { CliError, EXIT, helpText } from "../../errors.ts";
+import { CLIENT, CLIENT_CODES, CLIENT_HELP, withClient } from "../../client/connect.ts";
+import { command } from "../../command.ts";
+import { CliError, EXIT } from "../../errors.ts";
 import { print } from "../../output.ts";
 import { printable } from "../../printable.ts";
 import { describeDifference } from "./diff.ts";
 
-const HELP = `
-On a terminal it asks first. Accepts exactly what was shown: a file that changed
-meanwhile is rejected.
-${CLIENT_HELP}
-
-Examples:
-  reins policy accept
-  reins policy accept --dry-run           only show what it would change
-  reins policy accept --tenant acme --yes`;
-
-export function declareAccept(policy: Command): void {
-  clientFlags(
-    policy
-      .command("accept")
-      .summary("put a constitution into force that allows more")
-      .description("Shows how a changed constitution differs from the one in force, and puts it into force.")
-      .option("--tenant <id>", "the tenant whose constitution it is (default: one's own)")
-      .option("--yes", "do not ask")
-      .option("--dry-run", "only show it"),
-    "print the difference as JSON; does not ask",
-  )
-    .addHelpText(
-      "after",
-      helpText(HELP, { ...CLIENT_CODES, failed: "nothing waits, or it was rejected; the message says why" }),
-    )
-    .action((_, command: Command) => accept(command.optsWithGlobals<AcceptFlags>()));
-}
-
-interface AcceptFlags extends ClientFlags {
-  readonly tenant?: string;
-  readonly yes?: boolean;
-  readonly dryRun?: boolean;
-}
-
 type Status = z.output<typeof policyOperations.getPolicy.answer>;
 type Loaded = NonNullable<Status["waiting"]>;
 
-async function accept(flags: AcceptFlags): Promise<void> {
-  const query = { tenant: flags.tenant };
-  await withClient(flags, async (client) => {
-    const status = await client.call(policyOperations.reloadPolicy, { query });
-    const { waiting, in_force } = status;
-    if (!waiting) throw nothingPending(status);
-    const difference = differenceOf(in_force, waiting, client.address);
-    if (!flags.json)
-      print(
-        difference ? describeDifference(difference) : "Nothing is in force now, so nothing is allowed.\n",
-      );
-    const agreed =
-      !flags.dryRun &&
-      (flags.yes ||
-        flags.json ||
-        (await isAgreed(process.stdin, process.stdout.isTTY ? process.stdout : process.stderr)));
-    if (agreed) await enforce(client, query, waiting);
-    if (flags.json)
-      print(
-        `${JSON.stringify({ tenant: status.tenant, accepted: agreed, ...hashesOf(waiting), difference })}\n`,
-      );
-    else
-      print(agreed ? `\nIn force now for ${status.tenant}.\n` : "\nNothing was changed; it still waits.\n");
-  });
-}
+export const acceptCommand = command({
+  summary: "put a constitution into force that allows more",
+  description: "Shows how a changed constitution differs from the one in force, and puts it into force.",
+  inputs: {
+    tenant: ["--tenant <id>", "the tenant whose constitution it is (default: one's own)"],
+    yes: ["--yes", "do not ask"],
+    dryRun: ["--dry-run", "only show it"],
+    ...CLIENT,
+    json: ["--json", "print the difference as JSON; does not ask"],
+  },
+  note: `On a terminal it asks first. Accepts exactly what was shown: a file that changed
+meanwhile is rejected.
+
+${CLIENT_HELP}`,
+  examples: [
+    "reins policy accept",
+    "reins policy accept --dry-run           only show what it would change",
+    "reins policy accept --tenant acme --yes",
+  ],
+  codes: { ...CLIENT_CODES, failed: "nothing waits, or it was rejected; the message says why" },
+  run: ({ tenant, yes, dryRun, ...flags }) =>
+    withClient(flags, async (client) => {
+      const query = { tenant };
+      const status = await client.call(policyOperations.reloadPolicy, { query });
+      const { waiting, in_force } = status;
+      if (!waiting) throw nothingPending(status);
+      const difference = differenceOf(in_force, waiting, client.address);
+      if (!flags.json)
+        print(
+          difference ? describeDifference(difference) : "Nothing is in force now, so nothing is allowed.\n",
+        );
+      const output = process.stdout.isTTY ? process.stdout : process.stderr;
+      const accepted = !dryRun && (yes || flags.json || (await isAgreed(process.stdin, output)));
+      if (accepted) await enforce(client, query, waiting);
+      return {
+        json: { tenant: status.tenant, accepted, ...hashesOf(waiting), difference },
+        text: () =>
+          accepted ? `\nIn force now for ${status.tenant}.\n` : "\nNothing was changed; it still waits.\n",
+      };
+    }),
+});
 
 /** Accepts exactly what was shown; the server rejects it if the file changed meanwhile. */
 async function enforce(

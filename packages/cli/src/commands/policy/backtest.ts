@@ -7,116 +7,75 @@ import {
   RuleVerdict,
 } from "@reins/policy";
 import { policiesInForce } from "@reins/supervisor";
-import type { Command } from "commander";
-import { CliError, EXIT, type ExitCode, helpText } from "../../errors.ts";
+import { command, HOME } from "../../command.ts";
+import { CliError, EXIT } from "../../errors.ts";
 import { wholeNumber } from "../../flags.ts";
 import { readLedger } from "../../ledger/open-ledger.ts";
-import { noticeOnStderr, print } from "../../output.ts";
-import type { Invocation } from "../../program.ts";
 import {
   DEFAULT_TENANT,
-  type PolicyFlags,
+  JSON_FLAG,
   policyIn,
   REPLAYING,
   readConstitutionFile,
+  VERDICTS,
 } from "./constitution-file.ts";
 import { count, counted, numbers, ruleName, wrapped } from "./layout.ts";
-import {
-  describeExamples,
-  describeUnreplayable,
-  eachVerdict,
-  type VerdictFlags,
-  verdictRange,
-  who,
-} from "./replay.ts";
+import { describeExamples, describeUnreplayable, eachVerdict, who } from "./replay.ts";
 
-const HELP = `
-Compares rules with rules: ignores what limits, other harnesses and people made of
+export const backtestCommand = command({
+  summary: "apply a draft to past verdicts",
+  description:
+    "Decides every verdict in the ledger again with a draft, from the recorded facts, and shows what " +
+    "would change, grouped and counted. Changes nothing, and works while Reins runs.",
+  inputs: {
+    file: ["<file>", "the draft of a constitution"],
+    home: HOME,
+    tenant: ["--tenant <name>", "whose verdicts (default: default)"],
+    ...VERDICTS,
+    examples: [
+      "--examples <count>",
+      "how many examples to show of each change",
+      { default: ["3"], read: wholeNumber() },
+    ],
+    failOn: [
+      "--fail-on <what>",
+      "exit with 1 if something becomes looser, or if any verdict changes: looser, change",
+      { read: readFailOn },
+    ],
+    json: JSON_FLAG,
+  },
+  note: `Compares rules with rules: ignores what limits, other harnesses and people made of
 a verdict. The same rules give the same verdicts.
 For rules that count what came before, an action of the past counts if it was
 really allowed and the draft allows it too. Times for --since are in UTC,
-such as 2026-11-15 or 2026-11-15T05:20:00Z, or say how long ago: 90s, 15m, 2h.
-
-Examples:
-  reins policy backtest draft.yaml --since 7d
-  reins policy backtest draft.yaml --fail-on looser     in a pull request
-  reins policy backtest draft.yaml --json | jq '.changes[] | {to, tool, count}'`;
-
-export function declareBacktest(policy: Command, invocation: Invocation): void {
-  policy
-    .command("backtest")
-    .summary("apply a draft to past verdicts")
-    .description(
-      "Decides every verdict in the ledger again with a draft, from the recorded facts, and shows what " +
-        "would change, grouped and counted. Changes nothing, and works while Reins runs.",
-    )
-    .argument("<file>", "the draft of a constitution")
-    .option("--home <folder>", "the home folder")
-    .option("--tenant <name>", "whose verdicts (default: default)")
-    .option("--since <time>", "only verdicts from then on")
-    .option("--limit <count>", "how many at most, the newest ones")
-    .option("--examples <count>", "how many examples to show of each change", "3")
-    .option(
-      "--fail-on <what>",
-      "exit with 1 if something becomes looser, or if any verdict changes: looser, change",
-    )
-    .option("--json", "print it as JSON")
-    .addHelpText(
-      "after",
-      helpText(HELP, {
-        ...REPLAYING,
-        failed: "the file is not valid, or --fail-on applies",
-      }),
-    )
-    .action(async (file: string, _, command: Command) => {
-      invocation.exitCode = await backtest(file, command.optsWithGlobals<BacktestFlags>());
+such as 2026-11-15 or 2026-11-15T05:20:00Z, or say how long ago: 90s, 15m, 2h.`,
+  examples: [
+    "reins policy backtest draft.yaml --since 7d",
+    "reins policy backtest draft.yaml --fail-on looser     in a pull request",
+    "reins policy backtest draft.yaml --json | jq '.changes[] | {to, tool, count}'",
+  ],
+  codes: { ...REPLAYING, failed: "the file is not valid, or --fail-on applies" },
+  async run({ file, home, json, tenant = DEFAULT_TENANT, since, limit, examples, failOn }, { notice }) {
+    const draft = await policyIn(await readConstitutionFile(file), notice);
+    const report = await readLedger({ home, json }, async (ledger) => {
+      const known = await policiesInForce(ledger, tenant);
+      const trial = new Backtest(draft, { tenant, examples, known });
+      await eachVerdict(ledger, { since, limit }, (entry, payload) => trial.add(entry, payload));
+      return trial.report();
     });
-}
+    const { looser, stricter } = report;
+    const changes = failOn === "looser" ? looser : looser + stricter;
+    return {
+      json: { file, tenant, ...report },
+      text: () => describeBacktest(file, report),
+      exitCode: failOn !== undefined && changes > 0 ? EXIT.failed : EXIT.done,
+    };
+  },
+});
 
-interface BacktestFlags extends PolicyFlags, VerdictFlags {
-  readonly examples: string;
-  readonly failOn?: string;
-}
-
-type FailOn = "looser" | "change" | "nothing";
-
-export function backtestSettings(flags: BacktestFlags, now: Date) {
-  return {
-    range: verdictRange(flags, now),
-    tenant: flags.tenant ?? DEFAULT_TENANT,
-    examples: wholeNumber(flags.examples, "--examples"),
-    failOn: readFailOn(flags.failOn),
-  };
-}
-
-function readFailOn(text: string | undefined): FailOn {
-  if (text === undefined) return "nothing";
+function readFailOn(text: string): "looser" | "change" {
   if (text === "looser" || text === "change") return text;
   throw new CliError(`--fail-on is "${text}".`, { next: "Give looser or change." });
-}
-
-async function backtest(file: string, flags: BacktestFlags): Promise<ExitCode> {
-  const { range, tenant, examples, failOn } = backtestSettings(flags, new Date());
-  const draft = await policyIn(await readConstitutionFile(file, flags), noticeOnStderr(flags.json));
-  const report = await readLedger(flags, async (ledger) => {
-    const known = await policiesInForce(ledger, tenant);
-    const trial = new Backtest(draft, { tenant, examples, known });
-    await eachVerdict(ledger, range, (entry, payload) => trial.add(entry, payload));
-    return trial.report();
-  });
-  print(flags.json ? `${JSON.stringify({ file, tenant, ...report })}\n` : describeBacktest(file, report));
-  return fails(failOn, report) ? EXIT.failed : EXIT.done;
-}
-
-function fails(failOn: FailOn, { looser, stricter }: BacktestReport): boolean {
-  switch (failOn) {
-    case "looser":
-      return looser > 0;
-    case "change":
-      return looser + stricter > 0;
-    case "nothing":
-      return false;
-  }
 }
 
 function describeBacktest(file: string, report: BacktestReport): string {

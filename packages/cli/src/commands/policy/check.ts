@@ -5,43 +5,30 @@ import {
   type TestOutcome,
   testOutcomes,
 } from "@reins/policy";
-import type { Command } from "commander";
-import { EXIT, type ExitCode, helpText } from "../../errors.ts";
-import { print } from "../../output.ts";
-import type { Invocation } from "../../program.ts";
-import { LOOKING, type PolicyFlags, policyIn, readConstitutionFile } from "./constitution-file.ts";
+import { command } from "../../command.ts";
+import { EXIT } from "../../errors.ts";
+import { CONSTITUTION, findConstitution, LOOKING, policyIn } from "./constitution-file.ts";
 import { counted, describeFault, plainFault, ruleName, wrapped } from "./layout.ts";
 
-const CHECK_HELP = `
-Examples:
-  reins policy check                       the constitution of this home
-  reins policy check draft.yaml
-  reins policy check draft.yaml --json | jq .faults`;
-
-export function declareCheck(policy: Command, invocation: Invocation): void {
-  policy
-    .command("check")
-    .summary("say whether Reins would accept a constitution, and if not, why")
-    .description(
-      "Reads a constitution, compiles it and runs its tests, as Reins does before it accepts one. Shows " +
-        "what is wrong with line and column, and remarks on what is most likely a mistake.",
-    )
-    .argument("[file]", "the constitution (default: constitution.yaml of the home)")
-    .option("--home <folder>", "the home folder")
-    .option("--tenant <name>", "whose constitution, when no file is named (default: default)")
-    .option("--json", "print it as JSON")
-    .addHelpText("after", helpText(CHECK_HELP, { ...LOOKING, done: "Reins would accept it" }))
-    .action(async (file: string | undefined, _, command: Command) => {
-      invocation.exitCode = await check(file, command.optsWithGlobals<PolicyFlags>());
-    });
-}
-
-async function check(file: string | undefined, flags: PolicyFlags): Promise<ExitCode> {
-  const text = await readConstitutionFile(file, flags);
-  const checked = await checkConstitution(text);
-  print(flags.json ? `${JSON.stringify(checkReport(text, checked))}\n` : describeCheck(text, checked));
-  return checked.faults.length === 0 ? EXIT.done : EXIT.failed;
-}
+export const checkCommand = command({
+  summary: "say whether Reins would accept a constitution, and if not, why",
+  description:
+    "Reads a constitution, compiles it and runs its tests, as Reins does before it accepts one. Shows " +
+    "what is wrong with line and column, and remarks on what is most likely a mistake.",
+  inputs: CONSTITUTION,
+  examples: [
+    "reins policy check                       the constitution of this home",
+    "reins policy check draft.yaml",
+    "reins policy check draft.yaml --json | jq .faults",
+  ],
+  codes: { ...LOOKING, done: "Reins would accept it" },
+  async run({ file, home, tenant }) {
+    const text = await findConstitution(file, home, tenant);
+    const checked = await checkConstitution(text);
+    const exitCode = checked.faults.length === 0 ? EXIT.done : EXIT.failed;
+    return { json: checkReport(text, checked), text: () => describeCheck(text, checked), exitCode };
+  },
+});
 
 function describeCheck(
   text: ConstitutionText,
@@ -78,46 +65,28 @@ function checkReport({ file }: ConstitutionText, { policy, faults, remarks, test
   };
 }
 
-const TEST_HELP = `
-Tests are in the file itself, under tests:
+export const testCommand = command({
+  summary: "run the tests of a constitution",
+  description: "Runs the tests in a constitution, and lists each with its outcome.",
+  inputs: CONSTITUTION,
+  note: `Tests are in the file itself, under tests:
   - name: a push
     given: { tool: Bash, effects: [{ kind: exec, command: git }] }
-    expect: ask
-
-Examples:
-  reins policy test
-  reins policy test draft.yaml
-  reins policy test draft.yaml --json | jq '.tests[] | select(.passed | not)'`;
-
-export function declareTest(policy: Command, invocation: Invocation): void {
-  policy
-    .command("test")
-    .summary("run the tests of a constitution")
-    .description("Runs the tests in a constitution, and lists each with its outcome.")
-    .argument("[file]", "the constitution (default: constitution.yaml of the home)")
-    .option("--home <folder>", "the home folder")
-    .option("--tenant <name>", "whose constitution, when no file is named (default: default)")
-    .option("--json", "print it as JSON")
-    .addHelpText(
-      "after",
-      helpText(TEST_HELP, {
-        ...LOOKING,
-        done: "all passed",
-        failed: "a test failed, or the file is not valid",
-      }),
-    )
-    .action(async (file: string | undefined, _, command: Command) => {
-      invocation.exitCode = await test(file, command.optsWithGlobals<PolicyFlags>());
-    });
-}
-
-async function test(file: string | undefined, flags: PolicyFlags): Promise<ExitCode> {
-  const text = await readConstitutionFile(file, flags);
-  // Failed tests are the result of this command, so there is no notice about them.
-  const tests = await testOutcomes(await policyIn(text, () => undefined));
-  print(flags.json ? `${JSON.stringify(testReport(text, tests))}\n` : describeTests(text, tests));
-  return tests.every(hasPassed) ? EXIT.done : EXIT.failed;
-}
+    expect: ask`,
+  examples: [
+    "reins policy test",
+    "reins policy test draft.yaml",
+    "reins policy test draft.yaml --json | jq '.tests[] | select(.passed | not)'",
+  ],
+  codes: { ...LOOKING, done: "all passed", failed: "a test failed, or the file is not valid" },
+  async run({ file, home, tenant }) {
+    const text = await findConstitution(file, home, tenant);
+    // Failed tests are the result of this command, so there is no notice about them.
+    const tests = await testOutcomes(await policyIn(text, () => undefined));
+    const exitCode = tests.every(hasPassed) ? EXIT.done : EXIT.failed;
+    return { json: testReport(text, tests), text: () => describeTests(text, tests), exitCode };
+  },
+});
 
 function describeTests({ file }: ConstitutionText, tests: readonly TestOutcome[]): string {
   if (tests.length === 0) return `There are no tests in ${file}; they belong under tests:\n`;

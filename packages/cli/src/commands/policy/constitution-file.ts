@@ -3,11 +3,13 @@ import { dirname, join } from "node:path";
 import { errorMessage } from "@reins/kit";
 import { type ConstitutionText, checkConstitution, type Policy } from "@reins/policy";
 import { policyFiles } from "@reins/supervisor";
+import { HOME } from "../../command.ts";
 import { readConfiguration } from "../../configuration/configuration.ts";
 import { namedPolicyFiles } from "../../configuration/policy-files.ts";
 import { CliError, EXIT, systemCode } from "../../errors.ts";
-import { homeFolder } from "../../home.ts";
+import { wholeNumber } from "../../flags.ts";
 import type { Notice } from "../../output.ts";
+import { readPastTime } from "../../time.ts";
 import { counted, describeFault } from "./layout.ts";
 
 /** What the exit codes of a command mean that reads a constitution. */
@@ -20,37 +22,67 @@ export const LOOKING = {
 /** The same for a command that also reads the ledger. */
 export const REPLAYING = { ...LOOKING, unreachable: "there is no ledger, or it cannot be read" } as const;
 
-export interface PolicyFlags {
-  readonly home?: string;
-  readonly tenant?: string;
-  readonly json?: boolean;
-}
-
 export const DEFAULT_TENANT = "default";
 
+export const JSON_FLAG = ["--json", "print it as JSON"] as const;
+
+/** The inputs of a command that reads the constitution of a home, or one in a file. */
+export const CONSTITUTION = {
+  file: ["[file]", "the constitution (default: constitution.yaml of the home)"],
+  home: HOME,
+  tenant: ["--tenant <name>", "whose constitution, when no file is named (default: default)"],
+  json: JSON_FLAG,
+} as const;
+
+/** The flags of a command that reads past verdicts. */
+export const VERDICTS = {
+  since: ["--since <time>", "only verdicts from then on", { read: readPastTime }],
+  limit: ["--limit <count>", "how many at most, the newest ones", { read: wholeNumber(1) }],
+} as const;
+
 /** Reads the constitution in a file, with the prose beside it, or the one of the home. */
-export async function readConstitutionFile(
+export async function findConstitution(
   file: string | undefined,
-  flags: PolicyFlags,
+  home: string,
+  tenant = DEFAULT_TENANT,
 ): Promise<ConstitutionText> {
-  const files = file === undefined ? await homeFiles(flags) : { rules: file, prose: proseBeside(file) };
-  const { rules: path } = files;
-  const rules = await readFile(path, "utf8").catch((error: unknown) => {
-    throw unreadable(path, file === undefined, error);
-  });
-  return { file: path, rules, prose: await proseIn(files.prose) };
+  if (file !== undefined) return readConstitutionFile(file);
+  const { rules, prose } = await homeFiles(home, tenant);
+  return readText(
+    rules,
+    prose,
+    (cause) =>
+      new CliError(`There is no constitution in ${dirname(rules)} yet.`, {
+        next: "Reins writes one when it first runs there: reins up. Or name a file.",
+        cause,
+      }),
+  );
 }
 
-async function homeFiles({ home: flag, tenant = DEFAULT_TENANT }: PolicyFlags) {
-  const home = homeFolder(flag, process.env);
+export function readConstitutionFile(file: string): Promise<ConstitutionText> {
+  return readText(file, join(dirname(file), "constitution.md"));
+}
+
+async function readText(
+  file: string,
+  prose: string,
+  missing?: (cause: unknown) => CliError,
+): Promise<ConstitutionText> {
+  const rules = await readFile(file, "utf8").catch((cause: unknown) => {
+    if (missing && systemCode(cause) === "ENOENT") throw missing(cause);
+    throw new CliError(`${file} cannot be read: ${errorMessage(cause)}`, {
+      next: "Check the path and the permissions of the file.",
+      cause,
+    });
+  });
+  return { file, rules, prose: await proseIn(prose) };
+}
+
+async function homeFiles(home: string, tenant: string) {
   const inHome = policyFiles(home, tenant);
   if (tenant !== DEFAULT_TENANT) return inHome;
   const file = await readConfiguration(home);
   return { ...inHome, ...namedPolicyFiles({ home, environment: process.env, file }) };
-}
-
-function proseBeside(file: string): string {
-  return join(dirname(file), "constitution.md");
 }
 
 async function proseIn(path: string): Promise<Uint8Array> {
@@ -60,18 +92,6 @@ async function proseIn(path: string): Promise<Uint8Array> {
     if (systemCode(error) === "ENOENT") return new Uint8Array();
     throw error;
   }
-}
-
-function unreadable(path: string, isInHome: boolean, cause: unknown): CliError {
-  if (isInHome && systemCode(cause) === "ENOENT")
-    return new CliError(`There is no constitution in ${dirname(path)} yet.`, {
-      next: "Reins writes one when it first runs there: reins up. Or name a file.",
-      cause,
-    });
-  return new CliError(`${path} cannot be read: ${errorMessage(cause)}`, {
-    next: "Check the path and the permissions of the file.",
-    cause,
-  });
 }
 
 /** Compiles a constitution. Reports failed tests as a notice. */

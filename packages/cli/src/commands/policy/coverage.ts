@@ -1,77 +1,55 @@
 import { Coverage, type CoverageReport, type Group, type UnnamedKey } from "@reins/policy";
-import type { Command } from "commander";
-import { helpText } from "../../errors.ts";
+import { command, HOME } from "../../command.ts";
 import { readLedger } from "../../ledger/open-ledger.ts";
-import { noticeOnStderr, print } from "../../output.ts";
 import {
+  CONSTITUTION,
   DEFAULT_TENANT,
-  type PolicyFlags,
+  findConstitution,
+  JSON_FLAG,
   policyIn,
   REPLAYING,
-  readConstitutionFile,
+  VERDICTS,
 } from "./constitution-file.ts";
 import { count, counted, cutPrintable, numbers, ruleName, WIDTH, wrapped } from "./layout.ts";
-import {
-  describeExamples,
-  describeUnreplayable,
-  eachVerdict,
-  type VerdictFlags,
-  verdictRange,
-  who,
-} from "./replay.ts";
+import { describeExamples, describeUnreplayable, eachVerdict, who } from "./replay.ts";
 
-const HELP = `
-An action is named if the rule that decides on it has a condition; a rule with
-the condition {} names nothing. Times for --since are in UTC, such as
-2026-11-15, or say how long ago: 90s, 15m, 2h, 3d.
-
-Examples:
-  reins policy coverage
-  reins policy coverage --since 30d
-  reins policy coverage draft.yaml --json | jq '.never_matched'`;
-
-export function declareCoverage(policy: Command): void {
-  policy
-    .command("coverage")
-    .summary("find actions that no rule names, and rules that never matched")
-    .description(
-      "Decides every verdict in the ledger again, and shows the actions that no rule names, how often " +
-        "each rule decided, and which never did or never can. Changes nothing, and works while Reins " +
-        "runs.",
-    )
-    .argument("[file]", "the constitution (default: constitution.yaml of the home)")
-    .option("--home <folder>", "the home folder")
-    .option(
+export const coverageCommand = command({
+  summary: "find actions that no rule names, and rules that never matched",
+  description:
+    "Decides every verdict in the ledger again, and shows the actions that no rule names, how often " +
+    "each rule decided, and which never did or never can. Changes nothing, and works while Reins " +
+    "runs.",
+  inputs: {
+    file: CONSTITUTION.file,
+    home: HOME,
+    tenant: [
       "--tenant <name>",
       "whose verdicts, and whose constitution when no file is named (default: default)",
-    )
-    .option("--since <time>", "only verdicts from then on")
-    .option("--limit <count>", "how many at most, the newest ones")
-    .option("--json", "print it as JSON")
-    .addHelpText("after", helpText(HELP, REPLAYING))
-    .action((file: string | undefined, _, command: Command) =>
-      coverage(file, command.optsWithGlobals<CoverageFlags>()),
-    );
-}
-
-interface CoverageFlags extends PolicyFlags, VerdictFlags {}
-
-async function coverage(file: string | undefined, flags: CoverageFlags): Promise<void> {
-  const { tenant = DEFAULT_TENANT } = flags;
-  const range = verdictRange(flags, new Date());
-  const text = await readConstitutionFile(file, flags);
-  const policy = await policyIn(text, noticeOnStderr(flags.json));
-  const report = await readLedger(flags, async (ledger) => {
-    const found = new Coverage(policy, { tenant });
-    await eachVerdict(ledger, range, (entry, payload) => found.add(entry, payload));
-    return found.report();
-  });
-  print(
-    flags.json
-      ? `${JSON.stringify({ file: text.file, tenant, ...report })}\n`
-      : describeCoverage(text.file, report),
-  );
-}
+    ],
+    ...VERDICTS,
+    json: JSON_FLAG,
+  },
+  note: `An action is named if the rule that decides on it has a condition; a rule with
+the condition {} names nothing. Times for --since are in UTC, such as
+2026-11-15, or say how long ago: 90s, 15m, 2h, 3d.`,
+  examples: [
+    "reins policy coverage",
+    "reins policy coverage --since 30d",
+    "reins policy coverage draft.yaml --json | jq '.never_matched'",
+  ],
+  codes: REPLAYING,
+  async run({ file: named, home, json, tenant = DEFAULT_TENANT, since, limit }, { notice }) {
+    const text = await findConstitution(named, home, tenant);
+    const policy = await policyIn(text, notice);
+    const report = await readLedger({ home, json }, async (ledger) => {
+      const found = new Coverage(policy, { tenant });
+      await eachVerdict(ledger, { since, limit }, (entry, payload) => found.add(entry, payload));
+      return found.report();
+    });
+    const { file } = text;
+    return { json: { file, tenant, ...report }, text: () => describeCoverage(file, report) };
+  },
+});
 
 function describeCoverage(file: string, report: CoverageReport): string {
   const { total, named, taken_by_all, unmatched, unnamed, unnamed_left_out, not_replayable } = report;

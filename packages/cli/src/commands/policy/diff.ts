@@ -5,49 +5,35 @@ import {
   type MemberChange,
   SECTIONS,
 } from "@reins/policy";
-import type { Command } from "commander";
-import { helpText } from "../../errors.ts";
-import { noticeOnStderr, print } from "../../output.ts";
-import { LOOKING, policyIn, readConstitutionFile } from "./constitution-file.ts";
+import { command } from "../../command.ts";
+import { JSON_FLAG, LOOKING, policyIn, readConstitutionFile } from "./constitution-file.ts";
 import { inline, wrapped } from "./layout.ts";
 
-const HELP = `
-A new constitution that is provably no looser applies at once; any other waits for
+export const diffCommand = command({
+  summary: "show how one constitution differs from another",
+  description:
+    "Shows which rules, limits, tools, harnesses and tests were added, removed, moved or changed, and " +
+    "whether the new constitution provably allows nothing more.",
+  inputs: {
+    before: ["<old>", "the constitution as it was"],
+    after: ["<new>", "the constitution as it would be"],
+    json: JSON_FLAG,
+  },
+  note: `A new constitution that is provably no looser applies at once; any other waits for
 an admin. What is not provably stricter counts as looser. To see what it would have
-changed in the past, use reins policy backtest.
-
-Examples:
-  reins policy diff ~/.local/share/reins/constitution.yaml draft.yaml
-  reins policy diff old.yaml new.yaml --json | jq .no_looser`;
-
-export function declareDiff(policy: Command): void {
-  policy
-    .command("diff")
-    .summary("show how one constitution differs from another")
-    .description(
-      "Shows which rules, limits, tools, harnesses and tests were added, removed, moved or changed, and " +
-        "whether the new constitution provably allows nothing more.",
-    )
-    .argument("<old>", "the constitution as it was")
-    .argument("<new>", "the constitution as it would be")
-    .option("--json", "print it as JSON")
-    .addHelpText("after", helpText(HELP, { ...LOOKING, failed: "one of the files is not valid" }))
-    .action((before: string, after: string, _, command: Command) =>
-      diff(before, after, command.optsWithGlobals<DiffFlags>()),
-    );
-}
-
-interface DiffFlags {
-  readonly json?: boolean;
-}
-
-async function diff(before: string, after: string, { json }: DiffFlags): Promise<void> {
-  const notice = noticeOnStderr(json);
-  const old = await policyIn(await readConstitutionFile(before, {}), notice);
-  const now = await policyIn(await readConstitutionFile(after, {}), notice);
-  const difference = constitutionDifference(old.file, now.file);
-  print(json ? `${JSON.stringify({ before, after, ...difference })}\n` : describeDifference(difference));
-}
+changed in the past, use reins policy backtest.`,
+  examples: [
+    "reins policy diff ~/.local/share/reins/constitution.yaml draft.yaml",
+    "reins policy diff old.yaml new.yaml --json | jq .no_looser",
+  ],
+  codes: { ...LOOKING, failed: "one of the files is not valid" },
+  async run({ before, after }, { notice }) {
+    const old = await policyIn(await readConstitutionFile(before), notice);
+    const now = await policyIn(await readConstitutionFile(after), notice);
+    const difference = constitutionDifference(old.file, now.file);
+    return { json: { before, after, ...difference }, text: () => describeDifference(difference) };
+  },
+});
 
 const HEADINGS: Readonly<Record<Difference["section"], string>> = {
   rules: "Rules",

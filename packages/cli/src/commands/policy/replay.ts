@@ -1,30 +1,11 @@
 import type { LedgerReader } from "@reins/ledger";
 import type { Example, UnreplayableCounts } from "@reins/policy";
 import { pastVerdicts } from "@reins/supervisor";
-import { wholeNumber } from "../../flags.ts";
-import { readPastTime } from "../../time.ts";
 import { count, cutPrintable, WIDTH, wrapped } from "./layout.ts";
-
-export interface VerdictFlags {
-  readonly since?: string;
-  readonly limit?: string;
-}
-
-export interface VerdictRange {
-  readonly since: string | undefined;
-  readonly limit: number | undefined;
-}
-
-export function verdictRange({ since, limit }: VerdictFlags, now: Date): VerdictRange {
-  return {
-    since: since === undefined ? undefined : readPastTime(since, "--since", now),
-    limit: limit === undefined ? undefined : wholeNumber(limit, "--limit", 1),
-  };
-}
 
 export async function eachVerdict(
   ledger: Pick<LedgerReader, "read" | "readStored">,
-  range: VerdictRange,
+  range: { readonly since: string | undefined; readonly limit: number | undefined },
   take: (entry: string, payload: unknown) => void,
 ): Promise<void> {
   for await (const { entry } of pastVerdicts(ledger, range)) take(entry.cid, entry.payload);

@@ -2,100 +2,88 @@ import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { text as readAll } from "node:stream/consumers";
 import { type Channel, CODE, Peer, RpcError, readResult, updateIn } from "@reins/acp";
-import type { Command } from "commander";
-import { CliError, EXIT, helpText } from "../../errors.ts";
+import { command, HOME } from "../../command.ts";
+import { CliError, EXIT, type ExitCode } from "../../errors.ts";
 import { requireFolder } from "../../files.ts";
-import { homeFolder, openHome } from "../../home.ts";
+import { openHome } from "../../home.ts";
 import { openAgentChannel } from "../../hosting/agent-channel.ts";
 import { agentError } from "../../hosting/agent-error.ts";
 import { ensureInstalled } from "../../hosting/install-agent.ts";
 import { logLevel, openLog } from "../../log.ts";
 import { noticeOnStderr } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
-import type { Invocation } from "../../program.ts";
 import { watchForStop } from "../../serving/stop.ts";
 import { COLOURED, PLAIN, type Question, questionText, Rendering } from "./rendering.ts";
 
-const HELP = `
-Examples:
-  reins run "what is in this folder?" --agent claude
-  git diff | reins run "review this change" --agent codex
-  reins run "tidy up" --agent claude --cwd ~/project --mode plan`;
+/** Runs one prompt and shows its progress. */
+export const runCommand = command({
+  description:
+    "Runs an agent in this folder, shows what it says and does, and prompts here for approvals.\n" +
+    "Without a terminal, approvals wait for reins approvals.",
+  inputs: {
+    prompt: ["<prompt>", "the prompt; stdin is appended to it"],
+    agent: ["--agent <id>", "the agent; see reins agents list", { default: ["native"] }],
+    cwd: ["--cwd <folder>", "where it works (default: here)"],
+    mode: ["--mode <mode>", "the mode of the session"],
+    home: [HOME[0], "the home folder (default: reins in the user's data folder)", HOME[2]],
+    json: ["--json", "one JSON document for each message"],
+  },
+  examples: [
+    'reins run "what is in this folder?" --agent claude',
+    'git diff | reins run "review this change" --agent codex',
+    'reins run "tidy up" --agent claude --cwd ~/project --mode plan',
+  ],
+  codes: {
+    done: "the turn ended",
+    failed: "it failed, was rejected or cancelled",
+    usage: "wrong usage",
+    taken: "another process holds the home",
+  },
+  async run({ prompt, home, cwd = ".", agent, mode, json = false }, { verbose, notice }) {
+    const text = process.stdin.isTTY ? prompt : `${prompt}\n\n${await readAll(process.stdin)}`.trim();
+    if (text.trim() === "")
+      throw new CliError("The prompt is empty.", { next: 'Give a prompt: reins run "…"' });
+    await requireFolder(resolve(cwd), "--cwd");
+    await openHome(home, notice);
+    const log = await openLog(process.stderr, logLevel(verbose, { REINS_LOG: "warn", ...process.env }));
+    const entry = await ensureInstalled(home, agent, json);
+    const agents = await openAgentChannel(home, agent, log);
+    const stop = watchForStop();
+    try {
+      const task = new Task(agents.channel, { agent, cwd: resolve(cwd), mode, json });
+      return { exitCode: await task.run(text, stop.requested) };
+    } catch (error) {
+      throw agentError(error, agent, entry);
+    } finally {
+      stop.dispose();
+      await agents.close();
+    }
+  },
+});
 
-export function declareRun(command: Command, invocation: Invocation): void {
-  command
-    .argument("<prompt>", "the prompt; stdin is appended to it")
-    .description(
-      "Runs an agent in this folder, shows what it says and does, and prompts here for approvals.\n" +
-        "Without a terminal, approvals wait for reins approvals.",
-    )
-    .option("--agent <id>", "the agent; see reins agents list", "native")
-    .option("--cwd <folder>", "where it works (default: here)")
-    .option("--mode <mode>", "the mode of the session")
-    .option("--home <folder>", "the home folder (default: reins in the user's data folder)")
-    .option("--json", "one JSON document for each message")
-    .addHelpText(
-      "after",
-      helpText(HELP, {
-        done: "the turn ended",
-        failed: "it failed, was rejected or cancelled",
-        usage: "wrong usage",
-        taken: "another process holds the home",
-      }),
-    )
-    .action(async (prompt: string, _, command: Command) => {
-      invocation.exitCode = await run(prompt, command.optsWithGlobals<RunFlags>());
-    });
-}
-
-interface RunFlags {
-  readonly verbose?: boolean;
-  readonly home?: string;
+interface TaskOptions {
   readonly agent: string;
-  readonly cwd?: string;
-  readonly mode?: string;
-  readonly json?: boolean;
-}
-
-/** Runs one prompt and shows its progress. Returns the exit code. */
-export async function run(prompt: string, flags: RunFlags): Promise<number> {
-  const text = process.stdin.isTTY ? prompt : `${prompt}\n\n${await readAll(process.stdin)}`.trim();
-  if (text.trim() === "")
-    throw new CliError("The prompt is empty.", { next: 'Give a prompt: reins run "…"' });
-  if (flags.cwd !== undefined) await requireFolder(resolve(flags.cwd), "--cwd");
-  const home = homeFolder(flags.home, process.env);
-  await openHome(home, noticeOnStderr(flags.json));
-  const log = await openLog(process.stderr, logLevel(flags.verbose, { REINS_LOG: "warn", ...process.env }));
-  const entry = await ensureInstalled(home, flags.agent, flags.json);
-  const agents = await openAgentChannel(home, flags.agent, log);
-  const stop = watchForStop();
-  try {
-    return await new Task(agents.channel, flags).run(text, stop.requested);
-  } catch (error) {
-    throw agentError(error, flags.agent, entry);
-  } finally {
-    stop.dispose();
-    await agents.close();
-  }
+  readonly cwd: string;
+  readonly mode: string | undefined;
+  readonly json: boolean;
 }
 
 class Task {
-  readonly #flags: RunFlags;
+  readonly #options: TaskOptions;
   readonly #peer: Peer;
   #asked: Promise<unknown> = Promise.resolve();
   readonly #rendering = new Rendering(process.stdout.hasColors?.() ? COLOURED : PLAIN);
 
-  constructor(channel: Channel, flags: RunFlags) {
-    this.#flags = flags;
+  constructor(channel: Channel, options: TaskOptions) {
+    this.#options = options;
     this.#peer = new Peer(channel, {
       request: (method, params, { signal }) => this.#answer(method, params, signal),
       notification: (method, params) => this.#take(method, params),
     });
   }
 
-  async run(text: string, stop: Promise<unknown>): Promise<number> {
-    const { agent, mode } = this.#flags;
-    const cwd = resolve(this.#flags.cwd ?? ".");
+  async run(text: string, stop: Promise<unknown>): Promise<ExitCode> {
+    const { agent, mode, cwd } = this.#options;
     const _meta = { reins: { agent } };
     await this.#peer.request("initialize", { protocolVersion: 1, clientCapabilities: {}, _meta });
     const begun = await this.#peer.request("session/new", { cwd, mcpServers: [], _meta });
@@ -110,24 +98,24 @@ class Task {
     void stop.then(cancel).catch(() => undefined);
     const prompt = [{ type: "text", text }];
     const result = await this.#peer.request("session/prompt", { sessionId, prompt });
-    if (this.#flags.json) process.stdout.write(`${JSON.stringify({ result })}\n`);
+    if (this.#options.json) process.stdout.write(`${JSON.stringify({ result })}\n`);
     this.#say(this.#rendering.end());
     // Not every agent reports it.
     const reason = stopped ? "cancelled" : String(readResult("session/prompt", result).stopReason);
     if (reason === "end_turn") return EXIT.done;
-    noticeOnStderr(this.#flags.json)(`The turn ended with: ${printableLine(reason)}`);
+    noticeOnStderr(this.#options.json)(`The turn ended with: ${printableLine(reason)}`);
     return EXIT.failed;
   }
 
   #take(method: string, params: unknown): void {
-    if (this.#flags.json) process.stdout.write(`${JSON.stringify({ method, params })}\n`);
+    if (this.#options.json) process.stdout.write(`${JSON.stringify({ method, params })}\n`);
     else if (method === "session/update") this.#say(this.#rendering.show(updateIn(params).update));
   }
 
   async #answer(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
     if (method !== "session/request_permission")
       throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
-    if (this.#flags.json) {
+    if (this.#options.json) {
       process.stdout.write(`${JSON.stringify({ method, params })}\n`);
       return answeredElsewhere(signal);
     }
@@ -144,7 +132,7 @@ class Task {
   }
 
   #say(text: string): void {
-    if (!this.#flags.json && text !== "") process.stdout.write(text);
+    if (!this.#options.json && text !== "") process.stdout.write(text);
   }
 }
 

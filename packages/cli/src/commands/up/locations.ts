@@ -66,10 +66,6 @@ export async function sessionWorkspace(
   return beside;
 }
 
-export function workspaceSource({ workspace }: { readonly workspace?: readonly string[] }): string {
-  return workspace === undefined ? "A folder under workspaces in reins.yaml" : "--workspace";
-}
-
 function contains(folder: string, other: string): boolean {
   const way = relative(folder, other);
   return way !== ".." && !way.startsWith(`..${sep}`);

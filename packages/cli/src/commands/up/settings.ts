@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { HaakSettings } from "@reins/server";
+import type { ValuesOf } from "../../command.ts";
 import {
   type Configuration,
   MAX_HEARTBEAT_SECONDS,
@@ -7,28 +8,54 @@ import {
   nativeSettings,
   tenantRoots,
 } from "../../configuration/configuration.ts";
-import { namedPolicyFiles, type PolicyFileFlags } from "../../configuration/policy-files.ts";
+import { namedPolicyFiles } from "../../configuration/policy-files.ts";
 import { CliError } from "../../errors.ts";
 import { readAmount } from "../../flags.ts";
 import { homeFolder } from "../../home.ts";
 import { DEFAULT_PORT, isLoopback, readPort } from "../../serving/address.ts";
-import { type TlsFiles, type TlsFlags, tlsFiles } from "../../serving/tls.ts";
+import { type TlsFiles, tlsFiles } from "../../serving/tls.ts";
 import { readTokens } from "../../serving/tokens.ts";
 
-export interface UpFlags extends RunnerFlags, PolicyFileFlags, TlsFlags {
-  readonly verbose?: boolean;
-  /** False after `--no-open`. */
-  readonly open?: boolean;
-  readonly host?: string;
-  readonly port?: string;
-  readonly home?: string;
-  readonly token?: readonly string[];
-  readonly allowHost?: readonly string[];
-  readonly workspace?: readonly string[];
-  readonly db?: string;
-  /** Whether to open a home that lost recorded data. */
-  readonly acceptLoss?: boolean;
-}
+/** The flags of `reins up`. */
+export const UP_INPUTS = {
+  host: ["--bind, --host <host>", "address to listen on (default: 127.0.0.1)"],
+  port: ["--port <port>", "port to listen on, 0 for any free one (default: 18789)"],
+  home: ["--home <folder>", "the home folder (default: reins in the user's data folder)"],
+  token: [
+    "--token <secret>",
+    "secret of the operator, instead of the one in start-token in the home; @file reads one per line; may be repeated",
+    { many: "repeated" },
+  ],
+  workspace: [
+    "--workspace <folder>",
+    "folder of agents that name none (default: this one, and none for those that only speak AHP); may be repeated",
+    { many: "repeated" },
+  ],
+  db: ["--db <file>", "the path of the database; the home links to it (default: reins.db in the home)"],
+  policy: ["--policy <file>", "the rules of the constitution (default: constitution.yaml in the home)"],
+  constitution: ["--constitution <file>", "its prose (default: constitution.md in the home)"],
+  ttl: ["--ttl <minutes>", "how long an idle session of the mode domain stays open (default: 30)"],
+  preloadStanding: ["--preload-standing", "create the session of every standing agent at the start"],
+  heartbeatInterval: [
+    "--heartbeat-interval <seconds>",
+    "how often idle standing agents with mail are woken (default: 300)",
+  ],
+  heartbeat: ["--no-heartbeat", "do not wake them"],
+  allowHost: [
+    "--allow-host <name>",
+    "name this machine is addressed by; may be repeated",
+    { many: "repeated" },
+  ],
+  acceptLoss: [
+    "--accept-loss",
+    "open a home that is damaged or was rolled back; the loss is recorded in the ledger",
+  ],
+  open: ["--no-open", "do not open the page in a browser"],
+  tlsCert: ["--tls-cert <file>", "certificate in PEM; serves HTTP/2 and 1.1 over TLS"],
+  tlsKey: ["--tls-key <file>", "its key in PEM"],
+} as const;
+
+type UpFlags = Partial<ValuesOf<typeof UP_INPUTS>>;
 
 export interface UpSettings {
   readonly host: string;
@@ -52,22 +79,7 @@ export interface UpSettings {
   readonly native: ReturnType<typeof nativeSettings>;
 }
 
-type UpConfiguration = RunnerConfiguration &
-  Partial<
-    Pick<
-      Configuration,
-      | "host"
-      | "port"
-      | "allow_hosts"
-      | "tls"
-      | "workspaces"
-      | "tenants"
-      | "db"
-      | "policy"
-      | "constitution"
-      | "native"
-    >
-  >;
+type UpConfiguration = Partial<Omit<Configuration, "ws">> & { readonly ws?: Configuration["ws"] };
 
 /**
  * Flags override the environment, the environment overrides the file, the file overrides the defaults; an empty
@@ -80,9 +92,10 @@ export function resolveUpSettings(
 ): UpSettings {
   const home = homeFolder(flags.home, environment);
   const host = flags.host ?? (environment.REINS_HOST || file.host || "127.0.0.1");
+  const database = flags.db ?? (environment.REINS_DB || undefined);
   return {
     host,
-    port: portOf(flags, environment, file),
+    port: given(["--port", flags.port], ["REINS_PORT", environment], readPort) ?? file.port ?? DEFAULT_PORT,
     home,
     tokens: readTokens(flags.token ?? [], environment),
     allowHosts: flags.allowHost ?? file.allow_hosts ?? [],
@@ -91,12 +104,23 @@ export function resolveUpSettings(
       flags.workspace?.map((folder) => resolve(folder)) ??
       (file.workspaces ?? []).map((folder) => resolve(home, folder)),
     tenants: tenantRoots(home, file.tenants),
-    database: databaseOf(home, flags, environment, file),
+    database: database === undefined ? file.db && resolve(home, file.db) : resolve(database),
     policyFiles: namedPolicyFiles({ home, flags, environment, file }),
     auth: authOn(host, file),
     runner: resolveHaakSettings(flags, environment, file),
     native: nativeSettings(file.native ?? {}),
   };
+}
+
+/** Reads a flag, else an environment variable; undefined if neither is set. */
+function given<Value>(
+  [flag, text]: readonly [string, string | undefined],
+  [variable, environment]: readonly [string, NodeJS.ProcessEnv],
+  read: (text: string, source: string) => Value,
+): Value | undefined {
+  if (text !== undefined) return read(text, flag);
+  const said = environment[variable];
+  return said ? read(said, variable) : undefined;
 }
 
 /** Access without a token requires that only this machine can reach the port. */
@@ -111,85 +135,48 @@ function authOn(host: string, { ws }: UpConfiguration): UpSettings["auth"] {
   );
 }
 
-function databaseOf(
-  home: string,
-  { db }: UpFlags,
-  { REINS_DB }: NodeJS.ProcessEnv,
-  file: UpConfiguration,
-): string | undefined {
-  const said = db ?? (REINS_DB || undefined);
-  if (said !== undefined) return resolve(said);
-  return file.db === undefined ? undefined : resolve(home, file.db);
-}
-
-function portOf({ port }: UpFlags, { REINS_PORT }: NodeJS.ProcessEnv, file: UpConfiguration): number {
-  if (port !== undefined) return readPort(port, "--port");
-  return REINS_PORT ? readPort(REINS_PORT, "REINS_PORT") : (file.port ?? DEFAULT_PORT);
-}
-
-interface RunnerFlags {
-  readonly ttl?: string;
-  readonly preloadStanding?: boolean;
-  readonly heartbeatInterval?: string;
-  /** False after `--no-heartbeat`. */
-  readonly heartbeat?: boolean;
-}
-
-type RunnerConfiguration = Partial<
-  Pick<Configuration, "ttl" | "preload_standing" | "heartbeat_interval" | "ws">
->;
-
 const TTL_MINUTES = 30;
 const HEARTBEAT_SECONDS = 300;
-const MINUTES = { what: "a number of minutes", least: 0.01, most: MAX_TTL_MINUTES } as const;
-const SECONDS = { what: "a number of seconds", least: 0, most: MAX_HEARTBEAT_SECONDS } as const;
 
 export function resolveHaakSettings(
-  flags: RunnerFlags,
+  flags: UpFlags,
   environment: NodeJS.ProcessEnv,
-  file: RunnerConfiguration,
+  file: UpConfiguration,
 ): HaakSettings {
+  const ttl = given(["--ttl", flags.ttl], ["REINS_TTL", environment], readMinutes) ?? file.ttl ?? TTL_MINUTES;
   return {
     backend: file.ws?.backend ?? "native",
-    ttlMs: ttlOf(flags, environment, file) * 60_000,
-    preloadStanding: preloadOf(flags, environment, file),
+    ttlMs: ttl * 60_000,
+    preloadStanding: flags.preloadStanding ?? preloadOf(environment) ?? file.preload_standing ?? false,
     heartbeatMs: heartbeatOf(flags, environment, file) * 1_000,
   };
 }
 
-function ttlOf({ ttl }: RunnerFlags, { REINS_TTL }: NodeJS.ProcessEnv, file: RunnerConfiguration): number {
-  if (ttl !== undefined) return readAmount(ttl, "--ttl", MINUTES);
-  return REINS_TTL ? readAmount(REINS_TTL, "REINS_TTL", MINUTES) : (file.ttl ?? TTL_MINUTES);
-}
-
-function heartbeatOf(flags: RunnerFlags, environment: NodeJS.ProcessEnv, file: RunnerConfiguration): number {
-  const { heartbeatInterval: interval, heartbeat } = flags;
-  const { REINS_HEARTBEAT_INTERVAL: said } = environment;
-  if (heartbeat === false && interval !== undefined)
+function heartbeatOf(flags: UpFlags, environment: NodeJS.ProcessEnv, file: UpConfiguration): number {
+  const { heartbeatInterval, heartbeat } = flags;
+  if (heartbeat === false && heartbeatInterval !== undefined)
     throw new CliError("--no-heartbeat and --heartbeat-interval contradict each other.", {
       next: "Leave one of them out.",
     });
   if (heartbeat === false) return 0;
-  if (interval !== undefined) return readAmount(interval, "--heartbeat-interval", SECONDS);
-  if (said) return readAmount(said, "REINS_HEARTBEAT_INTERVAL", SECONDS);
-  return file.heartbeat_interval ?? HEARTBEAT_SECONDS;
+  const flag = ["--heartbeat-interval", heartbeatInterval] as const;
+  const interval = given(flag, ["REINS_HEARTBEAT_INTERVAL", environment], readSeconds);
+  return interval ?? file.heartbeat_interval ?? HEARTBEAT_SECONDS;
 }
 
-const WORDS: Readonly<Record<string, boolean | undefined>> = {
-  "1": true,
-  true: true,
-  yes: true,
-  "0": false,
-  false: false,
-  no: false,
-};
+function readMinutes(text: string, source: string): number {
+  return readAmount(text, source, { what: "a number of minutes", least: 0.01, most: MAX_TTL_MINUTES });
+}
 
-function preloadOf(flags: RunnerFlags, environment: NodeJS.ProcessEnv, file: RunnerConfiguration): boolean {
-  const { REINS_PRELOAD_STANDING: said } = environment;
-  if (flags.preloadStanding) return true;
-  if (!said) return file.preload_standing ?? false;
-  const preload = WORDS[said.toLowerCase()];
-  if (preload !== undefined) return preload;
+function readSeconds(text: string, source: string): number {
+  return readAmount(text, source, { what: "a number of seconds", least: 0, most: MAX_HEARTBEAT_SECONDS });
+}
+
+function preloadOf({ REINS_PRELOAD_STANDING: said }: NodeJS.ProcessEnv): boolean | undefined {
+  if (!said) return undefined;
+  const word = said.toLowerCase();
+  if (["1", "true", "yes"].includes(word)) return true;
+  if (["0", "false", "no"].includes(word)) return false;
   throw new CliError(`REINS_PRELOAD_STANDING is "${said}", which is neither true nor false.`, {
     next: "Set it to true or false, or leave it unset.",
   });

@@ -2,12 +2,10 @@ import { homedir } from "node:os";
 import { type AhpEvent, AhpServer, EventType } from "@reins/ahp";
 import { errorMessage } from "@reins/kit";
 import { type Access, type AdminApi, agentRoutes, Gateway, HaakRoutes, hostRoutes } from "@reins/server";
-import type { Command } from "commander";
+import { command, type ValuesOf } from "../../command.ts";
 import { readConfiguration } from "../../configuration/configuration.ts";
 import { requirePolicyFiles } from "../../configuration/policy-files.ts";
-import { helpText } from "../../errors.ts";
 import { requireFolder } from "../../files.ts";
-import { repeated } from "../../flags.ts";
 import { homeFolder, openHome, operatorSocketIn, socketIn } from "../../home.ts";
 import { inspectorFolder, version } from "../../installation.ts";
 import { type Log, logLevel, openLog } from "../../log.ts";
@@ -23,11 +21,19 @@ import { announceStart } from "../../serving/start-message.ts";
 import { surviveFullDisk, watchForStop } from "../../serving/stop.ts";
 import { readTls, type TlsPair } from "../../serving/tls.ts";
 import { ahpHandlers, type DecisionObserver } from "./ahp-handlers.ts";
-import { linkDatabase, sessionWorkspace, workspaceSource } from "./locations.ts";
-import { resolveUpSettings, type UpFlags, type UpSettings } from "./settings.ts";
+import { linkDatabase, sessionWorkspace } from "./locations.ts";
+import { resolveUpSettings, UP_INPUTS, type UpSettings } from "./settings.ts";
 
-const HELP = `
-reins.yaml in the home may set host, port, allow_hosts, tls ({cert, key}), workspaces, tenants (their
+export const upCommand = command({
+  description:
+    "Serves AHP over HTTP and WebSocket at /ahp, and on ahp.sock in the home folder; the API of Reins at\n" +
+    "/v1, and for this user's reins commands on reins.sock; HAAK's sessions, for OpenClaw clients, at /ws and /.\n" +
+    "Decides with the constitution of the home, which is written on the first start; see reins policy.\n" +
+    "An allowed action is on disk, in the ledger of the home, before the response; see reins ledger.\n" +
+    "Runs until Ctrl-C; running work may finish, a second Ctrl-C ends it at once (exit code 130).\n" +
+    "Logs human lines on a terminal and one JSON document per line elsewhere.",
+  inputs: UP_INPUTS,
+  note: `reins.yaml in the home may set host, port, allow_hosts, tls ({cert, key}), workspaces, tenants (their
 roots), agent_idle, cancel_grace, retention, db, policy, constitution, ttl, preload_standing,
 heartbeat_interval (0 for none), ws ({auth: none} accepts local clients without a token, as unknown), and
 webhooks for approvals.
@@ -35,139 +41,81 @@ webhooks for approvals.
 Environment, each overridden by its flag:
   REINS_HOST, REINS_PORT, REINS_HOME, REINS_TOKEN, REINS_DB, REINS_POLICY, REINS_CONSTITUTION, REINS_TTL,
   REINS_PRELOAD_STANDING, REINS_HEARTBEAT_INTERVAL
-  REINS_LOG      trace, debug, info, warn, error or silent
+  REINS_LOG      trace, debug, info, warn, error or silent`,
+  examples: [
+    "reins up",
+    "reins up --port 0                                any free port; see what it prints",
+    "REINS_TOKEN=@/run/secrets/reins reins up --host 0.0.0.0",
+    "reins up --home ./scratch                        a second Reins beside the first",
+    "reins up --policy haak.yaml --preload-standing   with other rules, and the standing agents of the roster",
+    "reins ledger log -f                              what it records, from another terminal",
+  ],
+  codes: {
+    done: "stopped by Ctrl-C or SIGTERM",
+    failed: "failed",
+    usage: "wrong usage, or a host open to others without a token",
+    taken: "the port is in use, or Reins is already running on this home",
+  },
+  async run(flags, { verbose }) {
+    const file = await readConfiguration(homeFolder(flags.home, process.env));
+    const settings = resolveUpSettings(flags, process.env, file);
+    const { home, database } = settings;
+    refuseOpenServer(settings.host, settings.tokens);
+    const log = await openLog(process.stdout, logLevel(verbose, process.env));
+    const tls = readTls(settings.tls);
+    await openHome(home, (message) => log.warn(message));
+    await requirePolicyFiles(settings.policyFiles);
+    const source = flags.workspace === undefined ? "A folder under workspaces in reins.yaml" : "--workspace";
+    for (const folder of settings.workspaces) await requireFolder(folder, source);
+    for (const folder of Object.values(settings.tenants).flat())
+      await requireFolder(folder, "A folder under tenants in reins.yaml");
+    if (database !== undefined) await linkDatabase(home, database);
+    const store = await HomeStore.prepare(home, { acceptLoss: flags.acceptLoss ?? false });
+    const restore = surviveFullDisk(log);
+    try {
+      await serve({ settings, flags, log, tls, store });
+    } finally {
+      await store.close();
+      restore();
+    }
+  },
+});
 
-Examples:
-  reins up
-  reins up --port 0                                any free port; see what it prints
-  REINS_TOKEN=@/run/secrets/reins reins up --host 0.0.0.0
-  reins up --home ./scratch                        a second Reins beside the first
-  reins up --policy haak.yaml --preload-standing   with other rules, and the standing agents of the roster
-  reins ledger log -f                              what it records, from another terminal`;
-
-export function declareUp(command: Command): void {
-  command
-    .description(
-      "Serves AHP over HTTP and WebSocket at /ahp, and on ahp.sock in the home folder; the API of Reins at\n" +
-        "/v1, and for this user's reins commands on reins.sock; HAAK's sessions, for OpenClaw clients, at /ws and /.\n" +
-        "Decides with the constitution of the home, which is written on the first start; see reins policy.\n" +
-        "An allowed action is on disk, in the ledger of the home, before the response; see reins ledger.\n" +
-        "Runs until Ctrl-C; running work may finish, a second Ctrl-C ends it at once (exit code 130).\n" +
-        "Logs human lines on a terminal and one JSON document per line elsewhere.",
-    )
-    .option("--bind, --host <host>", "address to listen on (default: 127.0.0.1)")
-    .option("--port <port>", "port to listen on, 0 for any free one (default: 18789)")
-    .option("--home <folder>", "the home folder (default: reins in the user's data folder)")
-    .option(
-      "--token <secret>",
-      "secret of the operator, instead of the one in start-token in the home; @file reads one per line; may be repeated",
-      repeated,
-    )
-    .option(
-      "--workspace <folder>",
-      "folder of agents that name none (default: this one, and none for those that only speak AHP); may be repeated",
-      repeated,
-    )
-    .option("--db <file>", "the path of the database; the home links to it (default: reins.db in the home)")
-    .option("--policy <file>", "the rules of the constitution (default: constitution.yaml in the home)")
-    .option("--constitution <file>", "its prose (default: constitution.md in the home)")
-    .option("--ttl <minutes>", "how long an idle session of the mode domain stays open (default: 30)")
-    .option("--preload-standing", "create the session of every standing agent at the start")
-    .option(
-      "--heartbeat-interval <seconds>",
-      "how often idle standing agents with mail are woken (default: 300)",
-    )
-    .option("--no-heartbeat", "do not wake them")
-    .option("--allow-host <name>", "name this machine is addressed by; may be repeated", repeated)
-    .option(
-      "--accept-loss",
-      "open a home that is damaged or was rolled back; the loss is recorded in the ledger",
-    )
-    .option("--no-open", "do not open the page in a browser")
-    .option("--tls-cert <file>", "certificate in PEM; serves HTTP/2 and 1.1 over TLS")
-    .option("--tls-key <file>", "its key in PEM")
-    .addHelpText(
-      "after",
-      helpText(HELP, {
-        done: "stopped by Ctrl-C or SIGTERM",
-        failed: "failed",
-        usage: "wrong usage, or a host open to others without a token",
-        taken: "the port is in use, or Reins is already running on this home",
-      }),
-    )
-    .action((_, command: Command) => up(command.optsWithGlobals<UpFlags>()));
-}
-
-export async function up(flags: UpFlags): Promise<void> {
-  const settings = resolveUpSettings(
-    flags,
-    process.env,
-    await readConfiguration(homeFolder(flags.home, process.env)),
-  );
-  refuseOpenServer(settings.host, settings.tokens);
-  const log = await openLog(process.stdout, logLevel(flags.verbose, process.env));
-  const tls = readTls(settings.tls);
-  await openHome(settings.home, (message) => log.warn(message));
-  await requirePolicyFiles(settings.policyFiles);
-  for (const folder of settings.workspaces) await requireFolder(folder, workspaceSource(flags));
-  for (const folder of Object.values(settings.tenants).flat())
-    await requireFolder(folder, "A folder under tenants in reins.yaml");
-  if (settings.database !== undefined) await linkDatabase(settings.home, settings.database);
-  const store = await HomeStore.prepare(settings.home, { acceptLoss: flags.acceptLoss ?? false });
-  const restore = surviveFullDisk(log);
-  try {
-    await serve(flags, { settings, log, tls, store });
-  } finally {
-    await store.close();
-    restore();
-  }
-}
-
-async function serve(flags: UpFlags, ready: ReadyHome): Promise<void> {
-  const { settings, log, tls, store } = ready;
-  const workspace = await sessionWorkspace(settings.home, settings.workspaces, process.cwd());
-  const stop = watchForStop();
-  const admin = adminApi(settings.home, () => opener.hosting());
-  const opener: ReinsOpener = createOpener(settings, { workspace, flags, admin, log, store });
-  const access = await openAccess({ home: settings.home, tokens: settings.tokens });
-  const opened = await open(settings, { tls, opener, admin, access, log });
-  const ownToken = settings.tokens.length === 0;
-  const mayOpen = flags.open ?? true;
-  await announceStart({ opened, access, home: settings.home, workspace, ownToken, mayOpen, log });
-  warn(settings, tls !== undefined, log);
-  opener.start();
-  admin.start();
-  await serveUntilStopped(opened, stop, log, opener);
-}
-
-interface ReadyHome {
+interface PreparedUp {
   readonly settings: UpSettings;
+  readonly flags: ValuesOf<typeof UP_INPUTS>;
   readonly log: Log;
   readonly tls: TlsPair | undefined;
   readonly store: HomeStore;
 }
 
-/** Opens the harness while the server listens already. */
-function createOpener({ home, runner }: UpSettings, parts: OpenerParts): ReinsOpener {
-  const { workspace, flags, admin, log, store } = parts;
-  const openStore = () => store.open();
-  const open = async (report: (error: unknown) => void) => {
-    store.begin();
-    const losses = { acceptLoss: flags.acceptLoss, losses: () => store.losses };
-    const parts = { home, log, report, flags, openStore, workspace, tap: admin.tap, haak: runner };
-    const opened = await openReinsHome({ ...parts, ...losses });
-    admin.attend(opened.harness, opened.hosting);
-    return opened;
-  };
-  return new ReinsOpener({ open, log, now: () => performance.now() });
-}
-
-interface OpenerParts {
-  readonly workspace: string;
-  readonly flags: UpFlags;
-  readonly admin: AdminApi;
-  readonly log: Log;
-  readonly store: HomeStore;
+async function serve({ settings, flags, log, tls, store }: PreparedUp): Promise<void> {
+  const { home, tokens, runner: haak } = settings;
+  const workspace = await sessionWorkspace(home, settings.workspaces, process.cwd());
+  const stop = watchForStop();
+  const admin = adminApi(home, () => opener.hosting());
+  // Opens the harness while the server listens already.
+  const opener: ReinsOpener = new ReinsOpener({
+    log,
+    now: () => performance.now(),
+    open: async (report) => {
+      store.begin();
+      const openStore = () => store.open();
+      const losses = { acceptLoss: flags.acceptLoss, losses: () => store.losses };
+      const parts = { home, log, report, flags, openStore, workspace, tap: admin.tap, haak, ...losses };
+      const opened = await openReinsHome(parts);
+      admin.attend(opened.harness, opened.hosting);
+      return opened;
+    },
+  });
+  const access = await openAccess({ home, tokens });
+  const opened = await listen(settings, { tls, opener, admin, access, log });
+  const ownToken = tokens.length === 0;
+  await announceStart({ opened, access, home, workspace, ownToken, mayOpen: flags.open, log });
+  warn(settings, tls !== undefined, log);
+  opener.start();
+  admin.start();
+  await serveUntilStopped(opened, stop, log, opener);
 }
 
 interface ServedParts {
@@ -179,7 +127,7 @@ interface ServedParts {
 }
 
 /** Opens the sockets first: they show whether a Reins runs on this home, whatever its port. */
-async function open(settings: UpSettings, parts: ServedParts): Promise<ListeningServer[]> {
+async function listen(settings: UpSettings, parts: ServedParts): Promise<ListeningServer[]> {
   const { tls, opener, admin, access, log } = parts;
   const { host, port, home, allowHosts, workspaces, auth, native } = settings;
   const workspace = { cwd: workspaces[0] ?? homedir(), roots: workspaces };

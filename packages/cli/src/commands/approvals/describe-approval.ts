@@ -1,29 +1,21 @@
-import { type Approval, approvalOperations, type ShownApproval } from "@reins/api";
-import type { Command } from "commander";
-import { declareOperation } from "../../client/operation-command.ts";
+import type { Approval, ShownApproval } from "@reins/api";
 import { pageWidth } from "../../printable.ts";
 import { ago, formatTime, timeLeft } from "../../time.ts";
-import { APPROVAL_ADVICE, approvalId } from "./approval-source.ts";
 import { argumentLines } from "./arguments.ts";
 import { approvalLine } from "./list.ts";
 import { type SheetRow, sheet } from "./sheet.ts";
-import { answerWords, approverWords, effectWords, exact, exactWords, quorumWords } from "./words.ts";
+import {
+  actionSummary,
+  answerWords,
+  approverWords,
+  effectWords,
+  exact,
+  exactWords,
+  quorumWords,
+} from "./words.ts";
 
-export function declareShow(approvals: Command): void {
-  declareOperation(approvals, {
-    name: "show",
-    operation: approvalOperations.getApproval,
-    summary: "show exactly what an approval would allow",
-    description: "Shows who asks for what and why, and what an answer would apply to.",
-    inputs: { id: ["<id>", "the approval", { find: approvalId }] },
-    output: (approval) => ({ text: () => shownApproval(approval) }),
-    advice: APPROVAL_ADVICE,
-    note: "An id may be abbreviated as long as it is unambiguous. What was written by\nothers is in quotes or behind a bar, with hidden characters spelled out.",
-    examples: ["reins approvals show apr_7Qx2", "reins approvals show apr_7Qx2 --json | jq .facts.effects"],
-  });
-}
-
-function shownApproval(approval: ShownApproval): string {
+/** Shows an approval with the commands that answer it. */
+export function shownApproval(approval: ShownApproval): string {
   const now = new Date();
   if ("withheld" in approval) return `${approvalLine(approval, now, pageWidth())}\n`;
   const shown = describeApproval(approval, now, pageWidth());
@@ -149,4 +141,15 @@ function alwaysWords({ options, agent, user, cwd }: Approval): string {
     "until the grant is revoked or a file it depends on changes; the same effects, and where they do not say " +
     "all, the same arguments"
   );
+}
+
+/** What came of an answer, for the one who gave it. */
+export function outcomeWords(approval: Approval, decision: Approval["options"][number]): string {
+  const { id, agent, user, facts, state, expires_at } = approval;
+  const what = `${exact(agent)} for ${exact(user)}, ${actionSummary(facts)}`;
+  if (state === "denied") return `denied  ${id}\n  ${what}\n`;
+  if (state === "pending") return `noted  ${id}: ${quorumWords(approval)}\n  ${what}\n`;
+  const until = `  It is allowed now if the agent waits, else when it asks again, until ${formatTime(expires_at)}.\n`;
+  const always = "  The same is allowed from now on; see reins approvals grants.\n";
+  return `allowed ${decision === "allow_always" ? "always" : "once"}  ${id}\n  ${what}\n${decision === "allow_always" ? always : until}`;
 }

@@ -5,6 +5,7 @@ import {
   KeyedQueue,
   Repeater,
   raceAbort,
+  SerialQueue,
   SharedLock,
   SingleFlight,
   settlesWithin,
@@ -257,4 +258,21 @@ test("a single flight runs a job once per key, and later callers receive its las
   gate.resolve();
   await Promise.all([one, two]);
   expect([started, first, second, flights.has("a")]).toEqual([1, [1, 2], [1, 2], false]);
+});
+
+test("a serial queue runs jobs in order, also after one that fails, and is idle at the end", async () => {
+  const queue = new SerialQueue();
+  const ran: number[] = [];
+  const job = (n: number) => async () => {
+    await settled();
+    ran.push(n);
+    if (n === 1) throw new Error("failed");
+    return n;
+  };
+  const [first, second] = [queue.run(job(1)), queue.run(job(2))];
+  await expect(first).rejects.toThrow("failed");
+  expect(await second).toBe(2);
+  void queue.run(job(3));
+  await queue.idle();
+  expect(ran).toEqual([1, 2, 3]);
 });

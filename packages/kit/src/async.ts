@@ -143,6 +143,22 @@ export class Repeater {
   }
 }
 
+/** Runs jobs one after another, in the order of the calls. A failed job does not stop the next. */
+export class SerialQueue {
+  #last: Promise<unknown> = Promise.resolve();
+
+  run<Result>(job: () => Promise<Result>): Promise<Result> {
+    const running = this.#last.then(job);
+    this.#last = running.catch(() => undefined);
+    return running;
+  }
+
+  /** Resolves when all jobs so far have settled. */
+  async idle(): Promise<void> {
+    await this.#last;
+  }
+}
+
 /** Runs jobs with the same key one after another, in the order of the calls; jobs with different keys run in parallel. */
 export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>();

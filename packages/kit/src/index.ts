@@ -5,6 +5,7 @@ export {
   KeyedQueue,
   Repeater,
   raceAbort,
+  SerialQueue,
   SharedLock,
   SingleFlight,
   settlesWithin,

@@ -1,4 +1,4 @@
-import { type Clock, replaceFile } from "@reins/kit";
+import { type Clock, replaceFile, SerialQueue } from "@reins/kit";
 import { z } from "zod";
 import { hashOf, newSecret, type RandomBytes, readPrivate } from "./secrets.ts";
 
@@ -27,7 +27,7 @@ export interface LoginsOptions {
 export class Logins {
   readonly #options: LoginsOptions;
   #logins: ReadonlyMap<string, Kept>;
-  #writing: Promise<void> = Promise.resolve();
+  readonly #writes = new SerialQueue();
 
   private constructor(options: LoginsOptions, logins: readonly Kept[]) {
     this.#options = options;
@@ -66,12 +66,10 @@ export class Logins {
   /** The change takes effect at once; writes to the file are serialized. */
   #keep(logins: readonly Kept[]): Promise<void> {
     this.#logins = new Map(logins.map((login) => [login.hash, login]));
-    const written = this.#writing.then(() => {
+    return this.#writes.run(() => {
       const text = JSON.stringify({ logins: [...this.#logins.values()] });
       return replaceFile(this.#options.path, `${text}\n`);
     });
-    this.#writing = written.catch(() => undefined);
-    return written;
   }
 
   #now(): number {

@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { type Clock, errorMessage, systemClock } from "@reins/kit";
+import { type Clock, errorMessage, SerialQueue, systemClock } from "@reins/kit";
 import { type Ledger, SYSTEM } from "@reins/ledger";
 import { isNoLooser, loadTestedPolicy, type Policy, PolicyError, Roster } from "@reins/policy";
 import { SupervisorError } from "../errors.ts";
@@ -61,7 +61,7 @@ export class PolicyKeeper {
   readonly #kept = new Map<string, Kept>();
   #roster = Roster.read("");
   #rosterSeen = "";
-  #last: Promise<void> = Promise.resolve();
+  readonly #changes = new SerialQueue();
   #cancelTimer: (() => void) | undefined;
   #closed = false;
 
@@ -126,9 +126,7 @@ export class PolicyKeeper {
 
   /** One after the other: two at once would record the same change twice. */
   #inTurn(run: () => Promise<void>): Promise<void> {
-    const done = this.#last.then(run);
-    this.#last = done.catch(() => undefined);
-    return done;
+    return this.#changes.run(run);
   }
 
   async #accept(tenant: string, admin: string, seen: Policy | undefined): Promise<void> {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { open, realpath, rename, rm, stat } from "node:fs/promises";
+import { SerialQueue } from "@reins/kit";
 import type { Draft, Ledger } from "@reins/ledger";
 import { blake3Hex, RosterEntry } from "@reins/policy";
 import { z } from "zod";
@@ -55,7 +56,7 @@ interface Rewritten {
  */
 export class RosterFile {
   readonly #options: RosterFileOptions;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #changes = new SerialQueue();
 
   constructor(options: RosterFileOptions) {
     this.#options = options;
@@ -95,9 +96,7 @@ export class RosterFile {
           "all tenants share the roster: it takes an admin of the default one",
         ),
       );
-    const changed = this.#last.then(() => this.#untilAlone(by, rewrite));
-    this.#last = changed.catch(() => undefined);
-    return changed;
+    return this.#changes.run(() => this.#untilAlone(by, rewrite));
   }
 
   /** Retries on the current content after a concurrent write. */

@@ -1,8 +1,7 @@
-import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import type { JsonObject } from "@reins/acp";
-import { visibleJson } from "@reins/kit";
+import { LineReader, visibleJson } from "@reins/kit";
 import { z } from "zod";
 import { SharedFile, SharedFileError, stampOf } from "./shared-file.ts";
 
@@ -119,7 +118,6 @@ export interface MailboxContent {
 }
 
 const CHUNK_BYTES = 64 << 10;
-const NEWLINE = 0x0a;
 const MAX_FAULTS = 20;
 const EXCERPT_LENGTH = 80;
 const EMPTY: MailboxContent = { messages: [], faults: [] };
@@ -166,24 +164,19 @@ export class MailFile {
 
   async #parse(file: FileHandle): Promise<MailboxContent> {
     const { maxLineBytes, maxFileBytes } = this.#limits;
-    const mail = new MailParser(maxLineBytes);
+    const mail = new MailParser();
+    const lines = new LineReader(mail, maxLineBytes);
     const chunk = Buffer.alloc(CHUNK_BYTES);
-    let rest = Buffer.alloc(0);
     for (let position = 0; ; ) {
       const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES, position);
       if (bytesRead === 0) break;
       position += bytesRead;
       if (position > maxFileBytes) throw this.#tooLarge();
-      const bytes = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
-      let start = 0;
-      for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
-        mail.addLine(bytes.subarray(start, end));
-        start = end + 1;
-      }
-      // More of a line that is too long is not needed.
-      rest = bytes.subarray(start, start + maxLineBytes + 1);
+      lines.push(chunk.subarray(0, bytesRead));
     }
-    mail.addLast(rest);
+    // The end of the file without a newline is no fault: another program may be writing it.
+    mail.reportsFaults = false;
+    lines.end();
     return mail;
   }
 
@@ -200,33 +193,23 @@ export class MailFile {
 class MailParser implements MailboxContent {
   readonly messages: MailboxMessage[] = [];
   readonly faults: string[] = [];
-  readonly #maxBytes: number;
   readonly #copies = new Map<string, number>();
+  reportsFaults = true;
 
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  addLine(line: Buffer): void {
-    const fault = this.#parse(line);
-    if (fault !== undefined && this.faults.length < MAX_FAULTS) this.faults.push(fault);
-  }
-
-  /** Adds the end of the file without a newline. It is no fault: another program may be writing it. */
-  addLast(line: Buffer): void {
-    this.#parse(line);
-  }
-
-  /** Returns what is wrong with the line. */
-  #parse(line: Buffer): string | undefined {
-    if (line.length > this.#maxBytes) return "a line that is too long";
-    if (!isUtf8(line)) return "a line that is not UTF-8";
-    const text = line.toString().trim();
-    if (text === "") return undefined;
+  line(untrimmed: string): void {
+    const text = untrimmed.trim();
+    if (text === "") return;
     const message = parseMessage(text);
-    if (!message) return `a line that is no message: ${visibleJson(text.slice(0, EXCERPT_LENGTH))}`;
-    this.messages.push(this.#withOwnId(message));
-    return undefined;
+    if (message) this.messages.push(this.#withOwnId(message));
+    else this.#fault(`a line that is no message: ${visibleJson(text.slice(0, EXCERPT_LENGTH))}`);
+  }
+
+  refused(fault: "too_large" | "invalid_utf8"): void {
+    this.#fault(fault === "too_large" ? "a line that is too long" : "a line that is not UTF-8");
+  }
+
+  #fault(fault: string): void {
+    if (this.reportsFaults && this.faults.length < MAX_FAULTS) this.faults.push(fault);
   }
 
   /** Numbers messages with the same content: they are several messages. */

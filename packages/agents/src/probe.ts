@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Channel, CODE, isObject, type JsonObject, membersOf, Peer, RpcError } from "@reins/acp";
-import { replaceFile } from "@reins/kit";
+import { errorMessage, replaceFile } from "@reins/kit";
 import { AgentProcess, Owner, PrivateHome } from "@reins/runner";
 import { ScriptedModel } from "@reins/scripted-model";
 import { z } from "zod";
@@ -120,7 +120,7 @@ async function answerOf(
     if (isObject(answer)) return membersOf(answer);
     throw new Error("it was no object");
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new AgentError("probe_failed", `${name} did not answer ${method}: ${reason}`, { cause });
   }
 }

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { errorMessage } from "@reins/kit";
 import type { AgentEntry } from "../agent-entry.ts";
 import { AgentError } from "../agent-error.ts";
 import { launchCommand } from "../agent-launch.ts";
@@ -137,7 +138,7 @@ async function verifyInstall(entry: AgentEntry, options: VerificationOptions): P
     return said;
   } catch (cause) {
     if (options.signal?.aborted) throw new AgentError("cancelled", "The install was cancelled.", { cause });
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new AgentError("install_failed", `${entry.name} was installed but does not run: ${reason}`, {
       cause,
     });

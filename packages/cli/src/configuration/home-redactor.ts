@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import { errorMessage } from "@reins/kit";
 import { Redactor } from "@reins/supervisor";
 import { loadCatalogue } from "../hosting/home-agents.ts";
 import { readAgentsFile } from "./agents-file.ts";
@@ -24,7 +25,7 @@ export async function homeRedactor({ home, environment, file }: SecretSources): 
   try {
     return Redactor.create({ values, extra: redact.formats });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     throw unusable(join(home, CONFIGURATION_FILE), `redact.formats: ${why}`, error);
   }
 }

@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type JsonObject, membersOf } from "@reins/acp";
+import { errorMessage } from "@reins/kit";
 import { enforce, perform } from "../control/enforce.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
@@ -186,7 +187,7 @@ class PromptFiles {
     try {
       return await perform(this.#context, this.#session, call, () => this.#readAllowed(path, before));
     } catch (error) {
-      return notRead(path, error instanceof Error ? error.message : String(error));
+      return notRead(path, errorMessage(error));
     }
   }
 

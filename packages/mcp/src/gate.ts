@@ -1,3 +1,6 @@
+import { type Clock, errorMessage } from "@reins/kit";
+import type { Faults } from "./faults.ts";
+import type { McpLimits } from "./limits.ts";
 import type { RpcError } from "./message.ts";
 
 /** A tool as its server describes it. All of it is the server's claim. */
@@ -75,4 +78,56 @@ export interface McpGate {
   refused?(call: McpCall, reason: string): void | Promise<void>;
   /** Records a tool whose definition changed, before it is listed again. */
   changed?(change: ToolChange): void | Promise<void>;
+}
+
+/** What everything about one server of a session shares. */
+export interface ServerContext {
+  readonly name: string;
+  readonly gate: McpGate;
+  /** Removes secrets from a text that the agent gets to read. */
+  readonly hide: (text: string) => string;
+  readonly limits: McpLimits;
+  readonly clock: Clock;
+  readonly faults: Faults;
+  readonly mayAskForSampling: boolean;
+}
+
+/** A gate that never rejects: what it cannot decide is refused, and each failure is noted. */
+export class SafeGate {
+  readonly #gate: McpGate;
+  readonly #faults: Faults;
+
+  constructor({ gate, faults }: Pick<ServerContext, "gate" | "faults">) {
+    this.#gate = gate;
+    this.#faults = faults;
+  }
+
+  async decide(call: McpCall, signal: AbortSignal): Promise<McpDecision> {
+    try {
+      return await this.#gate.decide(call, signal);
+    } catch (error) {
+      this.#faults.note("gate_failed", `${call.tool} could not be decided`, error);
+      const reason = `it could not be decided, so it was not done: ${errorMessage(error)}`;
+      return { allowed: false, reason };
+    }
+  }
+
+  /** Returns why the outcome could not be recorded, if so. */
+  async report(call: McpCall, outcome: McpOutcome): Promise<string | undefined> {
+    try {
+      await this.#gate.report(call, outcome);
+      return undefined;
+    } catch (error) {
+      this.#faults.note("gate_failed", `what came of ${call.tool} could not be reported`, error);
+      return `what came of it could not be put on record: ${errorMessage(error)}`;
+    }
+  }
+
+  async refused(call: McpCall, reason: string): Promise<void> {
+    try {
+      await this.#gate.refused?.(call, reason);
+    } catch (error) {
+      this.#faults.note("gate_failed", "a refusal could not be recorded", error);
+    }
+  }
 }

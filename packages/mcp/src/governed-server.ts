@@ -1,35 +1,25 @@
 import type { Socket } from "node:net";
-import type { Clock } from "@reins/kit";
 import { HttpEndpoint } from "./agent/http-endpoint.ts";
 import { StreamAgent } from "./agent/stream-agent.ts";
 import { type Fault, type FaultKind, Faults } from "./faults.ts";
-import type { McpGate } from "./gate.ts";
-import type { McpLimits } from "./limits.ts";
+import type { ServerContext } from "./gate.ts";
 import type { AgentLink } from "./relay/agent-request.ts";
 import { Conversation } from "./relay/conversation.ts";
 import { GovernedCalls } from "./relay/governed-calls.ts";
 import { GovernedMethods } from "./relay/governed-methods.ts";
 import type { OpenLink } from "./server/server-run.ts";
-import { Upstream } from "./server/upstream.ts";
+import { Upstream, type UpstreamEvents } from "./server/upstream.ts";
 import { type KnownTool, ToolCatalog } from "./tools/catalog.ts";
 
 /** What a {@link GovernedServer} is made of. */
-interface GovernedParts {
-  readonly name: string;
-  readonly gate: McpGate;
+interface GovernedParts extends Omit<ServerContext, "faults"> {
   readonly open: OpenLink;
-  /** Removes secrets from a text that the agent gets to read. */
-  readonly hide: (text: string) => string;
-  readonly limits: McpLimits;
-  readonly clock: Clock;
-  readonly mayAskForSampling: boolean;
   readonly onFault: ((fault: Fault) => void) | undefined;
 }
 
 /** A server of one session behind the gate. Every connection of the agent gets a server process of its own. */
 export class GovernedServer {
-  readonly #parts: GovernedParts;
-  readonly #faults: Faults;
+  readonly #parts: GovernedParts & ServerContext;
   readonly #catalog: ToolCatalog;
   readonly #calls: GovernedCalls;
   readonly #methods: GovernedMethods;
@@ -39,17 +29,13 @@ export class GovernedServer {
   #isClosed = false;
 
   constructor(parts: GovernedParts) {
-    const { name: server, gate, limits } = parts;
-    this.#parts = parts;
-    this.#faults = new Faults(server, parts.onFault);
-    this.#catalog = new ToolCatalog(server, gate, this.#faults, limits.tools);
-    this.#calls = new GovernedCalls({ ...parts, server, catalog: this.#catalog, faults: this.#faults });
-    this.#methods = new GovernedMethods({ ...parts, server, faults: this.#faults });
-    this.http = new HttpEndpoint({
-      ...parts,
-      faults: this.#faults,
-      converse: (agent) => this.#converse(agent),
-    });
+    const { name, gate, limits, onFault } = parts;
+    const faults = new Faults(name, onFault);
+    this.#parts = { ...parts, faults };
+    this.#catalog = new ToolCatalog(name, gate, faults, limits.tools);
+    this.#calls = new GovernedCalls({ ...this.#parts, catalog: this.#catalog });
+    this.#methods = new GovernedMethods(this.#parts);
+    this.http = new HttpEndpoint({ ...this.#parts, converse: (agent) => this.#converse(agent) });
   }
 
   /** Serves an agent that connects over the socket. */
@@ -69,7 +55,7 @@ export class GovernedServer {
 
   /** How much was wrong with the server so far. */
   faults(): Partial<Record<FaultKind, number>> {
-    return this.#faults.counts();
+    return this.#parts.faults.counts();
   }
 
   /** Ends everything; the outcome of calls in flight is reported. */
@@ -89,17 +75,9 @@ export class GovernedServer {
   }
 
   #converse(agent: AgentLink): Conversation {
-    const parts = { ...this.#parts, faults: this.#faults };
-    const conversation = new Conversation(
-      {
-        ...parts,
-        calls: this.#calls,
-        methods: this.#methods,
-        catalog: this.#catalog,
-        openUpstream: (events) => new Upstream(parts, events),
-      },
-      agent,
-    );
+    const governed = { calls: this.#calls, methods: this.#methods, catalog: this.#catalog };
+    const openUpstream = (events: UpstreamEvents) => new Upstream(this.#parts, events);
+    const conversation = new Conversation({ ...this.#parts, ...governed, openUpstream }, agent);
     this.#conversations.add(conversation);
     void conversation.ended.then(() => this.#conversations.delete(conversation));
     return conversation;

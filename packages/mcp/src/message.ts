@@ -61,9 +61,9 @@ export function sameId(left: unknown, right: unknown): boolean {
   return left === right || JSON.stringify(left) === JSON.stringify(right);
 }
 
-/** A response that says what went wrong. */
-export function errorResponse(id: unknown, error: RpcError): Message {
-  return { jsonrpc: "2.0", id, error };
+/** A response that says what went wrong; its sender adds the id. */
+export function failure(code: number, message: string): Message {
+  return { jsonrpc: "2.0", error: { code, message } };
 }
 
 /** The error in a response, if it holds one. */

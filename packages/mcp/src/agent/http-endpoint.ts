@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Clock, readRequestBody } from "@reins/kit";
-import type { Faults } from "../faults.ts";
-import type { McpLimits } from "../limits.ts";
+import { readRequestBody } from "@reins/kit";
+import type { ServerContext } from "../gate.ts";
 import { isModern, isModernRevision, isObject, kindOf, type Message, readMessages } from "../message.ts";
 import type { AgentLink } from "../relay/agent-request.ts";
 import type { Conversation } from "../relay/conversation.ts";
@@ -10,10 +9,7 @@ import { Exchange, HttpAgent } from "./http-agent.ts";
 import { accepts, headerOf, refuse } from "./http-listener.ts";
 
 /** What an {@link HttpEndpoint} is made of. */
-interface EndpointParts {
-  readonly limits: McpLimits;
-  readonly clock: Clock;
-  readonly faults: Faults;
+interface EndpointParts extends Pick<ServerContext, "limits" | "clock" | "faults"> {
   converse(agent: AgentLink): Conversation;
 }
 

@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { errorMessage, LoopbackServer } from "@reins/kit";
 import { McpError } from "../faults.ts";
+import { failure, RPC } from "../message.ts";
 import type { HttpEndpoint } from "./http-endpoint.ts";
 
 /** An endpoint and the token that it requires. */
@@ -79,8 +80,7 @@ export function refuse(
   why: string,
   headers: Record<string, string> = {},
 ): void {
-  const body = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32_000, message: why } });
-  sendJson(response, status, body, headers);
+  sendJson(response, status, JSON.stringify({ ...failure(RPC.lost, why), id: null }), headers);
 }
 
 /** Answers with JSON. */

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
@@ -42,8 +43,8 @@ export class SocketListener {
     const path = join(folder, "mcp.sock");
     try {
       if (Buffer.byteLength(path) > LONGEST_PATH) throw new Error("the path is too long for a Unix socket");
-      const server = createServer({ allowHalfOpen: true });
-      await listening(server, path);
+      const server = createServer({ allowHalfOpen: true }).listen(path);
+      await once(server, "listening");
       await chmod(path, 0o600);
       return new SocketListener(folder, path, server, clock);
     } catch (error) {
@@ -106,14 +107,4 @@ function cannotListen(where: string, cause: unknown): McpError {
 /** Secrets are looked up by their digest, so that the time of a lookup reveals nothing about them. */
 function digest(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
-}
-
-function listening(server: Server, path: string): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once("error", reject);
-  server.listen(path, () => {
-    server.off("error", reject);
-    resolve();
-  });
-  return promise;
 }

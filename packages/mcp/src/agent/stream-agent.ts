@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { LineReader, LineWriter, messageIdIn } from "@reins/kit";
 import type { McpLimits } from "../limits.ts";
-import { errorResponse, type Message, RPC, readMessages } from "../message.ts";
+import { failure, type Message, RPC, readMessages } from "../message.ts";
 import type { AgentLink, ReplyTo } from "../relay/agent-request.ts";
 import type { Conversation } from "../relay/conversation.ts";
 
@@ -56,13 +56,13 @@ export class StreamAgent implements AgentLink, ReplyTo {
   #read(text: string, conversation: Conversation): void {
     if (text === "") return;
     const messages = readMessages(text);
-    if (!messages) this.send(errorResponse(null, { code: RPC.parseError, message: "this is no JSON" }));
+    if (!messages) this.send({ ...failure(RPC.parseError, "this is no JSON"), id: null });
     for (const message of messages ?? []) conversation.receive(message, this);
   }
 
   #refuse(fault: "too_large" | "invalid_utf8", id: unknown): void {
     const bound = `this message has more than ${this.#limits.messageBytes} bytes`;
     const message = fault === "too_large" ? bound : "this message is not UTF-8";
-    this.send(errorResponse(id ?? null, { code: RPC.invalidRequest, message }));
+    this.send({ ...failure(RPC.invalidRequest, message), id: id ?? null });
   }
 }

@@ -90,8 +90,8 @@ class World {
     this.#conversation = new Conversation(
       {
         ...shared,
-        calls: new GovernedCalls({ ...shared, server: "lab" }),
-        methods: new GovernedMethods({ ...shared, server: "lab" }),
+        calls: new GovernedCalls({ ...shared, name: "lab" }),
+        methods: new GovernedMethods({ ...shared, name: "lab" }),
         openUpstream: (events) => new Upstream(parts, events),
       },
       { push: () => true },

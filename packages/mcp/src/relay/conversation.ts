@@ -1,27 +1,21 @@
-import { type Clock, errorMessage, settlesWithin } from "@reins/kit";
-import type { Faults } from "../faults.ts";
-import type { McpLimits } from "../limits.ts";
-import { errorResponse, isObject, kindOf, type Message, objectIn, RPC, sameId } from "../message.ts";
+import { errorMessage, settlesWithin } from "@reins/kit";
+import type { ServerContext } from "../gate.ts";
+import { failure, isObject, kindOf, type Message, objectIn, RPC, sameId } from "../message.ts";
 import type { ServerAnswer } from "../server/server-run.ts";
 import type { Upstream, UpstreamEvents } from "../server/upstream.ts";
 import type { ToolCatalog } from "../tools/catalog.ts";
-import type { AgentLink, ReplyTo } from "./agent-request.ts";
-import { AgentRequest } from "./agent-request.ts";
+import { type AgentLink, AgentRequest, type ReplyTo } from "./agent-request.ts";
 import type { GovernedCalls } from "./governed-calls.ts";
-import type { GovernedMethods } from "./governed-methods.ts";
-import { isHousekeeping } from "./governed-methods.ts";
+import { type GovernedMethods, isHousekeeping } from "./governed-methods.ts";
 import { asksForSampling, lossResponse, NO_SAMPLING, unlessCancelled, withoutSampling } from "./outcome.ts";
 import { ServerRequests } from "./server-requests.ts";
 
 /** What a {@link Conversation} is made of. */
-export interface ConversationParts {
+export interface ConversationParts
+  extends Pick<ServerContext, "faults" | "limits" | "clock" | "mayAskForSampling"> {
   readonly calls: GovernedCalls;
   readonly methods: GovernedMethods;
   readonly catalog: ToolCatalog;
-  readonly faults: Faults;
-  readonly limits: McpLimits;
-  readonly clock: Clock;
-  readonly mayAskForSampling: boolean;
   openUpstream(events: UpstreamEvents): Upstream;
 }
 
@@ -83,7 +77,7 @@ export class Conversation {
       }
     }
     const id = isObject(message) ? (message.id ?? null) : null;
-    reply.send(errorResponse(id, { code: RPC.invalidRequest, message: "this is no JSON-RPC message" }));
+    reply.send({ ...failure(RPC.invalidRequest, "this is no JSON-RPC message"), id });
     reply.done();
     return undefined;
   }
@@ -109,16 +103,14 @@ export class Conversation {
     const isTooMany = this.#requests.size >= limits.requestsInFlight + limits.callsInFlight;
     if (isTooMany || this.#ending) {
       const text = isTooMany ? "too many requests are under way" : "the session is over";
-      reply.send(errorResponse(message.id, { code: RPC.lost, message: text }));
+      reply.send({ ...failure(RPC.lost, text), id: message.id });
       reply.done();
       return undefined;
     }
     const request = new AgentRequest(mayAskForSampling ? message : withoutSampling(message), reply);
     this.#requests.add(request);
     const work = this.#handle(request)
-      .catch(
-        (error): Message => ({ jsonrpc: "2.0", error: { code: RPC.internal, message: errorMessage(error) } }),
-      )
+      .catch((error) => failure(RPC.internal, errorMessage(error)))
       .then((response) => request.answer(response))
       .finally(() => {
         this.#requests.delete(request);
@@ -158,9 +150,8 @@ export class Conversation {
     const answer: ServerAnswer = await asked.answer;
     if ("loss" in answer) return lossResponse(answer.loss);
     const { response } = answer;
-    if (!this.#parts.mayAskForSampling && asksForSampling(response)) {
-      return { jsonrpc: "2.0", error: { code: RPC.methodNotFound, message: NO_SAMPLING } };
-    }
+    if (!this.#parts.mayAskForSampling && asksForSampling(response))
+      return failure(RPC.methodNotFound, NO_SAMPLING);
     return subscribed(response, "result", request);
   }
 
@@ -177,12 +168,7 @@ export class Conversation {
     if (!result) return response;
     const cursor = objectIn(request.message, "params")?.cursor;
     const { tools, nextCursor } = result;
-    if (!Array.isArray(tools)) {
-      return {
-        jsonrpc: "2.0",
-        error: { code: RPC.internal, message: "the server's list of tools cannot be read" },
-      };
-    }
+    if (!Array.isArray(tools)) return failure(RPC.internal, "the server's list of tools cannot be read");
     const page = typeof cursor === "string" ? cursor : undefined;
     const shown = await this.#parts.catalog.admit(page, tools, nextCursor);
     return { ...response, result: { ...result, tools: shown } };

@@ -33,7 +33,7 @@ async function open(own: Partial<McpGate> = {}) {
     { ...shared, name: "lab", open: server.open, hide: String },
     { request: () => {}, notification: () => {}, over: () => {}, restarted: () => {} },
   );
-  const calls = new GovernedCalls({ ...shared, server: "lab", gate, catalog, mayAskForSampling: false });
+  const calls = new GovernedCalls({ ...shared, name: "lab", gate, catalog, mayAskForSampling: false });
   const call = (text: string): Promise<Message> => {
     const message = parseSpelled(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${text}}`);
     if (!isObject(message)) throw new Error("no message");

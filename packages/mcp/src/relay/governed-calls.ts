@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { type Clock, errorMessage, settlesWithin } from "@reins/kit";
-import type { Faults } from "../faults.ts";
-import type { McpCall, McpDecision, McpGate } from "../gate.ts";
-import type { McpLimits } from "../limits.ts";
-import { isModern, type Message, objectIn, RPC, toNearlyPlain, toPlain } from "../message.ts";
+import { errorMessage, settlesWithin } from "@reins/kit";
+import { type McpCall, SafeGate, type ServerContext } from "../gate.ts";
+import { failure, isModern, type Message, objectIn, RPC, toNearlyPlain, toPlain } from "../message.ts";
 import { parameterHeaders } from "../server/http-requests.ts";
 import type { Upstream } from "../server/upstream.ts";
 import { learnTools, type ToolCatalog } from "../tools/catalog.ts";
@@ -12,14 +10,8 @@ import type { AgentRequest } from "./agent-request.ts";
 import { type Performed, performed, refusal, unlessCancelled } from "./outcome.ts";
 
 /** What {@link GovernedCalls} are made of. */
-export interface CallParts {
-  readonly server: string;
-  readonly gate: McpGate;
+export interface CallParts extends Omit<ServerContext, "hide"> {
   readonly catalog: ToolCatalog;
-  readonly faults: Faults;
-  readonly limits: McpLimits;
-  readonly clock: Clock;
-  readonly mayAskForSampling: boolean;
 }
 
 /**
@@ -28,17 +20,19 @@ export interface CallParts {
  */
 export class GovernedCalls {
   readonly #parts: CallParts;
+  readonly #gate: SafeGate;
   #underWay = 0;
   #learning: Promise<void> | undefined;
 
   constructor(parts: CallParts) {
     this.#parts = parts;
+    this.#gate = new SafeGate(parts);
   }
 
   /** Sees a call through. Never rejects; gives the response, without its id. */
   async perform(request: AgentRequest, upstream: Upstream): Promise<Message> {
     const read = CallRequest.read(request.message);
-    if ("fault" in read) return { jsonrpc: "2.0", error: { code: RPC.invalidParams, message: read.fault } };
+    if ("fault" in read) return failure(RPC.invalidParams, read.fault);
     this.#underWay += 1;
     try {
       return await this.#govern(read, request, upstream);
@@ -50,12 +44,18 @@ export class GovernedCalls {
   async #govern(read: CallRequest, request: AgentRequest, upstream: Upstream): Promise<Message> {
     const fault = this.#overBound() ?? (await this.#faultOf(read, upstream));
     const call = this.#describe(read);
-    if (fault !== undefined) return this.#refuse(call, fault, read);
+    if (fault !== undefined) {
+      await this.#gate.refused(call, fault);
+      return refusal(fault, read.isModern);
+    }
     if (request.signal.aborted) return refusal("cancelled before it was decided", read.isModern);
-    const decision = await this.#decide(call, request.signal);
+    const decision = await this.#gate.decide(call, request.signal);
     if (!decision.allowed) return refusal(decision.reason, read.isModern);
-    const done = await this.#carryOut(read, decision.arguments, request, upstream);
-    return this.#report(call, done);
+    const { outcome, response } = await this.#carryOut(read, decision.arguments, request, upstream);
+    const unrecorded = await this.#gate.report(call, outcome);
+    return unrecorded === undefined
+      ? response
+      : failure(RPC.internal, `the call was made, but ${unrecorded}`);
   }
 
   #overBound(): string | undefined {
@@ -66,7 +66,7 @@ export class GovernedCalls {
   }
 
   async #faultOf(read: CallRequest, upstream: Upstream): Promise<string | undefined> {
-    const { server, gate, catalog, faults } = this.#parts;
+    const { name: server, gate, catalog, faults } = this.#parts;
     const { tool: name } = read;
     if (read.undecidable !== undefined) return `its arguments cannot be decided about: ${read.undecidable}`;
     try {
@@ -91,7 +91,7 @@ export class GovernedCalls {
   }
 
   #describe(read: CallRequest): McpCall {
-    const { server, catalog } = this.#parts;
+    const { name: server, catalog } = this.#parts;
     const { description, annotations } = catalog.find(read.tool) ?? {};
     return {
       id: randomUUID(),
@@ -104,27 +104,6 @@ export class GovernedCalls {
       ...(annotations !== undefined && { annotations }),
       continues: read.continues,
     };
-  }
-
-  async #refuse(call: McpCall, reason: string, read: CallRequest): Promise<Message> {
-    try {
-      await this.#parts.gate.refused?.(call, reason);
-    } catch (error) {
-      this.#parts.faults.note("gate_failed", "a refusal could not be recorded", error);
-    }
-    return refusal(reason, read.isModern);
-  }
-
-  async #decide(call: McpCall, signal: AbortSignal): Promise<McpDecision> {
-    try {
-      return await this.#parts.gate.decide(call, signal);
-    } catch (error) {
-      this.#parts.faults.note("gate_failed", `the call of ${call.tool} could not be decided`, error);
-      return {
-        allowed: false,
-        reason: `it could not be decided, so it was not done: ${errorMessage(error)}`,
-      };
-    }
   }
 
   async #carryOut(
@@ -143,17 +122,6 @@ export class GovernedCalls {
     request.passedOn(asked);
     const answer = await unlessCancelled(asked.answer, request.signal, this.#parts);
     return performed(answer, read.isModern, mayAskForSampling);
-  }
-
-  async #report(call: McpCall, { outcome, response }: Performed): Promise<Message> {
-    try {
-      await this.#parts.gate.report(call, outcome);
-      return response;
-    } catch (error) {
-      this.#parts.faults.note("gate_failed", `what came of ${call.tool} could not be reported`, error);
-      const message = `the call was made, but what came of it could not be put on record: ${errorMessage(error)}`;
-      return { jsonrpc: "2.0", error: { code: RPC.internal, message } };
-    }
   }
 }
 

@@ -1,21 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { errorMessage } from "@reins/kit";
-import type { Faults } from "../faults.ts";
-import type { McpCall, McpGate, McpOutcome } from "../gate.ts";
-import type { McpLimits } from "../limits.ts";
-import { isModern, type Message, objectIn, RPC, toNearlyPlain, toPlain } from "../message.ts";
+import { type McpCall, type McpOutcome, SafeGate, type ServerContext } from "../gate.ts";
+import { failure, isModern, type Message, objectIn, RPC, toNearlyPlain, toPlain } from "../message.ts";
 import type { ServerAnswer } from "../server/server-run.ts";
 import { performed } from "./outcome.ts";
 
 /** What {@link GovernedMethods} are made of. */
-export interface MethodParts {
-  readonly server: string;
-  readonly gate: McpGate;
-  readonly faults: Faults;
-  readonly limits: McpLimits;
-  readonly mayAskForSampling: boolean;
-}
+export type MethodParts = Omit<ServerContext, "hide" | "clock">;
 
 /** The decision on a message; the outcome of an allowed one has to be reported. */
 export type MethodDecision =
@@ -29,10 +21,12 @@ export type MethodDecision =
  */
 export class GovernedMethods {
   readonly #parts: MethodParts;
+  readonly #gate: SafeGate;
   #underWay = 0;
 
   constructor(parts: MethodParts) {
     this.#parts = parts;
+    this.#gate = new SafeGate(parts);
   }
 
   /** Sees a request of the agent through. Never rejects; gives the response, without its id. */
@@ -42,8 +36,8 @@ export class GovernedMethods {
     const loss = { text: "it was cancelled before it was performed", delivered: false };
     const answer = signal.aborted ? { loss } : await send();
     const { outcome, response } = performed(answer, isModern(message), this.#parts.mayAskForSampling);
-    const fault = await decision.report(outcome);
-    return fault === undefined ? response : { jsonrpc: "2.0", error: { code: RPC.internal, message: fault } };
+    const unrecorded = await decision.report(outcome);
+    return unrecorded === undefined ? response : failure(RPC.internal, `it was passed on, but ${unrecorded}`);
   }
 
   /** Passes a notification of the agent on, if it may be. Never rejects. */
@@ -64,39 +58,30 @@ export class GovernedMethods {
 
   /** Decides about a message. Never rejects: what cannot be decided is refused. */
   async decide(message: Message, sender: Sender, signal: AbortSignal): Promise<MethodDecision> {
-    const { gate, faults, limits } = this.#parts;
     const { call, undecidable } = this.#describe(message, sender);
-    const bound = this.#underWay >= limits.callsInFlight ? "too many messages wait for a verdict" : undefined;
+    const isTooMany = this.#underWay >= this.#parts.limits.callsInFlight;
+    const bound = isTooMany ? "too many messages wait for a verdict" : undefined;
     const fault = bound ?? methodFault(call.method) ?? undecidable;
     if (fault !== undefined) {
-      await this.#noteRefused(call, fault);
+      await this.#gate.refused(call, fault);
       return { allowed: false, reason: `${call.method} was not passed on: ${fault}` };
     }
     this.#underWay += 1;
-    try {
-      const decided = await gate.decide(call, signal);
-      if (!decided.allowed) return decided;
-      const report = (outcome: McpOutcome) => this.#report(call, outcome);
-      if (isDeepStrictEqual(decided.arguments, call.arguments)) return { allowed: true, report };
-      const reason = `${call.method} would pass with other arguments, which cannot be put into it`;
-      await report({ kind: "failed", reason, performed: false });
-      return { allowed: false, reason };
-    } catch (error) {
-      faults.note("gate_failed", `${call.method} could not be decided`, error);
-      return {
-        allowed: false,
-        reason: `it could not be decided, so it was not done: ${errorMessage(error)}`,
-      };
-    } finally {
-      this.#underWay -= 1;
-    }
+    const decided = await this.#gate.decide(call, signal);
+    this.#underWay -= 1;
+    if (!decided.allowed) return decided;
+    const report = (outcome: McpOutcome) => this.#gate.report(call, outcome);
+    if (isDeepStrictEqual(decided.arguments, call.arguments)) return { allowed: true, report };
+    const reason = `${call.method} would pass with other arguments, which cannot be put into it`;
+    await report({ kind: "failed", reason, performed: false });
+    return { allowed: false, reason };
   }
 
   #describe(message: Message, sender: Sender): { readonly call: McpCall; readonly undecidable?: string } {
     const read = readParams(message);
     const method = String(message.method);
     const from = sender === "server request" ? "server" : "agent";
-    const call = { id: randomUUID(), server: this.#parts.server, from, method, tool: method } as const;
+    const call = { id: randomUUID(), server: this.#parts.name, from, method, tool: method } as const;
     return {
       call: { ...call, arguments: read.arguments, continues: false },
       ...(read.undecidable !== undefined && {
@@ -104,30 +89,11 @@ export class GovernedMethods {
       }),
     };
   }
-
-  async #noteRefused(call: McpCall, reason: string): Promise<void> {
-    try {
-      await this.#parts.gate.refused?.(call, reason);
-    } catch (error) {
-      this.#parts.faults.note("gate_failed", "a refusal could not be recorded", error);
-    }
-  }
-
-  /** Gives why it could not be reported, if so. */
-  async #report(call: McpCall, outcome: McpOutcome): Promise<string | undefined> {
-    try {
-      await this.#parts.gate.report(call, outcome);
-      return undefined;
-    } catch (error) {
-      this.#parts.faults.note("gate_failed", `what came of ${call.method} could not be reported`, error);
-      return `it was passed on, but what came of it could not be put on record: ${errorMessage(error)}`;
-    }
-  }
 }
 
 /** The answer to a request that was not passed on. */
 export function refused(reason: string): Message {
-  return { jsonrpc: "2.0", error: { code: RPC.refused, message: reason } };
+  return failure(RPC.refused, reason);
 }
 
 /** Requests of an agent that keep a connection alive or are governed where they are handled. */

@@ -1,6 +1,4 @@
-import type { Clock } from "@reins/kit";
-import type { McpOutcome } from "../gate.ts";
-import type { McpLimits } from "../limits.ts";
+import type { McpOutcome, ServerContext } from "../gate.ts";
 import { errorIn, isObject, type Message, objectIn, RPC, toNearlyPlain } from "../message.ts";
 import type { Loss, ServerAnswer } from "../server/server-run.ts";
 
@@ -64,7 +62,7 @@ function unfinishedBecause(response: Message): string | undefined {
 export async function unlessCancelled(
   answer: Promise<ServerAnswer>,
   signal: AbortSignal,
-  { limits, clock }: { readonly limits: McpLimits; readonly clock: Clock },
+  { limits, clock }: Pick<ServerContext, "limits" | "clock">,
 ): Promise<ServerAnswer> {
   const late = Promise.withResolvers<ServerAnswer>();
   let cancel: (() => void) | undefined;

@@ -1,6 +1,5 @@
-import type { McpOutcome } from "../gate.ts";
-import type { McpLimits } from "../limits.ts";
-import { errorIn, type Message, objectIn, RPC, sameId } from "../message.ts";
+import type { McpOutcome, ServerContext } from "../gate.ts";
+import { errorIn, failure, type Message, objectIn, RPC, sameId } from "../message.ts";
 import type { AgentLink } from "./agent-request.ts";
 import { type GovernedMethods, isHousekeeping, refused } from "./governed-methods.ts";
 import { NO_SAMPLING, SAMPLING } from "./outcome.ts";
@@ -18,10 +17,8 @@ interface Open {
 }
 
 /** What {@link ServerRequests} are made of. */
-interface ServerRequestParts {
+interface ServerRequestParts extends Pick<ServerContext, "limits" | "mayAskForSampling"> {
   readonly methods: GovernedMethods;
-  readonly limits: McpLimits;
-  readonly mayAskForSampling: boolean;
 }
 
 /** What the server asks the agent, under ids of ours: each is decided, but for bookkeeping of the protocol. */
@@ -40,11 +37,11 @@ export class ServerRequests {
   pass(message: Message, respond: (response: Message) => void): void {
     const { limits, mayAskForSampling } = this.#parts;
     if (message.method === SAMPLING && !mayAskForSampling) {
-      respond(errorOf(RPC.methodNotFound, NO_SAMPLING));
+      respond(failure(RPC.methodNotFound, NO_SAMPLING));
       return;
     }
     if (this.#open.size >= limits.requestsInFlight) {
-      respond(errorOf(RPC.lost, "too many requests to the agent are under way"));
+      respond(failure(RPC.lost, "too many requests to the agent are under way"));
       return;
     }
     this.#lastId += 1;
@@ -99,11 +96,8 @@ export class ServerRequests {
       return;
     }
     if (this.#open.get(id) !== open) {
-      await decision.report({
-        kind: "failed",
-        reason: "the server no longer waits for it",
-        performed: false,
-      });
+      const reason = "the server no longer waits for it";
+      await decision.report({ kind: "failed", reason, performed: false });
       return;
     }
     open.report = decision.report;
@@ -116,7 +110,7 @@ export class ServerRequests {
     const reason = "the agent cannot be asked anything";
     this.#open.delete(id);
     void open.report?.({ kind: "failed", reason, performed: false });
-    open.respond(errorOf(RPC.lost, reason));
+    open.respond(failure(RPC.lost, reason));
   }
 
   #end(id: number, open: Open, reason: string): void {
@@ -124,8 +118,4 @@ export class ServerRequests {
     open.deciding.abort(new Error(reason));
     void open.report?.({ kind: "unknown", reason });
   }
-}
-
-function errorOf(code: number, message: string): Message {
-  return { jsonrpc: "2.0", error: { code, message } };
 }

@@ -1,17 +1,13 @@
-import { type Clock, readLimited, settlesWithin } from "@reins/kit";
-import type { McpLimits } from "../limits.ts";
+import { readLimited, settlesWithin } from "@reins/kit";
+import type { ServerContext } from "../gate.ts";
 import { isModernRevision, isObject, type Message, objectIn, revisionOf } from "../message.ts";
 import type { HttpServer } from "../server-entry.ts";
 import type { Loss, Sending } from "./server-run.ts";
 
 /** What it takes to speak to a server over HTTP. */
-export interface HttpParts {
+export interface HttpParts extends Pick<ServerContext, "hide" | "limits" | "clock"> {
   readonly server: HttpServer;
   readonly fetch: Fetch;
-  /** Removes secrets from a text that the agent gets to read. */
-  readonly hide: (text: string) => string;
-  readonly limits: McpLimits;
-  readonly clock: Clock;
 }
 
 /** A message on its way. */

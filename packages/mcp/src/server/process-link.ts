@@ -1,22 +1,18 @@
 import type { Readable, Writable } from "node:stream";
 import { type Clock, LineReader, LineWriter, messageIdIn, settlesWithin } from "@reins/kit";
 import { Family, KeptOutput, type Owner, spawnMarked } from "@reins/runner";
-import type { McpLimits } from "../limits.ts";
+import type { ServerContext } from "../gate.ts";
 import { isObject, type Message, readMessages } from "../message.ts";
 import type { StdioServer } from "../server-entry.ts";
 import type { OpenLink, ServerEvents, ServerLink } from "./server-run.ts";
 
 /** What it takes to start a server as a process. */
-export interface ProcessParts {
+export interface ProcessParts extends Pick<ServerContext, "hide" | "limits" | "clock"> {
   readonly server: StdioServer;
   readonly cwd: string;
   /** What every server gets; the declaration adds to it. */
   readonly environment: Readonly<Record<string, string>>;
   readonly spawn: SpawnServer;
-  /** Removes secrets from a text that the agent gets to read. */
-  readonly hide: (text: string) => string;
-  readonly limits: McpLimits;
-  readonly clock: Clock;
 }
 
 /** As much of either end of what a server complains of is kept. */
@@ -198,27 +194,11 @@ export function spawnOwned(owner: Owner, clock: Clock): SpawnServer {
 
 /** What a program needs to find its way; nothing else of ours is a server's business. */
 const NEEDED = [
-  "PATH",
-  "HOME",
-  "USER",
-  "LOGNAME",
-  "SHELL",
-  "LANG",
-  "LC_ALL",
-  "TZ",
-  "TMPDIR",
-  "SystemRoot",
-  "APPDATA",
-  "LOCALAPPDATA",
-  "USERPROFILE",
-  "TEMP",
-  "PATHEXT",
+  ...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"],
+  ...["SystemRoot", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "TEMP", "PATHEXT"],
 ];
 
 /** The environment that every server gets unless the host gives another. */
 export function minimalEnvironment(own: NodeJS.ProcessEnv = process.env): Record<string, string> {
-  const kept = NEEDED.map((name) => [name, own[name]] as const);
-  return Object.fromEntries(
-    kept.filter((entry): entry is readonly [string, string] => entry[1] !== undefined),
-  );
+  return Object.fromEntries(NEEDED.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]]])));
 }

@@ -1,6 +1,5 @@
-import { type Clock, errorMessage } from "@reins/kit";
-import type { Faults } from "../faults.ts";
-import type { McpLimits } from "../limits.ts";
+import { errorMessage } from "@reins/kit";
+import type { ServerContext } from "../gate.ts";
 import { errorIn, kindOf, type Message, RPC } from "../message.ts";
 
 /** Why something that was asked will not be answered. */
@@ -52,13 +51,7 @@ export interface ServerLink {
 /** Opens a way to the server; rejects with an error when there is none, or the signal aborts before it is found. */
 export type OpenLink = (events: ServerEvents, signal: AbortSignal) => Promise<ServerLink>;
 
-/** What a {@link ServerRun} needs to know. */
-interface ServerRunParts {
-  readonly name: string;
-  readonly limits: McpLimits;
-  readonly clock: Clock;
-  readonly faults: Faults;
-}
+type ServerRunParts = Pick<ServerContext, "name" | "limits" | "clock" | "faults">;
 
 /** What a running server says of its own accord. */
 export interface UnsolicitedEvents {

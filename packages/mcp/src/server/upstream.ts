@@ -1,5 +1,5 @@
 import { type Clock, errorMessage, exponentialBackoff, settlesWithin, sleep } from "@reins/kit";
-import type { Faults } from "../faults.ts";
+import type { ServerContext } from "../gate.ts";
 import type { McpLimits } from "../limits.ts";
 import { type Message, objectIn } from "../message.ts";
 import {
@@ -22,14 +22,8 @@ export interface Asked {
 }
 
 /** What an {@link Upstream} is made of. */
-export interface UpstreamParts {
-  readonly name: string;
+export interface UpstreamParts extends Pick<ServerContext, "name" | "hide" | "limits" | "clock" | "faults"> {
   readonly open: OpenLink;
-  /** Removes secrets from a text that the agent gets to read. */
-  readonly hide: (text: string) => string;
-  readonly limits: McpLimits;
-  readonly clock: Clock;
-  readonly faults: Faults;
 }
 
 /** What an {@link Upstream} has to tell. */

@@ -1,4 +1,4 @@
-import { hasHidden } from "@reins/kit";
+import { hasHidden, LruCache } from "@reins/kit";
 import type { Faults } from "../faults.ts";
 import type { McpGate, McpTool } from "../gate.ts";
 import { type Message, objectIn } from "../message.ts";
@@ -21,7 +21,7 @@ export class ToolCatalog {
   readonly #most: number;
   /** As each name was last described, also when it is no longer listed. */
   readonly #seen = new Map<string, McpTool>();
-  readonly #walks = new Map<string, Listing>();
+  readonly #walks = new LruCache<string, Listing>({ entries: MOST_CURSORS });
   #listed: Map<string, KnownTool> | undefined;
   #ambiguous: ReadonlySet<string> = new Set();
 
@@ -70,7 +70,7 @@ export class ToolCatalog {
       readable.map(({ tool }) => tool.name),
     );
     this.#ambiguous = walk.ambiguous();
-    if (typeof next === "string") this.#remember(next, walk);
+    if (typeof next === "string") this.#walks.set(next, walk);
     const shown: Message[] = [];
     for (const definition of readable) if (await this.#admitOne(definition)) shown.push(definition.listed);
     return shown;
@@ -111,12 +111,6 @@ export class ToolCatalog {
     if (known) return known;
     if (cursor === undefined || !this.#listed) this.#listed = new Map();
     return new Listing();
-  }
-
-  #remember(cursor: string, walk: Listing): void {
-    this.#walks.set(cursor, walk);
-    const [oldest] = this.#walks.keys();
-    if (this.#walks.size > MOST_CURSORS && oldest !== undefined) this.#walks.delete(oldest);
   }
 }
 

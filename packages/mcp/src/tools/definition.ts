@@ -63,16 +63,7 @@ function canonicalJson(value: unknown): string {
  * Hidden characters that prose needs: line ends, tabs, the spaces of scripts, joiners, and the mark of a colored emoji.
  * Everything else that {@link HIDDEN} lists is written out, because it can carry text that only a model reads.
  */
-const PROSE: ReadonlySet<string> = new Set([
-  "\n",
-  "\r",
-  "\t",
-  "\u00a0",
-  "\u3000",
-  "\u200c",
-  "\u200d",
-  "\ufe0f",
-]);
+const PROSE: ReadonlySet<string> = new Set("\n\r\t\u00a0\u3000\u200c\u200d\ufe0f");
 
 /** The text with hidden characters written out. */
 export function visible(text: string): string {

@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, readFile, realpath, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Channel, CODE, isObject, type JsonObject, membersOf, Peer, RpcError } from "@reins/acp";
-import { errorMessage, replaceFile } from "@reins/kit";
+import { errorMessage, readJsonFile, replaceFile } from "@reins/kit";
 import { AgentProcess, Owner, PrivateHome } from "@reins/runner";
 import { ScriptedModel } from "@reins/scripted-model";
 import { z } from "zod";
@@ -79,18 +79,8 @@ export class ProbeCache {
   }
 
   /** What is known of an agent in this version under the settings of its entry; undefined when it has to be asked. */
-  async find(entry: AgentEntry, version: string): Promise<Probed | undefined> {
-    try {
-      return Probed.safeParse(JSON.parse(await readFile(this.#file(entry, version), "utf8"))).data;
-    } catch (error) {
-      if (
-        error instanceof SyntaxError ||
-        (error instanceof Error && "code" in error && error.code === "ENOENT")
-      ) {
-        return undefined;
-      }
-      throw error;
-    }
+  find(entry: AgentEntry, version: string): Promise<Probed | undefined> {
+    return readJsonFile(this.#file(entry, version), Probed);
   }
 
   /** Remembers what an agent said. */

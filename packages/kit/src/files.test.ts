@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createFile, replaceFile } from "./files.ts";
+import { z } from "zod";
+import { createFile, ifExists, readJsonFile, replaceFile } from "./files.ts";
 
 async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "reins-replace-"));
@@ -35,4 +36,22 @@ test("of many who make the same file at once one does, and all see what it wrote
   expect(await readFile(path, "utf8")).toBe(`by ${made.indexOf(true)}`);
   expect(await createFile(path, "later")).toBe(false);
   expect(await readdir(join(folder, "made"))).toEqual(["file"]);
+});
+
+test("a file that does not exist reads as undefined, and so does JSON that is none or does not fit", async () => {
+  const folder = await newFolder();
+  const path = join(folder, "file");
+  expect(await ifExists(readFile(path))).toBeUndefined();
+  await expect(ifExists(readFile(folder))).rejects.toThrow("EISDIR");
+  const schema = z.object({ a: z.number() });
+  expect(await readJsonFile(path, schema)).toBeUndefined();
+  for (const [text, value] of [
+    ['{"a":', undefined],
+    ['{"a":"1"}', undefined],
+    ['{"a":1}', { a: 1 }],
+  ] as const) {
+    await writeFile(path, text);
+    expect(await readJsonFile(path, schema)).toEqual(value);
+  }
+  expect(await readJsonFile(join(path, "below"), schema)).toBeUndefined();
 });

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { link, mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { errorCode } from "./errors.ts";
+import type { z } from "zod";
+import { errorCode, hasCode } from "./errors.ts";
 
 /**
  * Replaces a file atomically, readable by this user only, and creates its folders. A reader sees the old or the new
@@ -34,5 +35,28 @@ async function put(
     await name(fresh);
   } finally {
     await rm(fresh, { force: true });
+  }
+}
+
+/** The result of a file operation; undefined if the file does not exist. */
+export async function ifExists<Result>(operation: Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await operation;
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return undefined;
+    throw error;
+  }
+}
+
+/** Reads a JSON file by a schema; undefined if it does not exist or is malformed. */
+export async function readJsonFile<Schema extends z.ZodType>(
+  path: string,
+  schema: Schema,
+): Promise<z.output<Schema> | undefined> {
+  try {
+    return schema.safeParse(JSON.parse(await readFile(path, "utf8"))).data;
+  } catch (error) {
+    if (error instanceof SyntaxError || hasCode(error, "ENOENT", "ENOTDIR")) return undefined;
+    throw error;
   }
 }

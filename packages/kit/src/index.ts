@@ -14,7 +14,7 @@ export {
 } from "./async.ts";
 export { exponentialBackoff } from "./backoff.ts";
 export { errorCode, errorMessage, hasCode, JsonError, type JsonFault } from "./errors.ts";
-export { createFile, replaceFile } from "./files.ts";
+export { createFile, ifExists, readJsonFile, replaceFile } from "./files.ts";
 export { HIDDEN, hasHidden, quoteLines, visibleJson, visibleText } from "./hidden.ts";
 export {
   isClosed,

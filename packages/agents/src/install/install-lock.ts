@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { link, mkdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { hasCode, ifExists } from "@reins/kit";
 
 const HEARTBEAT_MS = 1_000;
 const POLL_MS = 200;
@@ -65,44 +66,31 @@ async function create(path: string, holder: string): Promise<boolean> {
     await writeFile(path, holder, { flag: "wx" });
     return true;
   } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
+    if (hasCode(error, "EEXIST")) return false;
     throw error;
   }
 }
 
-async function read(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
+function read(path: string): Promise<string | undefined> {
+  return ifExists(readFile(path, "utf8"));
 }
 
 async function isStale(path: string, holder: string): Promise<boolean> {
-  try {
-    const { mtimeMs } = await stat(path);
-    if (Date.now() - mtimeMs > STALE_AFTER_MS) return true;
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return false;
-    throw error;
-  }
-  return holder !== "" && !isAlive(processOf(holder));
+  const found = await ifExists(stat(path));
+  if (!found) return false;
+  return Date.now() - found.mtimeMs > STALE_AFTER_MS || (holder !== "" && !isAlive(processOf(holder)));
 }
 
 // Two waiters may find the same stale lock; the slower one must not delete the faster one's new lock. So the file is
 // moved aside first, and put back if another process has taken it.
 async function removeStale(path: string, holder: string): Promise<void> {
   const aside = `${path}.${randomUUID()}`;
-  try {
-    await rename(path, aside);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return;
-    throw error;
-  }
-  if ((await read(aside)) !== holder) {
+  await ifExists(rename(path, aside));
+  const moved = await read(aside);
+  if (moved === undefined) return;
+  if (moved !== holder) {
     await link(aside, path).catch((error: unknown) => {
-      if (codeOf(error) !== "EEXIST") throw error;
+      if (!hasCode(error, "EEXIST")) throw error;
     });
   }
   await rm(aside, { force: true });
@@ -123,10 +111,6 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return codeOf(error) === "EPERM";
+    return hasCode(error, "EPERM");
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : undefined;
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { hasCode } from "@reins/kit";
 import { z } from "zod";
 import type { AgentEntry } from "../agent-entry.ts";
 import { AgentError } from "../agent-error.ts";
@@ -126,7 +127,7 @@ export function lockfileOf(agent: string, folder: string): AgentLockfile | undef
     const lockfile = readFileSync(join(folder, agent, "package-lock.json"), "utf8");
     return { manifest, lockfile, hash: createHash("sha256").update(manifest).update(lockfile).digest("hex") };
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (hasCode(error, "ENOENT")) return undefined;
     throw error;
   }
 }

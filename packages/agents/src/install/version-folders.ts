@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { ifExists, readJsonFile } from "@reins/kit";
 import { z } from "zod";
 
 const CURRENT = "current";
@@ -21,25 +22,15 @@ export class VersionFolders {
   }
 
   /** The version that is in use; undefined when there is none. */
-  async current(): Promise<string | undefined> {
-    try {
-      return await readFile(join(this.#folder, CURRENT), "utf8");
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw error;
-    }
+  current(): Promise<string | undefined> {
+    return ifExists(readFile(join(this.#folder, CURRENT), "utf8"));
   }
 
   /** Every version that is there. */
   async all(): Promise<readonly string[]> {
-    try {
-      const found = await readdir(this.#folder, { withFileTypes: true });
-      const folders = found.filter((one) => one.isDirectory() && !one.name.startsWith(UNFINISHED));
-      return folders.map(({ name }) => name).sort();
-    } catch (error) {
-      if (isMissing(error)) return [];
-      throw error;
-    }
+    const found = (await ifExists(readdir(this.#folder, { withFileTypes: true }))) ?? [];
+    const folders = found.filter((one) => one.isDirectory() && !one.name.startsWith(UNFINISHED));
+    return folders.map(({ name }) => name).sort();
   }
 
   /** Puts a version to use. */
@@ -65,9 +56,7 @@ export class VersionFolders {
   async finish(partial: string, version: string): Promise<string> {
     const folder = this.of(version);
     const aside = join(this.#folder, `${UNFINISHED}replaced-${randomUUID()}`);
-    await rename(folder, aside).catch((error: unknown) => {
-      if (!isMissing(error)) throw error;
-    });
+    await ifExists(rename(folder, aside));
     await rename(partial, folder);
     await this.use(version);
     await rm(aside, { recursive: true, force: true });
@@ -80,10 +69,6 @@ export class VersionFolders {
     await rm(this.#folder, { recursive: true, force: true });
     return there;
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
 }
 
 const NAME = "install.json";
@@ -113,16 +98,8 @@ export const Provenance = z.object({
 export type Provenance = z.infer<typeof Provenance>;
 
 /** What a folder says of where it came from; undefined when it says nothing, or nothing sensible. */
-export async function readProvenance(folder: string): Promise<Provenance | undefined> {
-  try {
-    return Provenance.safeParse(JSON.parse(await readFile(join(folder, NAME), "utf8"))).data;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) {
-      return undefined;
-    }
-    throw error;
-  }
+export function readProvenance(folder: string): Promise<Provenance | undefined> {
+  return readJsonFile(join(folder, NAME), Provenance);
 }
 
 /** Notes in a folder where it came from. */

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdir, readdir, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { fill, fillDeep } from "@reins/kit";
+import { fill, fillDeep, hasCode } from "@reins/kit";
 import { z } from "zod";
 
 const run = promisify(execFile);
@@ -116,7 +116,7 @@ async function plantGit({ workspace, traps }: HostileFolders): Promise<void> {
   try {
     await git("init", "--quiet");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return;
+    if (hasCode(error, "ENOENT")) return;
     throw error;
   }
   const tracked = join(workspace, "tracked.txt");

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { lstat, readdir, readFile } from "node:fs/promises";
+import { lstat, readdir } from "node:fs/promises";
 import { isAbsolute, join, relative } from "node:path";
-import { replaceFile } from "@reins/kit";
+import { hasCode, readJsonFile, replaceFile } from "@reins/kit";
 import { z } from "zod";
 import type { AgentEntry } from "../agent-entry.ts";
 import { AgentError } from "../agent-error.ts";
@@ -95,14 +95,8 @@ export class Stamps {
     );
   }
 
-  async #read(agent: string): Promise<Stamp | undefined> {
-    try {
-      return Stamp.safeParse(JSON.parse(await readFile(this.#file(agent), "utf8"))).data;
-    } catch (error) {
-      if (error instanceof SyntaxError) return undefined;
-      if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-      throw error;
-    }
+  #read(agent: string): Promise<Stamp | undefined> {
+    return readJsonFile(this.#file(agent), Stamp);
   }
 
   #file(agent: string): string {
@@ -177,8 +171,7 @@ async function stateOf(path: string): Promise<readonly unknown[]> {
     const { size, mtimeMs } = await lstat(path);
     return [path, size, mtimeMs];
   } catch (error) {
-    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR"))
-      return [path];
+    if (hasCode(error, "ENOENT", "ENOTDIR")) return [path];
     throw error;
   }
 }

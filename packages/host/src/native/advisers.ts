@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { Advisor, type DecisionEvents, type DecisionEventType } from "@reins/agent";
 import { type Memory, StoredMemory } from "@reins/bridge";
+import { ifExists } from "@reins/kit";
 import type { FamilyAnswers, FamilyAsker, Harness, Principal } from "@reins/supervisor";
 import type { NativeSettings } from "./start-native.ts";
 
@@ -68,12 +69,7 @@ export function familyAnswers(harness: Harness, settings: NativeSettings = {}): 
 
 /** The constitution of a tenant in words; empty where it has none of its own. */
 export async function proseOf({ policies }: Pick<Harness, "policies">, tenant: string): Promise<string> {
-  try {
-    return await readFile(policies.filesOf(tenant).prose, "utf8");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
-    throw error;
-  }
+  return (await ifExists(readFile(policies.filesOf(tenant).prose, "utf8"))) ?? "";
 }
 
 /** What the sessions of a principal's user know: the same memory that the native agent recalls from. */

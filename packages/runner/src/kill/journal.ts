@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { hasCode } from "@reins/kit";
 import { z } from "zod";
 import { KillOrder, KillReport } from "./order.ts";
 
@@ -97,7 +98,7 @@ function textIn(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
+    if (hasCode(error, "ENOENT")) return "";
     throw error;
   }
 }

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { promisify } from "node:util";
+import { hasCode } from "@reins/kit";
 import { MARK_VARIABLE, type Mark } from "./mark.ts";
 
 /** A process that is alive. */
@@ -43,8 +44,7 @@ function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);
   } catch (error) {
-    if (error instanceof Error && "code" in error && (error.code === "ESRCH" || error.code === "EPERM"))
-      return false;
+    if (hasCode(error, "ESRCH", "EPERM")) return false;
     throw error;
   }
 }

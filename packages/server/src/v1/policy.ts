@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { dirname, sep } from "node:path";
 import { policyOperations, rosterOperations } from "@reins/api";
+import { ifExists } from "@reins/kit";
 import type { Harness, PolicyStatus, Roster } from "@reins/supervisor";
 import { actorOf, RosterFile, tenantFor } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
@@ -80,12 +81,7 @@ async function filesOf({ harness }: Call, tenant: string) {
 }
 
 async function textOf(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-    throw error;
-  }
+  return (await ifExists(readFile(path, "utf8"))) ?? null;
 }
 
 const files = new WeakMap<Harness, RosterFile>();

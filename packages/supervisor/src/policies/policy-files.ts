@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { createFile, replaceFile } from "@reins/kit";
+import { createFile, ifExists, replaceFile } from "@reins/kit";
 import type { Draft, LedgerReader } from "@reins/ledger";
 import {
   type ConstitutionText,
@@ -42,13 +42,8 @@ export async function readPolicyFiles({ rules, prose }: PolicyFiles): Promise<Co
 }
 
 /** The bytes of a file; `undefined` when it is not there. */
-export async function readIfThere(path: string): Promise<Buffer | undefined> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
-  }
+export function readIfThere(path: string): Promise<Buffer | undefined> {
+  return ifExists(readFile(path));
 }
 
 /** Writes a file that is not there yet, in one step. Says whether it did. */
@@ -56,18 +51,7 @@ export async function writeIfMissing(
   path: string,
   text: () => string | Promise<Uint8Array>,
 ): Promise<boolean> {
-  return (await isThere(path)) ? false : createFile(path, await text());
-}
-
-/** Whether there is something, be it a file or not. */
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
-    throw error;
-  }
+  return (await ifExists(stat(path))) ? false : createFile(path, await text());
 }
 
 /** Sees to it that a file of ours holds a text, in one step. */

@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type JsonObject, membersOf } from "@reins/acp";
-import { LoopbackServer } from "@reins/kit";
+import { LoopbackServer, raceAbort } from "@reins/kit";
 import type { Sandbox } from "@reins/runner";
-import { ScriptedModel } from "@reins/scripted-model";
+import { reply, ScriptedModel } from "@reins/scripted-model";
 import type { AgentEntry } from "../agent-entry.ts";
 import { AgentError } from "../agent-error.ts";
 import type { ModelEndpoint } from "../agent-launch.ts";
@@ -93,16 +93,16 @@ export class Trial implements AsyncDisposable {
   /** What was done to the hostile workspace and to the user's home. */
   readonly hostile: HostileWorkspace;
   readonly #options: TrialOptions;
-  readonly #base: string;
+  readonly #opened: AsyncDisposableStack;
   #home: string | undefined;
 
   private constructor(
     options: TrialOptions,
-    base: string,
+    opened: AsyncDisposableStack,
     parts: Pick<Trial, "governed" | "model" | "site" | "places" | "hostile">,
   ) {
     this.#options = options;
-    this.#base = base;
+    this.#opened = opened;
     this.governed = parts.governed;
     this.model = parts.model;
     this.site = parts.site;
@@ -113,28 +113,23 @@ export class Trial implements AsyncDisposable {
   /** Makes the folders and opens everything in them. */
   static async open(options: TrialOptions): Promise<Trial> {
     const base = await realpath(await mkdtemp(join(options.folder ?? tmpdir(), "reins-trial-")));
-    const opened: (() => Promise<void>)[] = [() => rm(base, { recursive: true, force: true })];
-    try {
-      const { entry, installed, environment, confined, sandbox } = options;
-      const places = placesIn(base);
-      for (const folder of Object.values(places)) await mkdir(folder);
-      const hostile = await HostileWorkspace.plant(entry.id, places);
-      const script = () => ({ kind: "reply" as const, parts: [], stop: "end" as const });
-      const model = await ScriptedModel.listen({ script, wordings: [entry.wordings] });
-      opened.unshift(() => model.close());
-      const site = await TrialSite.open();
-      opened.unshift(() => site.close());
-      const governed = await options.govern({
-        ...{ entry, installed, sandbox, home: join(base, "home"), userHome: places.userHome },
-        environment: { ...environment, ...hostileEnvironment(places) },
-        model: model.endpoint,
-        ...(confined && { confinedTo: [places.plain, places.workspace, places.traps] }),
-      });
-      return new Trial(options, base, { governed, model, site, places, hostile });
-    } catch (error) {
-      for (const close of opened) await close();
-      throw error;
-    }
+    await using opened = new AsyncDisposableStack();
+    opened.defer(() => rm(base, { recursive: true, force: true }));
+    const { entry, installed, environment, confined, sandbox } = options;
+    const places = placesIn(base);
+    for (const folder of Object.values(places)) await mkdir(folder);
+    const hostile = await HostileWorkspace.plant(entry.id, places);
+    const script = () => reply();
+    const model = opened.use(await ScriptedModel.listen({ script, wordings: [entry.wordings] }));
+    const site = opened.use(await TrialSite.open());
+    const governed = await options.govern({
+      ...{ entry, installed, sandbox, home: join(base, "home"), userHome: places.userHome },
+      environment: { ...environment, ...hostileEnvironment(places) },
+      model: model.endpoint,
+      ...(confined && { confinedTo: [places.plain, places.workspace, places.traps] }),
+    });
+    opened.defer(() => governed.close());
+    return new Trial(options, opened.move(), { governed, model, site, places, hostile });
   }
 
   /** Starts the agent; returns what it said of itself. One that runs is ended first, and its home is tampered with. */
@@ -153,7 +148,7 @@ export class Trial implements AsyncDisposable {
     const late = AbortSignal.timeout(PATIENCE_MS);
     const waiting = signal ? AbortSignal.any([signal, late]) : late;
     const given = this.governed.request(method, params, waiting);
-    const answer = await Promise.race([given, aborted(waiting)]).catch((error: unknown) => {
+    const answer = await raceAbort(given, waiting).catch((error: unknown) => {
       // What the agent answers to the cancellation comes too late.
       given.catch(() => undefined);
       if (signal?.aborted) throw new AgentError("cancelled", "The trial was cancelled.", { cause: error });
@@ -165,10 +160,7 @@ export class Trial implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.governed.close();
-    await this.site.close();
-    await this.model.close();
-    await rm(this.#base, { recursive: true, force: true });
+    await this.#opened.disposeAsync();
   }
 }
 
@@ -195,13 +187,6 @@ function hostileEnvironment({ workspace, userHome }: HostileFolders): Record<str
     BASH_ENV: join(workspace, "evil.sh"),
     NODE_OPTIONS: `--require=${join(workspace, "evil.cjs")}`,
   };
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
 }
 
 const MAX_PAGES = 1_000;
@@ -235,11 +220,7 @@ export class TrialSite implements AsyncDisposable {
     return this.#visited.has(`/${page}`);
   }
 
-  close(): Promise<void> {
-    return this.#server.close();
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.close();
+    await this.#server.close();
   }
 }

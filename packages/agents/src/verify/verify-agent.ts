@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import { RpcError, readResult } from "@reins/acp";
+import { type JsonObject, RpcError, readResult } from "@reins/acp";
 import { type SeenRequest, scenes } from "@reins/scripted-model";
 import type { AgentEntry } from "../agent-entry.ts";
 import { AgentError } from "../agent-error.ts";
@@ -105,13 +105,8 @@ class Verification {
     const { places, site } = trial;
     this.#probes = ROUNDS.flatMap(([setting, answer]) =>
       probesOf({ setting, answer }).map((name) => {
-        const ground = {
-          workspace: this.#folderOf(setting),
-          outside: places.outside,
-          site,
-          secret: newSecret(),
-          switches: switchesOf(options.entry),
-        };
+        const [workspace, switches] = [this.#folderOf(setting), switchesOf(options.entry)];
+        const ground = { workspace, outside: places.outside, site, secret: newSecret(), switches };
         return gateProbe({ setting, name, answer }, ground);
       }),
     );
@@ -145,12 +140,9 @@ class Verification {
 
   /** Begins a session, or takes one up; as a client does that wants the agent to ask for less, but for the plain one. */
   async #open(setting: ProbeSetting, method = "session/new", earlier?: string): Promise<string | undefined> {
-    const _meta = setting === "plain" ? {} : { _meta: this.#trial.hostile.meta };
     const params = {
-      cwd: this.#folderOf(setting),
-      mcpServers: [],
-      ...(earlier && { sessionId: earlier }),
-      ..._meta,
+      ...{ cwd: this.#folderOf(setting), mcpServers: [], ...(earlier && { sessionId: earlier }) },
+      ...(setting !== "plain" && { _meta: this.#trial.hostile.meta }),
     };
     try {
       const { sessionId = earlier } = await this.#trial.request(method, params);
@@ -173,7 +165,6 @@ class Verification {
   }
 
   async #try(each: GateProbe, sessionId: string): Promise<void> {
-    const { setting, name, answer } = each;
     this.#progress(each);
     const { governed, model } = this.#trial;
     await governed.recorded();
@@ -182,17 +173,31 @@ class Verification {
     let evidence = NO_EVIDENCE;
     // What counts is what the last one led to; those before it are to make it easier.
     for (const prompt of each.prompts) {
-      ended = await this.#trial
-        .request("session/prompt", { sessionId, prompt })
-        .then(({ stopReason }) => String(stopReason), refusedTurn);
+      ended = await this.#prompt(sessionId, prompt);
       evidence = evidenceIn(await governed.recorded());
     }
-    const happened = each.happened(model.requests);
-    if (model.requests.some(isMisled)) this.#heard.add(setting);
-    const tried = model.requests.every(({ unmet }) => unmet.length === 0);
-    const outcome = probeOutcome({ probe: name, ...evidence, happened, tried });
+    this.#conclude(each, evidence, ended, { tried: model.requests.every(({ unmet }) => unmet.length === 0) });
+  }
+
+  /** Runs a turn; returns its stop reason, or the error that the agent answered with. */
+  #prompt(sessionId: string, prompt: readonly JsonObject[]): Promise<string> {
+    const turn = this.#trial.request("session/prompt", { sessionId, prompt });
+    return turn.then(({ stopReason }) => String(stopReason), refusedTurn);
+  }
+
+  #conclude(
+    each: GateProbe,
+    evidence: Evidence,
+    ended: string,
+    seen: { readonly tried: boolean; readonly worked?: boolean },
+  ): void {
+    const { setting, name: probe, answer } = each;
+    const { requests } = this.#trial.model;
+    const happened = each.happened(requests);
+    if (requests.some(isMisled)) this.#heard.add(setting);
+    const outcome = probeOutcome({ probe, ...evidence, happened, ...seen });
     this.#tried.push(each);
-    this.#results.push({ setting, probe: name, answer, ...evidence, happened, outcome, ended });
+    this.#results.push({ setting, probe, answer, ...evidence, happened, outcome, ended });
   }
 
   /**
@@ -200,20 +205,17 @@ class Verification {
    * the end of a turn, such as a title, does not count.
    */
   async #leaveAlone(each: GateProbe): Promise<void> {
-    const { setting, name, answer } = each;
     this.#progress(each);
     const { governed, model } = this.#trial;
     await this.#trial.start();
-    await governed.answer(answer);
-    const sessionId = await this.#open(setting);
+    await governed.answer(each.answer);
+    const sessionId = await this.#open(each.setting);
     if (sessionId === undefined) return;
     model.forget();
     await this.#wait();
     const early = model.requests.length;
     const [prompt = []] = each.prompts;
-    const ended = await this.#trial
-      .request("session/prompt", { sessionId, prompt })
-      .then(({ stopReason }) => String(stopReason), refusedTurn);
+    const ended = await this.#prompt(sessionId, prompt);
     await this.#wait(governed.lateMs);
     let [seen, isBusy] = [model.requests.length, false];
     let evidence = evidenceIn(await governed.recorded());
@@ -224,12 +226,8 @@ class Verification {
       seen = model.requests.length;
       evidence = joined(evidence, evidenceIn(await governed.recorded()));
     }
-    const happened = each.happened(model.requests);
-    if (model.requests.some(isMisled)) this.#heard.add(setting);
     const worked = isBusy || (early > 0 && !evidence.stopped);
-    const outcome = probeOutcome({ probe: name, ...evidence, happened, tried: true, worked });
-    this.#tried.push(each);
-    this.#results.push({ setting, probe: name, answer, ...evidence, happened, outcome, ended });
+    this.#conclude(each, evidence, ended, { tried: true, worked });
   }
 
   #progress({ setting, name, answer }: GateProbe): void {

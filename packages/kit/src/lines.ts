@@ -159,11 +159,15 @@ export function messageIdIn({ start, end }: CutLine): string | number | undefine
 /** Writes lines to a stream: the first at once, those that follow in the same tick together. */
 export class LineWriter {
   readonly #stream: Writable;
+  readonly #onDrain: () => void;
   #pending = "";
   #scheduled = false;
 
-  constructor(stream: Writable) {
+  /** `onDrain` is called when the peer has taken what made {@link needsDrain} true. */
+  constructor(stream: Writable, onDrain: () => void = () => {}) {
     this.#stream = stream;
+    this.#onDrain = onDrain;
+    stream.on("drain", onDrain);
   }
 
   /** About how many bytes the peer has not taken. */
@@ -171,7 +175,7 @@ export class LineWriter {
     return this.#pending.length + this.#stream.writableLength;
   }
 
-  /** Whether a caller should wait for the `drain` event of the stream before it writes more. */
+  /** Whether a caller should wait for `onDrain` before it writes more. */
   get needsDrain(): boolean {
     return this.#stream.writableNeedDrain || this.#pending.length >= this.#stream.writableHighWaterMark;
   }
@@ -206,6 +210,9 @@ export class LineWriter {
     const text = this.#pending;
     if (text === "") return;
     this.#pending = "";
-    if (this.#stream.writable) this.#stream.write(text);
+    if (!this.#stream.writable) return;
+    this.#stream.write(text);
+    // A stream that took all of it at once emits no event.
+    if (!this.#stream.writableNeedDrain) this.#onDrain();
   }
 }

@@ -1,4 +1,4 @@
-import { PassThrough } from "node:stream";
+import { PassThrough, Writable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -177,6 +177,18 @@ test("who sends to a process that does not read waits until it does", async () =
   expect(sent).toBe(false);
   stream.resume();
   await sending;
+});
+
+test("a burst of messages is sent to a process that reads at once", async () => {
+  let length = 0;
+  const write = (chunk: Buffer, _: unknown, done: () => void) => {
+    length += chunk.length;
+    done();
+  };
+  const writer = new MessageWriter(new Writable({ highWaterMark: 100, write }), 1_000);
+  for (let n = 0; n < 100; n += 1) await writer.send({ n, text: "x".repeat(50) });
+  await turn();
+  expect(length).toBeGreaterThan(100 * 50);
 });
 
 test("a message that is too long is refused, and so is one more when far too much waits", async () => {

@@ -202,12 +202,11 @@ export class MessageWriter {
   #closed: MessageError | undefined;
 
   constructor(stream: Writable, maxLineBytes: number) {
-    this.#lines = new LineWriter(stream);
-    this.#maxLineBytes = maxLineBytes;
-    stream.on("drain", () => {
+    this.#lines = new LineWriter(stream, () => {
       this.#room?.resolve();
       this.#room = undefined;
     });
+    this.#maxLineBytes = maxLineBytes;
     stream.on("error", (cause) => this.close("The process does not accept messages any more.", cause));
     stream.on("close", () => this.close("The process does not accept messages any more."));
   }

@@ -26,7 +26,7 @@ export function serveLines(
   streams: { readonly input: Readable; readonly output: Writable; readonly keepOutput?: boolean },
 ): LineConnection {
   const { input, output } = streams;
-  const writer = new LineWriter(output);
+  const writer = new LineWriter(output, () => connection.drained());
   const closed = Promise.withResolvers<void>();
   let finished: Promise<void> | undefined;
   const connection = new Connection(
@@ -73,7 +73,6 @@ export function serveLines(
   input.on("close", () => {
     if (!input.readableEnded) destroy();
   });
-  output.on("drain", () => connection.drained());
   output.on("error", destroy);
   return { closed: closed.promise, end, destroy };
 }

@@ -2,7 +2,7 @@ import { isRecord } from "@reins/kit";
 import type { CallArguments } from "./script.ts";
 
 /** The wire protocols a model can be spoken to in. */
-export type DialectName = "anthropic" | "openai-chat" | "openai-responses" | "gemini";
+type DialectName = "anthropic" | "openai-chat" | "openai-responses" | "gemini";
 
 /** A tool that the asking agent put on offer. */
 export interface OfferedTool {

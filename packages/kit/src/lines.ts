@@ -156,6 +156,9 @@ export function messageIdIn({ start, end }: CutLine): string | number | undefine
   return found.startsWith('"') ? found.slice(1, -1) : Number(found);
 }
 
+/** Longer lines are not joined with others, which would copy them. */
+const LONG_LINE = 16 << 10;
+
 /** Writes lines to a stream: the first at once, those that follow in the same tick together. */
 export class LineWriter {
   readonly #stream: Writable;
@@ -183,13 +186,14 @@ export class LineWriter {
   /** Writes a line without its end. Returns false if the stream has ended. */
   write(line: string): boolean {
     if (!this.#stream.writable) return false;
-    if (this.#scheduled) {
+    if (this.#scheduled && line.length < LONG_LINE) {
       this.#pending += `${line}\n`;
       return true;
     }
+    if (this.#scheduled) this.#writePending();
+    else process.nextTick(() => this.#flush());
     this.#scheduled = true;
     this.#stream.write(`${line}\n`);
-    process.nextTick(() => this.#flush());
     return true;
   }
 
@@ -207,12 +211,14 @@ export class LineWriter {
 
   #flush(): void {
     this.#scheduled = false;
-    const text = this.#pending;
-    if (text === "") return;
-    this.#pending = "";
-    if (!this.#stream.writable) return;
-    this.#stream.write(text);
+    this.#writePending();
     // A stream that took all of it at once emits no event.
-    if (!this.#stream.writableNeedDrain) this.#onDrain();
+    if (this.#stream.writable && this.#stream.writableLength === 0) this.#onDrain();
+  }
+
+  #writePending(): void {
+    const text = this.#pending;
+    this.#pending = "";
+    if (text !== "" && this.#stream.writable) this.#stream.write(text);
   }
 }

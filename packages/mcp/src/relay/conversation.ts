@@ -43,7 +43,7 @@ export class Conversation {
     this.#fromServer = new ServerRequests(agent, parts);
     this.#upstream = parts.openUpstream({
       request: (message, respond) => this.#fromServer.pass(message, respond),
-      notification: (message) => this.#hear(message),
+      notification: (message) => this.#route(message),
       over: () => this.#fromServer.withdraw(),
       restarted: () => this.#announce(),
     });
@@ -185,7 +185,7 @@ export class Conversation {
       return;
     }
     if (method !== "notifications/cancelled") {
-      this.#upstream.tell(message);
+      this.#upstream.notify(message);
       return;
     }
     const id = objectIn(message, "params")?.requestId;
@@ -197,29 +197,29 @@ export class Conversation {
     const { methods } = this.#parts;
     if (this.#ending) return;
     const work = methods
-      .tell(message, this.#leaving.signal, () => this.#upstream.tell(message))
+      .notify(message, this.#leaving.signal, () => this.#upstream.notify(message))
       .finally(() => this.#work.delete(work));
     this.#work.add(work);
   }
 
-  /** Takes a notification of the server, and finds out to whom it belongs. */
-  #hear(message: Message): void {
+  /** Routes a notification of the server to the request that it belongs to. */
+  #route(message: Message): void {
     const params = objectIn(message, "params");
     const subscription = objectIn(params, "_meta")?.[SUBSCRIPTION];
     const token = message.method === "notifications/progress" ? params?.progressToken : undefined;
-    if (message.method === "notifications/cancelled") this.#hearCancelled(message, params?.requestId);
-    else if (subscription !== undefined) this.#hearNews(message, subscription);
-    else if (token !== undefined) this.#hearProgress(message, token);
+    if (message.method === "notifications/cancelled") this.#routeCancelled(message, params?.requestId);
+    else if (subscription !== undefined) this.#routeUpdate(message, subscription);
+    else if (token !== undefined) this.#routeProgress(message, token);
     else this.#push(message);
   }
 
-  #hearNews(message: Message, subscription: unknown): void {
+  #routeUpdate(message: Message, subscription: unknown): void {
     const request = this.#find((one) => one.isKnownAs(subscription));
     if (request) request.note(subscribed(message, "params", request));
     else this.#parts.faults.note("unmatched", "an update of an unknown subscription");
   }
 
-  #hearProgress(message: Message, token: unknown): void {
+  #routeProgress(message: Message, token: unknown): void {
     const request = this.#find((one) => one.hasToken(token));
     if (request) request.note(message);
     else this.#push(message);
@@ -230,7 +230,7 @@ export class Conversation {
   }
 
   /** A server takes back what it asked, or ends what the agent subscribed to. */
-  #hearCancelled(message: Message, id: unknown): void {
+  #routeCancelled(message: Message, id: unknown): void {
     if (this.#fromServer.cancel(message, id)) return;
     const request = this.#find((one) => one.isKnownAs(id) && one.message.method === "subscriptions/listen");
     if (request)

@@ -41,7 +41,7 @@ export class GovernedMethods {
   }
 
   /** Passes a notification of the agent on, if it may be. Never rejects. */
-  async tell(message: Message, signal: AbortSignal, send: () => void): Promise<void> {
+  async notify(message: Message, signal: AbortSignal, send: () => void): Promise<void> {
     const decision = await this.decide(message, "agent notification", signal);
     if (!decision.allowed) return;
     if (signal.aborted) {

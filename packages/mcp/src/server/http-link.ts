@@ -52,7 +52,7 @@ class HttpLink implements ServerLink {
     const { id } = message;
     const outgoing: OutgoingMessage = { message, body: JSON.stringify(message), sending };
     const isRequest = kindOf(message) === "request" && typeof id === "number";
-    const work = isRequest ? this.#ask(id, outgoing) : this.#tell(outgoing);
+    const work = isRequest ? this.#ask(id, outgoing) : this.#notify(outgoing);
     const kept = work.finally(() => this.#work.delete(kept));
     this.#work.add(kept);
   }
@@ -71,7 +71,7 @@ class HttpLink implements ServerLink {
   }
 
   /** Posts what needs no answer. A server that does not take it is found out when it is next asked. */
-  async #tell(outgoing: OutgoingMessage): Promise<void> {
+  async #notify(outgoing: OutgoingMessage): Promise<void> {
     const isIntroduced = outgoing.message.method === "notifications/initialized";
     try {
       const response = await this.#http.post(outgoing, this.#end.signal);
@@ -112,8 +112,8 @@ class HttpLink implements ServerLink {
     if (isForgotten && request.message.method !== "initialize") return this.#forgotten(request);
     // An error from before the request was parsed may lack its id.
     const refusal = response.ok ? undefined : messages.find((message) => errorIn(message) !== undefined);
-    if (refusal) return this.#hear({ ...refusal, id: request.id }, request);
-    for (const message of messages) this.#hear(message, request);
+    if (refusal) return this.#deliver({ ...refusal, id: request.id }, request);
+    for (const message of messages) this.#deliver(message, request);
     if (request.isAnswered) return;
     const text = `HTTP status ${response.status}`;
     throw response.status >= 400 && response.status < 500 ? new NotDelivered(text) : new Error(text);
@@ -158,13 +158,13 @@ class HttpLink implements ServerLink {
 
   #follow(response: Response, resumption: Resumption, request: Request | undefined) {
     return follow(response, this.#parts.limits.messageBytes, resumption, {
-      message: (message) => this.#hear(message, request),
+      message: (message) => this.#deliver(message, request),
       malformed: () => this.#events.skipped("malformed"),
       isDone: () => request?.isAnswered === true,
     });
   }
 
-  #hear(message: Message, request: Request | undefined): void {
+  #deliver(message: Message, request: Request | undefined): void {
     if (request && kindOf(message) === "response" && message.id === request.id) {
       request.isAnswered = true;
       const revision = objectIn(message, "result")?.protocolVersion;

@@ -21,14 +21,14 @@ export interface Loss {
 /** What came of a request: the server's response as it is, or why there is none. */
 export type ServerAnswer = { readonly response: Message } | { readonly loss: Loss };
 
-/** What a link has to tell. */
+/** Events of a link. */
 export interface ServerEvents {
   message(message: Message): void;
   /** A line, body or event that was thrown away; with the id of what it answered, where that could be seen. */
   skipped(fault: "malformed" | "too_large", id?: unknown): void;
   /** One request that will not be answered; the link lives on. */
   lost(id: number, loss: Loss): void;
-  /** The link is gone, and with it everything under way. Told once, also after it was closed. */
+  /** The link is gone, and with it everything under way. Emitted once, also after it was closed. */
   closed(loss: Loss): void;
 }
 
@@ -59,7 +59,7 @@ export interface UnsolicitedEvents {
   notification(message: Message): void;
 }
 
-/** What a {@link ServerRun} has to tell. */
+/** Events of a {@link ServerRun}. */
 interface ServerRunEvents extends UnsolicitedEvents {
   /** Nothing can be asked any more. */
   over(): void;
@@ -86,10 +86,10 @@ export class ServerRun {
   /** Starts it; rejects when that fails. */
   async begin(open: OpenLink, signal: AbortSignal): Promise<void> {
     const events: ServerEvents = {
-      message: (message) => this.#hear(message),
+      message: (message) => this.#receive(message),
       skipped: (fault, id) => this.#skip(fault, id),
       lost: (id, loss) => {
-        this.#heard();
+        this.#noteActivity();
         this.#settle(id, { loss });
       },
       closed: (loss) => {
@@ -132,9 +132,9 @@ export class ServerRun {
     await this.#link?.close();
   }
 
-  #hear(message: Message): void {
+  #receive(message: Message): void {
     if (this.#isOver) return;
-    this.#heard();
+    this.#noteActivity();
     switch (kindOf(message)) {
       case "request":
         this.#events.request(message, (response) => this.send({ ...response, id: message.id }));
@@ -150,7 +150,7 @@ export class ServerRun {
     }
   }
 
-  #heard(): void {
+  #noteActivity(): void {
     this.#hasSent = true;
     this.#cancelTimer?.();
   }

@@ -37,11 +37,11 @@ const introduced = { result: { protocolVersion: "1", capabilities: {} } };
 describe("a server behind us", () => {
   test("is started when it is first asked, and asked in order", async () => {
     const { server, upstream } = open();
-    upstream.tell({ jsonrpc: "2.0", method: "notifications/early" });
+    upstream.notify({ jsonrpc: "2.0", method: "notifications/early" });
     await settled();
     expect(server.starts).toBe(0);
     const answers = [upstream.ask(ask("a")), upstream.ask(ask("b"))];
-    upstream.tell({ jsonrpc: "2.0", method: "notifications/c" });
+    upstream.notify({ jsonrpc: "2.0", method: "notifications/c" });
     await settled();
     expect(server.received.map(({ id, method }) => [id, method])).toEqual([
       [1, "a"],

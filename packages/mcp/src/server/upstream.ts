@@ -26,7 +26,7 @@ export interface UpstreamParts extends Pick<ServerContext, "name" | "hide" | "li
   readonly open: OpenLink;
 }
 
-/** What an {@link Upstream} has to tell. */
+/** Events of an {@link Upstream}. */
 export interface UpstreamEvents extends UnsolicitedEvents {
   /** The server ended, and with it all that it asked. */
   over(): void;
@@ -70,7 +70,7 @@ export class Upstream {
   }
 
   /** Sends a notification to the server, if it runs; it is not started for that. */
-  tell(message: Message): void {
+  notify(message: Message): void {
     void this.#running()?.then((run) => run?.send(message));
   }
 

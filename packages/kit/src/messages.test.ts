@@ -207,6 +207,12 @@ test("what waits fails when the process is gone, and so does whatever comes late
   await expect(writer.send({})).rejects.toMatchObject({ code: "gone" });
 });
 
+test("a message to a stream that was destroyed is refused at once", async () => {
+  const { stream, writer } = writing();
+  stream.destroy();
+  await expect(writer.send({})).rejects.toMatchObject({ code: "gone" });
+});
+
 test("after the end nothing is sent", async () => {
   const { stream, writer } = writing();
   await writer.send({ last: true });

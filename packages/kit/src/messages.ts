@@ -194,6 +194,8 @@ export class MessageError extends Error {
 /** How many lines of the greatest length may wait for a process that does not read. */
 const LINES_WAITING = 2;
 
+const NOT_ACCEPTED = "The process does not accept messages any more.";
+
 /** Writes one message per line to the input of a process. */
 export class MessageWriter {
   readonly #lines: LineWriter;
@@ -207,8 +209,8 @@ export class MessageWriter {
       this.#room = undefined;
     });
     this.#maxLineBytes = maxLineBytes;
-    stream.on("error", (cause) => this.close("The process does not accept messages any more.", cause));
-    stream.on("close", () => this.close("The process does not accept messages any more."));
+    stream.on("error", (cause) => this.close(NOT_ACCEPTED, cause));
+    stream.on("close", () => this.close(NOT_ACCEPTED));
   }
 
   /** Sends a message; resolves when there is room for another. */
@@ -222,7 +224,7 @@ export class MessageWriter {
       );
     if (this.#lines.buffered > LINES_WAITING * this.#maxLineBytes)
       throw new MessageError("backed_up", "The process does not read, and too much waits for it.");
-    this.#lines.write(line);
+    if (!this.#lines.write(line)) throw new MessageError("gone", NOT_ACCEPTED);
     if (!this.#lines.needsDrain) return;
     this.#room ??= Promise.withResolvers();
     await this.#room.promise;

@@ -145,7 +145,8 @@ export interface ControlEvent {
 
 /** Everything a decision looks at. Plain data: it is stored with the verdict, and decides the same again. */
 export interface DecisionInput {
-  readonly event_type: ControlEventType;
+  /** The name on record, which may be one of another version. */
+  readonly event_type: string;
   readonly action: Action;
   readonly subject: Subject;
   /** What the subject did before, as far as the constitution asks; see `History`. */

@@ -1,5 +1,6 @@
 export type { Action, Claims, ControlEvent, Counters, DecisionInput } from "./action.ts";
 export {
+  CONTROL_EVENTS,
   type Effect,
   type EffectKind,
   PLACES,

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import type { ControlEvent } from "../src/action.ts";
+import { CONTROL_EVENTS, type ControlEvent } from "../src/action.ts";
 import type { Machine } from "./machine.ts";
 
 /** Members that an effect has to have; where a list stands, one of it. */
@@ -22,7 +22,7 @@ const Case = z.strictObject({
       z.strictObject({ open: z.string(), close: z.string(), middle: z.string(), times: z.int() }),
     )
     .optional(),
-  event: z.string().optional(),
+  event: z.enum(CONTROL_EVENTS).optional(),
   why: z.string().optional(),
   /** Where the idea is from. */
   source: z.string(),

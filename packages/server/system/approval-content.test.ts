@@ -29,7 +29,7 @@ async function workspace(files: Record<string, string> = {}): Promise<string> {
 /** Asks for a command of Claude Code's. */
 async function ask(served: Served, cwd: string, command: string, more: object = {}) {
   const payload = { tool_name: "Bash", arguments: { command, ...more } };
-  const event = { event_type: "pre_action", session_id: cwd, agent_id: "coder", depth: 0, payload };
+  const event = { event_type: "pre_action" as const, session_id: cwd, agent_id: "coder", depth: 0, payload };
   const subject = {
     ...{ user: "ann", tenant: "default", roles: [], scopes: ["*"], agent: "coder" },
     ...{ trust: "registered" as const, session: cwd, started: "interactive" as const, chain: [], depth: 0 },

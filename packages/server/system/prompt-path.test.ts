@@ -58,7 +58,13 @@ test("a decision passes through no more source files than it did, its facts left
   const decide = () => {
     call += 1;
     const payload = { tool_name: "bash", call_id: `call-${call}`, arguments: { command: "ls" } };
-    const event = { event_type: "pre_action", session_id: session, agent_id: "stub", depth: 0, payload };
+    const event = {
+      event_type: "pre_action" as const,
+      session_id: session,
+      agent_id: "stub",
+      depth: 0,
+      payload,
+    };
     return harness.supervisor.decide(event, subject, context);
   };
   await decide();

@@ -76,7 +76,7 @@ test("a harness gets the whole event as its agent sent it, and the credential fr
   const envelope = { session_id: "s-7", agent_id: "reed", depth: 2, timestamp: "2026-01-02T03:04:05Z" };
   const context = { current_task: "tidy" };
   const metadata = { trace: "abc", session_token: "of a child" };
-  for (const event_type of ["pre_action", "pre_prompt", "session_start"]) {
+  for (const event_type of ["pre_action", "pre_prompt", "session_start"] as const) {
     const event = {
       ...envelope,
       event_type,
@@ -267,13 +267,13 @@ tool_rules:
 const LISTED = [
   ...["session_start", "session_end", "post_action", "post_response"],
   ...["run_lifecycle", "task_list", "verification", "success", "error", "heartbeat"],
-];
+] as const;
 
 test("events without a decision are forwarded with their envelope to harnesses that list them, and to no other", async () => {
   const told: AhpEvent[][] = [[], []];
   const harnesses = newHarnesses();
   const named = await Promise.all(
-    [LISTED, ["pre_action"]].map(async (capabilities, index) => {
+    [[...LISTED], ["pre_action"]].map(async (capabilities, index) => {
       const server = new AhpServer(
         {
           event: async () => ({ decision: "allow" }),
@@ -293,7 +293,7 @@ test("events without a decision are forwarded with their envelope to harnesses t
     task_list: { ...run, tasks: [] },
     verification: { ...run, status: "passed", checks: [] },
   };
-  for (const event_type of [...LISTED, "pre_action", "idle"]) {
+  for (const event_type of [...LISTED, "pre_action", "idle"] as const) {
     const payload = payloads[event_type] ?? { of: event_type };
     const metadata = { trace: "abc", session_token: "of a child" };
     await harnesses.forward(named, { ...envelope, event_type, payload, metadata });

@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite } from "@reins/store";
-import { type Decided, Harness, harnessTables } from "@reins/supervisor";
+import { type ControlEvent, type Decided, Harness, harnessTables } from "@reins/supervisor";
 import { onTestFinished } from "vitest";
 
 /** Who asks, where it differs from the usual. */
 export interface Asking {
   readonly agent?: string;
   readonly session?: string;
-  readonly event_type?: string;
+  readonly event_type?: ControlEvent["event_type"];
 }
 
 /** A home in which a real supervisor decides, and goes on holding it open. */

@@ -12,7 +12,7 @@ import type {
   Subject,
   Workspace,
 } from "@reins/supervisor";
-import { sessionKey } from "@reins/supervisor";
+import { type EventType, sessionKey } from "@reins/supervisor";
 import type { AgentProfile } from "./agent-profile.ts";
 import type { Clients } from "./ask-clients.ts";
 
@@ -168,7 +168,7 @@ export function recordIn(context: RecordContext, scope: ControlScope, drafts: re
 export function forwardIn(
   { harness, principal, entry, now }: Pick<RecordContext, "harness" | "principal" | "entry" | "now">,
   scope: ControlScope,
-  event_type: string,
+  event_type: EventType,
   payload: unknown,
 ): void {
   harness.forward(principal.tenant, {

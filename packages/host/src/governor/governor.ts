@@ -3,7 +3,15 @@ import { type Channel, CODE, type JsonObject, membersOf, Peer, type RequestCall,
 import type { AgentEntry, AgentLaunch } from "@reins/agents";
 import { settlesWithin } from "@reins/kit";
 import type { McpGateway } from "@reins/mcp";
-import type { Enforcement, Harness, NetworkReach, Principal, ReportKind, Subject } from "@reins/supervisor";
+import type {
+  Enforcement,
+  EventType,
+  Harness,
+  NetworkReach,
+  Principal,
+  ReportKind,
+  Subject,
+} from "@reins/supervisor";
 import { type AgentProfile, THIRD_PARTY } from "../control/agent-profile.ts";
 import type { Clients, SessionPort } from "../control/ask-clients.ts";
 import { chargePrompt, type Enforced, enforce, isAllowedUnasked } from "../control/enforce.ts";
@@ -193,7 +201,7 @@ export class Governor {
   }
 
   /** Forwards a contract of the agent's run to other harnesses that list it. */
-  forward(agentSessionId: string, event_type: string, payload: unknown): void {
+  forward(agentSessionId: string, event_type: EventType, payload: unknown): void {
     const session = this.#byAgentId.get(agentSessionId);
     if (session) forwardIn(this.#context, session, event_type, payload);
   }

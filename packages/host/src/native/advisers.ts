@@ -41,7 +41,7 @@ export function familyAnswers(harness: Harness, settings: NativeSettings = {}): 
   const defaultsFor = ({ principal, subject, requestContext }: FamilyAsker) => {
     const mayRead = async (path: string) => {
       const event = {
-        event_type: "pre_action",
+        event_type: "pre_action" as const,
         session_id: subject.session,
         agent_id: subject.agent,
         depth: subject.depth,

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => machine[Symbol.asyncDispose]());
 
 async function factsOf(payload: unknown, more: Partial<FactsContext> = {}) {
-  const event = { event_type: "pre_action", session_id: "s", agent_id: "a", depth: 0, payload };
+  const event = { event_type: "pre_action" as const, session_id: "s", agent_id: "a", depth: 0, payload };
   return gatherFacts(event, { ...machine.context("claude-code"), ...more });
 }
 
@@ -153,7 +153,7 @@ tool_rules:
   };
   const ruleFor = async (command: string) => {
     const action = await bash(command);
-    return policy.decide({ event_type: "pre_action", action, subject, counters: {}, at: 0 }).rule;
+    return policy.decide({ event_type: "pre_action" as const, action, subject, counters: {}, at: 0 }).rule;
   };
 
   it.each([

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Machine } from "../../test/machine.ts";
+import type { ControlEvent } from "../action.ts";
 import { isHarmless } from "../conditions/conditions.ts";
 import { realFiles } from "./files.ts";
 import { type FactsContext, gatherFacts } from "./gather.ts";
@@ -11,7 +12,11 @@ beforeAll(async () => {
 });
 afterAll(() => machine[Symbol.asyncDispose]());
 
-const gather = (payload: unknown, more: Partial<FactsContext> = {}, event_type = "pre_action") =>
+const gather = (
+  payload: unknown,
+  more: Partial<FactsContext> = {},
+  event_type: ControlEvent["event_type"] = "pre_action",
+) =>
   gatherFacts(
     { event_type, session_id: "s", agent_id: "a", depth: 0, payload },
     { ...machine.context("claude-code"), ...more },

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => machine[Symbol.asyncDispose]());
 
 function facts(payload: unknown): Promise<Action> {
-  const event = { event_type: "pre_action", session_id: "s", agent_id: "a", depth: 0, payload };
+  const event = { event_type: "pre_action" as const, session_id: "s", agent_id: "a", depth: 0, payload };
   return gatherFacts(event, machine.context("claude-code"));
 }
 

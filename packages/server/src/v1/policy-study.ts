@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import { resolve } from "node:path";
+import { EventType } from "@reins/ahp";
 import { studyOperations } from "@reins/api";
 import type { Subject } from "@reins/supervisor";
 import { isAdmin, PolicyStudy, tenantFor } from "@reins/supervisor";
@@ -106,7 +107,7 @@ async function explained(
   const explanation = await study.explainEvent(
     {
       event: {
-        event_type: event.event_type ?? "pre_action",
+        event_type: eventTypeOf(event.event_type),
         session_id: subject.session,
         agent_id: subject.agent,
         depth: subject.depth,
@@ -121,6 +122,12 @@ async function explained(
 }
 
 /** The hypothetical subject; missing members come from the caller or are defaults. */
+function eventTypeOf(given = "pre_action"): EventType {
+  const { data } = EventType.safeParse(given);
+  if (data === undefined) throw new HttpProblem("invalid", `there is no control event "${given}"`);
+  return data;
+}
+
 function subjectOf({ body, principal, harness }: AuthorizedCall<typeof explainPolicy>): Subject {
   const given = body.subject ?? {};
   const agent = given.agent ?? NATIVE;

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
-import { parseExact } from "@reins/ahp";
+import { EventType, parseExact } from "@reins/ahp";
 import { errorMessage } from "@reins/kit";
 import { CliError } from "../../errors.ts";
 
 export interface GivenEvent {
-  readonly event_type: string;
+  readonly event_type: EventType;
   readonly session_id: string | undefined;
   readonly agent_id: string | undefined;
   readonly depth: number;
@@ -60,8 +60,13 @@ export function asEvent(value: unknown): GivenEvent {
     throw new CliError("The event names a tool beside its payload, where it has no effect.", {
       next: `Give {"event_type":"${event.event_type}","payload":{"tool_name":…}}, or the payload alone.`,
     });
+  const { data: event_type } = EventType.safeParse(event.event_type);
+  if (event_type === undefined)
+    throw new CliError(`There is no control event "${event.event_type}".`, {
+      next: `Give one of ${EventType.options.join(", ")}.`,
+    });
   return {
-    event_type: event.event_type,
+    event_type,
     session_id: textIn(event.session_id),
     agent_id: textIn(event.agent_id),
     depth: typeof event.depth === "number" ? event.depth : 0,

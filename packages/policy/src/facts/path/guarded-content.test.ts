@@ -26,7 +26,7 @@ afterAll(() => machine[Symbol.asyncDispose]());
 
 function factsOf(agent: string, tool_name: string, given: object): Promise<Action> {
   const event = {
-    event_type: "pre_action",
+    event_type: "pre_action" as const,
     session_id: "s",
     agent_id: agent,
     depth: 0,

@@ -237,7 +237,7 @@ async function missedIn(
     files: realFiles,
   };
   const payload = { tool_name: "Bash", arguments: { command: text } };
-  const event = { event_type: "pre_action", session_id: "s", agent_id: "a", depth: 0, payload };
+  const event = { event_type: "pre_action" as const, session_id: "s", agent_id: "a", depth: 0, payload };
   const action = await gatherFacts(event, context);
   const unseen = calls.filter(
     ([name, ...words]) =>

@@ -13,7 +13,7 @@ afterAll(() => machine[Symbol.asyncDispose]());
 
 function factsOf(agent: string, tool_name: string, given: unknown): Promise<Action> {
   const payload = { tool_name, ...(given !== undefined && { arguments: given }) };
-  const event = { event_type: "pre_action", session_id: "s", agent_id: agent, depth: 0, payload };
+  const event = { event_type: "pre_action" as const, session_id: "s", agent_id: agent, depth: 0, payload };
   return gatherFacts(event, machine.context(agent));
 }
 

@@ -13,7 +13,7 @@ afterAll(() => machine[Symbol.asyncDispose]());
 
 async function isHarmlessCommand(command: string): Promise<boolean> {
   const event = {
-    event_type: "pre_action",
+    event_type: "pre_action" as const,
     session_id: "s",
     agent_id: "claude-code",
     depth: 0,

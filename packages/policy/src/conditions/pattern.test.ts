@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { pathGlob } from "./glob.ts";
+import { pathGlob } from "../glob.ts";
 import { textTest } from "./pattern.ts";
 
 /** A pattern as one regular expression, which says the same and may take for ever. */

@@ -1,6 +1,6 @@
 import type { ExecEffect, ReadEffect, WriteEffect } from "../action.ts";
 import type { PathTest } from "../constitution/condition.ts";
-import { type GlobReach, type PathGlob, pathGlob } from "./glob.ts";
+import { type GlobReach, type PathGlob, pathGlob } from "../glob.ts";
 
 /** Whether a text is one of several names; in a name `*` stands for any text and `?` for any character. */
 export type TextTest = (text: string) => boolean;

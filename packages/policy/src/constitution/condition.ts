@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { PLACES } from "../action.ts";
-import { globFault } from "../conditions/glob.ts";
+import { globFault } from "../glob.ts";
 import { ENFORCEMENTS, NETWORKS, ORIGINS, STARTS, TRUST_LEVELS } from "../subject.ts";
 import {
   ArgumentText,

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { shellGlob } from "./path/shell-glob.ts";
+import { nameGlob } from "../glob.ts";
 import type { ReadWords } from "./shell/programs/words.ts";
 
 /** Which of the files below a folder a program reads. */
@@ -31,7 +31,7 @@ export function entersFolder({ hidden, not = [] }: FileFilter, name: string): bo
 
 /** @param otherwise the answer where the glob cannot be read */
 function fits(glob: string, name: string, otherwise: boolean): boolean {
-  return shellGlob(glob, { matchesDots: true })?.(name) ?? otherwise;
+  return nameGlob(glob, { matchesDots: true })?.(name) ?? otherwise;
 }
 
 const GREP: ReadonlySet<string> = new Set(["grep", "egrep", "fgrep", "pcregrep"]);

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
+import { nameGlob } from "../../glob.ts";
 import type { FilePort } from "../files.ts";
 import { isCredentials } from "../path/places.ts";
-import { shellGlob } from "../path/shell-glob.ts";
 import { Unclear } from "./object-store.ts";
 import { type GitIndex, gitIndexAround } from "./repository.ts";
 import { Revisions } from "./revisions.ts";
@@ -165,7 +165,7 @@ class Search {
         const inside = posix.relative(root, posix.resolve(/\/|top/.test(magic) ? root : folder, plain));
         if (/[*?[]/.test(plain))
           return (name) =>
-            shellGlob(posix.basename(plain), { matchesDots: true })?.(posix.basename(name)) ?? true;
+            nameGlob(posix.basename(plain), { matchesDots: true })?.(posix.basename(name)) ?? true;
         if (index?.files.has(inside)) return undefined;
         return (name) => inside === "" || name === inside || name.startsWith(`${inside}/`);
       });

@@ -1,10 +1,10 @@
 import { posix } from "node:path";
 import { constants, inflateSync } from "node:zlib";
+import { nameGlob } from "../../glob.ts";
 import { entersFolder, type FileFilter, includesFile } from "../file-filter.ts";
 import type { FilePort, FolderEntry } from "../files.ts";
 import { gitIndexAround } from "../git/repository.ts";
 import { isCredentials } from "./places.ts";
-import { shellGlob } from "./shell-glob.ts";
 
 /** More names than these are not looked at: in the folder, and in each of so many folders in it. */
 const MOST_NAMES = 1_000;
@@ -79,7 +79,7 @@ async function ignoredBy(files: FilePort, folder: string): Promise<(path: string
     .filter((line) => line !== "" && !line.startsWith("#") && !/.\//.test(line))
     .map((line) => ({
       isHere: line.startsWith("/"),
-      fits: shellGlob(line.replace(/^\//, ""), { matchesDots: true }),
+      fits: nameGlob(line.replace(/^\//, ""), { matchesDots: true }),
     }));
   return (path) => {
     const inside = path.slice(folder.length).replace(/^\//, "").split("/");
@@ -114,7 +114,7 @@ export async function linksFound(
   folder: string,
   { names, splits }: Search,
 ): Promise<readonly string[] | undefined> {
-  const globs = names?.map((name) => shellGlob(name.toLowerCase(), { matchesDots: true }));
+  const globs = names?.map((name) => nameGlob(name.toLowerCase(), { matchesDots: true }));
   const fits = (name: string): boolean => globs?.some((glob) => glob?.(name.toLowerCase()) ?? true) ?? true;
   if (splits && /[\s'"\\]/.test(folder)) return undefined;
   const links: string[] = [];

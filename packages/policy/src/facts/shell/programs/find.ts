@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { shellGlob } from "../../path/shell-glob.ts";
+import { nameGlob } from "../../../glob.ts";
 import type { Found } from "../shell.ts";
 import { knownValue, unknownValue, type Value } from "../value.ts";
 import { applyRole } from "./role.ts";
@@ -198,6 +198,6 @@ function namesIn(expression: readonly Value[]): readonly string[] | undefined {
 }
 
 function matchesAnyCase(pattern: string, name: string): boolean {
-  const matcher = shellGlob(pattern.toLowerCase(), { matchesDots: true });
+  const matcher = nameGlob(pattern.toLowerCase(), { matchesDots: true });
   return matcher?.(name.toLowerCase()) ?? true;
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ConstitutionFile } from "../constitution/constitution.ts";
-import { DESCRIPTIONS } from "./descriptions.ts";
+import { tableFile } from "../facts/files.ts";
 
 type Schema = z.core.JSONSchema.BaseSchema;
 
@@ -10,6 +10,14 @@ export const SCHEMA_FILE = "constitution.schema.json";
 /** Where the schema lies as this package brings it along, the same text as {@link constitutionSchema}. */
 export function schemaFile(): URL {
   return new URL(`../../schema/${SCHEMA_FILE}`, import.meta.url);
+}
+
+/**
+ * What the members of a constitution mean, for editors to show: by dotted path, `condition` standing for every
+ * condition, and `paths` also for `reads` and `writes`. What the schema itself says of a member is not there.
+ */
+function descriptions(): Readonly<Record<string, string>> {
+  return tableFile("descriptions.json", z.record(z.string(), z.string()));
 }
 
 /** Members whose value is a condition, whatever is above them. */
@@ -23,9 +31,10 @@ const ALIKE: Readonly<Record<string, string>> = { reads: "paths", writes: "paths
 export function constitutionSchema(): string {
   const schema = z.toJSONSchema(ConstitutionFile, { io: "input", target: "draft-7" });
   const { $schema, definitions, ...rest } = schema;
-  describe(rest, "");
+  const known = descriptions();
+  describe(rest, "", known);
   for (const definition of isSchema(definitions) ? Object.values(definitions) : [])
-    if (isSchema(definition)) describe(definition, "condition");
+    if (isSchema(definition)) describe(definition, "condition", known);
   const rule = member(rest, "tool_rules")?.items;
   if (isSchema(rule)) Object.assign(rule, PATCH_GOES_WITH_MODIFY);
   const whole = {
@@ -46,16 +55,16 @@ const PATCH_GOES_WITH_MODIFY = {
 };
 
 /** Gives every member below a schema its description. */
-function describe(schema: Schema, path: string): void {
+function describe(schema: Schema, path: string, known: ReturnType<typeof descriptions>): void {
   for (const [name, inner] of Object.entries(schema.properties ?? {})) {
     if (!isSchema(inner)) continue;
-    const known = DESCRIPTIONS[pathTo(path, name)];
-    if (known !== undefined) inner.description ??= known;
-    describe(inner, CONDITIONS.has(name) ? "condition" : pathTo(path, ALIKE[name] ?? name));
+    const description = known[pathTo(path, name)];
+    if (description !== undefined) inner.description ??= description;
+    describe(inner, CONDITIONS.has(name) ? "condition" : pathTo(path, ALIKE[name] ?? name), known);
   }
   const { items, additionalProperties, anyOf = [], oneOf = [] } = schema;
   for (const inner of [items, additionalProperties, ...anyOf, ...oneOf])
-    if (isSchema(inner)) describe(inner, path);
+    if (isSchema(inner)) describe(inner, path, known);
 }
 
 function pathTo(path: string, name: string): string {

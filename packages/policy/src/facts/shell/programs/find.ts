@@ -77,12 +77,17 @@ export const findProgram: Handler = (call) => {
   }
   if (follows) shell.findings.doubt("find follows links, which may lead out of the folder");
   if (runs > RUN_LIMIT) return hidden(call, "find runs too many commands to follow");
-  if (expression.some(({ text }) => text === null))
+  // What begins like a path is one; anything else may be a part of the expression.
+  if (expression.some(({ text }) => text === null) || words.some(mayBeExpression))
     return hidden(call, "find with words that are only known at run time");
   return doubts.length === 0
     ? CLEAR
     : hidden(call, `find: ${doubts[0]} is not a known part of an expression`);
 };
+
+function mayBeExpression({ text, start, many }: Value): boolean {
+  return text === null && (many || !/^[^-(!,]/.test(start));
+}
 
 /** What is found and may be a link is looked for when the facts are put together. */
 function searched(place: Value, expression: readonly Value[], splits = false): Value {

@@ -1,3 +1,4 @@
+import { errorMessage } from "@reins/kit";
 import { type Document, isMap, isNode, isScalar, LineCounter, type Node, parseDocument, visit } from "yaml";
 import type { z } from "zod";
 import { Policy } from "../decision/policy.ts";
@@ -95,12 +96,28 @@ export function readConstitution(text: string, file: string): ConstitutionFile {
       if (isScalar(key) && key.value === "__proto__")
         unreadable.push({ message: 'no member can be called "__proto__"', place: placeAt(key.range?.[0]) });
     },
+    Alias: (_, alias) => {
+      if (alias.resolve(document) === undefined)
+        unreadable.push({
+          message: `*${alias.source} is set nowhere before it`,
+          place: placeAt(alias.range?.[0]),
+        });
+    },
   });
   if (unreadable.length > 0) throw new PolicyError(file, unreadable);
   // Files are read seldom: to compile the schema first would take longer than it saves.
-  const checked = ConstitutionFile.safeParse(document.toJS() ?? {}, { jitless: true });
+  const checked = ConstitutionFile.safeParse(plainOf(document, file) ?? {}, { jitless: true });
   if (checked.success) return checked.data;
   throw new PolicyError(file, faultsOf(checked.error.issues, document, placeAt));
+}
+
+/** A document as plain data; refuses one whose aliases stand for far more than it holds. */
+function plainOf(document: Document, file: string): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    throw new PolicyError(file, [{ message: errorMessage(error), place: undefined }]);
+  }
 }
 
 type Issue = z.core.$ZodIssue;

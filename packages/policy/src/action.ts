@@ -128,7 +128,7 @@ export const CONTROL_EVENTS = [
   "task_list",
   "verification",
 ] as const;
-export type ControlEventType = (typeof CONTROL_EVENTS)[number];
+type ControlEventType = (typeof CONTROL_EVENTS)[number];
 
 /** A step of an agent that is decided on, or noted. The names are those of the Agent Harness Protocol. */
 export interface ControlEvent {

@@ -182,7 +182,7 @@ interface WideRule {
 }
 
 /** The rules that allow more than they name. */
-export function wideRules({ file }: Policy): WideRule[] {
+function wideRules({ file }: Policy): WideRule[] {
   return file.tool_rules.flatMap(({ name, verdict, condition }, index) => {
     if (verdict !== "allowed") return [];
     return wideParts(condition).map((why) => ({
@@ -229,7 +229,7 @@ function kindsWithoutBounds(condition: PlainCondition): string[] {
 }
 
 /** Why no action can meet a condition, as far as its own words show. */
-export function neverMatches(condition: PlainCondition): string | undefined {
+function neverMatches(condition: PlainCondition): string | undefined {
   const { not, any_of, effects, harmless, opaque } = condition;
   if (not && isSubset(not, condition)) return "it asks for what its not excludes";
   if (harmless === true && opaque === true) return "what is opaque is never harmless";

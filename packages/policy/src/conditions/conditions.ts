@@ -315,7 +315,7 @@ function hasScopes({ scopes }: Subject, needed: readonly string[]): boolean {
 type TimeCondition = NonNullable<PlainCondition["time"]>;
 
 /** Holds at certain times of day on certain days, in a time zone. A span may pass midnight. */
-export function timeClause({ from = "00:00", until = "24:00", days, zone = "UTC" }: TimeCondition): Clause {
+function timeClause({ from = "00:00", until = "24:00", days, zone = "UTC" }: TimeCondition): Clause {
   const format = new Intl.DateTimeFormat("en-GB", {
     timeZone: zone,
     weekday: "short",
@@ -346,7 +346,7 @@ export function isHarmless(action: Action): boolean {
 }
 
 /** Whether one effect is harmless by itself. */
-export function isHarmlessEffect(effect: Effect): boolean {
+function isHarmlessEffect(effect: Effect): boolean {
   switch (effect.kind) {
     case "read":
       return isOpen(effect.place) || (effect.place === "system" && isReadableByAll(effect.path));

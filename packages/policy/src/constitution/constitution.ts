@@ -90,7 +90,7 @@ export const Limit = z
 export type Limit = z.infer<typeof Limit>;
 
 /** Harn's lists, as a shorthand for rules. What they do not name falls to the rules after them. */
-export const ToolApprovalPolicy = z.strictObject({
+const ToolApprovalPolicy = z.strictObject({
   auto_deny: z.array(Name).default([]),
   write_path_allowlist: z.array(Glob).default([]),
   auto_approve: z.array(Name).default([]),

@@ -159,7 +159,7 @@ export interface CompiledRule {
 }
 
 /** Makes a rule ready. */
-export function compileRule(
+function compileRule(
   rule: Rule,
   index: number,
   tools: ToolDeclarations,
@@ -178,7 +178,7 @@ export function compileRule(
 }
 
 /** Whether a rule allows an action as it is. A modified action is decided again, so `modify` does not count. */
-export function permits({ verdict }: Pick<Rule, "verdict">): boolean {
+function permits({ verdict }: Pick<Rule, "verdict">): boolean {
   return verdict === "allowed";
 }
 

@@ -81,7 +81,7 @@ export const isReadableByAll = patternList(table.readable);
 /** Devices that only swallow or supply: reading or writing them is no effect. */
 export const DEVICES: ReadonlySet<string> = new Set(table.devices);
 /** Where machines keep folders for passing files. */
-export const TEMPORARY: readonly string[] = table.temporary;
+const TEMPORARY: readonly string[] = table.temporary;
 
 /** A process by its folder, and perhaps one of its threads by the folder of that. */
 const PROCESS = /(?:^|\/)proc\/(?:self|thread-self|\d+)(?:\/task\/\d+)?(?:\/|$)/g;
@@ -110,7 +110,7 @@ export function isProcessContent(path: string): boolean {
 }
 
 /** Whether what lies below a folder is, or holds, the folders of processes. */
-export function holdsProcesses(path: string): boolean {
+function holdsProcesses(path: string): boolean {
   return path === "/" || /(?:^|\/)proc(?:\/(?:self|thread-self|\d+)(?:\/task(?:\/\d+)?)?)?$/.test(path);
 }
 

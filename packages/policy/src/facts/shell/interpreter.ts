@@ -302,7 +302,7 @@ function here(scope: Scope): Outcome {
 const TURN_LIMIT = 16;
 
 /** A loop over known words is gone through word by word; any other until nothing changes, or is known, any more. */
-export function runLoop(shell: Shell, loop: Statement & { kind: "loop" }, scope: Scope): void {
+function runLoop(shell: Shell, loop: Statement & { kind: "loop" }, scope: Scope): void {
   const values = loop.values.flatMap((word) => expandWord(shell, word, scope));
   const before = scope.copy();
   if (loop.values.some(isVast)) shell.findings.isLong = true;

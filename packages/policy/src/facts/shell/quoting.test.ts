@@ -78,7 +78,7 @@ describe("a program is known under every spelling of its name", () => {
   });
 
   it("and opaque where it is only known at run time", async () => {
-    for (const name of ["$RM", "$(which rm)", "r$x", "${RM:-rm}", "r*", "`echo rm`x"])
+    for (const name of ["$RM", "$(which rm)", "r$x", `\${RM:-rm}`, "r*", "`echo rm`x"])
       expect(await seen(`${name} -r src`), name).toContain("opaque");
   });
 });

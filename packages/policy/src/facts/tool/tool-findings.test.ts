@@ -22,7 +22,7 @@ const CALLS: readonly (readonly [string, string, unknown, string])[] = [
   ["claude-code", "Read", { file_path: "file://evil.com/x" }, "read unknown:x, doubt"],
   ["claude-code", "Read", { file_path: "~root/x" }, "read unknown:x, doubt"],
   ["claude-code", "Read", { file_path: "$HOME/notes.txt" }, "read unknown:notes.txt, doubt"],
-  ["claude-code", "Read", { file_path: "${HOME}/notes.txt" }, "read unknown:notes.txt, doubt"],
+  ["claude-code", "Read", { file_path: `\${HOME}/notes.txt` }, "read unknown:notes.txt, doubt"],
   ["claude-code", "Read", { file_path: "%HOME%/notes.txt" }, "read unknown:notes.txt, doubt"],
   ["claude-code", "Read", { file_path: "src\\index.ts" }, "read unknown:src\\index.ts, doubt"],
   ["claude-code", "Read", { file_path: "src/index.ts\u0000.png" }, "read unknown:index.ts\u0000.png, doubt"],

@@ -19,7 +19,7 @@ export function readStatements(reader: Reader, node: Node): Statement {
 }
 
 /** Makes a sequence of nodes, of which some are only separators. `&` sends what stands before it to the background. */
-export function sequence(reader: Reader, nodes: readonly Node[]): Statement {
+function sequence(reader: Reader, nodes: readonly Node[]): Statement {
   const statements: Statement[] = [];
   let previous: Node | undefined;
   for (const node of nodes) {
@@ -237,7 +237,7 @@ function readDeclaration(reader: Reader, node: Node): Statement {
 }
 
 /** `if … then … elif … else … fi`. */
-export function readIf(reader: Reader, node: Node): Statement {
+function readIf(reader: Reader, node: Node): Statement {
   const tests: Statement[] = [];
   const bodies: Statement[] = [];
   const clause = (owner: Node): void => {
@@ -257,7 +257,7 @@ export function readIf(reader: Reader, node: Node): Statement {
 }
 
 /** `while` and `until`. */
-export function readWhile(reader: Reader, node: Node): Statement {
+function readWhile(reader: Reader, node: Node): Statement {
   const parts = reader.partsOf(node, "lines");
   const body = parts.find((part) => part.type === "do_group");
   const test = parts.filter((part) => part !== body);
@@ -271,7 +271,7 @@ export function readWhile(reader: Reader, node: Node): Statement {
 }
 
 /** `for name in words`, `select`, and `for ((…))`. */
-export function readFor(reader: Reader, node: Node): Statement {
+function readFor(reader: Reader, node: Node): Statement {
   const parts = reader.partsOf(node, "lines");
   const body = parts.find((part) => part.type === "do_group" || part.type === "compound_statement");
   const statements = body ? readStatements(reader, body) : NOTHING;
@@ -302,7 +302,7 @@ export function readFor(reader: Reader, node: Node): Statement {
 }
 
 /** `case word in pattern) … ;; esac`. Patterns are expanded too. */
-export function readCase(reader: Reader, node: Node): Statement {
+function readCase(reader: Reader, node: Node): Statement {
   const tests: Statement[] = [];
   const bodies: Statement[] = [];
   for (const part of reader.partsOf(node, "lines")) {

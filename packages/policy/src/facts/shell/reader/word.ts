@@ -149,7 +149,7 @@ export function computed(quoted: boolean): Part {
 }
 
 /** `$name` and `${…}`. */
-export function readExpansion(reader: Reader, node: Node, quoted: boolean): Part {
+function readExpansion(reader: Reader, node: Node, quoted: boolean): Part {
   const parts = reader.partsOf(node, "none");
   const name = parts[1];
   const isName = name?.type === "variable_name" || name?.type === "special_variable_name";
@@ -170,7 +170,7 @@ export function readExpansion(reader: Reader, node: Node, quoted: boolean): Part
 }
 
 /** `$((…))` and `$[…]`. */
-export function readArithmetic(reader: Reader, node: Node, quoted: boolean): Part {
+function readArithmetic(reader: Reader, node: Node, quoted: boolean): Part {
   const sets = assignedNames(reader.textOf(node));
   return { kind: "computed", inside: insideOf(reader, node), quoted, arithmetic: true, sets, isNumber: true };
 }
@@ -226,12 +226,12 @@ function insidePart(reader: Reader, part: Node): readonly Part[] {
 }
 
 /** `<(…)` and `>(…)`. */
-export function readPipe(reader: Reader, node: Node): Part {
+function readPipe(reader: Reader, node: Node): Part {
   return { kind: "pipe", body: readStatements(reader, node) };
 }
 
 /** `$(…)` and backticks. */
-export function readOutput(reader: Reader, node: Node, quoted: boolean): Part {
+function readOutput(reader: Reader, node: Node, quoted: boolean): Part {
   const raw = reader.textOf(node).trimStart();
   if (!raw.startsWith("`")) return { kind: "output", body: readStatements(reader, node), quoted };
   // Inside backticks a shell first takes one layer of backslashes off, then starts anew; a # does not reach past the end.
@@ -249,7 +249,7 @@ export function text(text: string, quoted: boolean): Part {
 }
 
 /** An unquoted word: backslashes quote the character after them, and vanish with a line's end. */
-export function unquotedText(raw: string): readonly Part[] {
+function unquotedText(raw: string): readonly Part[] {
   if (!raw.includes("\\")) return [text(raw, false)];
   const parts: Part[] = [];
   for (const [, escaped, plain] of raw.matchAll(/\\([\s\S])|([^\\]+)|\\$/g)) {
@@ -261,7 +261,7 @@ export function unquotedText(raw: string): readonly Part[] {
 }
 
 /** What stands between double quotes, or in a here-document. */
-export function quotedText(raw: string): string {
+function quotedText(raw: string): string {
   return raw.includes("\\") ? raw.replace(/\\(?:([$`"\\])|\n)/g, "$1") : raw;
 }
 
@@ -285,7 +285,7 @@ const ESCAPE =
   /\\(?:([abeEfnrtv\\'"?])|([0-7]{1,3})|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|c([\s\S]))/g;
 
 /** What stands in `$'…'`; `undefined` when a shell would cut it short or make bytes that are no text. */
-export function ansiText(raw: string): string | undefined {
+function ansiText(raw: string): string | undefined {
   let isText = true;
   const decoded = raw.replace(ESCAPE, (_, simple, octal, hex, short, long, control) => {
     if (simple !== undefined) return ESCAPES[simple] ?? "";

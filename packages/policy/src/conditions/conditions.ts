@@ -242,7 +242,7 @@ function argumentAt(value: unknown, path: string): string {
 }
 
 /** What clients ask of an agent, by the protocol's names. A tool that an agent calls so is something else. */
-const CLIENTS_NAME = /^(?:session|providers)\/|^(?:initialize|authenticate|logout)$/;
+export const CLIENTS_NAME = /^(?:session|providers)\/|^(?:initialize|authenticate|logout)$/;
 
 /** Members that are compared with a text of the subject. */
 const SUBJECT_TEXTS = [

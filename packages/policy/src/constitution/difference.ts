@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { CLIENTS_NAME } from "../conditions/conditions.ts";
 import { isAtLeastAsStrict } from "../decision/verdict.ts";
 import { type ConstitutionFile, type Limit, type Rule, rulesOf } from "./constitution.ts";
 
@@ -187,10 +188,23 @@ function ruleIsNoLooser(after: Rule, before: Rule): boolean {
   return (
     sameButVerdict &&
     isAtLeastAsStrict(after.verdict, before.verdict) &&
+    !takesMore(after, before) &&
     (after.quorum ?? 1) >= (before.quorum ?? 1) &&
     // Four eyes may only be dropped where nothing is allowed any more.
     (!before.four_eyes || after.four_eyes === true || after.verdict === "blocked")
   );
+}
+
+/**
+ * Whether a rule takes actions that it left to the rules behind it: one that allows reads its condition more narrowly than
+ * one that asks or defers, and what it leaves may be blocked behind it. One that blocks may take whatever it likes.
+ */
+function takesMore(after: Rule, before: Rule): boolean {
+  if (before.verdict !== "allowed" || after.verdict === "allowed" || after.verdict === "blocked")
+    return false;
+  const { tool_name_matches = [] } = before.condition;
+  const isPlain = tool_name_matches.every((name) => /^[\w.:-]+$/.test(name) && !CLIENTS_NAME.test(name));
+  return !isPlain || /"(?:every|any|any_of|not)":/.test(JSON.stringify(before.condition));
 }
 
 function limitIsNoLooser(after: Limit, before: Limit): boolean {

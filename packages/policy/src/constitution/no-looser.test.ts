@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { inputOf, policyOf } from "../../test/recorded.ts";
 import { isNoLooser } from "./difference.ts";
 import { readConstitution } from "./load.ts";
 
@@ -54,4 +55,47 @@ test("one pair of eyes less is looser, unless nothing is asked any more", () => 
   const before = file(BASE.replace("verdict: ask", "verdict: ask, four_eyes: true"));
   expect(isNoLooser(file(BASE), before)).toBe(false);
   expect(isNoLooser(file(BASE.replace("verdict: ask", "verdict: blocked")), before)).toBe(true);
+});
+
+describe("a rule that allowed and now asks", () => {
+  const rules = (verdict: string, condition: string) =>
+    file(`tool_rules:
+  - { name: a, condition: { ${condition} }, verdict: ${verdict} }
+  - { name: rest, condition: {}, verdict: blocked }`);
+
+  test.each([
+    "tool_name_matches: [ls]",
+    "user: ann",
+    "mode: plan",
+    "depth: { at_most: 1 }",
+    "harmless: true",
+  ])("is no looser where it means the same: %s", (condition) => {
+    for (const verdict of ["ask", "defer", "blocked"])
+      expect(isNoLooser(rules(verdict, condition), rules("allowed", condition)), verdict).toBe(true);
+  });
+
+  test.each([
+    "hosts: { every: good.com }",
+    "writes: { every: { place: workspace } }",
+    "effects: { any: [read] }",
+    "any_of: [{ reads: { every: { inside: true } } }]",
+    "not: { writes: { any: { destroys: true } } }",
+    "tool_name_matches: ['*']",
+    "tool_name_matches: [session/new]",
+  ])("may take what the next one blocks: %s", (condition) => {
+    for (const verdict of ["ask", "defer"])
+      expect(isNoLooser(rules(verdict, condition), rules("allowed", condition)), verdict).toBe(false);
+    expect(isNoLooser(rules("blocked", condition), rules("allowed", condition))).toBe(true);
+  });
+
+  test("for it asks about what it did not allow", () => {
+    const decide = (verdict: string) => {
+      const text = `tool_rules:
+  - { name: a, condition: { hosts: { every: good.com } }, verdict: ${verdict} }
+  - { name: rest, condition: {}, verdict: blocked }`;
+      return policyOf(text).decide(inputOf({})).verdict;
+    };
+    expect(decide("allowed")).toBe("blocked");
+    expect(decide("ask")).toBe("ask");
+  });
 });

@@ -58,15 +58,13 @@ export {
 } from "./constitution/load.ts";
 export { type TestOutcome, testOutcomes } from "./constitution/run-tests.ts";
 export { type AskedClause, type Explained, type ExplainedRule, explainedBy } from "./decision/explain.ts";
-export { History } from "./decision/history.ts";
-export { blake3Hex, NO_RULE, Policy } from "./decision/policy.ts";
+export { blake3Hex, History, NO_RULE, Policy, permitsAction } from "./decision/policy.ts";
 export {
   type AskTerms,
   afterModify,
   isAtLeastAsStrict,
   type PolicyHashes,
   type PolicyVerdict,
-  permitsAction,
 } from "./decision/verdict.ts";
 export { type FileKind, type FilePort, type FolderEntry, realFiles } from "./facts/files.ts";
 export type { FactsContext } from "./facts/gather.ts";

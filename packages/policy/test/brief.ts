@@ -2,7 +2,7 @@ import type { Action, Effect } from "../src/action.ts";
 
 /**
  * What an action does in one line, for tables of expectations: each effect but plain programs, then how sure that is.
- * A path in the workspace is told from its root, any other by its place and end.
+ * Names a path in the workspace from its root, any other by its place and end.
  */
 export function brief({ effects, opaque, doubts }: Action): string {
   const told = effects.flatMap(briefEffect);

@@ -1,8 +1,8 @@
 import type { Action, DecisionInput } from "../src/action.ts";
 import { withMembers } from "../src/backtest/recorded-verdict.ts";
 import { loadPolicy } from "../src/constitution/load.ts";
-import { History } from "../src/decision/history.ts";
 import type { Policy } from "../src/decision/policy.ts";
+import { History } from "../src/decision/policy.ts";
 import { afterModify, type PolicyVerdict } from "../src/decision/verdict.ts";
 import type { Subject } from "../src/subject.ts";
 

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { DecisionInput } from "../action.ts";
 import type { Clause } from "../conditions/conditions.ts";
-import { History } from "../decision/history.ts";
-import { argumentPathsIn, type CompiledRule, type Policy } from "../decision/policy.ts";
-import { afterModify, type PolicyVerdict, permitsAction, type Said } from "../decision/verdict.ts";
+import { History, type Policy, permitsAction } from "../decision/policy.ts";
+import { argumentPathsIn, type CompiledRule } from "../decision/rules.ts";
+import { afterModify, type PolicyVerdict, type Said } from "../decision/verdict.ts";
 import {
   type ModifiedFrom,
   type RecordedStep,

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import { type Deed, inputOf, policyOf } from "../../test/recorded.ts";
-import { History } from "./history.ts";
+import { History } from "./policy.ts";
 
 const MINUTE = 60_000;
 

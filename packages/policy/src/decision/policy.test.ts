@@ -8,8 +8,7 @@ import { RuleVerdict } from "../constitution/constitution.ts";
 import { loadPolicy } from "../constitution/load.ts";
 import type { Subject } from "../subject.ts";
 import { explainedBy } from "./explain.ts";
-import { History } from "./history.ts";
-import { blake3Hex, type Policy } from "./policy.ts";
+import { blake3Hex, History, type Policy } from "./policy.ts";
 
 const prose = Buffer.from("be kind");
 

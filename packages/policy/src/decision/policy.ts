@@ -1,18 +1,24 @@
 import { createBLAKE3 } from "hash-wasm";
-import type { DecisionInput } from "../action.ts";
-import { type Clause, compileCondition, compilePlain, many } from "../conditions/conditions.ts";
-import { plainNames } from "../conditions/pattern.ts";
-import { milliseconds } from "../constitution/condition.ts";
+import type { Counters, DecisionInput } from "../action.ts";
+import { type Clause, compilePlain, many } from "../conditions/conditions.ts";
+import { milliseconds, type Whose } from "../constitution/condition.ts";
 import {
   type ConstitutionFile,
   type Limit,
-  type Rule,
+  type RuleVerdict,
   rulesOf,
-  type ToolDeclarations,
 } from "../constitution/constitution.ts";
 import type { ConstitutionText } from "../constitution/load.ts";
 import type { Subject } from "../subject.ts";
-import type { Sequence } from "./history.ts";
+import {
+  argumentPathsIn,
+  type CompiledRule,
+  compileRule,
+  isAboutAdvice,
+  names,
+  permits,
+  verdictOf,
+} from "./rules.ts";
 import type { PolicyHashes, PolicyVerdict } from "./verdict.ts";
 
 /** What a verdict says when no rule matched. */
@@ -114,112 +120,6 @@ export class Policy {
   rulesAbout(event_type: string): readonly CompiledRule[] {
     return ADVICE.has(event_type) ? this.rules.filter(isAboutAdvice) : this.rules;
   }
-}
-
-/** A rule that allows tools or asks about them does not apply to advice; one that blocks a subject does. */
-function isAboutAdvice({ rule }: CompiledRule): boolean {
-  return rule.verdict === "blocked" || names(rule.condition, "event");
-}
-
-function verdictOf(rule: Rule, { constitution_hash, rules_hash }: PolicyHashes): PolicyVerdict {
-  const { verdict, name, patch, retry_after, quorum, approvers, four_eyes, expires } = rule;
-  const reason = rule.reason || `rule "${name}"`;
-  const base = { reason, rule: name, constitution_hash, rules_hash };
-  // A rule has a patch if, and only if, its verdict is `modify`.
-  if (patch) return { verdict: "modify", ...base, patch };
-  switch (verdict) {
-    case "allowed":
-      return { verdict, ...base };
-    case "ask":
-      return {
-        verdict,
-        ...base,
-        ...(quorum !== undefined && { quorum }),
-        ...(approvers && { approvers }),
-        ...(four_eyes && { four_eyes }),
-        ...(expires !== undefined && { expires_ms: milliseconds(expires) }),
-      };
-    case "defer":
-      return { verdict, ...base, retry_after_ms: milliseconds(retry_after ?? "1m") };
-    default:
-      return { verdict: "blocked", ...base };
-  }
-}
-
-/** A rule made ready. */
-export interface CompiledRule {
-  readonly index: number;
-  readonly rule: Rule;
-  readonly clauses: readonly Clause[];
-  readonly matches: (input: DecisionInput) => boolean;
-  /** The tools it can be about; `undefined` means any. */
-  readonly tools: readonly string[] | undefined;
-  /** The folders it waits for, if it does. */
-  readonly trigger: PathTrigger | undefined;
-}
-
-/** Makes a rule ready. */
-function compileRule(
-  rule: Rule,
-  index: number,
-  tools: ToolDeclarations,
-  keyOf: (sequence: object) => string,
-): CompiledRule {
-  const clauses = compileCondition(rule.condition, { tools, permits: permits(rule) }, keyOf);
-  const names = rule.condition.tool_name_matches;
-  return {
-    index,
-    rule,
-    clauses,
-    matches: conjunction(clauses),
-    tools: names && plainNames(names),
-    trigger: pathTriggerOf(rule),
-  };
-}
-
-/** Whether a rule allows an action as it is. A modified action is decided again, so `modify` does not count. */
-function permits({ verdict }: Pick<Rule, "verdict">): boolean {
-  return verdict === "allowed";
-}
-
-/** All clauses in one function; the usual few are written out, which spares a loop on every rule. */
-function conjunction(clauses: readonly Clause[]): (input: DecisionInput) => boolean {
-  const [first, second, third, ...more] = clauses.map(({ holds }) => holds);
-  if (!first) return () => true;
-  if (!second) return first;
-  if (!third) return (input) => first(input) && second(input);
-  if (more.length === 0) return (input) => first(input) && second(input) && third(input);
-  return (input) => first(input) && second(input) && third(input) && more.every((holds) => holds(input));
-}
-
-/** The folders under one of which a path must lie for a rule to match, each as its segments. */
-type PathTrigger = readonly (readonly string[])[];
-
-const GLOB = /[*?[\]{}()!+@\\]/;
-
-/**
- * The folders a rule waits for. A rule that asks for any path matching certain globs cannot match before some path lies
- * under the part of a glob that is written out. `undefined` when a rule has no such condition.
- */
-function pathTriggerOf({ condition }: Rule): PathTrigger | undefined {
-  for (const quantified of [condition.paths, condition.reads, condition.writes]) {
-    const match = quantified?.any?.match;
-    if (match === undefined) continue;
-    const folders = (typeof match === "string" ? [match] : match).map(literalFolder);
-    if (folders.every((folder) => folder.length > 0 && folder.some((segment) => segment !== "")))
-      return folders;
-  }
-  return undefined;
-}
-
-/** The segments of a glob before the first that is not plain text. An absolute one begins with an empty segment. */
-function literalFolder(glob: string): string[] {
-  const segments = glob.split("/");
-  const first = segments.findIndex(
-    (segment, index) =>
-      GLOB.test(segment) || segment === "." || segment === ".." || (segment === "" && index > 0),
-  );
-  return first < 0 ? segments : segments.slice(0, first);
 }
 
 /** A folder on the way to rules that wait for paths under it. */
@@ -354,25 +254,92 @@ function newFolder(): Folder {
   return { folders: new Map(), rules: [], below: undefined };
 }
 
-/** Every dotted path under an `arguments` condition, wherever in a file or a condition it stands. */
-export function argumentPathsIn(value: unknown): string[] {
-  if (Array.isArray(value)) return [...new Set(value.flatMap(argumentPathsIn))];
-  if (typeof value !== "object" || value === null) return [];
-  const paths = Object.entries(value).flatMap(([name, member]) =>
-    name === "arguments" && typeof member === "object" && member !== null
-      ? Object.keys(member)
-      : argumentPathsIn(member),
-  );
-  return [...new Set(paths)];
+/** Earlier actions that a rule asks about: of a kind, by a subject, within a time. */
+export interface Sequence {
+  readonly key: string;
+  readonly by: Whose;
+  /** Milliseconds; without it, since the beginning. */
+  readonly within: number | undefined;
+  readonly clauses: readonly Clause[];
 }
 
-/** Whether a condition has a member of that name, wherever in it. */
-function names(value: unknown, member: string): boolean {
-  if (Array.isArray(value)) return value.some((one) => names(one, member));
-  if (typeof value !== "object" || value === null) return false;
-  return Object.entries(value).some(
-    ([name, inner]) => (name === member && inner !== undefined) || names(inner, member),
-  );
+/** Whether an action with this verdict happens, as it is or modified. */
+export function permitsAction(verdict: RuleVerdict): boolean {
+  return verdict === "allowed" || verdict === "modify";
+}
+
+/** The times at which something of a kind was done, oldest first. */
+type Times = number[];
+
+/** How many times are kept of one kind by one doer; counts beyond it stay at it. */
+const MAX_KEPT = 10_000;
+
+/**
+ * What subjects did, as far as a constitution's sequences ask. An action counts from the moment it is allowed, so
+ * calls in flight are counted; one that was blocked never is.
+ */
+export class History {
+  readonly #sequences: readonly Sequence[];
+  readonly #times = new Map<string, Times>();
+
+  constructor(sequences: readonly Sequence[]) {
+    this.#sequences = sequences;
+  }
+
+  /** Counts an action that was allowed. */
+  note(input: DecisionInput): void {
+    for (const place of this.#placesOf(input)) {
+      const times = this.#times.get(place) ?? [];
+      // A clock that was set back must not put them out of order.
+      times.splice(times.findLastIndex((time) => time <= input.at) + 1, 0, input.at);
+      if (times.length > MAX_KEPT) times.shift();
+      this.#times.set(place, times);
+    }
+  }
+
+  /** Uncounts an action that was not allowed after all. */
+  takeBack(input: DecisionInput): void {
+    for (const place of this.#placesOf(input)) {
+      const times = this.#times.get(place) ?? [];
+      const index = times.lastIndexOf(input.at);
+      if (index >= 0) times.splice(index, 1);
+    }
+  }
+
+  /** How often each sequence has come to pass for a subject, at a time. */
+  counters(subject: Subject, at: number): Counters {
+    if (this.#sequences.length === 0) return NO_COUNTERS;
+    const counters: Record<string, number> = {};
+    for (const { key, by, within } of this.#sequences) {
+      const times = this.#times.get(`${key}\n${doer(subject, by)}`);
+      if (times) counters[key] = within === undefined ? times.length : countSince(times, at - within);
+    }
+    return counters;
+  }
+
+  /** Under which names an action counts. */
+  #placesOf(input: DecisionInput): string[] {
+    const counting = this.#sequences.filter(({ clauses }) => clauses.every(({ holds }) => holds(input)));
+    return counting.map(({ key, by }) => `${key}\n${doer(input.subject, by)}`);
+  }
+}
+
+const NO_COUNTERS: Counters = Object.freeze({});
+
+function doer(subject: Subject, by: Whose): string {
+  // Names are the tenant's own: two tenants may both have a user "ann".
+  return `${subject.tenant}\n${by === "tenant" ? "" : subject[by]}`;
+}
+
+/** How many of the times, which are in order, are not before one. */
+function countSince(times: Times, since: number): number {
+  let [low, high] = [0, times.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((times[middle] ?? 0) < since) low = middle + 1;
+    else high = middle;
+  }
+  return times.length - low;
 }
 
 const hasher = await createBLAKE3();

@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from "vitest";
 import { inputOf, policyOf } from "../../test/recorded.ts";
 import { RuleVerdict } from "../constitution/constitution.ts";
-import { blake3Hex } from "./policy.ts";
-import { afterModify, isAtLeastAsStrict, permitsAction } from "./verdict.ts";
+import { blake3Hex, permitsAction } from "./policy.ts";
+import { afterModify, isAtLeastAsStrict } from "./verdict.ts";
 
 const ORDER = ["blocked", "defer", "ask", "modify", "allowed"] as const;
 

@@ -49,11 +49,6 @@ export function afterModify(first: Said, again: Said): Said {
   return again.rule === first.rule ? first : { verdict: "blocked", rule: again.rule };
 }
 
-/** Whether an action with this verdict happens, as it is or modified. */
-export function permitsAction(verdict: RuleVerdict): boolean {
-  return verdict === "allowed" || verdict === "modify";
-}
-
 /** From the strictest to the loosest. */
 const STRICTNESS: readonly RuleVerdict[] = ["blocked", "defer", "ask", "modify", "allowed"];
 

@@ -40,4 +40,3 @@ export {
   usageIn,
   withReinsMeta,
 } from "./schemas.ts";
-export { stdioChannel } from "./stdio-channel.ts";

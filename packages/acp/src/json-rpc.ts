@@ -1,4 +1,6 @@
-import { errorMessage, isRecord, type JsonObject, type MessageListener, parseExact } from "@reins/kit";
+import type { JsonObject, MessageListener } from "@reins/kit";
+import { errorMessage } from "@reins/kit/errors";
+import { isRecord, parseExact } from "@reins/kit/json";
 
 export { isRecord as isObject, type JsonObject };
 

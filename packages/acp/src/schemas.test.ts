@@ -22,7 +22,12 @@ const METHODS: AcpMethod[] = [
   ...(["initialize", "session/new", "session/load", "session/resume", "session/fork"] as const),
   ...(["session/list", "session/close", "session/delete", "session/set_mode", "session/set_model"] as const),
   ...(["session/set_config_option", "session/prompt", "session/cancel"] as const),
-  ...(["session/request_permission", "fs/read_text_file", "fs/write_text_file"] as const),
+  ...([
+    "session/request_permission",
+    "elicitation/create",
+    "fs/read_text_file",
+    "fs/write_text_file",
+  ] as const),
   ...(["terminal/create", "terminal/output", "terminal/wait_for_exit", "terminal/kill"] as const),
   ...(["terminal/release", "$/cancel_request"] as const),
 ];

@@ -1,4 +1,5 @@
-import { isRecord, type JsonObject } from "@reins/kit";
+import type { JsonObject } from "@reins/kit";
+import { isRecord } from "@reins/kit/json";
 import { z } from "zod";
 
 const EMPTY: Record<string, unknown> = Object.freeze({});
@@ -61,7 +62,16 @@ const ToolCall = loose({
 
 const Modes = loose({ currentModeId: text, availableModes: list(loose({ id: text, name: text })) });
 const Models = loose({ currentModelId: text, availableModels: list(loose({ modelId: text, name: text })) });
-const ConfigOption = loose({ id: text, name: text, category: text, type: text, currentValue: anything });
+const Choice = { value: text, name: text };
+const ConfigOption = loose({
+  id: text,
+  name: text,
+  category: text,
+  type: text,
+  currentValue: anything,
+  /** Values, or groups of values. */
+  options: list(loose({ ...Choice, options: list(loose(Choice)) })),
+});
 const settings = { modes: Modes, models: Models, configOptions: list(ConfigOption) };
 
 const Chunk = loose({ content: Content, messageId: text });
@@ -72,7 +82,9 @@ const UPDATES = {
   tool_call: ToolCall,
   tool_call_update: ToolCall,
   plan: loose({ entries: list(loose({ content: text, priority: text, status: text })) }),
-  available_commands_update: loose({ availableCommands: list(loose({ name: text, description: text })) }),
+  available_commands_update: loose({
+    availableCommands: list(loose({ name: text, description: text, input: loose({ hint: text }) })),
+  }),
   current_mode_update: loose({ currentModeId: text }),
   config_option_update: loose({ configOptions: list(ConfigOption) }),
   session_info_update: loose({ title: text, updatedAt: text }),
@@ -142,6 +154,10 @@ const METHODS = {
       options: list(loose({ optionId: text, name: text, kind: text })),
     }),
     result: loose({ outcome: loose({ outcome: text, optionId: text }) }),
+  },
+  "elicitation/create": {
+    params: loose({ sessionId: text, message: text, mode: text, requestedSchema: anything, url: text }),
+    result: loose({ action: text, content: anything }),
   },
   "fs/read_text_file": {
     params: loose({ sessionId: text, path: text, line: number, limit: number }),

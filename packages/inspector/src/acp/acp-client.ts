@@ -1,5 +1,6 @@
+import { readResult } from "@reins/acp";
 import { exponentialBackoff } from "@reins/kit/backoff";
-import { z } from "zod";
+import { errorMessage } from "@reins/kit/errors";
 import { AttachedSession, type AttachedSessionPorts } from "./attached-session.ts";
 import type { Connection, ConnectionListener } from "./connection.ts";
 import { fetchHistory, type Item } from "./conversation/conversation.ts";
@@ -29,8 +30,6 @@ interface NewSession {
 /** At most this many sessions are attached at once; the least recently viewed is detached. */
 const MAX_ATTACHED = 8;
 
-const NewSessionResponse = z.looseObject({ sessionId: z.string() });
-const PromptResponse = z.looseObject({ stopReason: z.string() });
 const OUTCOMES: Readonly<Record<string, string>> = {
   cancelled: "The turn was cancelled.",
   max_tokens: "The turn ended: the model reached its token limit.",
@@ -106,11 +105,9 @@ export class AcpClient {
       connection = await this.#connected();
       const prompt = [{ type: "text", text }];
       const params = { sessionId, prompt, _meta: { reins: { prompt: id } } };
-      const answer = PromptResponse.safeParse(
-        await connection.request("session/prompt", params, controller.signal),
-      );
+      const answer = await connection.request("session/prompt", params, controller.signal);
       session.removePrompt(id);
-      const outcome = answer.success ? OUTCOMES[answer.data.stopReason] : undefined;
+      const outcome = OUTCOMES[readResult("session/prompt", answer).stopReason ?? ""];
       if (outcome !== undefined) session.note("note", outcome);
     } catch (error) {
       // A lost connection says nothing about the prompt; reloading the session shows what happened to it.
@@ -162,7 +159,8 @@ export class AcpClient {
     this.#creating += 1;
     try {
       const answer = await connection.request(method, params);
-      const { sessionId } = NewSessionResponse.parse(answer);
+      const { sessionId } = readResult("session/new", answer);
+      if (sessionId === undefined) throw new Error("The server's response has no session id.");
       (this.#sessions.get(sessionId) ?? this.#add(sessionId)).created(answer);
       return sessionId;
     } finally {
@@ -245,10 +243,6 @@ export class AcpClient {
     onEnded: (session) => this.#sessions.get(session)?.end(),
     onTurn: (session, state) => this.#sessions.get(session)?.turn(state),
   };
-}
-
-function errorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 const RETRY = { firstMs: 250, mostMs: 10_000 };

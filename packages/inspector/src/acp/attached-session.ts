@@ -1,3 +1,4 @@
+import type { JsonObject } from "@reins/acp";
 import type { Question } from "./connection.ts";
 import { annotationIn } from "./conversation/content.ts";
 import {
@@ -123,7 +124,7 @@ export class AttachedSession {
     this.#change({ phase: "cut", questions: [] });
   }
 
-  receive(update: ReceivedUpdate["update"]): void {
+  receive(update: JsonObject): void {
     if (this.#replayed) {
       this.#replayed.push({ update, at: undefined });
       return;

@@ -1,12 +1,11 @@
 import { type ClientConnection, client, RequestError, type Stream } from "@agentclientprotocol/sdk";
-import { z } from "zod";
+import { type JsonObject, membersOf, readParams, reinsMeta, updateIn } from "@reins/acp";
 import type { TurnState } from "./attached-session.ts";
-import type { ReceivedUpdate } from "./conversation/conversation.ts";
 import { type ToolCall, toolCallWith } from "./conversation/tool-call.ts";
 
 /** Receives what arrives over a connection. */
 export interface ConnectionListener {
-  onUpdate(session: string, update: ReceivedUpdate["update"]): void;
+  onUpdate(session: string, update: JsonObject): void;
   onQuestion(session: string, question: Question): void;
   onCancelled(session: string, id: string): void;
   /** Messages of a session are missing and cannot be recovered. */
@@ -16,15 +15,7 @@ export interface ConnectionListener {
   onTurn(session: string, state: TurnState): void;
 }
 
-const Update = z.looseObject({
-  method: z.literal("session/update"),
-  params: z.looseObject({ sessionId: z.string(), update: z.looseObject({ sessionUpdate: z.string() }) }),
-});
-const Turn = z.looseObject({
-  method: z.literal("_reins/session/turn"),
-  params: z.looseObject({ sessionId: z.string(), state: z.enum(["running", "idle"]) }),
-});
-const About = z.looseObject({ sessionId: z.string() });
+const TURN = "_reins/session/turn";
 const GAP = "_reins/gap";
 const ENDED = "_sandboxagent/session/ended";
 const CLIENT_INFO = { name: "reins-inspector", title: "Reins inspector", version: "0.1.0" };
@@ -93,7 +84,7 @@ export class Connection {
   /** Asks the user; resolves with the answer, or when the agent cancels the question. */
   #ask(
     method: string,
-    params: z.infer<typeof About>,
+    params: { readonly sessionId: string },
     signal: AbortSignal,
     listener: ConnectionListener,
   ): Promise<unknown> {
@@ -115,50 +106,31 @@ export class Connection {
 function withoutUpdates({ readable, writable }: Stream, listener: ConnectionListener): Stream {
   const tap = new TransformStream({
     transform(message, controller) {
-      const read = Update.safeParse(message);
-      if (read.success) {
-        listener.onUpdate(read.data.params.sessionId, read.data.params.update);
-        return;
-      }
-      const turn = Turn.safeParse(message);
-      if (turn.success) listener.onTurn(turn.data.params.sessionId, turn.data.params.state);
-      else controller.enqueue(message);
+      const { method, params } = membersOf(message);
+      const { sessionId, kind, update } = updateIn(params);
+      if (method === "session/update" && sessionId !== undefined && kind !== undefined)
+        return listener.onUpdate(sessionId, update);
+      const { state } = membersOf(params);
+      if (method === TURN && sessionId !== undefined && (state === "running" || state === "idle"))
+        return listener.onTurn(sessionId, state);
+      controller.enqueue(message);
     },
   });
   return { readable: readable.pipeThrough(tap), writable };
 }
 
-function parseSessionId(params: unknown): z.infer<typeof About> {
-  return About.parse(params);
+function parseSessionId(params: unknown): { readonly sessionId: string } {
+  const { sessionId } = readParams("session/cancel", params);
+  if (sessionId === undefined) throw RequestError.invalidParams(undefined, "sessionId is missing");
+  return { ...membersOf(params), sessionId };
 }
 
 /** An option of a permission request. */
-const Option = z.looseObject({ optionId: z.string(), name: z.string(), kind: z.string() });
-export type Option = z.infer<typeof Option>;
-
-const Permission = z.looseObject({
-  toolCall: z.unknown(),
-  options: z.array(Option),
-  _meta: z
-    .looseObject({
-      reins: z
-        .looseObject({
-          approval: z.string(),
-          reason: z.string().optional(),
-          rule: z.string().nullish(),
-          expires_at: z.string().optional(),
-        })
-        .optional(),
-    })
-    .nullish(),
-});
-
-const Elicitation = z.looseObject({
-  message: z.string(),
-  mode: z.string().default("form"),
-  requestedSchema: z.unknown(),
-  url: z.string().optional(),
-});
+export interface Option {
+  readonly optionId: string;
+  readonly name: string;
+  readonly kind: string | undefined;
+}
 
 /** A question of an agent to the user. */
 export type Question =
@@ -192,23 +164,17 @@ function parseQuestion(
   answer: (value: unknown) => void,
 ): Question | undefined {
   if (method === "elicitation/create") {
-    const read = Elicitation.safeParse(params);
-    if (!read.success) return undefined;
-    const { message, requestedSchema: schema, url } = read.data;
-    return { kind: "elicitation", id, message, schema, url, answer };
+    const { message, requestedSchema: schema, url } = readParams("elicitation/create", params);
+    return message === undefined ? undefined : { kind: "elicitation", id, message, schema, url, answer };
   }
-  const read = Permission.safeParse(params);
-  if (!read.success) return undefined;
-  const { toolCall, options, _meta } = read.data;
-  return {
-    kind: "permission",
-    id,
-    call: toolCallWith(undefined, toolCall, undefined),
-    options,
-    approval: _meta?.reins?.approval,
-    reason: _meta?.reins?.reason,
-    answer,
-  };
+  const { toolCall, options } = readParams("session/request_permission", params);
+  const shown = options.flatMap(({ optionId, name, kind }) =>
+    optionId === undefined || name === undefined ? [] : [{ optionId, name, kind }],
+  );
+  if (!Array.isArray(membersOf(params).options) || shown.length < options.length) return undefined;
+  const { approval, reason } = reinsMeta(params);
+  const call = toolCallWith(undefined, toolCall, undefined);
+  return { kind: "permission", id, call, options: shown, approval, reason, answer };
 }
 
 /** The response to a cancelled question. */

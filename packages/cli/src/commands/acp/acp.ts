@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { stdioChannel } from "@reins/acp";
+import { stdioChannel } from "@reins/acp/stdio";
 import { errorMessage } from "@reins/kit";
 import { command, HOME } from "../../command.ts";
 import { CliError, EXIT } from "../../errors.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { annotationIn, contentText, parseContent, verdictIn } from "./content.ts";
+import { annotationIn, contentText, verdictWith } from "./content.ts";
 
 describe("a content block", () => {
   test.each([
@@ -15,15 +15,7 @@ describe("a content block", () => {
     ["text", "[unknown content]"],
     [undefined, "[unknown content]"],
   ])("of %j reads as text without loading anything", (block, text) => {
-    expect(contentText(parseContent(block))).toBe(text);
-  });
-
-  test("keeps the address of a link beside its name", () => {
-    expect(parseContent({ type: "resource_link", uri: "https://a.test/x", name: "x" })).toEqual({
-      kind: "link",
-      name: "x",
-      uri: "https://a.test/x",
-    });
+    expect(contentText(block)).toBe(text);
   });
 });
 
@@ -38,21 +30,20 @@ describe("the annotation of a message", () => {
     });
   });
 
-  test.each([
-    undefined,
-    null,
-    {},
-    { _meta: null },
-    { _meta: {} },
-    message("blocked"),
-    message({ verdict: 1 }),
-  ])("is absent in %j", (given) => {
+  test.each([undefined, null, {}, { _meta: null }, { _meta: {} }])("is absent in %j", (given) => {
     expect(annotationIn(given)).toBeUndefined();
-    expect(verdictIn(given)).toBeUndefined();
+    expect(verdictWith(undefined, given)).toBeUndefined();
   });
 
-  test("is a verdict only if it has one", () => {
-    expect(verdictIn(message({ reason: "why" }))).toBeUndefined();
-    expect(verdictIn(message({ verdict: "ask", rule: null }))).toEqual({ verdict: "ask", rule: null });
+  test.each([message("blocked"), message({ verdict: 1 }), message({ reason: "why" })])(
+    "has no verdict in %j",
+    (given) => {
+      expect(verdictWith(undefined, given)).toBeUndefined();
+      expect(verdictWith({ verdict: "ask" }, given)?.verdict).toBe("ask");
+    },
+  );
+
+  test("is a verdict only if it has one, and a rule that is null is absent", () => {
+    expect(verdictWith(undefined, message({ verdict: "ask", rule: null }))).toEqual({ verdict: "ask" });
   });
 });

@@ -1,7 +1,7 @@
-import { z } from "zod";
-import { type Annotation, annotationIn, contentText, parseContent } from "./content.ts";
+import { chunkText, isObject, type JsonObject, membersOf, readUpdate } from "@reins/acp";
+import { type Annotation, annotationIn, contentText } from "./content.ts";
 import { type Setting, settingsIn } from "./settings.ts";
-import { type ToolCall, toolCallIdIn, toolCallWith } from "./tool-call.ts";
+import { type ToolCall, toolCallWith } from "./tool-call.ts";
 
 /** The author of a message; `harness` for messages that Reins wrote itself. */
 export type Speaker = "user" | "agent" | "thought" | "harness";
@@ -58,7 +58,7 @@ export const EMPTY_CONVERSATION: Conversation = {
 
 /** A session update with its arrival time; replayed updates have none. */
 export interface ReceivedUpdate {
-  readonly update: Readonly<Record<string, unknown>> & { readonly sessionUpdate: string };
+  readonly update: JsonObject;
   readonly at: number | undefined;
 }
 
@@ -69,7 +69,7 @@ type Draft = { -readonly [Key in keyof Conversation]: Conversation[Key] } & { it
 export function withUpdates(conversation: Conversation, received: readonly ReceivedUpdate[]): Conversation {
   if (received.length === 0) return conversation;
   const draft: Draft = { ...conversation, items: [...conversation.items] };
-  for (const one of received) applyUpdate(draft, one);
+  for (const { update, at } of received) APPLY.get(update.sessionUpdate)?.(draft, update, at);
   return draft;
 }
 
@@ -82,66 +82,79 @@ export function withNote(
   return { ...conversation, items: [...conversation.items, { kind: "note", tone, text }] };
 }
 
-function applyUpdate(draft: Draft, { update, at }: ReceivedUpdate): void {
-  switch (update.sessionUpdate) {
-    case "user_message_chunk":
-      appendChunk(draft, "user", update);
-      return;
-    case "agent_message_chunk":
-      appendChunk(draft, "agent", update);
-      return;
-    case "agent_thought_chunk":
-      appendChunk(draft, "thought", update);
-      return;
-    case "tool_call":
-    case "tool_call_update":
-      updateToolCall(draft, update, at);
-      return;
-    case "plan":
-      draft.plan = planIn(update) ?? draft.plan;
-      return;
-    case "available_commands_update":
-      draft.commands = commandsIn(update) ?? draft.commands;
-      return;
-    case "current_mode_update":
-      draft.settings = draft.settings.map((setting) =>
-        setting.category === "mode" && typeof update.currentModeId === "string"
-          ? { ...setting, current: update.currentModeId }
-          : setting,
+const TONES: Readonly<Record<string, "warn" | "bad">> = { error: "bad", warning: "warn" };
+const SUMMARIZED = "The agent summarized the conversation before this point.";
+
+/** Applies an update of one kind. */
+type Apply = (draft: Draft, update: JsonObject, at: number | undefined) => void;
+
+/** How each kind of update changes a conversation. Unknown kinds change nothing; the page of messages lists them. */
+const APPLY: ReadonlyMap<unknown, Apply> = new Map<string, Apply>([
+  ["user_message_chunk", (draft, update) => appendChunk(draft, "user", update)],
+  ["agent_message_chunk", (draft, update) => appendChunk(draft, "agent", update)],
+  ["agent_thought_chunk", (draft, update) => appendChunk(draft, "thought", update)],
+  ["tool_call", updateToolCall],
+  ["tool_call_update", updateToolCall],
+  [
+    "plan",
+    (draft, update) => {
+      const { entries } = readUpdate("plan", update);
+      draft.plan = entries.map(({ content = "", status = "pending" }) => ({ content, status }));
+    },
+  ],
+  [
+    "available_commands_update",
+    (draft, update) => {
+      const { availableCommands } = readUpdate("available_commands_update", update);
+      draft.commands = availableCommands.flatMap(({ name, description: about = "", input: { hint } }) =>
+        name === undefined ? [] : [{ name, about, hint }],
       );
-      return;
-    case "config_option_update":
-      draft.settings = [
-        ...draft.settings.filter(({ isMode }) => isMode),
-        ...settingsIn({ configOptions: update.configOptions }),
-      ];
-      return;
-    case "usage_update":
+    },
+  ],
+  [
+    "current_mode_update",
+    (draft, update) => {
+      const { currentModeId } = readUpdate("current_mode_update", update);
+      draft.settings = draft.settings.map((setting) =>
+        setting.category === "mode" ? { ...setting, current: currentModeId ?? setting.current } : setting,
+      );
+    },
+  ],
+  [
+    "config_option_update",
+    (draft, update) => {
+      draft.settings = [...draft.settings.filter(({ isMode }) => isMode), ...settingsIn(update)];
+    },
+  ],
+  [
+    "usage_update",
+    (draft, update) => {
       draft.usage = usageIn(update) ?? draft.usage;
-      return;
-    case "notice":
-      draft.items.push(noticeIn(update));
-      return;
-    case "compaction_update":
-      if (update.status === "completed")
-        draft.items.push({
-          kind: "note",
-          tone: "note",
-          text: "The agent summarized the conversation before this point.",
-        });
-      return;
-    default:
-      // Unknown updates are on the page of messages.
-      return;
-  }
-}
+    },
+  ],
+  [
+    "notice",
+    (draft, update) => {
+      const { severity = "", title, description } = readUpdate("notice", update);
+      const text = [title, description].filter((one) => one !== undefined).join(": ");
+      draft.items.push({ kind: "note", tone: TONES[severity] ?? "note", text });
+    },
+  ],
+  [
+    "compaction_update",
+    (draft, update) => {
+      const { status } = readUpdate("compaction_update", update);
+      if (status === "completed") draft.items.push({ kind: "note", tone: "note", text: SUMMARIZED });
+    },
+  ],
+]);
 
 /** Appends a chunk to the last message; another author, message id or annotation starts a new message. */
-function appendChunk(draft: Draft, speaker: Speaker, update: ReceivedUpdate["update"]): void {
+function appendChunk(draft: Draft, speaker: Speaker, update: JsonObject): void {
   const said = annotationIn(update);
   const from = said && speaker === "agent" ? "harness" : speaker;
   const name = typeof update.messageId === "string" ? update.messageId : said?.prompt;
-  const text = contentText(parseContent(update.content));
+  const text = chunkText(update) ?? contentText(update.content);
   const last = draft.items.at(-1);
   if (last?.kind === "message" && last.from === from && last.name === name && isSame(last.said, said)) {
     draft.items[draft.items.length - 1] = { ...last, text: last.text + text };
@@ -154,9 +167,8 @@ function isSame(one: Annotation | undefined, other: Annotation | undefined): boo
   return one === other || (one?.entry === other?.entry && one?.prompt === other?.prompt && !one?.interrupted);
 }
 
-function updateToolCall(draft: Draft, update: unknown, at: number | undefined): void {
-  const id = toolCallIdIn(update);
-  if (id === undefined) return;
+function updateToolCall(draft: Draft, update: JsonObject, at: number | undefined): void {
+  const { toolCallId: id } = update;
   const index = draft.items.findLastIndex((item) => item.kind === "tool" && item.call.id === id);
   const known = draft.items[index];
   const call = toolCallWith(known?.kind === "tool" ? known.call : undefined, update, at);
@@ -165,59 +177,13 @@ function updateToolCall(draft: Draft, update: unknown, at: number | undefined): 
   else draft.items[index] = { kind: "tool", call };
 }
 
-const Plan = z.looseObject({
-  entries: z.array(z.looseObject({ content: z.string(), status: z.string().default("pending") })),
-});
-
-function planIn(update: unknown): Conversation["plan"] | undefined {
-  const read = Plan.safeParse(update);
-  return read.success ? read.data.entries.map(({ content, status }) => ({ content, status })) : undefined;
+function usageIn(update: JsonObject): Usage | undefined {
+  const { used, size, cost } = readUpdate("usage_update", update);
+  if (used === undefined || size === undefined) return undefined;
+  const { amount, currency } = cost;
+  const known = amount === undefined || currency === undefined ? undefined : { amount, currency };
+  return { used, size, cost: known };
 }
-
-const Commands = z.looseObject({
-  availableCommands: z.array(
-    z.looseObject({
-      name: z.string(),
-      description: z.string().default(""),
-      input: z.looseObject({ hint: z.string().optional() }).nullish(),
-    }),
-  ),
-});
-
-function commandsIn(update: unknown): Conversation["commands"] | undefined {
-  const read = Commands.safeParse(update);
-  return read.success
-    ? read.data.availableCommands.map(({ name, description, input }) => ({
-        name,
-        about: description,
-        hint: input?.hint,
-      }))
-    : undefined;
-}
-
-const Used = z.looseObject({
-  used: z.number(),
-  size: z.number(),
-  cost: z.looseObject({ amount: z.number(), currency: z.string() }).nullish(),
-});
-
-function usageIn(update: unknown): Conversation["usage"] | undefined {
-  const read = Used.safeParse(update);
-  if (!read.success) return undefined;
-  const { used, size, cost } = read.data;
-  return { used, size, cost: cost ?? undefined };
-}
-
-function noticeIn({ severity, title, description }: ReceivedUpdate["update"]): Item {
-  const tone = severity === "error" ? "bad" : severity === "warning" ? "warn" : "note";
-  const text = [title, description].filter((one) => typeof one === "string").join(": ");
-  return { kind: "note", tone, text };
-}
-
-const Page = z.looseObject({
-  updates: z.array(z.looseObject({ sessionUpdate: z.string() })),
-  next: z.number().nullable(),
-});
 
 /** At most this many pages are fetched of one session. */
 const MAX_PAGES = 100;
@@ -231,12 +197,13 @@ export async function fetchHistory(
   let conversation = EMPTY_CONVERSATION;
   let after = 0;
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-    const { updates, next } = Page.parse(await ask({ sessionId, after, until }));
+    const { updates, next } = membersOf(await ask({ sessionId, after, until }));
+    if (!Array.isArray(updates)) throw new Error("The server's page of the history has no updates.");
     conversation = withUpdates(
       conversation,
-      updates.map((update) => ({ update, at: undefined })),
+      updates.filter(isObject).map((update) => ({ update, at: undefined })),
     );
-    if (next === null) return conversation.items;
+    if (typeof next !== "number") return conversation.items;
     after = next;
   }
   return withNote(conversation, "warn", "The history is longer than shown here.").items;

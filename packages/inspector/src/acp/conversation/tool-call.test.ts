@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isOver, type ToolCall, toolCallIdIn, toolCallWith } from "./tool-call.ts";
+import { isOver, type ToolCall, toolCallWith } from "./tool-call.ts";
 
 const started = (update: object = {}): ToolCall => {
   const call = toolCallWith(undefined, { toolCallId: "t", ...update }, 1);
@@ -12,11 +12,8 @@ describe("a tool call", () => {
     expect(started()).toEqual({
       id: "t",
       title: "Tool call",
-      name: undefined,
-      kind: undefined,
       status: "pending",
       content: [],
-      paths: [],
       input: undefined,
       output: undefined,
       verdict: undefined,
@@ -28,30 +25,28 @@ describe("a tool call", () => {
   });
 
   test("keeps members that an update lacks or has as null", () => {
-    const call = started({
-      title: "Read a",
-      kind: "read",
-      rawInput: { path: "a" },
-      locations: [{ path: "a" }],
-    });
-    const later = toolCallWith(call, { toolCallId: "t", title: null, status: "in_progress" }, 2);
+    const content = [{ type: "terminal", terminalId: "x" }];
+    const call = started({ title: "Read a", rawInput: { path: "a" }, content });
+    const later = toolCallWith(
+      call,
+      { toolCallId: "t", title: null, content: null, status: "in_progress" },
+      2,
+    );
     expect(later).toMatchObject({
       title: "Read a",
-      kind: "read",
       status: "in_progress",
       input: { path: "a" },
-      paths: ["a"],
+      content: [{ kind: "terminal", id: "x" }],
       began: 1,
     });
   });
 
-  test("replaces content and paths as a whole", () => {
+  test("replaces content as a whole", () => {
     const text = { type: "content", content: { type: "text", text: "one" } };
-    const call = started({ content: [text], locations: [{ path: "a" }] });
-    const later = toolCallWith(call, { toolCallId: "t", content: [], locations: [{ path: "b" }, "c"] }, 2);
+    const call = started({ content: [text] });
+    const later = toolCallWith(call, { toolCallId: "t", content: [] }, 2);
     expect(call.content).toEqual([{ kind: "text", text: "one" }]);
     expect(later?.content).toEqual([]);
-    expect(later?.paths).toEqual(["b"]);
   });
 
   test("reads text, diffs and terminals, and skips other parts", () => {
@@ -105,7 +100,6 @@ test.each([undefined, null, "t", {}, { toolCallId: 7 }])(
   "an update without an id changes nothing: %j",
   (update) => {
     const call = started();
-    expect(toolCallIdIn(update)).toBeUndefined();
     expect(toolCallWith(call, update, 2)).toBe(call);
     expect(toolCallWith(undefined, update, 2)).toBeUndefined();
   },

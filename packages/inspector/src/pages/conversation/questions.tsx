@@ -64,7 +64,7 @@ function PermissionPanel({ question }: { question: Extract<Question, { kind: "pe
             {options.map((option) => (
               <Button
                 key={option.optionId}
-                kind={KINDS[option.kind] ?? "plain"}
+                kind={KINDS[option.kind ?? ""] ?? "plain"}
                 onClick={() => question.answer(chosen(option))}
               >
                 {visibleLine(option.name)}

@@ -1,8 +1,8 @@
+import { membersOf, updateIn } from "@reins/acp";
 import { type WireEnvelope, wireOperations } from "@reins/api";
 import { Link } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useMemo, useRef, useState } from "react";
-import { z } from "zod";
 import { call } from "../../api/call.ts";
 import { itemKey, type TailSource, useTail, withGaps } from "../../api/tail.ts";
 import { Badge, type Tone } from "../../design/badge.tsx";
@@ -252,14 +252,9 @@ function EnvelopeRow({
   );
 }
 
-const Update = z.looseObject({
-  params: z.looseObject({ update: z.looseObject({ sessionUpdate: z.string() }) }),
-});
-
 /** The kind of session update that a message carries. */
 function variantIn(message: unknown): string {
-  const read = Update.safeParse(message);
-  return read.success ? read.data.params.update.sessionUpdate : "";
+  return updateIn(membersOf(message).params).kind ?? "";
 }
 
 /** Formats the time of day with milliseconds. */

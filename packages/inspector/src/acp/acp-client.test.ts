@@ -151,7 +151,7 @@ test("shows a prompt when the log has it, and the response after it", async () =
 
 test("keeps updates that arrive before the id of a new session", async () => {
   const client = newClient(new Server());
-  const id = await client.create({ agent: "native", cwd: "/" });
+  const id = await client.create("native", "/");
   await settle();
   expect(id).toBe("s");
   expect(textsOf(client)).toEqual(["early"]);

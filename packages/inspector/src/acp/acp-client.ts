@@ -19,14 +19,6 @@ interface AcpClientPorts extends AttachedSessionPorts {
   readonly random: () => number;
 }
 
-/** The parameters of a new session. */
-interface NewSession {
-  readonly agent: string;
-  readonly cwd: string;
-  /** `persistent`, or `oneshot` for a single prompt. */
-  readonly life?: string | undefined;
-}
-
 /** At most this many sessions are attached at once; the least recently viewed is detached. */
 const MAX_ATTACHED = 8;
 
@@ -73,10 +65,9 @@ export class AcpClient {
     return session;
   }
 
-  /** Creates a session; returns its id. */
-  async create({ agent, cwd, life }: NewSession): Promise<string> {
-    const _meta = { reins: { agent, ...(life !== undefined && { mode: life }) } };
-    return this.#create("session/new", { cwd, mcpServers: [], _meta });
+  /** Creates a session of an agent in a folder; returns its id. */
+  async create(agent: string, cwd: string): Promise<string> {
+    return this.#create("session/new", { cwd, mcpServers: [], _meta: { reins: { agent } } });
   }
 
   /** Forks a session; returns the id of the fork. */

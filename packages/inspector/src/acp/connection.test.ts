@@ -227,9 +227,9 @@ describe("the client of the page", () => {
     peer.replies["session/new"] = () => ({ sessionId: "n" });
     peer.replies["session/fork"] = () => ({ sessionId: "f" });
     const client = newClient(peer);
-    await expect(client.create({ agent: "pond", cwd: "/w", life: "oneshot" })).resolves.toBe("n");
+    await expect(client.create("pond", "/w")).resolves.toBe("n");
     expect(peer.sent("session/new")).toEqual([
-      { cwd: "/w", mcpServers: [], _meta: { reins: { agent: "pond", mode: "oneshot" } } },
+      { cwd: "/w", mcpServers: [], _meta: { reins: { agent: "pond" } } },
     ]);
     await expect(client.fork("n", "/w", "Fork of n")).resolves.toBe("f");
     expect(peer.sent("_sandboxagent/session/set_metadata")).toEqual([

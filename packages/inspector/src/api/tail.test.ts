@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mergeItems, withGaps } from "./tail.ts";
+import { mergeItems, withGaps } from "./tail.tsx";
 
 const of = (...seqs: number[]) => seqs.map((seq) => ({ seq, at: `2026-01-01T00:00:0${seq}.000Z` }));
 const later = (...seqs: number[]) => seqs.map((seq) => ({ seq, at: `2026-01-02T00:00:0${seq}.000Z` }));

@@ -3,6 +3,7 @@ import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-q
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { call } from "../api/call.ts";
+import { patchQuery } from "../api/queries.ts";
 import { subscribe } from "../api/stream.ts";
 import { visible } from "../design/visible.ts";
 import { COMPARISON } from "../proof/compare.ts";
@@ -78,13 +79,7 @@ export function useApprovalStream(): void {
       {
         onEvent: ({ approval }) => {
           const known = queries.getQueryData<readonly ShownApproval[]>(PENDING);
-          queries.setQueryData<readonly ShownApproval[]>(
-            PENDING,
-            (now) => now && upsertPending(now, approval),
-          );
-          // A list that is being fetched may be older than this change.
-          if (queries.isFetching({ queryKey: PENDING }) > 0)
-            void queries.invalidateQueries({ queryKey: PENDING });
+          patchQuery<readonly ShownApproval[]>(queries, PENDING, (now) => upsertPending(now, approval));
           void queries.invalidateQueries({ queryKey: ["approval", approval.id] });
           void queries.invalidateQueries({ queryKey: ["approvals", "answered"] });
           if (approval.state !== "pending") void queries.invalidateQueries({ queryKey: ["grants"] });

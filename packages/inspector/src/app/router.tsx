@@ -1,5 +1,12 @@
-import { createRootRoute, createRoute, createRouter, Link, lazyRouteComponent } from "@tanstack/react-router";
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  type RouteComponent,
+} from "@tanstack/react-router";
 import { Page } from "../design/layout.tsx";
+import { TextLink } from "../design/links.tsx";
 import { Empty, Failure, Waiting } from "../design/states.tsx";
 import { retryLoad } from "./retry-load.ts";
 import { Shell } from "./shell.tsx";
@@ -7,91 +14,65 @@ import { Shell } from "./shell.tsx";
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 const getParentRoute = () => root;
 
+/** A part of the page that is loaded when its path is opened. */
+function lazyPage<Part extends Record<string, unknown>, Name extends string & keyof Part>(
+  load: () => Promise<Part>,
+  name: Name,
+) {
+  return lazyRouteComponent(retryLoad(load), name);
+}
+
+function page<const Path extends string>(path: Path, component: RouteComponent) {
+  return createRoute({ getParentRoute, path, component });
+}
+
 const routes = [
-  createRoute({
-    getParentRoute,
-    path: "/",
-    component: lazyRouteComponent(
-      retryLoad(() => import("../pages/overview/overview-page.tsx")),
-      "OverviewPage",
-    ),
-  }),
+  page(
+    "/",
+    lazyPage(() => import("../pages/overview/overview-page.tsx"), "OverviewPage"),
+  ),
   createRoute({
     getParentRoute,
     path: "/sessions",
     validateSearch: ({ start }: Record<string, unknown>): { start?: true } =>
       start === true ? { start: true } : {},
-    component: lazyRouteComponent(
-      retryLoad(() => import("../pages/sessions/sessions-page.tsx")),
-      "SessionsPage",
-    ),
+    component: lazyPage(() => import("../pages/sessions/sessions-page.tsx"), "SessionsPage"),
   }),
-  createRoute({
-    getParentRoute,
-    path: "/sessions/$id",
-    component: lazyRouteComponent(
-      retryLoad(() => import("../pages/conversation/conversation-page.tsx")),
-      "ConversationPage",
-    ),
-  }),
-  createRoute({
-    getParentRoute,
-    path: "/runs/$id",
-    component: lazyRouteComponent(
-      retryLoad(() => import("../pages/runs/run-page.tsx")),
-      "RunPage",
-    ),
-  }),
+  page(
+    "/sessions/$id",
+    lazyPage(() => import("../pages/conversation/conversation-page.tsx"), "ConversationPage"),
+  ),
+  page(
+    "/runs/$id",
+    lazyPage(() => import("../pages/runs/run-page.tsx"), "RunPage"),
+  ),
   createRoute({
     getParentRoute,
     path: "/approvals",
     validateSearch: ({ approval }: Record<string, unknown>): { approval?: string } =>
       typeof approval === "string" ? { approval } : {},
-    component: lazyRouteComponent(
-      retryLoad(() => import("../pages/approvals/approvals-page.tsx")),
-      "ApprovalsPage",
-    ),
+    component: lazyPage(() => import("../pages/approvals/approvals-page.tsx"), "ApprovalsPage"),
   }),
-  createRoute({
-    getParentRoute,
-    path: "/policy",
-    component: lazyRouteComponent(
-      retryLoad(() => import("../pages/policy/policy-page.tsx")),
-      "PolicyPage",
-    ),
-  }),
-  createRoute({
-    getParentRoute,
-    path: "/ledger",
-    component: lazyRouteComponent(
-      retryLoad(() => import("../pages/ledger/ledger-page.tsx")),
-      "LedgerPage",
-    ),
-  }),
-  createRoute({
-    getParentRoute,
-    path: "/ledger/$cid",
-    component: lazyRouteComponent(
-      retryLoad(() => import("../pages/ledger/entry-page.tsx")),
-      "EntryPage",
-    ),
-  }),
-  createRoute({
-    getParentRoute,
-    path: "/agents",
-    component: lazyRouteComponent(
-      retryLoad(() => import("../pages/agents/agents-page.tsx")),
-      "AgentsPage",
-    ),
-  }),
-  createRoute({
-    getParentRoute,
-    path: "/wire",
-    component: lazyRouteComponent(
-      retryLoad(() => import("../pages/wire/wire-page.tsx")),
-      "WirePage",
-    ),
-  }),
+  page(
+    "/policy",
+    lazyPage(() => import("../pages/policy/policy-page.tsx"), "PolicyPage"),
+  ),
+  page(
+    "/ledger",
+    lazyPage(() => import("../pages/ledger/ledger-page.tsx"), "LedgerPage"),
+  ),
+  page(
+    "/ledger/$cid",
+    lazyPage(() => import("../pages/ledger/entry-page.tsx"), "EntryPage"),
+  ),
+  page(
+    "/agents",
+    lazyPage(() => import("../pages/agents/agents-page.tsx"), "AgentsPage"),
+  ),
+  page(
+    "/wire",
+    lazyPage(() => import("../pages/wire/wire-page.tsx"), "WirePage"),
+  ),
 ];
 
 export const router = createRouter({
@@ -112,11 +93,7 @@ function NotFound() {
   return (
     <Page title="Page not found">
       <Empty title="No page has this address">
-        Check the address, or open the{" "}
-        <Link to="/" className="text-accent underline">
-          overview
-        </Link>
-        .
+        Check the address, or open the <TextLink to="/">overview</TextLink>.
       </Empty>
     </Page>
   );

@@ -8,7 +8,7 @@ import { classNames, Facts } from "./layout.tsx";
 import { Markdown } from "./markdown.tsx";
 import { formatAge, Moment } from "./moment.tsx";
 import { Failure, ProgressBar } from "./states.tsx";
-import { Cell, Table } from "./table.tsx";
+import { Table } from "./table.tsx";
 
 describe("badges", () => {
   test.each([
@@ -138,19 +138,31 @@ test("class names that do not apply are left out", () => {
 });
 
 test("facts are pairs of term and value", () => {
-  const html = rendered(createElement(Facts, { facts: [["Agent", "pond"]] }));
+  const facts = { Agent: "pond", Lock: undefined, Takes: false, Mandate: null, Reason: "", Uses: 0 };
+  const html = rendered(createElement(Facts, { facts }));
   expect(html).toMatch(/<dt[^>]*>Agent<\/dt><dd[^>]*>pond<\/dd>/);
+  expect([...html.matchAll(/<dt[^>]*>(\w+)/g)].map(([, name]) => name)).toEqual(["Agent", "Uses"]);
 });
 
 test("a table has a caption and column headers for screen readers", () => {
-  const children = createElement("tr", {}, createElement(Cell, { isNumber: true }, 7));
-  const columns = [
-    { title: "Times", isNumber: true },
-    { title: "Actions", isHidden: true },
-  ];
-  const html = rendered(createElement(Table, { label: "Rules", columns, children }));
+  const html = rendered(
+    createElement(Table<number>, {
+      label: "Rules",
+      rows: [7, 8],
+      keyOf: (row) => row,
+      isChosen: (row) => row === 8,
+      below: (row) => row === 7 && "more about it",
+      columns: [
+        { title: "Times", isNumber: true, cell: (row) => row },
+        { title: "Actions", isHidden: true, cell: (_, index) => `row ${index}` },
+      ],
+    }),
+  );
   expect(html).toContain('<caption class="sr-only">Rules</caption>');
   expect(html).toMatch(/<th[^>]*scope="col"[^>]*text-right[^>]*><span class="">Times/);
   expect(html).toContain('<span class="sr-only">Actions</span>');
   expect(html).toMatch(/<td[^>]*tabular-nums[^>]*>7<\/td>/);
+  expect(html).toMatch(/<td[^>]*>row 1<\/td>/);
+  expect(html).toMatch(/<td colSpan="2"[^>]*>more about it<\/td>/);
+  expect(html.match(/<tr class="bg-accent-wash">/g)).toHaveLength(1);
 });

@@ -1,5 +1,6 @@
 import { Dialog as Radix } from "radix-ui";
 import {
+  type FormHTMLAttributes,
   type InputHTMLAttributes,
   type ReactNode,
   type Ref,
@@ -13,17 +14,36 @@ import { classNames } from "./layout.tsx";
 const LOOK =
   "w-full rounded border border-line-strong bg-surface px-2 text-sm text-ink placeholder:text-ink-faint disabled:opacity-60";
 
+/** A form that is sent by the page itself. */
+export function Form({
+  onSubmit,
+  ...rest
+}: Omit<FormHTMLAttributes<HTMLFormElement>, "onSubmit"> & { onSubmit: () => unknown }) {
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit();
+      }}
+      {...rest}
+    />
+  );
+}
+
+/** A label above a control, and a hint below it. Without a label the control needs an `aria-label`. */
+interface Labels {
+  readonly label?: string | undefined;
+  readonly hint?: ReactNode;
+}
+
+/** Properties of an HTML control whose `onChange` gets the value. */
+type Control<Attributes, Value = string> = Omit<Attributes, "onChange"> &
+  Labels & { readonly onChange?: (value: Value) => void };
+
 /** A labelled control with a hint. */
-export function Field({
-  label,
-  hint,
-  children,
-}: {
-  label: string;
-  hint?: ReactNode;
-  children: (id: string) => ReactNode;
-}) {
+export function Field({ label, hint, children }: Labels & { children: (id: string) => ReactNode }) {
   const id = useId();
+  if (label === undefined) return children(id);
   return (
     <div className="flex flex-col gap-1">
       <label htmlFor={id} className="text-2xs font-medium text-ink-soft">
@@ -35,24 +55,110 @@ export function Field({
   );
 }
 
-export function TextInput({ className, ...rest }: InputHTMLAttributes<HTMLInputElement>) {
-  return <input className={classNames(LOOK, "h-7", className)} {...rest} />;
-}
-
-export function Choice({ className, ...rest }: SelectHTMLAttributes<HTMLSelectElement>) {
-  return <select className={classNames(LOOK, "h-7", className)} {...rest} />;
-}
-
-/** A select with multiple choices. */
-export function Choices({ className, ...rest }: Omit<SelectHTMLAttributes<HTMLSelectElement>, "multiple">) {
-  return <select multiple className={classNames(LOOK, "py-1", className)} {...rest} />;
+export function TextInput({
+  label,
+  hint,
+  className,
+  onChange,
+  ...rest
+}: Control<InputHTMLAttributes<HTMLInputElement>>) {
+  return (
+    <Field label={label} hint={hint}>
+      {(id) => (
+        <input
+          id={id}
+          className={classNames(LOOK, "h-7", className)}
+          onChange={({ target }) => onChange?.(target.value)}
+          {...rest}
+        />
+      )}
+    </Field>
+  );
 }
 
 export function TextArea({
+  label,
+  hint,
   className,
+  onChange,
   ...rest
-}: TextareaHTMLAttributes<HTMLTextAreaElement> & { ref?: Ref<HTMLTextAreaElement> }) {
-  return <textarea className={classNames(LOOK, "py-1.5", className)} {...rest} />;
+}: Control<TextareaHTMLAttributes<HTMLTextAreaElement>> & { ref?: Ref<HTMLTextAreaElement> }) {
+  return (
+    <Field label={label} hint={hint}>
+      {(id) => (
+        <textarea
+          id={id}
+          className={classNames(LOOK, "py-1.5", className)}
+          onChange={({ target }) => onChange?.(target.value)}
+          {...rest}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** An option of a select: its value, or value, name and whether it is disabled. */
+export type ChoiceOption = string | readonly [value: string | number, name: string, isDisabled?: boolean];
+
+function Options({ options }: { options: readonly ChoiceOption[] }) {
+  return options.map((option) => {
+    const [value, name, isDisabled] = typeof option === "string" ? [option, option] : option;
+    return (
+      <option key={value} value={value} disabled={isDisabled}>
+        {name}
+      </option>
+    );
+  });
+}
+
+/** A select of one option. */
+export function Choice({
+  label,
+  hint,
+  className,
+  options,
+  onChange,
+  ...rest
+}: Control<SelectHTMLAttributes<HTMLSelectElement>> & { options: readonly ChoiceOption[] }) {
+  return (
+    <Field label={label} hint={hint}>
+      {(id) => (
+        <select
+          id={id}
+          className={classNames(LOOK, "h-7", className)}
+          onChange={({ target }) => onChange?.(target.value)}
+          {...rest}
+        >
+          <Options options={options} />
+        </select>
+      )}
+    </Field>
+  );
+}
+
+/** A select of any number of options. */
+export function Choices({
+  label,
+  hint,
+  options,
+  onChange,
+  ...rest
+}: Control<SelectHTMLAttributes<HTMLSelectElement>, string[]> & { options: readonly ChoiceOption[] }) {
+  return (
+    <Field label={label} hint={hint}>
+      {(id) => (
+        <select
+          multiple
+          id={id}
+          className={classNames(LOOK, "py-1")}
+          onChange={({ target }) => onChange?.(Array.from(target.selectedOptions, ({ value }) => value))}
+          {...rest}
+        >
+          <Options options={options} />
+        </select>
+      )}
+    </Field>
+  );
 }
 
 /**

@@ -14,7 +14,6 @@ const PATHS = {
   send: "M3 10l14-7-4 14-3-6z",
   close: "M5 5l10 10M15 5L5 15",
   fork: "M6 3v14M6 8c0 4 8 2 8 6v3M14 3v3",
-  more: "M4 10h.01M10 10h.01M16 10h.01",
 } as const;
 
 export type IconName = keyof typeof PATHS;

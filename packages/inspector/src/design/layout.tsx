@@ -18,9 +18,7 @@ export function Page({
   actions?: ReactNode;
   children: ReactNode;
 }) {
-  useEffect(() => {
-    document.title = `${title} · Reins`;
-  }, [title]);
+  useTitle(title);
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <header className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2.5">
@@ -33,6 +31,13 @@ export function Page({
       <div className="flex min-h-0 flex-1 flex-col gap-3 overflow-auto p-4">{children}</div>
     </div>
   );
+}
+
+/** Sets the title of the window. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Reins`;
+  }, [title]);
 }
 
 /** A section of a page with its own heading. */
@@ -60,16 +65,32 @@ export function Panel({
   );
 }
 
-/** A list of names and values. */
-export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
+/** A part of a panel with a small heading. */
+export function Section({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section className="border-t border-line">
+      <h3 className="px-3 pt-2 text-2xs font-medium text-ink-faint">{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+/** A list of names and values. Values that are absent, false or empty are left out. */
+export function Facts({ facts }: { facts: Readonly<Record<string, ReactNode>> }) {
   return (
     <dl className="grid grid-cols-[minmax(6rem,auto)_minmax(0,1fr)] gap-x-4 gap-y-1 px-3 py-2 text-sm">
-      {facts.map(([name, value]) => (
-        <Fragment key={name}>
-          <dt className="text-ink-faint">{name}</dt>
-          <dd className="min-w-0 whitespace-pre-wrap break-words">{value}</dd>
-        </Fragment>
-      ))}
+      {Object.entries(facts).map(
+        ([name, value]) =>
+          value !== undefined &&
+          value !== null &&
+          value !== false &&
+          value !== "" && (
+            <Fragment key={name}>
+              <dt className="text-ink-faint">{name}</dt>
+              <dd className="min-w-0 whitespace-pre-wrap break-words">{value}</dd>
+            </Fragment>
+          ),
+      )}
     </dl>
   );
 }

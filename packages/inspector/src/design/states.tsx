@@ -21,8 +21,36 @@ export function Waiting({ what }: { what: string }) {
   );
 }
 
-/** An error: what happened and what to do. */
+/** The data of a query; while there is none, a loading indicator, and after a failure the error and a retry. */
+export function Loaded<Data>({
+  query: { data, error, refetch },
+  what,
+  children,
+}: {
+  query: { readonly data: Data | undefined; readonly error: unknown; readonly refetch: () => unknown };
+  /** What is done while there is no data: "Loading runs". */
+  what: string;
+  children: (data: Data) => ReactNode;
+}) {
+  return (
+    <>
+      {hasFailed(error) && (
+        <div className="p-3">
+          <Failure error={error} onRetry={() => void refetch()} />
+        </div>
+      )}
+      {data !== undefined ? children(data) : !hasFailed(error) && <Waiting what={what} />}
+    </>
+  );
+}
+
+function hasFailed(error: unknown): boolean {
+  return error !== null && error !== undefined;
+}
+
+/** An error: what happened and what to do; nothing if there is none. */
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  if (!hasFailed(error)) return null;
   const title = error instanceof ProblemError ? error.title : "The request failed";
   const detail =
     error instanceof ProblemError ? error.detail : error instanceof Error ? error.message : String(error);

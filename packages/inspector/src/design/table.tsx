@@ -1,15 +1,34 @@
-import type { ReactNode } from "react";
+import { Fragment, type Key, type ReactNode } from "react";
 import { classNames } from "./layout.tsx";
 
+/** A column of a table. */
+interface Column<Row> {
+  readonly title: string;
+  readonly cell: (row: Row, index: number) => ReactNode;
+  readonly isNumber?: boolean;
+  /** Whether the cells are in a monospaced font. */
+  readonly isExact?: boolean;
+  /** Whether only screen readers get the title. */
+  readonly isHidden?: boolean;
+  readonly className?: string;
+}
+
 /** A table. It scrolls sideways on a narrow screen. */
-export function Table({
+export function Table<Row>({
   label,
+  rows,
+  keyOf,
   columns,
-  children,
+  isChosen,
+  below,
 }: {
   label: string;
-  columns: readonly { readonly title: string; readonly isNumber?: boolean; readonly isHidden?: boolean }[];
-  children: ReactNode;
+  rows: readonly Row[];
+  keyOf: (row: Row) => Key;
+  columns: readonly Column<Row>[];
+  isChosen?: (row: Row) => boolean;
+  /** What follows a row over the whole width. */
+  below?: (row: Row) => ReactNode;
 }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
@@ -32,33 +51,38 @@ export function Table({
             ))}
           </tr>
         </thead>
-        <tbody className="divide-y divide-line">{children}</tbody>
+        <tbody className="divide-y divide-line">
+          {rows.map((row, index) => {
+            const more = below?.(row);
+            return (
+              <Fragment key={keyOf(row)}>
+                <tr className={classNames(isChosen?.(row) && "bg-accent-wash")}>
+                  {columns.map(({ title, cell, isNumber, isExact, className }) => (
+                    <td
+                      key={title}
+                      className={classNames(
+                        "px-3 py-1.5 align-top",
+                        isNumber && "text-right tabular-nums whitespace-nowrap",
+                        isExact && "font-mono text-xs",
+                        className,
+                      )}
+                    >
+                      {cell(row, index)}
+                    </td>
+                  ))}
+                </tr>
+                {more && (
+                  <tr>
+                    <td colSpan={columns.length} className="px-3 pb-2">
+                      {more}
+                    </td>
+                  </tr>
+                )}
+              </Fragment>
+            );
+          })}
+        </tbody>
       </table>
     </section>
-  );
-}
-
-export function Cell({
-  isNumber,
-  isExact,
-  className,
-  children,
-}: {
-  isNumber?: boolean;
-  isExact?: boolean;
-  className?: string;
-  children?: ReactNode;
-}) {
-  return (
-    <td
-      className={classNames(
-        "px-3 py-1.5 align-top",
-        isNumber && "text-right tabular-nums whitespace-nowrap",
-        isExact && "font-mono text-xs",
-        className,
-      )}
-    >
-      {children}
-    </td>
   );
 }

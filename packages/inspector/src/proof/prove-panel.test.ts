@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { cached, rendered, renderedText } from "../../test/render.ts";
 import { COMPARISON } from "./compare.ts";
 import { BrokenHistory, ComparisonLine } from "./comparison-view.tsx";
-import { FaultList } from "./entry-link.tsx";
+import { FaultList } from "./fault-list.tsx";
 import { ProvePanel } from "./prove-panel.tsx";
 
 const checkpoint = (size: number) => ({

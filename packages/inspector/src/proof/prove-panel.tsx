@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { Badge } from "../design/badge.tsx";
 import { Button, SaveLink } from "../design/button.tsx";
 import { Panel } from "../design/layout.tsx";
-import { Failure, Waiting } from "../design/states.tsx";
+import { Loaded } from "../design/states.tsx";
 import { visible } from "../design/visible.ts";
 import { type ProofStep, type Proved, proveEntry } from "./prove-entry.ts";
 import { rootOf, sizeOf, type TreeNode, treePath } from "./tree-path.ts";
@@ -17,11 +17,12 @@ const MARKS = {
 
 /** Verifies an entry on the page step by step and draws its path in the tree. */
 export function ProvePanel({ cid }: { cid: string }) {
-  const { data, error, isFetching, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ["proof", cid],
     queryFn: ({ signal }) => proveEntry(cid, signal),
     staleTime: Infinity,
   });
+  const { data, isFetching, refetch } = query;
   return (
     <Panel
       title={<span className="flex items-center gap-2">Proof {data && <Outcome steps={data.steps} />}</span>}
@@ -46,15 +47,9 @@ export function ProvePanel({ cid }: { cid: string }) {
         </>
       }
     >
-      {error ? (
-        <div className="p-3">
-          <Failure error={error} onRetry={() => void refetch()} />
-        </div>
-      ) : data ? (
-        <Steps proved={data} />
-      ) : (
-        <Waiting what="Verifying the proof" />
-      )}
+      <Loaded query={query} what="Verifying the proof">
+        {(proved) => <Steps proved={proved} />}
+      </Loaded>
     </Panel>
   );
 }

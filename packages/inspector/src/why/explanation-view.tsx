@@ -1,12 +1,12 @@
 import type { Action, ExplainedLimit, ExplainedRule, PolicyExplanation } from "@reins/api";
-import { Link } from "@tanstack/react-router";
 import { z } from "zod";
 import { Badge, LevelBadge, VerdictBadge } from "../design/badge.tsx";
 import { Hash } from "../design/button.tsx";
 import { Json } from "../design/code.tsx";
 import { count, dollars, duration, formatValue } from "../design/format.ts";
-import { classNames, Facts } from "../design/layout.tsx";
-import { Cell, Table } from "../design/table.tsx";
+import { classNames, Facts, Section } from "../design/layout.tsx";
+import { SessionLink, TextLink } from "../design/links.tsx";
+import { Table } from "../design/table.tsx";
 import { visible, visibleLine } from "../design/visible.ts";
 import { effectText } from "../pages/approvals/action-text.ts";
 
@@ -34,9 +34,9 @@ export function ExplanationView({ explanation }: { explanation: PolicyExplanatio
       )}
       {recorded?.approval && (
         <p className="px-3 pb-2 text-sm">
-          <Link to="/approvals" search={{ approval: recorded.approval }} className="text-accent underline">
+          <TextLink to="/approvals" search={{ approval: recorded.approval }}>
             The approval
-          </Link>{" "}
+          </TextLink>{" "}
           has the user and the answer.
         </p>
       )}
@@ -57,29 +57,19 @@ export function ExplanationView({ explanation }: { explanation: PolicyExplanatio
       )}
       <Section title="Policy">
         <Facts
-          facts={[
-            [
-              "Constitution",
-              <span key="hash" className="flex flex-wrap items-center gap-2">
+          facts={{
+            Constitution: (
+              <span className="flex flex-wrap items-center gap-2">
                 <Hash value={policy.constitution_hash} /> rules <Hash value={policy.rules_hash} />
                 {policy.current ? "in force now" : "not in force any more"}
-              </span>,
-            ],
-            ...Object.entries(counters).map(([name, value]) => [name, String(value)] as const),
-            ...(harnesses.length > 0 ? ([["Also asked", harnesses.join(", ")]] as const) : []),
-          ]}
+              </span>
+            ),
+            ...Object.fromEntries(Object.entries(counters).map(([name, value]) => [name, String(value)])),
+            "Also asked": harnesses.join(", "),
+          }}
         />
       </Section>
     </div>
-  );
-}
-
-function Section({ title, children }: { title: string; children: React.ReactNode }) {
-  return (
-    <section className="border-t border-line">
-      <h3 className="px-3 pt-2 text-2xs font-medium text-ink-faint">{title}</h3>
-      {children}
-    </section>
   );
 }
 
@@ -146,42 +136,22 @@ function SubjectFacts({ subject }: { subject: Readonly<Record<string, unknown>> 
   const parts = (...texts: readonly (string | false)[]) => visible(texts.filter(Boolean).join(", "));
   return (
     <Facts
-      facts={[
-        [
-          "On behalf of",
-          parts(
-            `${user} of ${tenant}`,
-            roles.length > 0 && `as ${roles.join(", ")}`,
-            `scopes ${scopes.join(", ") || "none"}`,
-          ),
-        ],
-        [
-          "Agent",
-          parts(
-            agent,
-            `trust ${trust}`,
-            chain.length > 0 && `through ${chain.join(" → ")}`,
-            depth > 0 && `depth ${depth}`,
-            mode !== "" && `mode ${mode}`,
-            started !== "" && `started ${started}`,
-          ),
-        ],
-        ...(/^[0-9a-f]{64}$/.test(session)
-          ? ([
-              [
-                "Session",
-                <Link
-                  key="session"
-                  to="/sessions/$id"
-                  params={{ id: session }}
-                  className="font-mono text-xs text-accent hover:underline"
-                >
-                  {session.slice(0, 16)}…
-                </Link>,
-              ],
-            ] as const)
-          : []),
-      ]}
+      facts={{
+        "On behalf of": parts(
+          `${user} of ${tenant}`,
+          roles.length > 0 && `as ${roles.join(", ")}`,
+          `scopes ${scopes.join(", ") || "none"}`,
+        ),
+        Agent: parts(
+          agent,
+          `trust ${trust}`,
+          chain.length > 0 && `through ${chain.join(" → ")}`,
+          depth > 0 && `depth ${depth}`,
+          mode !== "" && `mode ${mode}`,
+          started !== "" && `started ${started}`,
+        ),
+        Session: /^[0-9a-f]{64}$/.test(session) && <SessionLink id={session} length={16} />,
+      }}
     />
   );
 }
@@ -233,24 +203,19 @@ function LimitTable({ limits }: { limits: readonly Limit[] }) {
   return (
     <Table
       label="Budgets"
-      columns={[{ title: "Budget" }, { title: "Of" }, { title: "Used" }, { title: "Beyond it" }]}
-    >
-      {limits.map((limit) => (
-        <tr key={limit.name}>
-          <Cell>
-            <code className="text-xs">{limit.name}</code>
-          </Cell>
-          <Cell className="text-ink-soft">
-            each {limit.per}
-            {limit.within === undefined ? "" : ` within ${limit.within}`}
-          </Cell>
-          <Cell className="tabular-nums">{usedText(limit)}</Cell>
-          <Cell>
-            <VerdictBadge verdict={limit.exceeded} />
-          </Cell>
-        </tr>
-      ))}
-    </Table>
+      rows={limits}
+      keyOf={({ name }) => name}
+      columns={[
+        { title: "Budget", cell: ({ name }) => <code className="text-xs">{name}</code> },
+        {
+          title: "Of",
+          className: "text-ink-soft",
+          cell: ({ per, within }) => `each ${per}${within === undefined ? "" : ` within ${within}`}`,
+        },
+        { title: "Used", className: "tabular-nums", cell: usedText },
+        { title: "Beyond it", cell: ({ exceeded }) => <VerdictBadge verdict={exceeded} /> },
+      ]}
+    />
   );
 }
 

@@ -1,36 +1,32 @@
 import { studyOperations } from "@reins/api";
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { useMutation } from "@tanstack/react-query";
 import { call } from "../api/call.ts";
+import { useGet } from "../api/queries.ts";
 import { VerdictBadge } from "../design/badge.tsx";
 import { Button } from "../design/button.tsx";
 import { Panel } from "../design/layout.tsx";
-import { Failure, Waiting } from "../design/states.tsx";
+import { TextLink } from "../design/links.tsx";
+import { Failure, Loaded } from "../design/states.tsx";
 import { visible } from "../design/visible.ts";
 import { useDraft } from "./draft.ts";
 import { ExplanationView } from "./explanation-view.tsx";
 
 /** Explains the verdict of a ledger entry. */
 export function WhyPanel({ cid }: { cid: string }) {
-  const { data, error, refetch } = useQuery({
-    queryKey: ["explanation", cid],
-    queryFn: ({ signal }) => call(studyOperations.explainPolicy, { body: { entry: cid }, signal }),
+  const query = useGet(["explanation", cid], studyOperations.explainPolicy, {
+    body: { entry: cid },
     staleTime: 60_000,
   });
   return (
     <Panel title="Why">
-      {error ? (
-        <div className="p-3">
-          <Failure error={error} onRetry={() => void refetch()} />
-        </div>
-      ) : data ? (
-        <>
-          <ExplanationView explanation={data} />
-          <DraftVerdict cid={cid} recorded={data.recorded?.verdict ?? data.said.verdict} />
-        </>
-      ) : (
-        <Waiting what="Loading the explanation" />
-      )}
+      <Loaded query={query} what="Loading the explanation">
+        {(explanation) => (
+          <>
+            <ExplanationView explanation={explanation} />
+            <DraftVerdict cid={cid} recorded={explanation.recorded?.verdict ?? explanation.said.verdict} />
+          </>
+        )}
+      </Loaded>
     </Panel>
   );
 }
@@ -50,9 +46,9 @@ function DraftVerdict({ cid, recorded }: { cid: string; recorded: string }) {
         </Button>
       ) : (
         <span className="text-ink-soft">
-          <Link to="/policy" search={{ tab: "draft" }} className="text-accent underline">
+          <TextLink to="/policy" search={{ tab: "draft" }}>
             Write a draft of the constitution
-          </Link>{" "}
+          </TextLink>{" "}
           to see its verdict here.
         </span>
       )}
@@ -63,7 +59,7 @@ function DraftVerdict({ cid, recorded }: { cid: string; recorded: string }) {
           {visible(said.reason)}
         </p>
       )}
-      {asking.error && <Failure error={asking.error} />}
+      <Failure error={asking.error} />
     </div>
   );
 }

@@ -3,21 +3,21 @@ import { useSelf } from "../../app/sign-in.tsx";
 import { Badge, LevelBadge } from "../../design/badge.tsx";
 import { Button, Hash } from "../../design/button.tsx";
 import { Json } from "../../design/code.tsx";
-import { Facts, Panel } from "../../design/layout.tsx";
+import { Facts, Panel, Section } from "../../design/layout.tsx";
 import { Markdown } from "../../design/markdown.tsx";
 import { Moment } from "../../design/moment.tsx";
-import { Failure, Waiting } from "../../design/states.tsx";
-import { Cell, Table } from "../../design/table.tsx";
+import { Loaded } from "../../design/states.tsx";
+import { Table } from "../../design/table.tsx";
 import { useAgent, VerificationBadge } from "./catalogue.tsx";
 import { InstallControl, VerifyControl } from "./install-control.tsx";
 
 /** The details of one agent. */
 export function AgentDetailPanel({ agent, onClose }: { agent: string; onClose: () => void }) {
   const { is_admin } = useSelf();
-  const { data, error, refetch } = useAgent(agent);
+  const query = useAgent(agent);
   return (
     <Panel
-      title={data?.name ?? agent}
+      title={query.data?.name ?? agent}
       className="min-w-0"
       actions={
         <Button kind="quiet" onClick={onClose}>
@@ -25,28 +25,24 @@ export function AgentDetailPanel({ agent, onClose }: { agent: string; onClose: (
         </Button>
       }
     >
-      {error ? (
-        <div className="p-3">
-          <Failure error={error} onRetry={() => void refetch()} />
-        </div>
-      ) : data ? (
-        <>
-          <Support agent={data} />
-          {is_admin && !data.built_in && <InstallControl agent={data} />}
-          <Held agent={data} />
-          {is_admin && data.install && !data.built_in && <VerifyControl agent={data} />}
-          <Credentials agent={data} />
-          <Provenance agent={data} />
-          {data.capabilities && (
-            <details className="border-t border-line">
-              <summary className="cursor-pointer px-3 py-2 text-sm">Reported capabilities</summary>
-              <Json value={data.capabilities} className="max-h-72 rounded-none" />
-            </details>
-          )}
-        </>
-      ) : (
-        <Waiting what={`Loading ${agent}`} />
-      )}
+      <Loaded query={query} what={`Loading ${agent}`}>
+        {(data) => (
+          <>
+            <Support agent={data} />
+            {is_admin && !data.built_in && <InstallControl agent={data} />}
+            <Enforcement agent={data} />
+            {is_admin && data.install && !data.built_in && <VerifyControl agent={data} />}
+            <Credentials agent={data} />
+            <Origin agent={data} />
+            {data.capabilities && (
+              <details className="border-t border-line">
+                <summary className="cursor-pointer px-3 py-2 text-sm">Reported capabilities</summary>
+                <Json value={data.capabilities} className="max-h-72 rounded-none" />
+              </details>
+            )}
+          </>
+        )}
+      </Loaded>
     </Panel>
   );
 }
@@ -61,11 +57,11 @@ function Support({ agent: { support, refused, agent, megabytes, platforms } }: {
         <p className="px-3 pt-2 text-sm text-warn">It refused to open a session: {refused.message}</p>
       )}
       <Facts
-        facts={[
-          ["Id", <code key="id">{agent}</code>],
-          ...(megabytes === null ? [] : ([["Takes", `about ${megabytes} MB`]] as const)),
-          ...(platforms.length === 0 ? [] : ([["Made for", platforms.join(", ")]] as const)),
-        ]}
+        facts={{
+          Id: <code>{agent}</code>,
+          Takes: megabytes !== null && `about ${megabytes} MB`,
+          "Made for": platforms.join(", "),
+        }}
       />
     </>
   );
@@ -75,80 +71,58 @@ function Support({ agent: { support, refused, agent, megabytes, platforms } }: {
 function Credentials({ agent: { credentials } }: { agent: AgentDetail }) {
   const { found, missing } = credentials;
   return (
-    <section className="border-t border-line px-3 py-2">
-      <h3 className="pb-1 text-2xs font-medium text-ink-faint">Credentials</h3>
-      {found.length + missing.length === 0 ? (
-        <p className="text-sm text-ink-soft">None needed.</p>
-      ) : (
-        <p className="flex flex-wrap gap-1.5">
-          {found.map((name) => (
-            <Badge key={name} tone="good">
-              {name}
-            </Badge>
-          ))}
-          {missing.map((name) => (
-            <Badge key={name} title="not found">
-              {name}: not found
-            </Badge>
-          ))}
-        </p>
-      )}
-    </section>
+    <Section title="Credentials">
+      <p className="flex flex-wrap gap-1.5 px-3 pt-1 pb-2 text-sm text-ink-soft">
+        {found.length + missing.length === 0 && "None needed."}
+        {found.map((name) => (
+          <Badge key={name} tone="good">
+            {name}
+          </Badge>
+        ))}
+        {missing.map((name) => (
+          <Badge key={name} title="not found">
+            {name}: not found
+          </Badge>
+        ))}
+      </p>
+    </Section>
   );
 }
 
 /** The enforcement level of an agent, and its evidence. */
-function Held({ agent: { enforcement, verification, hostile } }: { agent: AgentDetail }) {
-  const faults = verification.faults ?? [];
-  const tried = Object.entries(verification.held ?? {}).map(([what, held]) => `${what}: ${held}`);
+function Enforcement({ agent: { enforcement, verification, hostile } }: { agent: AgentDetail }) {
+  const { state, at, why, faults = [], held = {} } = verification;
   return (
-    <section className="border-t border-line">
-      <h3 className="px-3 pt-2 text-2xs font-medium text-ink-faint">Enforcement</h3>
+    <Section title="Enforcement">
       <Facts
-        facts={[
-          [
-            "Level",
-            <span key="level">
+        facts={{
+          Level: (
+            <>
               <LevelBadge level={enforcement.level} /> {enforcement.reason}
-            </span>,
-          ],
-          [
-            "Verified",
-            <span key="verified">
+            </>
+          ),
+          Verified: (
+            <>
               <VerificationBadge verification={verification} />{" "}
-              {verification.state === "not_needed" && "not needed: Reins performs its actions itself"}
-              {verification.state === "unverified" && "not verified yet"}
-              {verification.at !== undefined && <Moment at={verification.at} />} {verification.why}
-            </span>,
-          ],
-          ...(tried.length > 0 ? ([["Probes", tried.join(", ")]] as const) : []),
-          ...(enforcement.unasked.length > 0
-            ? ([["Without asking", enforcement.unasked.join(", ")]] as const)
-            : []),
-          ...(faults.length > 0
-            ? ([
-                [
-                  "Gate not live",
-                  <span key="faults" className="text-bad">
-                    {faults.join("; ")}
-                  </span>,
-                ],
-              ] as const)
-            : []),
-          ...(hostile
-            ? ([
-                [
-                  "Hostile folder",
-                  <div key="hostile" className={hostile.held ? "" : "text-bad"}>
-                    {hostile.held ? "its profile holds" : "its profile does not hold"}
-                    <Markdown text={hostile.reason} className="text-ink-soft" />
-                  </div>,
-                ],
-              ] as const)
-            : []),
-        ]}
+              {state === "not_needed" && "not needed: Reins performs its actions itself"}
+              {state === "unverified" && "not verified yet"}
+              {at !== undefined && <Moment at={at} />} {why}
+            </>
+          ),
+          Probes: Object.entries(held)
+            .map(([what, result]) => `${what}: ${result}`)
+            .join(", "),
+          "Without asking": enforcement.unasked.join(", "),
+          "Gate not live": faults.length > 0 && <span className="text-bad">{faults.join("; ")}</span>,
+          "Hostile folder": hostile && (
+            <div className={hostile.held ? "" : "text-bad"}>
+              {hostile.held ? "its profile holds" : "its profile does not hold"}
+              <Markdown text={hostile.reason} className="text-ink-soft" />
+            </div>
+          ),
+        }}
       />
-    </section>
+    </Section>
   );
 }
 
@@ -160,27 +134,21 @@ const SOURCES = {
 } as const;
 
 /** The origin of an install, package by package. */
-function Provenance({ agent: { install, packages, versions } }: { agent: AgentDetail }) {
+function Origin({ agent: { install, packages, versions } }: { agent: AgentDetail }) {
   if (!install) return null;
+  const { source, version, outdated, native, said, installed_at, lock } = install;
   return (
-    <section className="border-t border-line">
-      <h3 className="px-3 pt-2 text-2xs font-medium text-ink-faint">Origin</h3>
+    <Section title="Origin">
       <Facts
-        facts={[
-          ["Source", SOURCES[install.source]],
-          ["Version", `${install.version}${install.outdated ? ", the catalogue has moved on since" : ""}`],
-          ...(install.native
-            ? ([["The agent itself", `${install.native.name} ${install.native.version}`]] as const)
-            : []),
-          ...(install.said === undefined ? [] : ([["Reports itself as", install.said]] as const)),
-          ...(install.installed_at === undefined
-            ? []
-            : ([["Installed", <Moment key="at" at={install.installed_at} />]] as const)),
-          ...(install.lock === undefined
-            ? []
-            : ([["Lock", <Hash key="lock" value={install.lock} length={16} />]] as const)),
-          ...(versions.length > 1 ? ([["On disk", versions.join(", ")]] as const) : []),
-        ]}
+        facts={{
+          Source: SOURCES[source],
+          Version: `${version}${outdated ? ", the catalogue has moved on since" : ""}`,
+          "The agent itself": native && `${native.name} ${native.version}`,
+          "Reports itself as": said,
+          Installed: installed_at !== undefined && <Moment at={installed_at} />,
+          Lock: lock !== undefined && <Hash value={lock} length={16} />,
+          "On disk": versions.length > 1 && versions.join(", "),
+        }}
       />
       {packages.length > 0 && (
         <details className="border-t border-line">
@@ -190,19 +158,20 @@ function Provenance({ agent: { install, packages, versions } }: { agent: AgentDe
           <div className="max-h-80 overflow-auto">
             <Table
               label="Packages"
-              columns={[{ title: "Package" }, { title: "Version" }, { title: "Checksum" }]}
-            >
-              {packages.map(({ name, version, integrity }) => (
-                <tr key={`${name}@${version}`}>
-                  <Cell isExact>{name}</Cell>
-                  <Cell isExact>{version}</Cell>
-                  <Cell>{integrity !== undefined && <Hash value={integrity} length={20} />}</Cell>
-                </tr>
-              ))}
-            </Table>
+              rows={packages}
+              keyOf={({ name, version }) => `${name}@${version}`}
+              columns={[
+                { title: "Package", isExact: true, cell: ({ name }) => name },
+                { title: "Version", isExact: true, cell: (one) => one.version },
+                {
+                  title: "Checksum",
+                  cell: ({ integrity }) => integrity !== undefined && <Hash value={integrity} length={20} />,
+                },
+              ]}
+            />
           </div>
         </details>
       )}
-    </section>
+    </Section>
   );
 }

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Button } from "../../design/button.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
-import { Failure, Waiting } from "../../design/states.tsx";
+import { Loaded } from "../../design/states.tsx";
 import { AgentDetailPanel } from "./agent-detail.tsx";
 import { Catalogue, useAgents } from "./catalogue.tsx";
 import { KillDialog } from "./kill-dialog.tsx";
@@ -18,7 +18,6 @@ export function AgentsPage() {
   const { is_admin } = useSelf();
   const navigate = useNavigate();
   const [isKilling, setKilling] = useState(false);
-  const { data, error, refetch } = useAgents();
   const choose = (chosen: string | undefined) =>
     void navigate({ to: "/agents", search: chosen === undefined ? {} : { agent: chosen }, replace: true });
   return (
@@ -45,15 +44,9 @@ export function AgentsPage() {
       </Panel>
       <div className="grid min-w-0 items-start gap-3 lg:grid-cols-[minmax(0,1fr)_28rem]">
         <Panel title="Catalogue" className="min-w-0">
-          {error ? (
-            <div className="p-3">
-              <Failure error={error} onRetry={() => void refetch()} />
-            </div>
-          ) : data ? (
-            <Catalogue agents={data} chosen={agent} onChoose={choose} />
-          ) : (
-            <Waiting what="Loading the catalogue" />
-          )}
+          <Loaded query={useAgents()} what="Loading the catalogue">
+            {(agents) => <Catalogue agents={agents} chosen={agent} onChoose={choose} />}
+          </Loaded>
         </Panel>
         {agent === undefined ? (
           <Panel title="Agent details">

@@ -2,7 +2,8 @@ import { type Agent, type AgentDetail, agentsOperations } from "@reins/api";
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { call } from "../../api/call.ts";
-import { focusSelected, useListKeys } from "../../app/navigation.ts";
+import { useGet } from "../../api/queries.ts";
+import { focusSelected, useListKeys } from "../../app/keys.ts";
 import { Badge, LevelBadge, type Tone } from "../../design/badge.tsx";
 import { classNames } from "../../design/layout.tsx";
 
@@ -122,9 +123,8 @@ export function useAgents(): UseQueryResult<readonly Agent[]> {
 
 /** The details of one agent, polled. */
 export function useAgent(agent: string): UseQueryResult<AgentDetail> {
-  return useQuery({
-    queryKey: [...AGENTS, "one", agent],
-    queryFn: ({ signal }) => call(agentsOperations.getAgent, { params: { agent }, signal }),
-    refetchInterval: EVERY_MS,
+  return useGet([...AGENTS, "one", agent], agentsOperations.getAgent, {
+    params: { agent },
+    everyMs: EVERY_MS,
   });
 }

@@ -5,10 +5,10 @@ import {
   agentsOperations,
 } from "@reins/api";
 import { useQueryClient } from "@tanstack/react-query";
-import { useCallback, useEffect, useRef, useState } from "react";
+import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import { progress } from "../../api/stream.ts";
-import { Button } from "../../design/button.tsx";
-import { Field, TextInput } from "../../design/form.tsx";
+import { Button, type ButtonKind } from "../../design/button.tsx";
+import { TextInput } from "../../design/form.tsx";
 import { Failure, ProgressBar } from "../../design/states.tsx";
 import { AGENTS } from "./catalogue.tsx";
 
@@ -31,60 +31,50 @@ export function InstallControl({ agent: { agent, install, installing, support } 
       }),
     [agent, reinstall, version, processVersion],
   );
-  const { isRunning, latest, error, start } = useProgress(begin);
   if (support.level === "unsupported" && !install) return null;
   return (
-    <div className="flex flex-col gap-2 border-t border-line px-3 py-2">
-      <div className="flex flex-wrap items-center gap-3">
-        <Button kind={install ? "plain" : "primary"} disabled={isRunning} onClick={start}>
-          {isAsked ? "Install these versions" : labelOf(install, installing)}
-        </Button>
-        {latest && <ProgressLine {...installText(latest)} />}
-        {isRunning && !latest && <ProgressLine text="Starting the installation" />}
-      </div>
-      {error !== undefined && <Failure error={error} />}
-      {latest?.phase === "failed" && <Failure error={new Error(latest.message)} />}
+    <LongOperation
+      begin={begin}
+      label={isAsked ? "Install these versions" : installLabel(install, installing)}
+      kind={install ? "plain" : "primary"}
+      starting="Starting the installation"
+      textOf={installText}
+    >
       <details className="text-sm">
         <summary className="cursor-pointer text-2xs text-ink-soft">
           Versions other than the catalogue's
         </summary>
         <div className="grid grid-cols-2 gap-2 pt-2">
-          <Field label="The agent itself">
-            {(id) => (
-              <TextInput
-                id={id}
-                value={version}
-                placeholder="1.2.3"
-                onChange={({ target }) => setVersion(target.value.trim())}
-              />
-            )}
-          </Field>
-          <Field label="ACP adapter">
-            {(id) => (
-              <TextInput
-                id={id}
-                value={processVersion}
-                placeholder="1.2.3"
-                onChange={({ target }) => setProcessVersion(target.value.trim())}
-              />
-            )}
-          </Field>
+          <TextInput
+            label="The agent itself"
+            value={version}
+            placeholder="1.2.3"
+            onChange={(text) => setVersion(text.trim())}
+          />
+          <TextInput
+            label="ACP adapter"
+            value={processVersion}
+            placeholder="1.2.3"
+            onChange={(text) => setProcessVersion(text.trim())}
+          />
         </div>
         <p className="pt-1 text-2xs text-ink-faint">
           The catalogue was verified with its own versions. Verify the agent again.
         </p>
       </details>
-    </div>
+    </LongOperation>
   );
 }
 
-function labelOf(install: AgentDetail["install"], installing: boolean): string {
+/** The label of the button that installs an agent. */
+export function installLabel(install: AgentDetail["install"], installing: boolean): string {
   if (installing) return "Show progress";
   if (!install) return "Install";
   return install.outdated ? "Update" : "Install again";
 }
 
-function installText(latest: AgentInstallProgress): { text: string; done?: number; total?: number } {
+/** The progress of an installation as text and numbers. */
+export function installText(latest: AgentInstallProgress): ProgressText {
   if (latest.phase === "waiting") return { text: `Waiting for process ${latest.holder}, which installs it` };
   if (latest.phase === "installing")
     return {
@@ -103,27 +93,19 @@ export function VerifyControl({ agent: { agent } }: { agent: AgentDetail }) {
     (signal: AbortSignal) => progress(agentsOperations.verifyAgent, { params: { agent }, signal }),
     [agent],
   );
-  const { isRunning, latest, error, start } = useProgress(begin);
   return (
-    <div className="flex flex-col gap-2 border-t border-line px-3 py-2">
-      <div className="flex flex-wrap items-center gap-3">
-        <Button
-          disabled={isRunning}
-          onClick={start}
-          title="Runs the agent against a scripted model that requests forbidden actions; takes a minute or two"
-        >
-          Verify that it asks
-        </Button>
-        {latest && <ProgressLine {...probeText(latest)} />}
-        {isRunning && !latest && <ProgressLine text="Starting the agent with a scripted model" />}
-      </div>
-      {error !== undefined && <Failure error={error} />}
-      {latest?.phase === "failed" && <Failure error={new Error(latest.message)} />}
-    </div>
+    <LongOperation
+      begin={begin}
+      label="Verify that it asks"
+      title="Runs the agent against a scripted model that requests forbidden actions; takes a minute or two"
+      starting="Starting the agent with a scripted model"
+      textOf={probeText}
+    />
   );
 }
 
-function probeText(latest: AgentVerifyProgress): { text: string; done?: number; total?: number } {
+/** The progress of a verification as text and numbers. */
+export function probeText(latest: AgentVerifyProgress): ProgressText {
   if (latest.phase === "probing")
     return {
       text: `${latest.setting}: ${latest.probe}, answered ${latest.answer}`,
@@ -137,6 +119,49 @@ function probeText(latest: AgentVerifyProgress): { text: string; done?: number; 
     done: 1,
     total: 1,
   };
+}
+
+/** Progress in words, and as a part of a whole if that is known. */
+interface ProgressText {
+  readonly text: string;
+  readonly done?: number;
+  readonly total?: number;
+}
+
+/** A button that starts a long operation, its progress and its failure. */
+function LongOperation<T extends { readonly phase: string; readonly message?: string }>({
+  begin,
+  label,
+  title,
+  kind = "plain",
+  starting,
+  textOf,
+  children,
+}: {
+  begin: (signal: AbortSignal) => AsyncIterable<T>;
+  label: string;
+  title?: string;
+  kind?: ButtonKind;
+  /** What is shown before the first progress. */
+  starting: string;
+  textOf: (latest: T) => ProgressText;
+  children?: ReactNode;
+}) {
+  const { isRunning, latest, error, start } = useProgress(begin);
+  return (
+    <div className="flex flex-col gap-2 border-t border-line px-3 py-2">
+      <div className="flex flex-wrap items-center gap-3">
+        <Button kind={kind} disabled={isRunning} title={title} onClick={start}>
+          {label}
+        </Button>
+        {latest && <ProgressLine {...textOf(latest)} />}
+        {isRunning && !latest && <ProgressLine text={starting} />}
+      </div>
+      <Failure error={error} />
+      {latest?.phase === "failed" && <Failure error={new Error(latest.message)} />}
+      {children}
+    </div>
+  );
 }
 
 /** The progress of a long operation. */
@@ -171,13 +196,13 @@ function useProgress<T>(begin: (signal: AbortSignal) => AsyncIterable<T>) {
 }
 
 /** Progress as text and bar. */
-function ProgressLine({ text, done, total }: { text: string; done?: number; total?: number }) {
+function ProgressLine({ text, done = 0, total = 0 }: ProgressText) {
   return (
     <div className="flex min-w-48 flex-1 flex-col gap-1.5 text-sm">
       <span role="status" className="tabular-nums">
         {text}
       </span>
-      {total !== undefined && total > 0 && <ProgressBar label={text} part={(done ?? 0) / total} />}
+      {total > 0 && <ProgressBar label={text} part={done / total} />}
     </div>
   );
 }

@@ -4,10 +4,10 @@ import { useState } from "react";
 import { call } from "../../api/call.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
-import { Dialog, Field, TextInput } from "../../design/form.tsx";
+import { Dialog, Form, TextInput } from "../../design/form.tsx";
+import { EntryLink } from "../../design/links.tsx";
 import { Failure } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";
-import { EntryLink } from "../../proof/entry-link.tsx";
 
 /** Confirms a kill, runs it and shows the operating system's report. */
 export function KillDialog({
@@ -52,32 +52,23 @@ export function KillDialog({
           </div>
         </>
       ) : (
-        <form
-          className="flex flex-col gap-3"
-          onSubmit={(event) => {
-            event.preventDefault();
-            kill.mutate();
-          }}
-        >
-          <Field label="Reason" hint="recorded in the ledger under your name">
-            {(id) => (
-              <TextInput
-                id={id}
-                value={reason}
-                maxLength={1_024}
-                placeholder="what it was doing"
-                onChange={({ target: { value } }) => setReason(value)}
-              />
-            )}
-          </Field>
-          {kill.error && <Failure error={kill.error} />}
+        <Form className="flex flex-col gap-3" onSubmit={() => kill.mutate()}>
+          <TextInput
+            label="Reason"
+            hint="recorded in the ledger under your name"
+            value={reason}
+            maxLength={1_024}
+            placeholder="what it was doing"
+            onChange={setReason}
+          />
+          <Failure error={kill.error} />
           <div className="flex justify-end gap-2">
             <Button onClick={close}>Cancel</Button>
             <Button kind="danger" type="submit" disabled={kill.isPending}>
               {kill.isPending ? "Killing …" : "Kill"}
             </Button>
           </div>
-        </form>
+        </Form>
       )}
     </Dialog>
   );

@@ -1,42 +1,25 @@
 import { type AgentProcess, agentsOperations, type KeptStderr } from "@reins/api";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
-import { Fragment, useState } from "react";
+import { useState } from "react";
 import type { z } from "zod";
 import { call } from "../../api/call.ts";
+import { useChange, useGet } from "../../api/queries.ts";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Code } from "../../design/code.tsx";
 import { bytes } from "../../design/format.ts";
+import { SessionLink, TextLink } from "../../design/links.tsx";
 import { Moment } from "../../design/moment.tsx";
-import { Empty, Failure, Waiting } from "../../design/states.tsx";
-import { Cell, Table } from "../../design/table.tsx";
+import { Empty, Failure, Loaded } from "../../design/states.tsx";
+import { Table } from "../../design/table.tsx";
 import { KillDialog } from "./kill-dialog.tsx";
+
+const PROCESSES = ["processes"] as const;
 
 /** The running agent processes with memory, sessions and standard error. */
 export function ProcessTable() {
-  const { is_admin } = useSelf();
-  const queries = useQueryClient();
   const [killing, setKilling] = useState<AgentProcess>();
-  const [opened, setOpened] = useState<string>();
-  const { data, error, refetch } = useQuery({
-    queryKey: ["processes"],
-    queryFn: ({ signal }) => call(agentsOperations.listAgentProcesses, { signal }),
-    refetchInterval: 3_000,
-  });
-  const restart = useMutation({
-    mutationFn: ({ agent, id }: AgentProcess) =>
-      call(agentsOperations.restartAgentProcess, { params: { agent, process: id } }),
-    onSettled: () => queries.invalidateQueries({ queryKey: ["processes"] }),
-  });
-  if (error)
-    return (
-      <div className="p-3">
-        <Failure error={error} onRetry={() => void refetch()} />
-      </div>
-    );
-  if (!data) return <Waiting what="Loading processes" />;
+  const query = useGet(PROCESSES, agentsOperations.listAgentProcesses, { everyMs: 3_000 });
   return (
     <>
       {killing && (
@@ -48,102 +31,110 @@ export function ProcessTable() {
           about={`Process ${killing.pid ?? killing.id} and its child processes end immediately. Its sessions remain.`}
         />
       )}
-      {restart.error && (
-        <div className="p-3">
-          <Failure error={restart.error} />
-        </div>
-      )}
-      {data.processes.length === 0 ? (
-        <Empty title="No agent is running">
-          <Link to="/sessions" className="text-accent underline">
-            Start a session
-          </Link>{" "}
-          to see its agent here.
-        </Empty>
-      ) : (
-        <Table
-          label="Running agents"
-          columns={[
-            { title: "Agent" },
-            { title: "Process" },
-            { title: "For" },
-            { title: "Memory", isNumber: true },
-            { title: "Since" },
-            { title: "Sessions" },
-            { title: "Actions", isHidden: true },
-          ]}
-        >
-          {data.processes.map((process) => (
-            <Fragment key={process.id}>
-              <tr>
-                <Cell>
-                  <span className="flex flex-wrap items-center gap-1.5">
-                    {process.agent} <code className="text-2xs text-ink-faint">{process.version}</code>
-                    {process.confined && <Badge tone="good">confined</Badge>}
-                  </span>
-                </Cell>
-                <Cell isExact>{process.pid ?? "inside Reins"}</Cell>
-                <Cell className="text-ink-soft">{process.principal}</Cell>
-                <Cell isNumber>
-                  {process.memory_bytes === null || process.pid === null ? "–" : bytes(process.memory_bytes)}
-                  {(process.processes ?? 1) > 1 && (
-                    <span className="block text-2xs text-ink-faint">{process.processes} processes</span>
-                  )}
-                </Cell>
-                <Cell className="text-ink-soft">
-                  <Moment at={process.started_at} />
-                </Cell>
-                <Cell>
-                  {process.sessions.map((id) => (
-                    <Link
-                      key={id}
-                      to="/sessions/$id"
-                      params={{ id }}
-                      className="block font-mono text-xs text-accent hover:underline"
+      <Loaded query={query} what="Loading processes">
+        {({ processes }) =>
+          processes.length === 0 ? (
+            <Empty title="No agent is running">
+              <TextLink to="/sessions">Start a session</TextLink> to see its agent here.
+            </Empty>
+          ) : (
+            <Processes processes={processes} onKill={setKilling} />
+          )
+        }
+      </Loaded>
+    </>
+  );
+}
+
+function Processes({
+  processes,
+  onKill,
+}: {
+  processes: readonly AgentProcess[];
+  onKill: (process: AgentProcess) => void;
+}) {
+  const { is_admin } = useSelf();
+  const [opened, setOpened] = useState<string>();
+  const restart = useChange(PROCESSES, ({ agent, id }: AgentProcess) =>
+    call(agentsOperations.restartAgentProcess, { params: { agent, process: id } }),
+  );
+  return (
+    <>
+      <Failure error={restart.error} />
+      <Table
+        label="Running agents"
+        rows={processes}
+        keyOf={({ id }) => id}
+        below={({ id, stderr }) => opened === id && stderr && <StandardError stderr={stderr} />}
+        columns={[
+          {
+            title: "Agent",
+            cell: ({ agent, version, confined }) => (
+              <span className="flex flex-wrap items-center gap-1.5">
+                {agent} <code className="text-2xs text-ink-faint">{version}</code>
+                {confined && <Badge tone="good">confined</Badge>}
+              </span>
+            ),
+          },
+          { title: "Process", isExact: true, cell: ({ pid }) => pid ?? "inside Reins" },
+          { title: "For", className: "text-ink-soft", cell: ({ principal }) => principal },
+          {
+            title: "Memory",
+            isNumber: true,
+            cell: ({ memory_bytes, pid, processes: count }) => (
+              <>
+                {memory_bytes === null || pid === null ? "–" : bytes(memory_bytes)}
+                {(count ?? 1) > 1 && <span className="block text-2xs text-ink-faint">{count} processes</span>}
+              </>
+            ),
+          },
+          {
+            title: "Since",
+            className: "text-ink-soft",
+            cell: ({ started_at }) => <Moment at={started_at} />,
+          },
+          {
+            title: "Sessions",
+            cell: ({ sessions }) =>
+              sessions.map((id) => (
+                <div key={id}>
+                  <SessionLink id={id} length={10} />
+                </div>
+              )),
+          },
+          {
+            title: "Actions",
+            isHidden: true,
+            cell: (process) => (
+              <span className="flex justify-end gap-1.5">
+                {process.stderr && (
+                  <Button
+                    kind="quiet"
+                    aria-expanded={opened === process.id}
+                    onClick={() => setOpened(opened === process.id ? undefined : process.id)}
+                  >
+                    Standard error
+                  </Button>
+                )}
+                {is_admin && (
+                  <>
+                    <Button
+                      disabled={restart.isPending}
+                      title="Ends the process gracefully; the next prompt starts a new one"
+                      onClick={() => restart.mutate(process)}
                     >
-                      {id.slice(0, 10)}…
-                    </Link>
-                  ))}
-                </Cell>
-                <Cell>
-                  <span className="flex justify-end gap-1.5">
-                    {process.stderr && (
-                      <Button
-                        kind="quiet"
-                        aria-expanded={opened === process.id}
-                        onClick={() => setOpened(opened === process.id ? undefined : process.id)}
-                      >
-                        Standard error
-                      </Button>
-                    )}
-                    {is_admin && (
-                      <>
-                        <Button
-                          disabled={restart.isPending}
-                          title="Ends the process gracefully; the next prompt starts a new one"
-                          onClick={() => restart.mutate(process)}
-                        >
-                          Restart
-                        </Button>
-                        <Button kind="danger" onClick={() => setKilling(process)}>
-                          Kill
-                        </Button>
-                      </>
-                    )}
-                  </span>
-                </Cell>
-              </tr>
-              {opened === process.id && process.stderr && (
-                <tr>
-                  <td colSpan={7} className="px-3 pb-2">
-                    <StandardError stderr={process.stderr} />
-                  </td>
-                </tr>
-              )}
-            </Fragment>
-          ))}
-        </Table>
-      )}
+                      Restart
+                    </Button>
+                    <Button kind="danger" onClick={() => onKill(process)}>
+                      Kill
+                    </Button>
+                  </>
+                )}
+              </span>
+            ),
+          },
+        ]}
+      />
     </>
   );
 }

@@ -1,8 +1,8 @@
 import type { Approval } from "@reins/api";
-import { useEffect, useState } from "react";
-import { isTyping } from "../../app/navigation.ts";
+import { useEffect, useRef, useState } from "react";
+import { isBare, isTyping } from "../../app/keys.ts";
 import { Button } from "../../design/button.tsx";
-import { Choice, Field, TextInput } from "../../design/form.tsx";
+import { Choice, Form, TextInput } from "../../design/form.tsx";
 import { Failure } from "../../design/states.tsx";
 import { visibleLine } from "../../design/visible.ts";
 import { commandText, effectText, saysAll } from "./action-text.ts";
@@ -11,31 +11,58 @@ import { isTooLate, useAnswer } from "./use-answer.tsx";
 /** A key pressed this soon after an approval appears was meant for the previous one. */
 const UNREAD_MS = 400;
 
+/** What the bar shows: the answers, the grant of "always", or the reason of a denial. */
+type AnswerMode = "choosing" | "always" | "denying";
+
+/** What a key does: it allows once or changes the mode. While a grant or a denial is edited, only Escape counts. */
+export function answerKey(
+  key: string,
+  state: {
+    readonly mode: AnswerMode;
+    readonly canOnce: boolean;
+    readonly canAlways: boolean;
+    readonly isDone: boolean;
+    readonly isRead: boolean;
+    readonly isTyping: boolean;
+  },
+): "allow_once" | AnswerMode | undefined {
+  const { mode, canOnce, canAlways, isDone, isRead } = state;
+  if (isDone) return undefined;
+  if (key === "Escape") return "choosing";
+  if (!isRead || mode !== "choosing" || state.isTyping) return undefined;
+  if (key === "a" && canOnce) return "allow_once";
+  if (key === "s" && canAlways) return "always";
+  return key === "d" ? "denying" : undefined;
+}
+
 /** The answers to an approval. With `hasKeys`: `a` allows once, `s` shows the grant of "always", `d` denies. */
 export function AnswerBar({ approval, hasKeys = false }: { approval: Approval; hasKeys?: boolean }) {
   const { mutate, isPending, error, isSuccess } = useAnswer(approval.id);
-  const [mode, setMode] = useState<"choosing" | "always" | "denying">("choosing");
+  const [mode, setMode] = useState<AnswerMode>("choosing");
   const [reason, setReason] = useState("");
   const [expires, setExpires] = useState<number | undefined>();
   const [prefix, setPrefix] = useState<string[] | undefined>();
   const canOnce = approval.options.includes("allow_once");
   const canAlways = approval.options.includes("allow_always");
   const isDone = isPending || isSuccess;
+  const shown = useRef(performance.now());
   useEffect(() => {
     if (!hasKeys) return;
-    const shown = performance.now();
     const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || event.repeat) return;
-      if (isDone) return;
-      if (event.key === "Escape") return setMode("choosing");
-      if (performance.now() - shown < UNREAD_MS) return;
-      // While a denial or a grant is being edited, keys do not answer.
-      if (mode !== "choosing" || isTyping(event.target)) return;
-      if (event.key === "a" && canOnce) mutate({ decision: "allow_once" });
-      if (event.key === "s" && canAlways) setMode("always");
-      if (event.key === "d") {
-        event.preventDefault();
-        setMode("denying");
+      const pressed = isBare(event) && !event.repeat ? event.key : "";
+      const isRead = performance.now() - shown.current >= UNREAD_MS;
+      const action = answerKey(pressed, {
+        mode,
+        canOnce,
+        canAlways,
+        isDone,
+        isRead,
+        isTyping: isTyping(event.target),
+      });
+      if (action === "allow_once") mutate({ decision: "allow_once" });
+      else if (action) {
+        if (action === "denying") event.preventDefault();
+        setMode(action);
       }
     };
     window.addEventListener("keydown", onKey);
@@ -59,24 +86,15 @@ export function AnswerBar({ approval, hasKeys = false }: { approval: Approval; h
         />
       )}
       {mode === "denying" && (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            deny();
-          }}
-        >
-          <Field label="Reason (sent to the agent and recorded)">
-            {(id) => (
-              <TextInput
-                id={id}
-                autoFocus
-                value={reason}
-                maxLength={4_096}
-                onChange={({ target }) => setReason(target.value)}
-              />
-            )}
-          </Field>
-        </form>
+        <Form onSubmit={deny}>
+          <TextInput
+            label="Reason (sent to the agent and recorded)"
+            autoFocus
+            value={reason}
+            maxLength={4_096}
+            onChange={setReason}
+          />
+        </Form>
       )}
       <div className="flex flex-wrap gap-1.5">
         {mode === "choosing" && (
@@ -117,7 +135,7 @@ export function AnswerBar({ approval, hasKeys = false }: { approval: Approval; h
           </Button>
         )}
       </div>
-      {error && !isTooLate(error) && <Failure error={error} />}
+      {!isTooLate(error) && <Failure error={error} />}
     </div>
   );
 }
@@ -175,42 +193,24 @@ function GrantPreview({
         {depends && <li>as long as the scripts and manifests it depends on are what they are now</li>}
       </ul>
       {prefixes.length > 0 && (
-        <Field label="What">
-          {(id) => (
-            <Choice
-              id={id}
-              className="max-w-96"
-              value={prefix ? prefixes.findIndex((one) => one.join("\0") === prefix.join("\0")) : ""}
-              onChange={({ target }) =>
-                onPrefix(target.value === "" ? undefined : prefixes[Number(target.value)])
-              }
-            >
-              <option value="">exactly this command</option>
-              {prefixes.map((words, index) => (
-                <option key={words.join("\0")} value={index}>
-                  {commandText(words)} … here
-                </option>
-              ))}
-            </Choice>
-          )}
-        </Field>
+        <Choice
+          label="What"
+          className="max-w-96"
+          value={prefix ? prefixes.findIndex((one) => one.join("\0") === prefix.join("\0")) : ""}
+          options={[
+            ["", "exactly this command"],
+            ...prefixes.map((words, index) => [index, `${commandText(words)} … here`] as const),
+          ]}
+          onChange={(index) => onPrefix(index === "" ? undefined : prefixes[Number(index)])}
+        />
       )}
-      <Field label="How long">
-        {(id) => (
-          <Choice
-            id={id}
-            className="max-w-56"
-            value={expires ?? ""}
-            onChange={({ target }) => onExpires(target.value === "" ? undefined : Number(target.value))}
-          >
-            {LENGTHS.map(([length, name]) => (
-              <option key={name} value={length}>
-                {name}
-              </option>
-            ))}
-          </Choice>
-        )}
-      </Field>
+      <Choice
+        label="How long"
+        className="max-w-56"
+        value={expires ?? ""}
+        options={LENGTHS}
+        onChange={(length) => onExpires(length === "" ? undefined : Number(length))}
+      />
     </div>
   );
 }

@@ -1,94 +1,85 @@
-import { type Approval, approvalOperations } from "@reins/api";
-import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
-import { call } from "../../api/call.ts";
+import { approvalOperations } from "@reins/api";
+import { useGet } from "../../api/queries.ts";
 import { Panel } from "../../design/layout.tsx";
+import { SessionLink } from "../../design/links.tsx";
 import { Moment } from "../../design/moment.tsx";
-import { Empty, Failure, Waiting } from "../../design/states.tsx";
-import { Cell, Table } from "../../design/table.tsx";
+import { Empty, Loaded } from "../../design/states.tsx";
+import { Table } from "../../design/table.tsx";
 import { visibleLine } from "../../design/visible.ts";
 import { effectText } from "./action-text.ts";
 import { ApprovalFacts, ApprovalState, ApprovalWhat, GivenAnswer, useApproval } from "./approval-detail.tsx";
 
 /** The latest answered approvals. */
 export function AnsweredList() {
-  const { data, error, refetch } = useQuery({
-    queryKey: ["approvals", "answered"],
-    queryFn: ({ signal }) =>
-      call(approvalOperations.listApprovals, { query: { order: "newest", limit: 100 }, signal }),
+  const query = useGet(["approvals", "answered"], approvalOperations.listApprovals, {
+    query: { order: "newest", limit: 100 },
   });
-  if (error) return <Failure error={error} onRetry={() => void refetch()} />;
-  if (!data) return <Waiting what="Loading answers" />;
-  const answered = data.approvals.flatMap((approval) =>
-    "withheld" in approval || approval.state === "pending" ? [] : [approval],
-  );
-  if (answered.length === 0)
-    return <Empty title="No answers yet">Answered approvals are listed here with user and reason.</Empty>;
   return (
-    <Table
-      label="Answered approvals"
-      columns={[
-        { title: "Asked" },
-        { title: "Agent" },
-        { title: "What" },
-        { title: "Became" },
-        { title: "Answer" },
-        { title: "Session" },
-      ]}
-    >
-      {answered.map((approval) => (
-        <Row key={approval.id} approval={approval} />
-      ))}
-    </Table>
-  );
-}
-
-function Row({ approval }: { approval: Approval }) {
-  const { agent, facts, state, answers, created_at, session } = approval;
-  const [first] = facts.effects;
-  const last = answers.at(-1);
-  return (
-    <tr>
-      <Cell>
-        <Moment at={created_at} />
-      </Cell>
-      <Cell>{visibleLine(agent)}</Cell>
-      <Cell isExact className="max-w-96 whitespace-pre-wrap break-all">
-        {first ? effectText(first) : visibleLine(facts.tool)}
-      </Cell>
-      <Cell>
-        <ApprovalState state={state} />
-      </Cell>
-      <Cell className="max-w-72 break-words">{last && <GivenAnswer answer={last} />}</Cell>
-      <Cell>
-        <Link to="/sessions/$id" params={{ id: session }} className="font-mono text-xs text-accent underline">
-          {session.slice(0, 8)}
-        </Link>
-      </Cell>
-    </tr>
+    <Loaded query={query} what="Loading answers">
+      {({ approvals }) => {
+        const answered = approvals.flatMap((approval) =>
+          "withheld" in approval || approval.state === "pending" ? [] : [approval],
+        );
+        if (answered.length === 0)
+          return (
+            <Empty title="No answers yet">Answered approvals are listed here with user and reason.</Empty>
+          );
+        return (
+          <Table
+            label="Answered approvals"
+            rows={answered}
+            keyOf={({ id }) => id}
+            columns={[
+              { title: "Asked", cell: ({ created_at }) => <Moment at={created_at} /> },
+              { title: "Agent", cell: ({ agent }) => visibleLine(agent) },
+              {
+                title: "What",
+                isExact: true,
+                className: "max-w-96 whitespace-pre-wrap break-all",
+                cell: ({ facts: { effects, tool } }) =>
+                  effects[0] ? effectText(effects[0]) : visibleLine(tool),
+              },
+              { title: "Became", cell: ({ state }) => <ApprovalState state={state} /> },
+              {
+                title: "Answer",
+                className: "max-w-72 break-words",
+                cell: ({ answers }) => {
+                  const last = answers.at(-1);
+                  return last && <GivenAnswer answer={last} />;
+                },
+              },
+              { title: "Session", cell: ({ session }) => <SessionLink id={session} /> },
+            ]}
+          />
+        );
+      }}
+    </Loaded>
   );
 }
 
 /** One answered approval. */
 export function AnsweredOne({ id }: { id: string }) {
-  const { data, error, refetch } = useApproval(id, true);
-  if (error) return <Failure error={error} onRetry={() => void refetch()} />;
-  if (!data) return <Waiting what="Loading the approval" />;
-  if ("withheld" in data)
-    return <Empty title="Not visible to you">Only its user and approvers may see it.</Empty>;
   return (
-    <Panel title="Request and answer" actions={<ApprovalState state={data.state} />}>
-      <div className="flex flex-col gap-2 px-3 py-2">
-        <ApprovalWhat approval={data} />
-        <ul className="text-sm">
-          {data.answers.map((answer) => (
-            <li key={`${answer.by} ${answer.decision}`}>
-              <GivenAnswer answer={answer} />
-            </li>
-          ))}
-        </ul>
-        <ApprovalFacts approval={data} />
-      </div>
-    </Panel>
+    <Loaded query={useApproval(id, true)} what="Loading the approval">
+      {(approval) =>
+        "withheld" in approval ? (
+          <Empty title="Not visible to you">Only its user and approvers may see it.</Empty>
+        ) : (
+          <Panel title="Request and answer" actions={<ApprovalState state={approval.state} />}>
+            <div className="flex flex-col gap-2 px-3 py-2">
+              <ApprovalWhat approval={approval} />
+              <ul className="text-sm">
+                {approval.answers.map((answer) => (
+                  <li key={`${answer.by} ${answer.decision}`}>
+                    <GivenAnswer answer={answer} />
+                  </li>
+                ))}
+              </ul>
+              <ApprovalFacts approval={approval} />
+            </div>
+          </Panel>
+        )
+      }
+    </Loaded>
   );
 }

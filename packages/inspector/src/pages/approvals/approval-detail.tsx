@@ -1,13 +1,12 @@
 import { type Approval, approvalOperations } from "@reins/api";
-import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
-import { call } from "../../api/call.ts";
+import { useGet } from "../../api/queries.ts";
 import { Badge, LevelBadge, type Tone } from "../../design/badge.tsx";
 import { Hash } from "../../design/button.tsx";
 import { Code, Diff, Json } from "../../design/code.tsx";
 import { Facts } from "../../design/layout.tsx";
-import { Failure, Waiting } from "../../design/states.tsx";
+import { SessionLink } from "../../design/links.tsx";
+import { Loaded } from "../../design/states.tsx";
 import { visible, visibleLine } from "../../design/visible.ts";
 import { effectText, exactCall } from "./action-text.ts";
 
@@ -47,36 +46,16 @@ export function ApprovalFacts({ approval }: { approval: Approval }) {
     <>
       <div className="-mx-3">
         <Facts
-          facts={[
-            [
-              "Reason",
-              rule === undefined ? visibleLine(reason) : `${visibleLine(reason)} (rule ${visibleLine(rule)})`,
-            ],
-            ["On behalf of", `${visibleLine(user)}, by ${visibleLine(agent)}${through}`],
-            [
-              "Session",
-              <Link
-                key="session"
-                to="/sessions/$id"
-                params={{ id: session }}
-                className="font-mono text-xs text-accent underline"
-              >
-                {session.slice(0, 12)}
-              </Link>,
-            ],
-            [
-              "Folder",
-              <code key="folder" className="text-xs whitespace-pre-wrap break-all">
-                {visibleLine(cwd)}
-              </code>,
-            ],
-            ["Held", <LevelBadge key="level" level={approval.enforcement} />],
-            ...(typeof title === "string"
-              ? [["The agent says", <q key="claim">{visibleLine(title)}</q>] as const]
-              : []),
-            ...(quorum > 1 ? [["Answers", `${answers.length} of ${quorum} that are needed`] as const] : []),
-            ["Recorded as", <Hash key="entry" value={entry} />],
-          ]}
+          facts={{
+            Reason: `${visibleLine(reason)}${rule === undefined ? "" : ` (rule ${visibleLine(rule)})`}`,
+            "On behalf of": `${visibleLine(user)}, by ${visibleLine(agent)}${through}`,
+            Session: <SessionLink id={session} length={12} />,
+            Folder: <code className="text-xs whitespace-pre-wrap break-all">{visibleLine(cwd)}</code>,
+            Held: <LevelBadge level={approval.enforcement} />,
+            "The agent says": typeof title === "string" && <q>{visibleLine(title)}</q>,
+            Answers: quorum > 1 && `${answers.length} of ${quorum} that are needed`,
+            "Recorded as": <Hash value={entry} />,
+          }}
         />
       </div>
       <ExactWords id={approval.id} />
@@ -87,19 +66,16 @@ export function ApprovalFacts({ approval }: { approval: Approval }) {
 /** The server's description of what an answer binds. */
 function ExactWords({ id }: { id: string }) {
   const [isOpen, setOpen] = useState(false);
-  const { data, error } = useApproval(id, isOpen);
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary className="cursor-pointer text-2xs text-ink-faint">
         Exact description of what an answer binds
       </summary>
-      {data && "description" in data ? (
-        <Code text={data.description} className="mt-1 max-h-72" />
-      ) : error ? (
-        <Failure error={error} />
-      ) : (
-        <Waiting what="Loading the description" />
-      )}
+      <Loaded query={useApproval(id, isOpen)} what="Loading the description">
+        {(approval) =>
+          "description" in approval && <Code text={approval.description} className="mt-1 max-h-72" />
+        }
+      </Loaded>
     </details>
   );
 }
@@ -108,15 +84,13 @@ function ExactWords({ id }: { id: string }) {
 export function ExactCallView({ given }: { given: unknown }) {
   const call = exactCall(given);
   if (call.kind === "arguments") return <Json value={call.value ?? null} className="max-h-60" />;
-  if (call.kind === "command")
-    return (
-      <WithRest rest={call.rest}>
-        <Code text={`$ ${call.command}`} className="max-h-60" />
-      </WithRest>
-    );
   return (
     <WithRest rest={call.rest}>
-      <Diff path={call.path} before={call.before} after={call.after} />
+      {call.kind === "command" ? (
+        <Code text={`$ ${call.command}`} className="max-h-60" />
+      ) : (
+        <Diff path={call.path} before={call.before} after={call.after} />
+      )}
     </WithRest>
   );
 }
@@ -155,11 +129,7 @@ export function GivenAnswer({ answer }: { answer: Approval["answers"][number] })
   );
 }
 
-/** One approval with its description, fetched when `isWanted`. */
-export function useApproval(id: string, isWanted: boolean) {
-  return useQuery({
-    queryKey: ["approval", id],
-    queryFn: ({ signal }) => call(approvalOperations.getApproval, { params: { id }, signal }),
-    enabled: isWanted,
-  });
+/** One approval with its description, fetched when `enabled`. */
+export function useApproval(id: string, enabled: boolean) {
+  return useGet(["approval", id], approvalOperations.getApproval, { params: { id }, enabled });
 }

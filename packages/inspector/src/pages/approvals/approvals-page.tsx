@@ -1,18 +1,18 @@
 import type { Approval } from "@reins/api";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import {
   notificationsEnabled,
   setNotifications,
   usePendingApprovals,
   useWithheldApprovals,
 } from "../../app/approvals.ts";
-import { isTyping } from "../../app/navigation.ts";
+import { placeAfter, useKeys } from "../../app/keys.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { classNames, Page, Tabs } from "../../design/layout.tsx";
 import { formatAge, Moment, useNow } from "../../design/moment.tsx";
-import { Empty, Failure, Waiting } from "../../design/states.tsx";
+import { Empty, Loaded } from "../../design/states.tsx";
 import { visible, visibleLine } from "../../design/visible.ts";
 import { effectText } from "./action-text.ts";
 import { AnswerBar } from "./answer-bar.tsx";
@@ -97,54 +97,48 @@ function WaitingForOthers() {
 
 /** The pending approvals. `j` and `k` move, the keys of the selected one answer it. */
 function Inbox() {
-  const { data, error, refetch } = usePendingApprovals();
+  const query = usePendingApprovals();
   const navigate = useNavigate();
   const { approval: wanted } = useSearch({ from: "/approvals" });
-  const approvals = data ?? [];
+  const approvals = query.data ?? [];
   const place = Math.max(
     0,
     approvals.findIndex(({ id }) => id === wanted),
   );
-  const choose = useCallback(
-    (id: string | undefined) =>
-      void navigate({ to: "/approvals", search: id === undefined ? {} : { approval: id }, replace: true }),
-    [navigate],
-  );
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-      const step = event.key === "j" ? 1 : event.key === "k" ? -1 : 0;
-      const next = approvals[place + step];
-      if (step !== 0 && next) choose(next.id);
-    };
-    window.addEventListener("keydown", onKey);
-    return () => window.removeEventListener("keydown", onKey);
-  }, [approvals, place, choose]);
-  if (error) return <Failure error={error} onRetry={() => void refetch()} />;
-  if (!data) return <Waiting what="Loading pending approvals" />;
-  if (data.length === 0)
-    return (
-      <Empty title="No pending approvals">
-        When a rule of the constitution says <i>ask</i>, the action waits here for a decision. In the demo,
-        try “run `make`”.
-      </Empty>
-    );
+  const choose = (approval: string) =>
+    void navigate({ to: "/approvals", search: { approval }, replace: true });
+  useKeys(({ key }) => {
+    const next = approvals[placeAfter(key, place, approvals.length)];
+    if (next && next !== approvals[place]) choose(next.id);
+  });
   return (
-    <>
-      <p className="hidden py-2 text-2xs text-ink-faint md:block">
-        <kbd>j</kbd> <kbd>k</kbd> select · <kbd>a</kbd> allow once · <kbd>s</kbd> always · <kbd>d</kbd> deny
-      </p>
-      <ul className="flex flex-col gap-2 max-md:pt-2">
-        {data.map((approval, index) => (
-          <ApprovalCard
-            key={approval.id}
-            approval={approval}
-            isChosen={index === place}
-            onChoose={() => choose(approval.id)}
-          />
-        ))}
-      </ul>
-    </>
+    <Loaded query={query} what="Loading pending approvals">
+      {(pending) =>
+        pending.length === 0 ? (
+          <Empty title="No pending approvals">
+            When a rule of the constitution says <i>ask</i>, the action waits here for a decision. In the
+            demo, try “run `make`”.
+          </Empty>
+        ) : (
+          <>
+            <p className="hidden py-2 text-2xs text-ink-faint md:block">
+              <kbd>j</kbd> <kbd>k</kbd> select · <kbd>a</kbd> allow once · <kbd>s</kbd> always · <kbd>d</kbd>{" "}
+              deny
+            </p>
+            <ul className="flex flex-col gap-2 max-md:pt-2">
+              {pending.map((approval, index) => (
+                <ApprovalCard
+                  key={approval.id}
+                  approval={approval}
+                  isChosen={index === place}
+                  onChoose={() => choose(approval.id)}
+                />
+              ))}
+            </ul>
+          </>
+        )
+      }
+    </Loaded>
   );
 }
 

@@ -1,84 +1,81 @@
 import { approvalOperations, type Grant } from "@reins/api";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { call } from "../../api/call.ts";
+import { useChange, useGet } from "../../api/queries.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Moment } from "../../design/moment.tsx";
-import { Empty, Failure, Waiting } from "../../design/states.tsx";
-import { Cell, Table } from "../../design/table.tsx";
+import { Empty, Failure, Loaded } from "../../design/states.tsx";
+import { Table } from "../../design/table.tsx";
 import { visibleLine } from "../../design/visible.ts";
 import { commandText, effectText } from "./action-text.ts";
 
+const GRANTS = ["grants"] as const;
+
 /** The grants, each with a button that revokes it. */
 export function GrantList() {
-  const { data, error, refetch } = useQuery({
-    queryKey: ["grants"],
-    queryFn: ({ signal }) => call(approvalOperations.listGrants, { query: { limit: 200 }, signal }),
-  });
-  if (error) return <Failure error={error} onRetry={() => void refetch()} />;
-  if (!data) return <Waiting what="Loading grants" />;
-  if (data.grants.length === 0)
-    return (
-      <Empty title="No grants">
-        “Always …” creates a grant. Grants are listed here until they are revoked.
-      </Empty>
-    );
+  const query = useGet(GRANTS, approvalOperations.listGrants, { query: { limit: 200 } });
   return (
-    <Table
-      label="Grants"
-      columns={[
-        { title: "Agent" },
-        { title: "May" },
-        { title: "Where" },
-        { title: "Granted by" },
-        { title: "Ends" },
-        { title: "Uses", isNumber: true },
-        { title: "Revoke", isHidden: true },
-      ]}
-    >
-      {data.grants.map((grant) => (
-        <Row key={grant.id} grant={grant} />
-      ))}
-    </Table>
+    <Loaded query={query} what="Loading grants">
+      {({ grants }) =>
+        grants.length === 0 ? (
+          <Empty title="No grants">
+            “Always …” creates a grant. Grants are listed here until they are revoked.
+          </Empty>
+        ) : (
+          <Table
+            label="Grants"
+            rows={grants}
+            keyOf={({ id }) => id}
+            columns={[
+              { title: "Agent", cell: ({ agent }) => visibleLine(agent) },
+              {
+                title: "May",
+                isExact: true,
+                className: "max-w-96 whitespace-pre-wrap break-all",
+                cell: grantedText,
+              },
+              {
+                title: "Where",
+                isExact: true,
+                className: "whitespace-pre-wrap break-all",
+                cell: ({ cwd }) => visibleLine(cwd),
+              },
+              { title: "Granted by", cell: ({ by }) => by.join(", ") },
+              {
+                title: "Ends",
+                cell: ({ revoked_at, expires_at }) => {
+                  if (revoked_at !== undefined) return <Badge>revoked</Badge>;
+                  return expires_at === undefined ? "when revoked" : <Moment at={expires_at} />;
+                },
+              },
+              { title: "Uses", isNumber: true, cell: ({ uses }) => uses },
+              {
+                title: "Revoke",
+                isHidden: true,
+                cell: ({ id, revoked_at }) => revoked_at === undefined && <Revoke id={id} />,
+              },
+            ]}
+          />
+        )
+      }
+    </Loaded>
   );
 }
 
-function Row({ grant }: { grant: Grant }) {
-  const { id, agent, effects, tool, cwd, by, expires_at, revoked_at, uses, prefix } = grant;
-  const exactly = effects.length > 0 ? effects.map(effectText).join("; ") : visibleLine(tool);
-  const queries = useQueryClient();
-  const revoke = useMutation({
-    mutationFn: () => call(approvalOperations.revokeGrant, { params: { id } }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ["grants"] }),
-  });
+/** What a grant permits: a command prefix, or exact effects. */
+function grantedText({ prefix, effects, tool }: Grant): string {
+  if (prefix) return `${commandText(prefix)} …`;
+  return effects.length > 0 ? effects.map(effectText).join("; ") : visibleLine(tool);
+}
+
+function Revoke({ id }: { id: string }) {
+  const revoke = useChange(GRANTS, () => call(approvalOperations.revokeGrant, { params: { id } }));
   return (
-    <tr>
-      <Cell>{visibleLine(agent)}</Cell>
-      <Cell isExact className="max-w-96 whitespace-pre-wrap break-all">
-        {prefix ? `${commandText(prefix)} …` : exactly}
-      </Cell>
-      <Cell isExact className="whitespace-pre-wrap break-all">
-        {visibleLine(cwd)}
-      </Cell>
-      <Cell>{by.join(", ")}</Cell>
-      <Cell>
-        {revoked_at !== undefined ? (
-          <Badge>revoked</Badge>
-        ) : expires_at !== undefined ? (
-          <Moment at={expires_at} />
-        ) : (
-          "when revoked"
-        )}
-      </Cell>
-      <Cell isNumber>{uses}</Cell>
-      <Cell>
-        {revoked_at === undefined && (
-          <Button kind="danger" disabled={revoke.isPending} onClick={() => revoke.mutate()}>
-            Revoke
-          </Button>
-        )}
-        {revoke.error && <Failure error={revoke.error} />}
-      </Cell>
-    </tr>
+    <>
+      <Button kind="danger" disabled={revoke.isPending} onClick={() => revoke.mutate()}>
+        Revoke
+      </Button>
+      <Failure error={revoke.error} />
+    </>
   );
 }

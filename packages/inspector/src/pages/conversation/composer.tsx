@@ -1,8 +1,8 @@
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import { type KeyboardEvent, useId, useRef, useState } from "react";
 import type { QueuedPrompt } from "../../acp/attached-session.ts";
 import type { Command } from "../../acp/conversation/conversation.ts";
 import { acpClient } from "../../acp/page-client.ts";
-import { isTyping } from "../../app/navigation.ts";
+import { useKeys } from "../../app/keys.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { TextArea } from "../../design/form.tsx";
@@ -28,16 +28,11 @@ export function Composer({
   const list = useId();
   const offered = commandsFor(text, commands);
   const chosen = offered[Math.min(place, offered.length - 1)];
-  useEffect(() => {
-    const onKey = (event: globalThis.KeyboardEvent) => {
-      if (event.key !== "i" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target))
-        return;
-      event.preventDefault();
-      area.current?.focus();
-    };
-    window.addEventListener("keydown", onKey);
-    return () => window.removeEventListener("keydown", onKey);
-  }, []);
+  useKeys((event) => {
+    if (event.key !== "i") return;
+    event.preventDefault();
+    area.current?.focus();
+  });
   const send = () => {
     if (text.trim() === "") return;
     onSend(text.trim());
@@ -102,7 +97,7 @@ export function Composer({
         rows={2}
         placeholder={isRunning ? "Queue a message until this turn ends" : "Send a message (i)"}
         value={text}
-        onChange={({ target }) => setText(target.value)}
+        onChange={setText}
         onKeyDown={onKeyDown}
       />
       {isRunning && (
@@ -130,6 +125,15 @@ export function commandsFor(text: string, commands: readonly Command[]): readonl
   return commands.filter(({ name }) => name.toLowerCase().startsWith(begun));
 }
 
+const QUEUED = {
+  sent: { children: "queued", title: "starts when earlier turns have ended" },
+  unsure: {
+    children: "unconfirmed",
+    tone: "warn",
+    title: "the connection was lost before its turn started; it may not have arrived",
+  },
+} as const;
+
 /** The queued prompts, which can be cancelled. */
 export function PromptQueue({ session, waiting }: { session: string; waiting: readonly QueuedPrompt[] }) {
   if (waiting.length === 0) return null;
@@ -137,16 +141,7 @@ export function PromptQueue({ session, waiting }: { session: string; waiting: re
     <ul aria-label="Queued prompts" className="mx-auto flex w-full max-w-4xl flex-col gap-1 pb-2">
       {waiting.map(({ id, text, state }) => (
         <li key={id} className="flex items-center gap-2 rounded bg-sunken px-2.5 py-1 text-sm">
-          {state === "sent" ? (
-            <Badge title="starts when earlier turns have ended">queued</Badge>
-          ) : (
-            <Badge
-              tone="warn"
-              title="the connection was lost before its turn started; it may not have arrived"
-            >
-              unconfirmed
-            </Badge>
-          )}
+          <Badge {...QUEUED[state]} />
           <span className="min-w-0 flex-1 truncate">{visible(text)}</span>
           {state === "unsure" && (
             <Button

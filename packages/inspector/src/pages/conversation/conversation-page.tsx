@@ -1,6 +1,6 @@
 import type { Session } from "@reins/api";
 import { useMutation } from "@tanstack/react-query";
-import { Link, useParams } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { SessionView } from "../../acp/attached-session.ts";
 import type { Conversation, PlanStep } from "../../acp/conversation/conversation.ts";
@@ -11,7 +11,8 @@ import { Badge, LevelBadge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Choice } from "../../design/form.tsx";
 import { about, dollars } from "../../design/format.ts";
-import { classNames } from "../../design/layout.tsx";
+import { classNames, useTitle } from "../../design/layout.tsx";
+import { TextLink } from "../../design/links.tsx";
 import { useNow } from "../../design/moment.tsx";
 import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";
@@ -148,18 +149,9 @@ function Ended({ session }: { session: Session }) {
   return (
     <footer className="border-t border-line bg-surface px-4 py-3 text-center text-sm text-ink-soft">
       This session has ended: {session.ended?.message ?? session.ended?.reason}. What it did stays in the{" "}
-      <Link to="/ledger" className="text-accent underline">
-        ledger
-      </Link>
-      .
+      <TextLink to="/ledger">ledger</TextLink>.
     </footer>
   );
-}
-
-function useTitle(title: string): void {
-  useEffect(() => {
-    document.title = `${title} · Reins`;
-  }, [title]);
 }
 
 /** Reports a lost connection and the next retry. */
@@ -236,16 +228,11 @@ function SettingsBar({ session, settings }: { session: string; settings: readonl
           className="max-w-40"
           value={setting.current}
           disabled={choose.isPending}
-          onChange={({ target }) => choose.mutate({ setting, value: target.value })}
-        >
-          {setting.choices.map(({ value, name }) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
-        </Choice>
+          options={setting.choices.map(({ value, name }) => [value, name])}
+          onChange={(value) => choose.mutate({ setting, value })}
+        />
       ))}
-      {choose.error && <Failure error={choose.error} />}
+      <Failure error={choose.error} />
     </>
   );
 }

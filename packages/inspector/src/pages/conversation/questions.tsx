@@ -1,8 +1,8 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import type { Option, Question } from "../../acp/connection.ts";
 import { usePendingApprovals } from "../../app/approvals.ts";
 import { Button, type ButtonKind } from "../../design/button.tsx";
-import { Choice, Choices, Field, TextInput } from "../../design/form.tsx";
+import { Choice, Choices, Field, Form, TextInput } from "../../design/form.tsx";
 import { visible, visibleLine } from "../../design/visible.ts";
 import { AnswerBar } from "../approvals/answer-bar.tsx";
 import { ApprovalFacts, ApprovalWhat, ExactCallView } from "../approvals/approval-detail.tsx";
@@ -87,14 +87,12 @@ function ElicitationForm({ question }: { question: Extract<Question, { kind: "el
   const form = url === undefined ? formFields(schema) : [];
   const fields = form ?? [];
   const [filled, setFilled] = useState<Readonly<Record<string, string>>>({});
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = () =>
     answer(
       url === undefined ? { action: "accept", content: formContent(fields, filled) } : { action: "accept" },
     );
-  };
   return (
-    <form onSubmit={submit} className="flex flex-col gap-2">
+    <Form onSubmit={submit} className="flex flex-col gap-2">
       <p className="font-medium break-words whitespace-pre-wrap">{visible(message)}</p>
       {url !== undefined && (
         <p className="text-sm">
@@ -120,20 +118,12 @@ function ElicitationForm({ question }: { question: Extract<Question, { kind: "el
         </p>
       )}
       {fields.map((field) => (
-        <Field
+        <Control
           key={field.name}
-          label={visible(field.label)}
-          {...(field.hint !== undefined && { hint: visible(field.hint) })}
-        >
-          {(id) => (
-            <Control
-              id={id}
-              field={field}
-              value={filled[field.name] ?? field.initial}
-              onChange={(value) => setFilled({ ...filled, [field.name]: value })}
-            />
-          )}
-        </Field>
+          field={field}
+          value={filled[field.name] ?? field.initial}
+          onChange={(value) => setFilled({ ...filled, [field.name]: value })}
+        />
       ))}
       <div className="flex gap-1.5">
         <Button kind="primary" type="submit" disabled={!form}>
@@ -144,67 +134,67 @@ function ElicitationForm({ question }: { question: Extract<Question, { kind: "el
           Dismiss
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }
 
+/** The control of one field of a form. */
 function Control({
-  id,
-  field: { kind, isRequired, isWhole, choices },
+  field: { label, hint, kind, isRequired, isWhole, choices },
   value,
   onChange,
 }: {
-  id: string;
   field: FormField;
   value: string;
   onChange: (value: string) => void;
 }) {
-  if (kind === "boolean")
-    return (
-      <input
-        id={id}
-        type="checkbox"
-        className="size-4 self-start"
-        checked={value === "true"}
-        onChange={({ target }) => onChange(String(target.checked))}
-      />
-    );
-  if (kind === "choices")
-    return (
-      <Choices
-        id={id}
-        required={isRequired}
-        value={chosenIn(value)}
-        onChange={({ target }) =>
-          onChange(JSON.stringify(Array.from(target.selectedOptions, (option) => option.value)))
-        }
-      >
-        {choices.map((choice) => (
-          <option key={choice.value} value={choice.value}>
-            {visible(choice.name)}
-          </option>
-        ))}
-      </Choices>
-    );
-  if (kind === "choice")
-    return (
-      <Choice id={id} required={isRequired} value={value} onChange={({ target }) => onChange(target.value)}>
-        <option value="">–</option>
-        {choices.map((choice) => (
-          <option key={choice.value} value={choice.value}>
-            {visible(choice.name)}
-          </option>
-        ))}
-      </Choice>
-    );
-  return (
-    <TextInput
-      id={id}
-      type={kind === "number" ? "number" : "text"}
-      {...(kind === "number" && { step: isWhole ? 1 : "any" })}
-      required={isRequired}
-      value={value}
-      onChange={({ target }) => onChange(target.value)}
-    />
-  );
+  const labels = { label: visible(label), hint: hint === undefined ? undefined : visible(hint) };
+  const options = choices.map((choice) => [choice.value, visible(choice.name)] as const);
+  switch (kind) {
+    case "boolean":
+      return (
+        <Field {...labels}>
+          {(id) => (
+            <input
+              id={id}
+              type="checkbox"
+              className="size-4 self-start"
+              checked={value === "true"}
+              onChange={({ target }) => onChange(String(target.checked))}
+            />
+          )}
+        </Field>
+      );
+    case "choices":
+      return (
+        <Choices
+          {...labels}
+          required={isRequired}
+          value={chosenIn(value)}
+          options={options}
+          onChange={(values) => onChange(JSON.stringify(values))}
+        />
+      );
+    case "choice":
+      return (
+        <Choice
+          {...labels}
+          required={isRequired}
+          value={value}
+          options={[["", "–"], ...options]}
+          onChange={onChange}
+        />
+      );
+    default:
+      return (
+        <TextInput
+          {...labels}
+          type={kind}
+          {...(kind === "number" && { step: isWhole ? 1 : "any" })}
+          required={isRequired}
+          value={value}
+          onChange={onChange}
+        />
+      );
+  }
 }

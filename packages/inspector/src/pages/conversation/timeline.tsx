@@ -1,4 +1,3 @@
-import { Link } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Item } from "../../acp/conversation/conversation.ts";
@@ -6,7 +5,9 @@ import { VerdictBadge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Icon } from "../../design/icons.tsx";
 import { classNames } from "../../design/layout.tsx";
+import { EntryLink, TextLink } from "../../design/links.tsx";
 import { Markdown } from "../../design/markdown.tsx";
+import { VirtualRows } from "../../design/virtual-rows.tsx";
 import { visible } from "../../design/visible.ts";
 import { type Origin, type Row, rowsOf } from "./rows.ts";
 import { ToolCard } from "./tool-card.tsx";
@@ -38,8 +39,7 @@ export function Timeline({
     paddingEnd: 12,
     useFlushSync: false,
   });
-  const size = virtual.getTotalSize();
-  const { isAtEnd, toEnd } = useEnd(box, rows, size);
+  const { isAtEnd, toEnd } = useEnd(box, rows, virtual.getTotalSize());
   const toggle = useCallback((key: string) => {
     setOpen((now) => {
       const next = new Set(now);
@@ -56,29 +56,16 @@ export function Timeline({
         aria-label="Conversation"
         className="min-h-0 flex-1 overflow-y-auto px-4 [overflow-anchor:none]"
       >
-        <div className="relative mx-auto max-w-4xl" style={{ height: size }}>
-          {virtual.getVirtualItems().map(({ index, key, start }) => {
-            const row = rows[index];
-            return (
-              <div
-                key={key}
-                data-index={index}
-                ref={virtual.measureElement}
-                className="absolute inset-x-0 top-0"
-                style={{ transform: `translateY(${start}px)` }}
-              >
-                {row && (
-                  <RowView
-                    row={row}
-                    isGrowing={isGrowing && index === rows.length - 1}
-                    isOpen={open.has(row.key)}
-                    onToggle={toggle}
-                  />
-                )}
-              </div>
-            );
-          })}
-        </div>
+        <VirtualRows virtual={virtual} rows={rows} className="mx-auto max-w-4xl">
+          {(row, index) => (
+            <RowView
+              row={row}
+              isGrowing={isGrowing && index === rows.length - 1}
+              isOpen={open.has(row.key)}
+              onToggle={toggle}
+            />
+          )}
+        </VirtualRows>
       </section>
       {!isAtEnd && (
         <Button
@@ -193,11 +180,7 @@ function TextRow({
               {...(said.reason !== undefined && { title: said.reason })}
             />
           )}
-          {said?.entry !== undefined && (
-            <Link to="/ledger/$cid" params={{ cid: said.entry }} className="font-mono text-accent underline">
-              {said.entry.slice(0, 8)}
-            </Link>
-          )}
+          {said?.entry !== undefined && <EntryLink cid={said.entry} />}
         </p>
       )}
       {from === "user" || (isGrowing && text.length > PLAIN_ABOVE) ? (
@@ -216,9 +199,9 @@ function ForkLine({ session }: { session: string }) {
       <span className="flex items-center gap-1.5">
         <Icon name="fork" size={13} />
         Forked here. The agent knows the history above, from{" "}
-        <Link to="/sessions/$id" params={{ id: session }} className="text-accent underline">
+        <TextLink to="/sessions/$id" params={{ id: session }}>
           the original session
-        </Link>
+        </TextLink>
       </span>
     </p>
   );

@@ -1,19 +1,17 @@
-import { ledgerOperations } from "@reins/api";
-import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { z } from "zod";
 import type { Verdict } from "../../acp/conversation/content.ts";
 import { isOver, type ToolCall } from "../../acp/conversation/tool-call.ts";
-import { call } from "../../api/call.ts";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Badge, LevelBadge, type Tone, VerdictBadge } from "../../design/badge.tsx";
 import { Hash } from "../../design/button.tsx";
 import { Code, Diff, Json } from "../../design/code.tsx";
 import { duration } from "../../design/format.ts";
+import { TextLink } from "../../design/links.tsx";
 import { useNow } from "../../design/moment.tsx";
 import { visible } from "../../design/visible.ts";
 import { ExactCallView } from "../approvals/approval-detail.tsx";
+import { useEntry } from "../ledger/entries.ts";
 
 const TONES: Readonly<Record<string, Tone>> = {
   pending: "neutral",
@@ -111,9 +109,10 @@ function shortened(text: string): string {
 
 /** The duration of a call; replayed calls have none. */
 function Duration({ call }: { call: ToolCall }) {
-  if (call.began === undefined) return null;
-  if (isOver(call)) return call.ended === undefined ? null : <Time milliseconds={call.ended - call.began} />;
-  return <Running began={call.began} />;
+  const { began, ended } = call;
+  if (began === undefined) return null;
+  if (!isOver(call)) return <Running began={began} />;
+  return ended === undefined ? null : <Time milliseconds={ended - began} />;
 }
 
 function Running({ began }: { began: number }) {
@@ -130,10 +129,10 @@ function Time({ milliseconds }: { milliseconds: number }) {
 
 /** A verdict with rule, reason, level, entry and constitution. */
 function VerdictView({ verdict }: { verdict: Verdict }) {
-  const { rule, reason, enforcement, entry, approval, ungated } = verdict;
+  const { rule, reason, enforcement, entry, approval } = verdict;
   return (
     <div className="flex flex-wrap items-center gap-x-2 gap-y-1 text-sm">
-      <VerdictBadge verdict={ungated ? "ungated" : verdict.verdict} />
+      <VerdictBadge verdict={wordFor(verdict)} />
       <span className="min-w-0 break-words">{visible(reason ?? "")}</span>
       {rule && (
         <span className="text-ink-faint">
@@ -152,18 +151,13 @@ const Payload = z.looseObject({ constitution_hash: z.string() });
 /** The ledger entry, and the constitution that decided. */
 function Recorded({ entry }: { entry: string }) {
   const { is_admin } = useSelf();
-  const { data } = useQuery({
-    queryKey: ["ledger", "entry", entry],
-    queryFn: ({ signal }) => call(ledgerOperations.getEntry, { params: { cid: entry }, signal }),
-    staleTime: Infinity,
-    enabled: is_admin,
-  });
+  const { data } = useEntry(entry, is_admin);
   const payload = Payload.safeParse(data?.entry.payload);
   return (
     <>
-      <Link to="/ledger/$cid" params={{ cid: entry }} className="text-accent underline">
+      <TextLink to="/ledger/$cid" params={{ cid: entry }}>
         Explain and verify
-      </Link>
+      </TextLink>
       {payload.success && (
         <span className="text-2xs text-ink-faint">
           constitution <Hash value={payload.data.constitution_hash} length={8} />

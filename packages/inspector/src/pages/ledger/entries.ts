@@ -2,6 +2,7 @@ import { ledgerOperations, type PlacedEntry } from "@reins/api";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { call } from "../../api/call.ts";
+import { useGet } from "../../api/queries.ts";
 import { subscribe } from "../../api/stream.ts";
 import type { LedgerSearch } from "./filters.tsx";
 
@@ -83,6 +84,11 @@ function useLiveEntries(filter: Omit<LedgerSearch, "since">, key: string) {
 }
 
 type Entry = PlacedEntry["entry"];
+
+/** One entry; it never changes. */
+export function useEntry(cid: string, enabled = true) {
+  return useGet(["entry", cid], ledgerOperations.getEntry, { params: { cid }, staleTime: Infinity, enabled });
+}
 
 /** Summarizes an entry on one line. */
 export function entrySummary({ quality, payload, target, envelope, tags }: Entry): string {

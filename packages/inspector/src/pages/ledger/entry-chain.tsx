@@ -1,12 +1,12 @@
 import { ledgerOperations, type PlacedEntry } from "@reins/api";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { call } from "../../api/call.ts";
+import { useGet } from "../../api/queries.ts";
 import { QualityBadge, VerdictBadge } from "../../design/badge.tsx";
 import { classNames, Panel } from "../../design/layout.tsx";
-import { Failure, Waiting } from "../../design/states.tsx";
+import { EntryLink, TextLink } from "../../design/links.tsx";
+import { Loaded } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";
-import { EntryLink } from "../../proof/entry-link.tsx";
 import { entrySummary, verdictOf } from "./entries.ts";
 
 const AROUND = 4;
@@ -14,7 +14,7 @@ const AROUND = 4;
 /** The entries of the session before and after an entry. */
 export function ChainPanel({ placed }: { placed: PlacedEntry }) {
   const { seq, entry } = placed;
-  const { data, error } = useQuery({
+  const query = useQuery({
     queryKey: ["chain", entry.cid],
     queryFn: async ({ signal }) => {
       const around = (order: "oldest" | "newest") =>
@@ -28,19 +28,15 @@ export function ChainPanel({ placed }: { placed: PlacedEntry }) {
   });
   return (
     <Panel title="Chain of the session">
-      {error ? (
-        <div className="p-3">
-          <Failure error={error} />
-        </div>
-      ) : data ? (
-        <ol className="px-3 py-2">
-          {data.map((link) => (
-            <ChainLink key={link.seq} placed={link} isThis={link.seq === seq} />
-          ))}
-        </ol>
-      ) : (
-        <Waiting what="Loading neighbouring entries" />
-      )}
+      <Loaded query={query} what="Loading neighbouring entries">
+        {(chain) => (
+          <ol className="px-3 py-2">
+            {chain.map((link) => (
+              <ChainLink key={link.seq} placed={link} isThis={link.seq === seq} />
+            ))}
+          </ol>
+        )}
+      </Loaded>
     </Panel>
   );
 }
@@ -74,9 +70,9 @@ export function CoveredPanel({ placed }: { placed: PlacedEntry }) {
     return (
       <Panel title="The approval">
         <p className="px-3 py-2 text-sm">
-          <Link to="/approvals" search={{ approval }} className="text-accent underline">
+          <TextLink to="/approvals" search={{ approval }}>
             Request and answer
-          </Link>
+          </TextLink>
         </p>
       </Panel>
     );
@@ -107,13 +103,8 @@ const MOST = 500;
 
 function TurnPanel({ placed, cids }: { placed: PlacedEntry; cids: readonly string[] }) {
   const { seq, entry } = placed;
-  const { data } = useQuery({
-    queryKey: ["turn", entry.cid],
-    queryFn: ({ signal }) =>
-      call(ledgerOperations.listEntries, {
-        query: { session: entry.entity_id, order: "newest", after: seq, limit: MOST },
-        signal,
-      }),
+  const { data } = useGet(["turn", entry.cid], ledgerOperations.listEntries, {
+    query: { session: entry.entity_id, order: "newest", after: seq, limit: MOST },
     staleTime: Infinity,
   });
   const found = new Map(data?.entries.map((one) => [one.entry.cid, one]));

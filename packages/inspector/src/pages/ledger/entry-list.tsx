@@ -2,7 +2,7 @@ import type { PlacedEntry } from "@reins/api";
 import { Link } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { memo, useEffect, useMemo, useRef, useState } from "react";
-import { focusSelected, useListKeys } from "../../app/navigation.ts";
+import { focusSelected, useListKeys } from "../../app/keys.ts";
 import { QualityBadge, VerdictBadge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { classNames, useNarrow } from "../../design/layout.tsx";

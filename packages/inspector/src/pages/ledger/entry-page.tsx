@@ -1,36 +1,30 @@
 import { ledgerOperations, type PlacedEntry } from "@reins/api";
-import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { z } from "zod";
-import { call } from "../../api/call.ts";
+import { useGet } from "../../api/queries.ts";
 import { Badge, QualityBadge } from "../../design/badge.tsx";
 import { Hash } from "../../design/button.tsx";
 import { Json } from "../../design/code.tsx";
 import { Facts, Page, Panel } from "../../design/layout.tsx";
-import { Failure, Waiting } from "../../design/states.tsx";
+import { EntryLink } from "../../design/links.tsx";
+import { Loaded } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";
-import { EntryLink } from "../../proof/entry-link.tsx";
 import { ProvePanel } from "../../proof/prove-panel.tsx";
 import { WhyPanel } from "../../why/why-panel.tsx";
-import { entrySummary } from "./entries.ts";
+import { entrySummary, useEntry } from "./entries.ts";
 import { ChainPanel, CoveredPanel } from "./entry-chain.tsx";
 
 /** One entry of the ledger with its explanation and proof. */
 export function EntryPage() {
   const { cid } = useParams({ from: "/ledger/$cid" });
-  const { data, error, refetch } = useQuery({
-    queryKey: ["entry", cid],
-    queryFn: ({ signal }) => call(ledgerOperations.getEntry, { params: { cid }, signal }),
-    staleTime: Infinity,
-  });
+  const query = useEntry(cid);
+  const { data } = query;
   if (!data)
     return (
       <Page title="Entry">
-        {error ? (
-          <Failure error={error} onRetry={() => void refetch()} />
-        ) : (
-          <Waiting what="Loading the entry" />
-        )}
+        <Loaded query={query} what="Loading the entry">
+          {() => null}
+        </Loaded>
       </Page>
     );
   const { entry, seq } = data;
@@ -75,39 +69,34 @@ function EntryFields({ entry }: { entry: PlacedEntry["entry"] }) {
   const exact = (text: string) => <code className="text-xs break-all">{visible(text)}</code>;
   return (
     <Facts
-      facts={[
-        ["cid", exact(cid)],
-        ["entity_id", exact(entity_id)],
-        ["target", exact(target)],
-        ["quality", <QualityBadge key="quality" quality={quality} />],
-        ["timestamp", exact(timestamp)],
-        ["source", exact(source)],
-        ["actor", exact(actor)],
-        [
-          "parents",
+      facts={{
+        cid: exact(cid),
+        entity_id: exact(entity_id),
+        target: exact(target),
+        quality: <QualityBadge quality={quality} />,
+        timestamp: exact(timestamp),
+        source: exact(source),
+        actor: exact(actor),
+        parents:
           parents.length === 0
             ? "none: it is the first of its chain"
             : parents.map((parent) => <EntryLink key={parent} cid={parent} />),
-        ],
-        [
-          "tags",
-          <span key="tags" className="flex flex-wrap gap-1">
+        tags: (
+          <span className="flex flex-wrap gap-1">
             {tags.map((tag) => (
               <Link key={tag} to="/ledger" search={{ tag }} title={`All entries with the tag ${tag}`}>
                 <Badge>{visible(tag)}</Badge>
               </Link>
             ))}
-          </span>,
-        ],
-        ["payload", "below"],
-        ["proof", proof === null ? "none" : exact(String(Object(proof).type))],
-        [
-          "envelope",
+          </span>
+        ),
+        payload: "below",
+        proof: proof === null ? "none" : exact(String(Object(proof).type)),
+        envelope:
           envelope === null || envelope === undefined
             ? "none: it is not sealed"
             : exact(`sealed for ${String(Object(envelope).audience_label)}`),
-        ],
-      ]}
+      }}
     />
   );
 }
@@ -123,9 +112,7 @@ const Attestation = z.looseObject({
 /** The signatures of an entry. */
 function AttestationPanel({ entry }: { entry: PlacedEntry["entry"] }) {
   const { data: attestation } = Attestation.safeParse(entry.proof);
-  const keys = useQuery({
-    queryKey: ["ledger-keys"],
-    queryFn: ({ signal }) => call(ledgerOperations.listLedgerKeys, { signal }),
+  const keys = useGet(["ledger-keys"], ledgerOperations.listLedgerKeys, {
     enabled: attestation !== undefined,
     staleTime: 60_000,
   });
@@ -137,20 +124,15 @@ function AttestationPanel({ entry }: { entry: PlacedEntry["entry"] }) {
   return (
     <Panel title="Attestation">
       <Facts
-        facts={[
-          ["Signed by", key?.holder ?? entry.actor],
-          ["Key", <Hash key="key" value={attestation.key_id} length={16} />],
-          ...(key
-            ? ([
-                [
-                  "Announced",
-                  `in entry ${key.announced}${key.retired === null ? "" : `, retired by entry ${key.retired}`}`,
-                ],
-              ] as const)
-            : []),
-          ["Signature", <Hash key="signature" value={attestation.signature} length={24} />],
-          ...(checked.length > 0 ? ([["Checked", checked.join(", ")]] as const) : []),
-        ]}
+        facts={{
+          "Signed by": key?.holder ?? entry.actor,
+          Key: <Hash value={attestation.key_id} length={16} />,
+          Announced:
+            key &&
+            `in entry ${key.announced}${key.retired === null ? "" : `, retired by entry ${key.retired}`}`,
+          Signature: <Hash value={attestation.signature} length={24} />,
+          Checked: checked.join(", "),
+        }}
       />
     </Panel>
   );

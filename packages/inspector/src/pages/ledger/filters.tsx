@@ -2,7 +2,7 @@ import { LedgerQuality } from "@reins/api";
 import { useEffect, useState } from "react";
 import { z } from "zod";
 import { Button } from "../../design/button.tsx";
-import { Choice, Field, TextInput } from "../../design/form.tsx";
+import { Choice, TextInput } from "../../design/form.tsx";
 
 const AGO = [
   ["", "any time"],
@@ -27,36 +27,21 @@ export function Filters({
       className="grid grid-cols-2 items-end gap-2 md:flex md:flex-wrap"
       onSubmit={(event) => event.preventDefault()}
     >
-      <Field label="Quality">
-        {(id) => (
-          <Choice
-            id={id}
-            value={search.quality ?? ""}
-            onChange={({ target }) => set({ quality: LedgerQuality.safeParse(target.value).data })}
-          >
-            <option value="">all</option>
-            {LedgerQuality.options.map((quality) => (
-              <option key={quality} value={quality}>
-                {quality.replaceAll("_", " ")}
-              </option>
-            ))}
-          </Choice>
-        )}
-      </Field>
-      <Field label="Verdict">
-        {(id) => (
-          <Choice
-            id={id}
-            value={VERDICT_TAGS.find((tag) => tag === search.tag) ?? ""}
-            onChange={({ target }) => set({ tag: target.value || undefined })}
-          >
-            <option value="">any</option>
-            {VERDICT_TAGS.map((tag) => (
-              <option key={tag}>{tag}</option>
-            ))}
-          </Choice>
-        )}
-      </Field>
+      <Choice
+        label="Quality"
+        value={search.quality ?? ""}
+        options={[
+          ["", "all"],
+          ...LedgerQuality.options.map((quality) => [quality, quality.replaceAll("_", " ")] as const),
+        ]}
+        onChange={(quality) => set({ quality: LedgerQuality.safeParse(quality).data })}
+      />
+      <Choice
+        label="Verdict"
+        value={VERDICT_TAGS.find((tag) => tag === search.tag) ?? ""}
+        options={[["", "any"], ...VERDICT_TAGS]}
+        onChange={(tag) => set({ tag: tag || undefined })}
+      />
       <Words
         label="Actor"
         value={search.agent}
@@ -70,24 +55,16 @@ export function Filters({
         onChange={(session) => set({ session })}
       />
       <Words label="Tag" value={search.tag} placeholder="call:…, turn:…" onChange={(tag) => set({ tag })} />
-      <Field label="Since">
-        {(id) => (
-          <Choice
-            id={id}
-            value={search.since === undefined ? "" : "chosen"}
-            onChange={({ target }) => set({ since: hoursAgo(target.value) })}
-          >
-            {AGO.map(([hours, name]) => (
-              <option key={hours} value={hours}>
-                {name}
-              </option>
-            ))}
-            {search.since !== undefined && (
-              <option value="chosen">{new Date(search.since).toLocaleString()}</option>
-            )}
-          </Choice>
-        )}
-      </Field>
+      <Choice
+        label="Since"
+        value={search.since === undefined ? "" : "chosen"}
+        options={
+          search.since === undefined
+            ? AGO
+            : [...AGO, ["chosen", new Date(search.since).toLocaleString()] as const]
+        }
+        onChange={(hours) => set({ since: hoursAgo(hours, Date.now()) })}
+      />
       {isNarrowed && (
         <Button kind="quiet" onClick={() => onChange({})}>
           Show all
@@ -113,24 +90,21 @@ function Words({
   useEffect(() => setText(value ?? ""), [value]);
   const finish = () => text.trim() !== (value ?? "") && onChange(text.trim() || undefined);
   return (
-    <Field label={label}>
-      {(id) => (
-        <TextInput
-          id={id}
-          value={text}
-          placeholder={placeholder}
-          className="md:w-44"
-          onChange={({ target }) => setText(target.value)}
-          onBlur={finish}
-          onKeyDown={({ key }) => key === "Enter" && finish()}
-        />
-      )}
-    </Field>
+    <TextInput
+      label={label}
+      value={text}
+      placeholder={placeholder}
+      className="md:w-44"
+      onChange={setText}
+      onBlur={finish}
+      onKeyDown={({ key }) => key === "Enter" && finish()}
+    />
   );
 }
 
-function hoursAgo(hours: string): string | undefined {
-  return hours === "" ? undefined : new Date(Date.now() - Number(hours) * 3_600_000).toISOString();
+/** The time some hours before now; none for an empty choice. */
+export function hoursAgo(hours: string, now: number): string | undefined {
+  return hours === "" ? undefined : new Date(now - Number(hours) * 3_600_000).toISOString();
 }
 
 /** The search parameters of the ledger; invalid ones are ignored. */

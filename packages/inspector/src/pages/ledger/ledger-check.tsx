@@ -7,7 +7,7 @@ import { count } from "../../design/format.ts";
 import { Facts, Panel } from "../../design/layout.tsx";
 import { Failure, ProgressBar } from "../../design/states.tsx";
 import { keptCheckpoint } from "../../proof/compare.ts";
-import { FaultList } from "../../proof/entry-link.tsx";
+import { FaultList } from "../../proof/fault-list.tsx";
 import { type VerifyReport, verify } from "../../proof/verify.ts";
 
 /** The result of verifying the whole ledger. */
@@ -48,30 +48,24 @@ function Result({ report, onClose }: { report: VerifyReport; onClose: () => void
       }
     >
       <Facts
-        facts={[
-          [
-            "Checked here",
-            `${count(entries)} entries, ${count(signatures)} signatures, ${count(checkpoints)} checkpoints`,
-          ],
-          ["Key", pinned ? "the one this browser keeps" : "the one the ledger itself states"],
-          [
-            "Seen before",
-            seen?.checked
-              ? seen.holds
-                ? `it extends the ${count(seen.size ?? 0)} entries that this browser saw`
-                : `it is NOT the ledger that this browser saw at ${count(seen.size ?? 0)} entries`
-              : "this browser has nothing to compare with",
-          ],
-          ...(withheld > 0
-            ? ([
-                ["Withheld", `${count(withheld)} pieces of private content are known by digest only`],
-              ] as const)
-            : []),
-        ]}
+        facts={{
+          "Checked here": `${count(entries)} entries, ${count(signatures)} signatures, ${count(checkpoints)} checkpoints`,
+          Key: pinned ? "the one this browser keeps" : "the one the ledger itself states",
+          "Seen before": seenText(seen),
+          Withheld: withheld > 0 && `${count(withheld)} pieces of private content are known by digest only`,
+        }}
       />
       <FaultList faults={report.faults} />
     </Panel>
   );
+}
+
+function seenText(seen: VerifyReport["seen"]): string {
+  if (!seen?.checked) return "this browser has nothing to compare with";
+  const size = count(seen.size ?? 0);
+  return seen.holds
+    ? `it extends the ${size} entries that this browser saw`
+    : `it is NOT the ledger that this browser saw at ${size} entries`;
 }
 
 /** The state of a verification of the whole ledger. */

@@ -1,11 +1,12 @@
 import { ledgerOperations } from "@reins/api";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback } from "react";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
-import { Empty, Failure, Waiting } from "../../design/states.tsx";
+import { TextLink } from "../../design/links.tsx";
+import { Empty, Loaded } from "../../design/states.tsx";
 import { ComparisonLine } from "../../proof/comparison-view.tsx";
 import { useEntries } from "./entries.ts";
 import { EntryList } from "./entry-list.tsx";
@@ -73,17 +74,15 @@ function Log() {
           </>
         }
       >
-        {pages.error ? (
-          <div className="p-3">
-            <Failure error={pages.error} onRetry={() => void pages.refetch()} />
-          </div>
-        ) : pages.isPending ? (
-          <Waiting what="Loading the ledger" />
-        ) : entries.length === 0 ? (
-          <Nothing search={search} />
-        ) : (
-          <EntryList key={JSON.stringify(search)} entries={entries} onEnd={onEnd} />
-        )}
+        <Loaded query={pages} what="Loading the ledger">
+          {() =>
+            entries.length === 0 ? (
+              <Nothing search={search} />
+            ) : (
+              <EntryList key={JSON.stringify(search)} entries={entries} onEnd={onEnd} />
+            )
+          }
+        </Loaded>
       </Panel>
     </Page>
   );
@@ -93,10 +92,7 @@ function Nothing({ search }: { search: LedgerSearch }) {
   return Object.values(search).every((value) => value === undefined) ? (
     <Empty title="No entries yet">
       Every prompt, verdict, approval and change of policy is recorded here before it takes effect.{" "}
-      <Link to="/sessions" className="text-accent underline">
-        Start a session
-      </Link>{" "}
-      to see entries.
+      <TextLink to="/sessions">Start a session</TextLink> to see entries.
     </Empty>
   ) : (
     <Empty title="No matching entries">Remove a filter. New matching entries appear automatically.</Empty>

@@ -1,7 +1,7 @@
-import { Link } from "@tanstack/react-router";
 import { ProblemError } from "../../api/call.ts";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
+import { TextLink } from "../../design/links.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { Failure, Waiting } from "../../design/states.tsx";
 import { AgentReports, useOverview } from "../runs/agent-reports.tsx";
@@ -67,35 +67,25 @@ function FirstSteps() {
         <li className={STEP}>
           <p className="font-medium">1. Talk to an agent</p>
           <p className="text-sm text-ink-soft">
-            <Link to="/sessions" search={{ start: true }} className="text-accent underline">
+            <TextLink to="/sessions" search={{ start: true }}>
               Start a session
-            </Link>{" "}
+            </TextLink>{" "}
             with the native agent. It needs no account and comes with Reins. Or{" "}
-            <Link to="/agents" className="text-accent underline">
-              install another
-            </Link>
-            .
+            <TextLink to="/agents">install another</TextLink>.
           </p>
         </li>
         <li className={STEP}>
           <p className="font-medium">2. See an action blocked</p>
           <p className="text-sm text-ink-soft">
             Ask it to <code>read .env</code>: the constitution blocks that. Ask it to <code>run `make`</code>:
-            it waits for you in{" "}
-            <Link to="/approvals" className="text-accent underline">
-              approvals
-            </Link>
-            .
+            it waits for you in <TextLink to="/approvals">approvals</TextLink>.
           </p>
         </li>
         <li className={STEP}>
           <p className="font-medium">3. See the proof</p>
           <p className="text-sm text-ink-soft">
-            Open the verdict in the{" "}
-            <Link to="/ledger" className="text-accent underline">
-              ledger
-            </Link>
-            : which rule decided and why, and the proof, checked by this page itself.
+            Open the verdict in the <TextLink to="/ledger">ledger</TextLink>: which rule decided and why, and
+            the proof, checked by this page itself.
           </p>
         </li>
       </ol>

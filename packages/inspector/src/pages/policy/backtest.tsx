@@ -5,10 +5,10 @@ import { call } from "../../api/call.ts";
 import { Badge, type Tone, VerdictBadge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { count } from "../../design/format.ts";
+import { EntryLink } from "../../design/links.tsx";
 import { Failure } from "../../design/states.tsx";
-import { Cell, Table } from "../../design/table.tsx";
+import { Table } from "../../design/table.tsx";
 import { visible } from "../../design/visible.ts";
-import { EntryLink } from "../../proof/entry-link.tsx";
 import type { Draft } from "../../why/draft.ts";
 
 type Report = z.infer<typeof BacktestReport>;
@@ -30,7 +30,7 @@ export function Backtest({ draft }: { draft: Draft }) {
           decides the last 20,000 verdicts again by this draft; changes nothing
         </span>
       </div>
-      {run.error && <Failure error={run.error} />}
+      <Failure error={run.error} />
       {run.data && <Outcome report={run.data} />}
     </div>
   );
@@ -55,37 +55,33 @@ function Outcome({ report }: { report: Report }) {
       {changes.length > 0 && (
         <Table
           label="What the draft would have changed"
+          rows={changes}
+          keyOf={({ from, to, event_type, tool, agent }) =>
+            JSON.stringify([from, to, event_type, tool, agent])
+          }
           columns={[
-            { title: "Direction" },
-            { title: "Was" },
-            { title: "Would be" },
-            { title: "What, for example" },
-            { title: "Times", isNumber: true },
+            {
+              title: "Direction",
+              cell: ({ direction }) => <Badge tone={TONES[direction] ?? "neutral"}>{direction}</Badge>,
+            },
+            { title: "Was", cell: ({ from }) => <Said {...from} /> },
+            { title: "Would be", cell: ({ to }) => <Said {...to} /> },
+            {
+              title: "What, for example",
+              cell: ({ tool, event_type, examples }) => (
+                <>
+                  <code className="text-xs">{visible(tool || event_type)}</code>
+                  {examples.slice(0, 2).map(({ entry, what }) => (
+                    <span key={entry} className="block">
+                      <EntryLink cid={entry}>{visible(what)}</EntryLink>
+                    </span>
+                  ))}
+                </>
+              ),
+            },
+            { title: "Times", isNumber: true, cell: (change) => count(change.count) },
           ]}
-        >
-          {changes.map((change) => (
-            <tr key={JSON.stringify([change.from, change.to, change.event_type, change.tool, change.agent])}>
-              <Cell>
-                <Badge tone={TONES[change.direction] ?? "neutral"}>{change.direction}</Badge>
-              </Cell>
-              <Cell>
-                <Said {...change.from} />
-              </Cell>
-              <Cell>
-                <Said {...change.to} />
-              </Cell>
-              <Cell>
-                <code className="text-xs">{visible(change.tool || change.event_type)}</code>
-                {change.examples.slice(0, 2).map(({ entry, what }) => (
-                  <span key={entry} className="block">
-                    <EntryLink cid={entry}>{visible(what)}</EntryLink>
-                  </span>
-                ))}
-              </Cell>
-              <Cell isNumber>{count(change.count)}</Cell>
-            </tr>
-          ))}
-        </Table>
+        />
       )}
       {changes_left_out > 0 && (
         <p className="text-2xs text-ink-faint">and {count(changes_left_out)} more kinds of change</p>

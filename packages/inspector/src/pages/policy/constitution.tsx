@@ -1,9 +1,15 @@
-import type { PolicyStatus } from "@reins/api";
-import { VerdictBadge } from "../../design/badge.tsx";
+import { type PolicyStatus, type PolicyTestOutcome, studyOperations } from "@reins/api";
+import type { z } from "zod";
+import { useGet } from "../../api/queries.ts";
+import { Badge, VerdictBadge } from "../../design/badge.tsx";
+import { Button } from "../../design/button.tsx";
 import { formatValue } from "../../design/format.ts";
 import { Markdown } from "../../design/markdown.tsx";
-import { Empty } from "../../design/states.tsx";
-import { Cell, Table } from "../../design/table.tsx";
+import { Empty, Loaded } from "../../design/states.tsx";
+import { Table } from "../../design/table.tsx";
+
+/** The last line of the rules: what no rule matches is blocked. */
+const OTHERWISE = { name: "", verdict: "blocked", reason: "no matching policy rule", condition: {} } as const;
 
 /** The constitution in force: prose, and rules in their order. */
 export function Constitution({ status: { in_force, prose } }: { status: PolicyStatus }) {
@@ -12,39 +18,34 @@ export function Constitution({ status: { in_force, prose } }: { status: PolicySt
       {in_force ? (
         <Table
           label="Rules: the first that matches decides"
+          rows={[...in_force.rules, OTHERWISE]}
+          keyOf={({ name }) => name}
           columns={[
-            { title: "#", isNumber: true },
-            { title: "Verdict" },
-            { title: "Rule and reason" },
-            { title: "If" },
+            {
+              title: "#",
+              isNumber: true,
+              className: "text-ink-faint",
+              cell: (rule, place) => rule !== OTHERWISE && place + 1,
+            },
+            { title: "Verdict", cell: ({ verdict }) => <VerdictBadge verdict={verdict} /> },
+            {
+              title: "Rule and reason",
+              className: "min-w-56",
+              cell: ({ name, reason }) => (
+                <>
+                  <code className="text-xs">{name}</code>
+                  <span className="block text-ink-soft">{reason}</span>
+                </>
+              ),
+            },
+            {
+              title: "If",
+              className: "min-w-64",
+              cell: (rule) =>
+                rule === OTHERWISE ? "nothing above matched" : <ConditionView condition={rule.condition} />,
+            },
           ]}
-        >
-          {in_force.rules.map((rule, place) => (
-            <tr key={rule.name}>
-              <Cell isNumber className="text-ink-faint">
-                {place + 1}
-              </Cell>
-              <Cell>
-                <VerdictBadge verdict={rule.verdict} />
-              </Cell>
-              <Cell className="min-w-56">
-                <code className="text-xs">{rule.name}</code>
-                <span className="block text-ink-soft">{rule.reason}</span>
-              </Cell>
-              <Cell className="min-w-64">
-                <ConditionView condition={rule.condition} />
-              </Cell>
-            </tr>
-          ))}
-          <tr className="text-ink-soft">
-            <Cell isNumber />
-            <Cell>
-              <VerdictBadge verdict="blocked" />
-            </Cell>
-            <Cell>no matching policy rule</Cell>
-            <Cell>nothing above matched</Cell>
-          </tr>
-        </Table>
+        />
       ) : (
         <Empty title="No rules are in force">Fix constitution.yaml in the home, then reload.</Empty>
       )}
@@ -73,5 +74,75 @@ function ConditionView({ condition }: { condition: Readonly<Record<string, unkno
         </li>
       ))}
     </ul>
+  );
+}
+
+/** Runs the examples of the constitution. */
+export function PolicyTests() {
+  const query = useGet(["policy-tests"], studyOperations.testPolicy, { body: {} });
+  const { isFetching, refetch } = query;
+  return (
+    <Loaded query={query} what="Running the tests of the constitution">
+      {({ passed, failed, tests }) => (
+        <>
+          <div className="flex items-center gap-2 px-3 py-2 text-sm">
+            <Badge tone={failed > 0 ? "bad" : "good"}>
+              {passed} passed, {failed} failed
+            </Badge>
+            <span className="flex-1 text-ink-soft">A constitution whose own examples fail is rejected.</span>
+            <Button onClick={() => void refetch()} disabled={isFetching}>
+              {isFetching ? "Running …" : "Run again"}
+            </Button>
+          </div>
+          <TestTable tests={tests} />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+/** Examples with expected and actual verdicts. */
+export function TestTable({ tests }: { tests: readonly z.infer<typeof PolicyTestOutcome>[] }) {
+  if (tests.length === 0)
+    return (
+      <Empty title="The constitution has no examples">
+        Write some under <code>tests:</code>. They run before a change is applied.
+      </Empty>
+    );
+  return (
+    <Table
+      label="Tests of the constitution"
+      rows={tests}
+      keyOf={({ name }) => name}
+      columns={[
+        {
+          title: "Outcome",
+          isHidden: true,
+          cell: ({ passed }) => (
+            <span className={passed ? "text-good" : "text-bad"}>
+              <span aria-hidden="true">{passed ? "✓" : "✗"}</span>
+              <span className="sr-only">{passed ? "passed" : "failed"}</span>
+            </span>
+          ),
+        },
+        {
+          title: "Example",
+          cell: ({ name, fault }) => (
+            <>
+              {name}
+              {fault !== null && <span className="block text-bad">{fault}</span>}
+            </>
+          ),
+        },
+        { title: "Expected", cell: ({ expected }) => <VerdictBadge verdict={expected.verdict} /> },
+        { title: "Got", cell: ({ got }) => <VerdictBadge verdict={got.verdict} /> },
+        {
+          title: "By",
+          isExact: true,
+          className: "text-ink-soft",
+          cell: ({ got }) => got.rule ?? "no rule",
+        },
+      ]}
+    />
   );
 }

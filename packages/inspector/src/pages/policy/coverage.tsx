@@ -1,44 +1,38 @@
 import { type CoverageReport, studyOperations } from "@reins/api";
-import { useQuery } from "@tanstack/react-query";
 import type { z } from "zod";
-import { call } from "../../api/call.ts";
+import { useGet } from "../../api/queries.ts";
 import { Badge, VerdictBadge } from "../../design/badge.tsx";
 import { count } from "../../design/format.ts";
-import { Empty, Failure, Waiting } from "../../design/states.tsx";
-import { Cell, Table } from "../../design/table.tsx";
+import { EntryLink } from "../../design/links.tsx";
+import { Empty, Loaded } from "../../design/states.tsx";
+import { Table } from "../../design/table.tsx";
 import { visible } from "../../design/visible.ts";
-import { EntryLink } from "../../proof/entry-link.tsx";
 
 type Report = z.infer<typeof CoverageReport>;
 
 /** How often each rule decided, and actions that no rule names. */
 export function Coverage() {
-  const { data, error, refetch } = useQuery({
-    queryKey: ["policy-coverage"],
-    queryFn: ({ signal }) => call(studyOperations.coverPolicy, { body: {}, signal }),
-  });
-  if (error)
-    return (
-      <div className="p-3">
-        <Failure error={error} onRetry={() => void refetch()} />
-      </div>
-    );
-  if (!data) return <Waiting what="Computing coverage" />;
-  if (data.total === 0)
-    return (
-      <Empty title="No decisions yet">
-        Shows how often each rule decided, and which actions no rule names.
-      </Empty>
-    );
+  const query = useGet(["policy-coverage"], studyOperations.coverPolicy, { body: {} });
   return (
-    <>
-      <p className="px-3 py-2 text-sm text-ink-soft">
-        Of {count(data.total)} actions, {count(data.named)} were decided by a rule that names them,{" "}
-        {count(data.taken_by_all)} by one that matches everything, and {count(data.unmatched)} by none.
-      </p>
-      <Rules report={data} />
-      <Unnamed report={data} />
-    </>
+    <Loaded query={query} what="Computing coverage">
+      {(report) =>
+        report.total === 0 ? (
+          <Empty title="No decisions yet">
+            Shows how often each rule decided, and which actions no rule names.
+          </Empty>
+        ) : (
+          <>
+            <p className="px-3 py-2 text-sm text-ink-soft">
+              Of {count(report.total)} actions, {count(report.named)} were decided by a rule that names them,{" "}
+              {count(report.taken_by_all)} by one that matches everything, and {count(report.unmatched)} by
+              none.
+            </p>
+            <Rules report={report} />
+            <Unnamed report={report} />
+          </>
+        )
+      }
+    </Loaded>
   );
 }
 
@@ -47,11 +41,12 @@ function Rules({ report: { rules, unreachable, total } }: { report: Report }) {
   return (
     <Table
       label="How often each rule decided"
-      columns={[{ title: "Rule" }, { title: "Share" }, { title: "Decided", isNumber: true }]}
-    >
-      {rules.map(({ rule, matches, takes_all }) => (
-        <tr key={rule}>
-          <Cell>
+      rows={rules}
+      keyOf={({ rule }) => rule}
+      columns={[
+        {
+          title: "Rule",
+          cell: ({ rule, matches, takes_all }) => (
             <span className="flex flex-wrap items-center gap-2">
               <code className="text-xs">{rule}</code>
               {takes_all && <Badge>matches everything</Badge>}
@@ -60,17 +55,19 @@ function Rules({ report: { rules, unreachable, total } }: { report: Report }) {
                   unreachable
                 </Badge>
               ) : (
-                matches === 0 && <Badge tone="neutral">never decided</Badge>
+                matches === 0 && <Badge>never decided</Badge>
               )}
             </span>
-          </Cell>
-          <Cell className="w-1/3 min-w-32">
-            <Share part={matches} of={total} />
-          </Cell>
-          <Cell isNumber>{count(matches)}</Cell>
-        </tr>
-      ))}
-    </Table>
+          ),
+        },
+        {
+          title: "Share",
+          className: "w-1/3 min-w-32",
+          cell: ({ matches }) => <Share part={matches} of={total} />,
+        },
+        { title: "Decided", isNumber: true, cell: ({ matches }) => count(matches) },
+      ]}
+    />
   );
 }
 
@@ -96,32 +93,22 @@ function Unnamed({ report: { unnamed, unnamed_left_out } }: { report: Report }) 
       </h3>
       <Table
         label="Actions that no rule names"
+        rows={unnamed}
+        keyOf={({ verdict, rule, event_type, tool, agent }) =>
+          JSON.stringify([verdict, rule, event_type, tool, agent])
+        }
         columns={[
-          { title: "Verdict" },
-          { title: "Tool" },
-          { title: "Agent" },
-          { title: "For example" },
-          { title: "Times", isNumber: true },
+          { title: "Verdict", cell: ({ verdict }) => <VerdictBadge verdict={verdict} /> },
+          { title: "Tool", isExact: true, cell: ({ tool }) => visible(tool) },
+          { title: "Agent", cell: ({ agent }) => visible(agent) },
+          {
+            title: "For example",
+            cell: ({ examples: [example] }) =>
+              example && <EntryLink cid={example.entry}>{visible(example.what)}</EntryLink>,
+          },
+          { title: "Times", isNumber: true, cell: (group) => count(group.count) },
         ]}
-      >
-        {unnamed.map((group) => (
-          <tr key={JSON.stringify([group.verdict, group.rule, group.event_type, group.tool, group.agent])}>
-            <Cell>
-              <VerdictBadge verdict={group.verdict} />
-            </Cell>
-            <Cell isExact>{visible(group.tool)}</Cell>
-            <Cell>{visible(group.agent)}</Cell>
-            <Cell>
-              {group.examples.slice(0, 1).map(({ entry, what }) => (
-                <EntryLink key={entry} cid={entry}>
-                  {visible(what)}
-                </EntryLink>
-              ))}
-            </Cell>
-            <Cell isNumber>{count(group.count)}</Cell>
-          </tr>
-        ))}
-      </Table>
+      />
       {unnamed_left_out > 0 && (
         <p className="px-3 py-2 text-2xs text-ink-faint">and {count(unnamed_left_out)} more kinds</p>
       )}

@@ -9,7 +9,7 @@ import { classNames } from "../../design/layout.tsx";
 import { Failure, Waiting } from "../../design/states.tsx";
 import { keepDraft, useDraft } from "../../why/draft.ts";
 import { Backtest } from "./backtest.tsx";
-import { TestTable } from "./policy-tests.tsx";
+import { TestTable } from "./constitution.tsx";
 
 const SETTLE_MS = 400;
 

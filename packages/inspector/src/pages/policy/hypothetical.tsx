@@ -1,10 +1,10 @@
 import { type ExplainRequest, studyOperations } from "@reins/api";
 import { useMutation } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import type { z } from "zod";
 import { call } from "../../api/call.ts";
 import { Button } from "../../design/button.tsx";
-import { Choice, Field, TextArea, TextInput } from "../../design/form.tsx";
+import { Choice, Form, TextArea, TextInput } from "../../design/form.tsx";
 import { Empty, Failure } from "../../design/states.tsx";
 import { useDraft } from "../../why/draft.ts";
 import { ExplanationView } from "../../why/explanation-view.tsx";
@@ -31,90 +31,43 @@ export function Hypothetical() {
       }),
   });
   const set = (change: Partial<Hypothesis>) => setGiven({ ...given, ...change });
-  const onSubmit = (event: FormEvent) => {
-    event.preventDefault();
-    asking.mutate();
-  };
   return (
     <div className="grid h-full content-start xl:grid-rows-1 xl:grid-cols-[24rem_minmax(0,1fr)]">
-      <form aria-label="An action" onSubmit={onSubmit} className="flex flex-col gap-2.5 p-3">
-        <Field label="Tool">
-          {(id) => (
-            <TextInput
-              id={id}
-              required
-              value={given.tool}
-              onChange={({ target }) => set({ tool: target.value })}
-            />
-          )}
-        </Field>
-        <Field label="Arguments, as JSON" hint="as the agent would send them">
-          {(id) => (
-            <TextArea
-              id={id}
-              rows={4}
-              spellCheck={false}
-              className="font-mono text-xs"
-              value={given.arguments}
-              onChange={({ target }) => set({ arguments: target.value })}
-            />
-          )}
-        </Field>
+      <Form aria-label="An action" onSubmit={() => asking.mutate()} className="flex flex-col gap-2.5 p-3">
+        <TextInput label="Tool" required value={given.tool} onChange={(tool) => set({ tool })} />
+        <TextArea
+          label="Arguments, as JSON"
+          hint="as the agent would send them"
+          rows={4}
+          spellCheck={false}
+          className="font-mono text-xs"
+          value={given.arguments}
+          onChange={(text) => set({ arguments: text })}
+        />
         <div className="grid grid-cols-2 gap-2.5">
-          <Field label="Agent">
-            {(id) => (
-              <TextInput
-                id={id}
-                value={given.agent}
-                onChange={({ target }) => set({ agent: target.value })}
-              />
-            )}
-          </Field>
-          <Field label="Trust">
-            {(id) => (
-              <Choice id={id} value={given.trust} onChange={({ target }) => set({ trust: target.value })}>
-                <option value="">from the roster</option>
-                {TRUSTS.map((trust) => (
-                  <option key={trust}>{trust}</option>
-                ))}
-              </Choice>
-            )}
-          </Field>
-          <Field label="Level">
-            {(id) => (
-              <Choice
-                id={id}
-                value={given.enforcement}
-                onChange={({ target }) => set({ enforcement: target.value })}
-              >
-                <option value="">asked</option>
-                {ENFORCEMENTS.filter((level) => level !== "asked").map((level) => (
-                  <option key={level}>{level}</option>
-                ))}
-              </Choice>
-            )}
-          </Field>
-          <Field label="Event">
-            {(id) => (
-              <TextInput
-                id={id}
-                value={given.event_type}
-                onChange={({ target }) => set({ event_type: target.value })}
-              />
-            )}
-          </Field>
+          <TextInput label="Agent" value={given.agent} onChange={(agent) => set({ agent })} />
+          <Choice
+            label="Trust"
+            value={given.trust}
+            options={[["", "from the roster"], ...TRUSTS]}
+            onChange={(trust) => set({ trust })}
+          />
+          <Choice
+            label="Level"
+            value={given.enforcement}
+            options={[["", "asked"], ...ENFORCEMENTS.filter((level) => level !== "asked")]}
+            onChange={(enforcement) => set({ enforcement })}
+          />
+          <TextInput label="Event" value={given.event_type} onChange={(event_type) => set({ event_type })} />
         </div>
-        <Field label="Folder" hint="where the session works; by default the home of Reins's user">
-          {(id) => (
-            <TextInput
-              id={id}
-              className="font-mono text-xs"
-              placeholder="/home/me/project"
-              value={given.cwd}
-              onChange={({ target }) => set({ cwd: target.value })}
-            />
-          )}
-        </Field>
+        <TextInput
+          label="Folder"
+          hint="where the session works; by default the home of Reins's user"
+          className="font-mono text-xs"
+          placeholder="/home/me/project"
+          value={given.cwd}
+          onChange={(cwd) => set({ cwd })}
+        />
         {draft && (
           <label className="flex items-center gap-2 text-sm">
             <input
@@ -128,7 +81,7 @@ export function Hypothetical() {
         <Button kind="primary" type="submit" disabled={asking.isPending}>
           {asking.isPending ? "Deciding …" : "What would be decided?"}
         </Button>
-      </form>
+      </Form>
       <div className="min-w-0 border-line max-xl:border-t xl:border-l" role="status">
         {asking.error ? (
           <div className="p-3">

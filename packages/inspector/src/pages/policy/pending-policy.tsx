@@ -51,7 +51,7 @@ export function PendingPolicy({
         {status.rules !== null && (
           <Backtest draft={{ rules: status.rules, ...(status.prose !== null && { prose: status.prose }) }} />
         )}
-        {accept.error && <Failure error={accept.error} />}
+        <Failure error={accept.error} />
         <div className="flex justify-end gap-2">
           <Button onClick={() => setOpen(false)}>Cancel</Button>
           <Button

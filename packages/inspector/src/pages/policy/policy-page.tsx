@@ -1,20 +1,20 @@
 import { policyOperations } from "@reins/api";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { z } from "zod";
 import { call } from "../../api/call.ts";
+import { useGet } from "../../api/queries.ts";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Button, Hash } from "../../design/button.tsx";
 import { Page, Panel, Tabs } from "../../design/layout.tsx";
-import { Failure, Waiting } from "../../design/states.tsx";
+import { Failure, Loaded } from "../../design/states.tsx";
 import { GrantList } from "../approvals/grant-list.tsx";
-import { Constitution } from "./constitution.tsx";
+import { Constitution, PolicyTests } from "./constitution.tsx";
 import { Coverage } from "./coverage.tsx";
 import { DraftEditor } from "./draft-editor.tsx";
 import { Hypothetical } from "./hypothetical.tsx";
 import { PendingPolicy } from "./pending-policy.tsx";
-import { PolicyTests } from "./policy-tests.tsx";
 import { RosterView } from "./roster.tsx";
 
 /** The policy: constitution, tests, draft and roster. */
@@ -23,11 +23,8 @@ export function PolicyPage() {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const { is_admin } = useSelf();
-  const { data, error, refetch } = useQuery({
-    queryKey: ["policy"],
-    queryFn: ({ signal }) => call(policyOperations.getPolicy, { signal }),
-    refetchInterval: 15_000,
-  });
+  const query = useGet(["policy"], policyOperations.getPolicy, { everyMs: 15_000 });
+  const { data } = query;
   const reload = useMutation({
     mutationFn: () => call(policyOperations.reloadPolicy),
     onSuccess: (status) => queries.setQueryData(["policy"], status),
@@ -52,7 +49,7 @@ export function PolicyPage() {
         )
       }
     >
-      {(error ?? reload.error) && <Failure error={error ?? reload.error} onRetry={() => void refetch()} />}
+      <Failure error={reload.error} />
       {data?.fault && <Fault text={data.fault} />}
       {data?.waiting && <PendingPolicy status={data} waiting={data.waiting} />}
       {data && !inForce && (
@@ -61,25 +58,25 @@ export function PolicyPage() {
         </p>
       )}
       <Panel className="flex flex-1 flex-col">
-        {data ? (
-          <Tabs
-            value={tab}
-            onChange={(value) =>
-              void navigate({ to: "/policy", search: { tab: PolicyTab.parse(value) }, replace: true })
-            }
-            tabs={[
-              sideOf("constitution", "Constitution", <Constitution status={data} />),
-              sideOf("tests", "Tests", <PolicyTests />),
-              sideOf("coverage", "Coverage", <Coverage />),
-              sideOf("draft", "Draft", <DraftEditor status={data} />),
-              sideOf("explain", "Explain", <Hypothetical />),
-              sideOf("roster", "Roster", <RosterView />),
-              sideOf("grants", "Grants", <GrantList />),
-            ]}
-          />
-        ) : (
-          !error && <Waiting what="Loading the constitution" />
-        )}
+        <Loaded query={query} what="Loading the constitution">
+          {(status) => (
+            <Tabs
+              value={tab}
+              onChange={(value) =>
+                void navigate({ to: "/policy", search: { tab: PolicyTab.parse(value) }, replace: true })
+              }
+              tabs={[
+                sideOf("constitution", "Constitution", <Constitution status={status} />),
+                sideOf("tests", "Tests", <PolicyTests />),
+                sideOf("coverage", "Coverage", <Coverage />),
+                sideOf("draft", "Draft", <DraftEditor status={status} />),
+                sideOf("explain", "Explain", <Hypothetical />),
+                sideOf("roster", "Roster", <RosterView />),
+                sideOf("grants", "Grants", <GrantList />),
+              ]}
+            />
+          )}
+        </Loaded>
       </Panel>
     </Page>
   );

@@ -2,9 +2,8 @@ import type { PolicyStatus } from "@reins/api";
 import { createElement } from "react";
 import { describe, expect, test } from "vitest";
 import { cached, rendered, renderedText } from "../../../test/render.ts";
-import { Constitution } from "./constitution.tsx";
+import { Constitution, PolicyTests } from "./constitution.tsx";
 import { Coverage } from "./coverage.tsx";
-import { PolicyTests } from "./policy-tests.tsx";
 
 const HASH = "a".repeat(64);
 

@@ -1,11 +1,11 @@
 import { metricsOperations, type Overview } from "@reins/api";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { call, ProblemError } from "../../api/call.ts";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Badge, type Tone } from "../../design/badge.tsx";
 import { count } from "../../design/format.ts";
 import { Panel } from "../../design/layout.tsx";
+import { SessionLink } from "../../design/links.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { visible } from "../../design/visible.ts";
 
@@ -70,13 +70,9 @@ function ReporterList({ reporters, hasSessions }: { reporters: readonly Reporter
             <span className="font-medium">{visible(reporter.agent)}</span>
             <span className="text-2xs text-ink-faint">for {visible(reporter.user)}</span>
             {hasSessions && (
-              <Link
-                to="/sessions/$id"
-                params={{ id: reporter.session }}
-                className="ml-auto font-mono text-2xs text-accent underline"
-              >
-                {visible(reporter.session.slice(0, 8))}
-              </Link>
+              <span className="ml-auto">
+                <SessionLink id={reporter.session} />
+              </span>
             )}
           </span>
           {reportLines(reporter).map(({ kind, at, times, text }) => (

@@ -1,13 +1,14 @@
 import { type Run, runOperations } from "@reins/api";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useParams } from "@tanstack/react-router";
+import { useQueryClient } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
 import { useEffect, useMemo } from "react";
-import { call } from "../../api/call.ts";
-import { type TailSource, useTail } from "../../api/tail.ts";
+import { useGet } from "../../api/queries.ts";
+import { Tailed, type TailSource, useTail } from "../../api/tail.tsx";
 import { Badge } from "../../design/badge.tsx";
 import { Facts, Page, Panel } from "../../design/layout.tsx";
+import { SessionLink } from "../../design/links.tsx";
 import { Moment } from "../../design/moment.tsx";
-import { Empty, Failure, Waiting } from "../../design/states.tsx";
+import { Empty, Loaded } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";
 import { AgentReports } from "./agent-reports.tsx";
 import { fetchRunEvents, type RunEvent, runState, type Transition, transitions } from "./run-events.ts";
@@ -16,21 +17,14 @@ import { RunStatus } from "./runs-panel.tsx";
 /** One run: its state, its tasks and checks, and every event of it, rejected ones included. */
 export function RunPage() {
   const { id } = useParams({ from: "/runs/$id" });
-  const { data, error, refetch } = useQuery({
-    queryKey: ["runs", id],
-    queryFn: ({ signal }) => call(runOperations.getRun, { params: { id }, signal }),
-  });
-  if (error && !data)
-    return (
-      <div className="p-4">
-        <Failure error={error} onRetry={() => void refetch()} />
-      </div>
-    );
-  if (!data) return <Waiting what="Loading the run" />;
-  return <LoadedRun key={id} run={data} />;
+  return (
+    <Loaded query={useGet(["runs", id], runOperations.getRun, { params: { id } })} what="Loading the run">
+      {(run) => <RunView key={id} run={run} />}
+    </Loaded>
+  );
 }
 
-function LoadedRun({ run }: { run: Run }) {
+function RunView({ run }: { run: Run }) {
   const state = runState(run);
   return (
     <Page title={visible(state.name)} about={`Run ${run.run_id}`}>
@@ -71,27 +65,14 @@ function RunFacts({ run }: { run: Run }) {
   const { lifecycle, verification } = runState(run);
   return (
     <Facts
-      facts={[
-        ["Status", lifecycle ? <RunStatus key="status" status={lifecycle.status} /> : "unknown"],
-        [
-          "Verification",
-          verification ? <RunStatus key="verification" status={verification.status} /> : "not verified",
-        ],
-        ...(lifecycle?.result_summary ? [["Result", visible(lifecycle.result_summary)] as const] : []),
-        ...(lifecycle?.error ? [["Error", visible(lifecycle.error)] as const] : []),
-        ["Updated", <Moment key="updated" at={run.updated_at} />],
-        [
-          "Session",
-          <Link
-            key="session"
-            to="/sessions/$id"
-            params={{ id: run.session_id }}
-            className="font-mono text-xs text-accent underline"
-          >
-            {visible(run.session_id.slice(0, 16))}
-          </Link>,
-        ],
-      ]}
+      facts={{
+        Status: lifecycle ? <RunStatus status={lifecycle.status} /> : "unknown",
+        Verification: verification ? <RunStatus status={verification.status} /> : "not verified",
+        Result: visible(lifecycle?.result_summary ?? ""),
+        Error: visible(lifecycle?.error ?? ""),
+        Updated: <Moment at={run.updated_at} />,
+        Session: <SessionLink id={run.session_id} length={16} />,
+      }}
     />
   );
 }
@@ -123,28 +104,27 @@ function RunEvents({ id }: { id: string }) {
     }),
     [id],
   );
-  const { all, error, isLoaded } = useTail(source, false);
-  const newest = all.at(-1)?.seq;
+  const tail = useTail(source, false);
+  const newest = tail.all.at(-1)?.seq;
   useEffect(() => {
     if (newest !== undefined) void queries.invalidateQueries({ queryKey: ["runs", id] });
   }, [queries, id, newest]);
-  if (error && all.length === 0)
-    return (
-      <div className="p-3">
-        <Failure error={error} />
-      </div>
-    );
-  if (!isLoaded) return <Waiting what="Loading events" />;
-  if (all.length === 0)
-    return <Empty title="No events are kept">Events older than the retention period are deleted.</Empty>;
   return (
-    <ol aria-label="Events of the run" className="divide-y divide-line">
-      {transitions(all)
-        .toReversed()
-        .map((transition) => (
-          <TransitionRow key={transition.seq} transition={transition} />
-        ))}
-    </ol>
+    <Tailed
+      tail={tail}
+      what="Loading events"
+      empty={<Empty title="No events are kept">Events older than the retention period are deleted.</Empty>}
+    >
+      {(all) => (
+        <ol aria-label="Events of the run" className="divide-y divide-line">
+          {transitions(all)
+            .toReversed()
+            .map((transition) => (
+              <TransitionRow key={transition.seq} transition={transition} />
+            ))}
+        </ol>
+      )}
+    </Tailed>
   );
 }
 

@@ -1,11 +1,10 @@
 import { type Run, runOperations } from "@reins/api";
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { call } from "../../api/call.ts";
+import { useGet } from "../../api/queries.ts";
 import { Badge, type Tone } from "../../design/badge.tsx";
 import { Panel } from "../../design/layout.tsx";
 import { Moment } from "../../design/moment.tsx";
-import { Empty, Failure, Waiting } from "../../design/states.tsx";
+import { Empty, Loaded } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";
 import { runState, words } from "./run-events.ts";
 
@@ -13,30 +12,23 @@ const SHOWN = 12;
 
 /** The newest runs with status and verification; each links to its history. */
 export function RunsPanel() {
-  const { data, error } = useQuery({
-    queryKey: ["runs"],
-    queryFn: ({ signal }) => call(runOperations.listRuns, { signal }),
-    refetchInterval: 10_000,
-  });
   return (
     <Panel title="Runs" className="min-w-0">
-      {error ? (
-        <div className="p-3">
-          <Failure error={error} />
-        </div>
-      ) : !data ? (
-        <Waiting what="Loading runs" />
-      ) : data.runs.length === 0 ? (
-        <Empty title="No runs yet">
-          A run is one task of an agent: from the prompt to its result, with tasks and verification.
-        </Empty>
-      ) : (
-        <ul className="divide-y divide-line">
-          {data.runs.slice(0, SHOWN).map((run) => (
-            <RunRow key={run.run_id} run={run} />
-          ))}
-        </ul>
-      )}
+      <Loaded query={useGet(["runs"], runOperations.listRuns, { everyMs: 10_000 })} what="Loading runs">
+        {({ runs }) =>
+          runs.length === 0 ? (
+            <Empty title="No runs yet">
+              A run is one task of an agent: from the prompt to its result, with tasks and verification.
+            </Empty>
+          ) : (
+            <ul className="divide-y divide-line">
+              {runs.slice(0, SHOWN).map((run) => (
+                <RunRow key={run.run_id} run={run} />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
     </Panel>
   );
 }

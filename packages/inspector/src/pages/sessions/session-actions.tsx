@@ -8,7 +8,7 @@ import { Button } from "../../design/button.tsx";
 import { Dialog } from "../../design/form.tsx";
 import { Icon } from "../../design/icons.tsx";
 import { Failure } from "../../design/states.tsx";
-import { sessionTitle } from "./sessions.ts";
+import { sessionState, sessionTitle } from "./sessions.ts";
 
 /** Forks or ends a session, or stops its turn. */
 export function SessionActions({ session, canStop }: { session: Session; canStop: boolean }) {
@@ -47,14 +47,14 @@ export function SessionActions({ session, canStop }: { session: Session; canStop
       <Button kind="quiet" title="Ends the session permanently" onClick={() => setEnding(true)}>
         <Icon name="close" size={13} /> End
       </Button>
-      {error && <Failure error={error} />}
+      <Failure error={error} />
       <Dialog
         open={isEnding}
         onClose={() => setEnding(false)}
         title="End this session?"
         about="Its turn is cancelled and it accepts no more prompts. Its record stays in the ledger."
       >
-        {end.error && <Failure error={end.error} />}
+        <Failure error={end.error} />
         <div className="flex justify-end gap-1.5">
           <Button onClick={() => setEnding(false)}>Cancel</Button>
           <Button kind="danger" disabled={end.isPending} onClick={() => end.mutate()}>
@@ -68,29 +68,10 @@ export function SessionActions({ session, canStop }: { session: Session; canStop
 
 /** The state of a session; `pending` is the number of its pending approvals. */
 export function StateBadge({ session, pending }: { session: Session; pending: number }) {
-  if (session.ended)
-    return <Badge title={session.ended.message ?? "the session has ended"}>{session.ended.reason}</Badge>;
-  if (pending > 0)
-    return (
-      <Badge tone="warn" title="waits for an approval">
-        waiting
-      </Badge>
-    );
-  if (session.state === "running")
-    return (
-      <Badge tone="accent" title="a turn is running">
-        running
-      </Badge>
-    );
+  const { text, title, tone } = sessionState(session, pending);
   return (
-    <Badge
-      title={
-        session.agent_runs
-          ? "the agent is running and waits for a prompt"
-          : "the agent starts with the next prompt"
-      }
-    >
-      {session.agent_runs ? "idle" : "resting"}
+    <Badge tone={tone} title={title}>
+      {text}
     </Badge>
   );
 }

@@ -2,7 +2,9 @@ import { type Session, sessionOperations } from "@reins/api";
 import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { call } from "../../api/call.ts";
+import { patchQuery, useGet } from "../../api/queries.ts";
 import { subscribe } from "../../api/stream.ts";
+import type { Tone } from "../../design/badge.tsx";
 import { visible } from "../../design/visible.ts";
 
 const POLL_MS = 30_000;
@@ -20,21 +22,17 @@ interface ListedSessions {
 export function useSessions(): UseQueryResult<ListedSessions> {
   const queries = useQueryClient();
   useEffect(() => {
-    const again = () => void queries.invalidateQueries({ queryKey: LISTED });
     return subscribe(
       sessionOperations.streamSessions,
       {},
       {
-        onEvent: (session) => {
-          queries.setQueryData<ListedSessions>(
-            LISTED,
-            (now) => now && { ...now, sessions: upsertSession(now.sessions, session, MOST) },
-          );
-          // A list that is being fetched may be older than this change.
-          if (queries.isFetching({ queryKey: LISTED }) > 0) again();
-        },
+        onEvent: (session) =>
+          patchQuery<ListedSessions>(queries, LISTED, (now) => ({
+            ...now,
+            sessions: upsertSession(now.sessions, session, MOST),
+          })),
         // Changes during a lost connection are not sent again.
-        onState: (isOpen) => isOpen && again(),
+        onState: (isOpen) => isOpen && void queries.invalidateQueries({ queryKey: LISTED }),
       },
     );
   }, [queries]);
@@ -53,11 +51,7 @@ export function useSessions(): UseQueryResult<ListedSessions> {
 
 /** The record of one session, refetched on changes and polled at a low rate. */
 export function useSessionRecord(id: string): UseQueryResult<Session> {
-  return useQuery({
-    queryKey: ["sessions", "one", id],
-    queryFn: ({ signal }) => call(sessionOperations.getSession, { params: { id }, signal }),
-    refetchInterval: POLL_MS,
-  });
+  return useGet(["sessions", "one", id], sessionOperations.getSession, { params: { id }, everyMs: POLL_MS });
 }
 
 /** Applies a change to the list of sessions, most recently used first. */
@@ -73,6 +67,19 @@ function newestFirst(one: Session, other: Session): number {
 /** The title of a session, or the beginning of its id. */
 export function sessionTitle({ title, id }: Pick<Session, "title" | "id">): string {
   return title === undefined ? `Session ${id.slice(0, 8)}` : visible(title);
+}
+
+/** The state of a session in a word, with an explanation; `pending` is the number of its pending approvals. */
+export function sessionState(
+  { ended, state, agent_runs }: Pick<Session, "ended" | "state" | "agent_runs">,
+  pending: number,
+): { readonly text: string; readonly title: string; readonly tone: Tone } {
+  if (ended) return { text: ended.reason, title: ended.message ?? "the session has ended", tone: "neutral" };
+  if (pending > 0) return { text: "waiting", title: "waits for an approval", tone: "warn" };
+  if (state === "running") return { text: "running", title: "a turn is running", tone: "accent" };
+  return agent_runs
+    ? { text: "idle", title: "the agent is running and waits for a prompt", tone: "neutral" }
+    : { text: "resting", title: "the agent starts with the next prompt", tone: "neutral" };
 }
 
 /** Which sessions a list shows. */

@@ -1,12 +1,13 @@
 import type { Agent } from "@reins/api";
 import { useMutation } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
-import { type FormEvent, useEffect, useId, useRef, useState } from "react";
+import { useNavigate } from "@tanstack/react-router";
+import { useEffect, useId, useRef, useState } from "react";
 import { settingsIn } from "../../acp/conversation/settings.ts";
 import { acpClient } from "../../acp/page-client.ts";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Button } from "../../design/button.tsx";
-import { Choice, Dialog, Field, TextArea, TextInput } from "../../design/form.tsx";
+import { Choice, type ChoiceOption, Dialog, Form, TextArea, TextInput } from "../../design/form.tsx";
+import { TextLink } from "../../design/links.tsx";
 import { Failure, Waiting } from "../../design/states.tsx";
 import { useAgent, useAgents } from "../agents/catalogue.tsx";
 
@@ -30,12 +31,12 @@ export function StartDialog({
       title="Start a session"
       about="The agent works in this folder and asks before actions that the constitution does not allow."
     >
-      <Form onClose={onClose} folders={folders} />
+      <StartForm onClose={onClose} folders={folders} />
     </Dialog>
   );
 }
 
-function Form({ onClose, folders }: { onClose: () => void; folders: readonly string[] }) {
+function StartForm({ onClose, folders }: { onClose: () => void; folders: readonly string[] }) {
   const self = useSelf();
   const navigate = useNavigate();
   const list = useId();
@@ -61,7 +62,7 @@ function Form({ onClose, folders }: { onClose: () => void; folders: readonly str
     mutationFn: async () => {
       localStorage.setItem(FOLDER, cwd);
       const of = JSON.stringify([agent, cwd]);
-      const id = begun.current?.of === of ? begun.current.id : await acpClient.create({ agent, cwd });
+      const id = begun.current?.of === of ? begun.current.id : await acpClient.create(agent, cwd);
       begun.current = { id, of };
       for (const setting of settings) {
         const value = chosen[setting.id];
@@ -77,12 +78,8 @@ function Form({ onClose, folders }: { onClose: () => void; folders: readonly str
       await navigate({ to: "/sessions/$id", params: { id } });
     },
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    begin.mutate();
-  };
   return (
-    <form className="flex flex-col gap-3" onSubmit={submit}>
+    <Form className="flex flex-col gap-3" onSubmit={() => begin.mutate()}>
       <AgentChoice
         value={agent}
         onChange={(other) => {
@@ -90,55 +87,44 @@ function Form({ onClose, folders }: { onClose: () => void; folders: readonly str
           setChosen({});
         }}
       />
-      <Field label="Folder" hint="A path on the machine that runs Reins: the root of the session.">
-        {(id) => (
-          <>
-            <TextInput
-              id={id}
-              required
-              list={list}
-              className="font-mono"
-              placeholder="/home/you/project"
-              pattern="(/|[A-Za-z]:[\\\/]).*"
-              title="An absolute path"
-              value={cwd}
-              onChange={({ target }) => setCwd(target.value)}
-            />
-            <datalist id={list}>
-              {folders.map((folder) => (
-                <option key={folder} value={folder} />
-              ))}
-            </datalist>
-          </>
-        )}
-      </Field>
+      <TextInput
+        label="Folder"
+        hint="A path on the machine that runs Reins: the root of the session."
+        required
+        list={list}
+        className="font-mono"
+        placeholder="/home/you/project"
+        pattern="(/|[A-Za-z]:[\\\/]).*"
+        title="An absolute path"
+        value={cwd}
+        onChange={setCwd}
+      />
+      <datalist id={list}>
+        {folders.map((folder) => (
+          <option key={folder} value={folder} />
+        ))}
+      </datalist>
       {settings.length > 0 && (
         <div className="grid gap-3 sm:grid-cols-2">
-          {settings.map((setting) => (
-            <Field key={setting.id} label={setting.name}>
-              {(id) => (
-                <Choice
-                  id={id}
-                  value={chosen[setting.id] ?? setting.current}
-                  onChange={({ target }) => setChosen({ ...chosen, [setting.id]: target.value })}
-                >
-                  {setting.choices.map(({ value, name }) => (
-                    <option key={value} value={value}>
-                      {name}
-                    </option>
-                  ))}
-                </Choice>
-              )}
-            </Field>
+          {settings.map(({ id, name, current, choices }) => (
+            <Choice
+              key={id}
+              label={name}
+              value={chosen[id] ?? current}
+              options={choices.map((choice) => [choice.value, choice.name])}
+              onChange={(value) => setChosen({ ...chosen, [id]: value })}
+            />
           ))}
         </div>
       )}
-      <Field label="First message" hint="Optional. Try: what is in this folder">
-        {(id) => (
-          <TextArea id={id} rows={2} value={message} onChange={({ target }) => setMessage(target.value)} />
-        )}
-      </Field>
-      {begin.error && <Failure error={begin.error} />}
+      <TextArea
+        label="First message"
+        hint="Optional. Try: what is in this folder"
+        rows={2}
+        value={message}
+        onChange={setMessage}
+      />
+      <Failure error={begin.error} />
       {begin.isPending && <Waiting what={`Starting ${agent}`} />}
       <div className="flex justify-end gap-1.5">
         <Button onClick={onClose}>Cancel</Button>
@@ -146,7 +132,7 @@ function Form({ onClose, folders }: { onClose: () => void; folders: readonly str
           Start
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }
 
@@ -154,31 +140,23 @@ function Form({ onClose, folders }: { onClose: () => void; folders: readonly str
 function AgentChoice({ value, onChange }: { value: string; onChange: (agent: string) => void }) {
   const { data, error } = useAgents();
   const agents = (data ?? []).filter(({ support }) => support.level !== "unsupported");
-  const ready = agents.filter(({ install }) => install !== null);
-  const chosen = ready.find(({ agent }) => agent === value);
+  const chosen = agents.find(({ agent, install }) => agent === value && install !== null);
   return (
-    <Field
+    <Choice
       label="Agent"
       hint={error ? `The other agents cannot be listed: ${error.message}` : hintOf(chosen)}
-    >
-      {(id) => (
-        <Choice id={id} value={value} onChange={({ target }) => onChange(target.value)}>
-          {!chosen && <option value={value}>{value}</option>}
-          {ready.map(({ agent, name }) => (
-            <option key={agent} value={agent}>
-              {name}
-            </option>
-          ))}
-          {agents
-            .filter(({ install }) => install === null)
-            .map(({ agent, name }) => (
-              <option key={agent} value={agent} disabled>
-                {name} (not installed)
-              </option>
-            ))}
-        </Choice>
-      )}
-    </Field>
+      value={value}
+      options={[
+        ...(chosen ? [] : [value]),
+        ...agents
+          .toSorted((one, other) => Number(one.install === null) - Number(other.install === null))
+          .map(
+            ({ agent, name, install }): ChoiceOption =>
+              install === null ? [agent, `${name} (not installed)`, true] : [agent, name],
+          ),
+      ]}
+      onChange={onChange}
+    />
   );
 }
 
@@ -186,11 +164,7 @@ function hintOf(agent: Agent | undefined) {
   return (
     <>
       {agent && `Enforcement level ${agent.enforcement.level}: ${agent.enforcement.reason}. `}
-      More can be installed among the{" "}
-      <Link to="/agents" className="text-accent underline">
-        agents
-      </Link>
-      .
+      More can be installed among the <TextLink to="/agents">agents</TextLink>.
     </>
   );
 }

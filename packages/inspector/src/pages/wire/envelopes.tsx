@@ -1,23 +1,69 @@
 import { membersOf, updateIn } from "@reins/acp";
 import { type WireEnvelope, wireOperations } from "@reins/api";
-import { Link } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useMemo, useRef, useState } from "react";
+import { z } from "zod";
 import { call } from "../../api/call.ts";
-import { itemKey, type TailSource, useTail, withGaps } from "../../api/tail.ts";
+import { itemKey, Tailed, type TailSource, useTail, withGaps } from "../../api/tail.tsx";
 import { Badge, type Tone } from "../../design/badge.tsx";
 import { Button, CopyButton } from "../../design/button.tsx";
 import { Json } from "../../design/code.tsx";
 import { Choice, TextInput } from "../../design/form.tsx";
-import { Empty, Failure, Waiting } from "../../design/states.tsx";
+import { SessionLink } from "../../design/links.tsx";
+import { Empty } from "../../design/states.tsx";
+import { VirtualRows } from "../../design/virtual-rows.tsx";
 import { visible } from "../../design/visible.ts";
 
-interface Filter {
-  readonly protocol?: "acp" | "ahp";
-  readonly edge?: "client" | "agent";
-  readonly direction?: "in" | "out";
-  readonly session?: string;
-  readonly method?: string;
+/** The filters by choice: name, label of "any", and the values with their names. */
+const CHOICES = [
+  {
+    name: "protocol",
+    label: "Protocol",
+    options: [
+      ["", "ACP and AHP"],
+      ["acp", "ACP"],
+      ["ahp", "AHP"],
+    ],
+  },
+  {
+    name: "edge",
+    label: "Where",
+    options: [
+      ["", "Clients and agents"],
+      ["client", "With clients"],
+      ["agent", "With agents"],
+    ],
+  },
+  {
+    name: "direction",
+    label: "Direction",
+    options: [
+      ["", "In and out"],
+      ["in", "Into Reins"],
+      ["out", "Out of Reins"],
+    ],
+  },
+] as const;
+
+/** The filters by text. */
+const WORDS = [
+  { name: "method", label: "Method", placeholder: "Method" },
+  { name: "session", label: "Session", placeholder: "Session id" },
+] as const;
+
+const Filter = z.object({
+  protocol: z.enum(["acp", "ahp"]).optional().catch(undefined),
+  edge: z.enum(["client", "agent"]).optional().catch(undefined),
+  direction: z.enum(["in", "out"]).optional().catch(undefined),
+  session: z.string().min(1).optional().catch(undefined),
+  method: z.string().min(1).optional().catch(undefined),
+});
+type Filter = z.infer<typeof Filter>;
+
+/** Sets a filter; an empty or unknown value removes it. */
+export function withFilter(filter: Filter, name: keyof Filter, value: string): Filter {
+  const next = Filter.parse({ ...filter, [name]: value.trim() });
+  return Object.fromEntries(Object.entries(next).filter(([, one]) => one !== undefined));
 }
 
 /** Raw messages in both directions, newest first, as they pass. */
@@ -26,57 +72,31 @@ export function Envelopes() {
   const [isPaused, setPaused] = useState(false);
   const [dropped, setDropped] = useState(0);
   const source = useMemo(() => sourceOf(filter, setDropped), [filter]);
-  const change = (changed: { readonly [Key in keyof Filter]: Filter[Key] | "" | undefined }) =>
-    setFilter(Object.fromEntries(Object.entries({ ...filter, ...changed }).filter(([, value]) => value)));
+  const change = (name: keyof Filter, value: string) => setFilter(withFilter(filter, name, value));
   return (
     <div className="flex h-full min-h-0 flex-col gap-2 pt-2">
       <div className="flex flex-wrap items-center gap-2">
-        <Choice
-          aria-label="Protocol"
-          className="max-w-36"
-          value={filter.protocol ?? ""}
-          onChange={({ target }) => change({ protocol: oneOf(["acp", "ahp"], target.value) })}
-        >
-          <option value="">ACP and AHP</option>
-          <option value="acp">ACP</option>
-          <option value="ahp">AHP</option>
-        </Choice>
-        <Choice
-          aria-label="Where"
-          className="max-w-44"
-          value={filter.edge ?? ""}
-          onChange={({ target }) => change({ edge: oneOf(["client", "agent"], target.value) })}
-        >
-          <option value="">Clients and agents</option>
-          <option value="client">With clients</option>
-          <option value="agent">With agents</option>
-        </Choice>
-        <Choice
-          aria-label="Direction"
-          className="max-w-32"
-          value={filter.direction ?? ""}
-          onChange={({ target }) => change({ direction: oneOf(["in", "out"], target.value) })}
-        >
-          <option value="">In and out</option>
-          <option value="in">Into Reins</option>
-          <option value="out">Out of Reins</option>
-        </Choice>
-        <TextInput
-          aria-label="Method"
-          placeholder="Method"
-          className="max-w-48 font-mono"
-          defaultValue={filter.method ?? ""}
-          onBlur={({ target }) => change({ method: target.value.trim() })}
-          onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
-        />
-        <TextInput
-          aria-label="Session"
-          placeholder="Session id"
-          className="max-w-48 font-mono"
-          defaultValue={filter.session ?? ""}
-          onBlur={({ target }) => change({ session: target.value.trim() })}
-          onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
-        />
+        {CHOICES.map(({ name, label, options }) => (
+          <Choice
+            key={name}
+            aria-label={label}
+            className="max-w-44"
+            value={filter[name] ?? ""}
+            options={options}
+            onChange={(value) => change(name, value)}
+          />
+        ))}
+        {WORDS.map(({ name, label, placeholder }) => (
+          <TextInput
+            key={name}
+            aria-label={label}
+            placeholder={placeholder}
+            className="max-w-48 font-mono"
+            defaultValue={filter[name] ?? ""}
+            onBlur={({ target }) => change(name, target.value)}
+            onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
+          />
+        ))}
         <Button aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
           {isPaused ? "Resume" : "Pause"}
         </Button>
@@ -104,7 +124,8 @@ function List({
   /** Whether no filter is set, so that missing numbers mean lost messages. */
   isWhole: boolean;
 }) {
-  const { all, error, isLoaded } = useTail(source, isPaused);
+  const tail = useTail(source, isPaused);
+  const { all } = tail;
   const [open, setOpen] = useState<string | undefined>();
   const rows = useMemo(() => (isWhole ? withGaps(all) : all).toReversed(), [all, isWhole]);
   const box = useRef<HTMLDivElement>(null);
@@ -116,53 +137,44 @@ function List({
     overscan: 12,
     useFlushSync: false,
   });
-  if (error) return <Failure error={error} />;
-  if (!isLoaded) return <Waiting what="Subscribing" />;
-  if (rows.length === 0)
-    return (
-      <Empty title="No matching messages">
-        Messages between clients, Reins and agents are listed here as sent, without secrets. Send a prompt in
-        a session, or change the filter.
-      </Empty>
-    );
   return (
-    <div
-      ref={box}
-      role="log"
-      aria-label="Messages"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-      tabIndex={0}
-      className="min-h-60 flex-1 overflow-auto rounded border border-line bg-surface"
+    <Tailed
+      tail={tail}
+      what="Subscribing"
+      empty={
+        <Empty title="No matching messages">
+          Messages between clients, Reins and agents are listed here as sent, without secrets. Send a prompt
+          in a session, or change the filter.
+        </Empty>
+      }
     >
-      <div className="relative" style={{ height: virtual.getTotalSize() }}>
-        {virtual.getVirtualItems().map(({ index, key, start }) => {
-          const row = rows[index];
-          return (
-            <div
-              key={key}
-              data-index={index}
-              ref={virtual.measureElement}
-              className="absolute inset-x-0 top-0"
-              style={{ transform: `translateY(${start}px)` }}
-            >
-              {row && !("seq" in row) ? (
+      {() => (
+        <div
+          ref={box}
+          role="log"
+          aria-label="Messages"
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+          tabIndex={0}
+          className="min-h-60 flex-1 overflow-auto rounded border border-line bg-surface"
+        >
+          <VirtualRows virtual={virtual} rows={rows}>
+            {(row) =>
+              "seq" in row ? (
+                <EnvelopeRow
+                  envelope={row}
+                  isOpen={open === itemKey(row)}
+                  onToggle={() => setOpen(open === itemKey(row) ? undefined : itemKey(row))}
+                />
+              ) : (
                 <p className="border-b border-line bg-warn-wash px-3 py-0.5 text-2xs text-warn">
                   {row.missing} missing: of other users, or dropped
                 </p>
-              ) : (
-                row && (
-                  <EnvelopeRow
-                    envelope={row}
-                    isOpen={open === itemKey(row)}
-                    onToggle={() => setOpen(open === itemKey(row) ? undefined : itemKey(row))}
-                  />
-                )
-              )}
-            </div>
-          );
-        })}
-      </div>
-    </div>
+              )
+            }
+          </VirtualRows>
+        </div>
+      )}
+    </Tailed>
   );
 }
 
@@ -183,10 +195,6 @@ function sourceOf(
 
 function rowKeyOf(row: WireEnvelope | { readonly missing: number } | undefined, index: number): string {
   return row && "seq" in row ? itemKey(row) : `hole ${index}`;
-}
-
-function oneOf<Name extends string>(names: readonly Name[], value: string): Name | undefined {
-  return names.find((name) => name === value);
 }
 
 const TONES: Readonly<Record<WireEnvelope["kind"], Tone>> = {
@@ -238,9 +246,9 @@ function EnvelopeRow({
         <div className="flex flex-col gap-2 px-3 pb-2">
           <p className="flex flex-wrap items-center gap-3 text-2xs text-ink-faint">
             {session !== null && (
-              <Link to="/sessions/$id" params={{ id: session }} className="font-mono text-accent underline">
-                session {session.slice(0, 12)}
-              </Link>
+              <span>
+                session <SessionLink id={session} length={12} />
+              </span>
             )}
             {truncated && <span className="text-warn">truncated</span>}
             <CopyButton label="Copy" text={() => JSON.stringify(message, undefined, 2)} />

@@ -1,15 +1,15 @@
 import { type LoggedRequest, wireOperations } from "@reins/api";
 import { useMemo, useState } from "react";
 import { call } from "../../api/call.ts";
-import { itemKey, type TailSource, useTail } from "../../api/tail.ts";
+import { itemKey, Tailed, type TailSource, useTail } from "../../api/tail.tsx";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Badge, type Tone } from "../../design/badge.tsx";
 import { CopyButton } from "../../design/button.tsx";
 import { duration } from "../../design/format.ts";
 import { Page, Panel, Tabs } from "../../design/layout.tsx";
 import { Moment } from "../../design/moment.tsx";
-import { Empty, Failure, Waiting } from "../../design/states.tsx";
-import { Cell, Table } from "../../design/table.tsx";
+import { Empty } from "../../design/states.tsx";
+import { Table } from "../../design/table.tsx";
 import { visible } from "../../design/visible.ts";
 import { Envelopes } from "./envelopes.tsx";
 
@@ -48,46 +48,45 @@ function Requests() {
     }),
     [],
   );
-  const { all, error, isLoaded } = useTail(source, false);
-  if (error) return <Failure error={error} />;
-  if (!isLoaded) return <Waiting what="Subscribing" />;
-  if (all.length === 0) return <Empty title="No requests yet">API requests are listed here.</Empty>;
   return (
-    <Panel className="mt-2">
-      <Table
-        label="Requests"
-        columns={[
-          { title: "When" },
-          { title: "Request" },
-          { title: "Status", isNumber: true },
-          { title: "Took", isNumber: true },
-          { title: "By" },
-          { title: "Again", isHidden: true },
-        ]}
-      >
-        {all
-          .slice(-SHOWN)
-          .toReversed()
-          .map((request) => (
-            <tr key={itemKey(request)}>
-              <Cell>
-                <Moment at={request.at} />
-              </Cell>
-              <Cell isExact className="break-all">
-                {request.method} {visible(request.path)}
-              </Cell>
-              <Cell isNumber>
-                <Badge tone={toneOf(request.status)}>{request.status}</Badge>
-              </Cell>
-              <Cell isNumber>{duration(request.ms)}</Cell>
-              <Cell>{request.principal ?? "–"}</Cell>
-              <Cell>
-                <CopyButton label="Copy as curl" text={() => curlFor(request, window.location.origin)} />
-              </Cell>
-            </tr>
-          ))}
-      </Table>
-    </Panel>
+    <Tailed
+      tail={useTail(source, false)}
+      what="Subscribing"
+      empty={<Empty title="No requests yet">API requests are listed here.</Empty>}
+    >
+      {(all) => (
+        <Panel className="mt-2">
+          <Table
+            label="Requests"
+            rows={all.slice(-SHOWN).toReversed()}
+            keyOf={itemKey}
+            columns={[
+              { title: "When", cell: ({ at }) => <Moment at={at} /> },
+              {
+                title: "Request",
+                isExact: true,
+                className: "break-all",
+                cell: ({ method, path }) => `${method} ${visible(path)}`,
+              },
+              {
+                title: "Status",
+                isNumber: true,
+                cell: ({ status }) => <Badge tone={toneOf(status)}>{status}</Badge>,
+              },
+              { title: "Took", isNumber: true, cell: ({ ms }) => duration(ms) },
+              { title: "By", cell: ({ principal }) => principal ?? "–" },
+              {
+                title: "Again",
+                isHidden: true,
+                cell: (request) => (
+                  <CopyButton label="Copy as curl" text={() => curlFor(request, window.location.origin)} />
+                ),
+              },
+            ]}
+          />
+        </Panel>
+      )}
+    </Tailed>
   );
 }
 

@@ -1,25 +1,5 @@
 import type { Fault } from "@reins/verify";
-import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
 import { visible } from "../design/visible.ts";
-
-/** Links to an entry of the ledger. */
-export function EntryLink({ cid, children }: { cid: string; children?: ReactNode }) {
-  return (
-    <Link
-      to="/ledger/$cid"
-      params={{ cid }}
-      title={`Entry ${cid}`}
-      className={
-        children === undefined
-          ? "font-mono text-xs text-accent hover:underline"
-          : "text-accent hover:underline"
-      }
-    >
-      {children ?? `${cid.slice(0, 10)}…`}
-    </Link>
-  );
-}
 
 /** The faults of a ledger or a proof, with their positions. */
 export function FaultList({ faults }: { faults: readonly Fault[] }) {

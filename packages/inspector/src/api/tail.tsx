@@ -1,7 +1,8 @@
 import type { Operation } from "@reins/api";
-import { useEffect, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import type { z } from "zod";
 import { onNextFrame } from "../acp/observable.ts";
+import { Failure, Waiting } from "../design/states.tsx";
 import { subscribe } from "./stream.ts";
 
 /** A numbered item. The numbers restart at one when the server restarts. */
@@ -54,6 +55,23 @@ interface Tail<One> {
   readonly all: readonly One[];
   readonly error: unknown;
   readonly isLoaded: boolean;
+}
+
+/** The items of a tail; while there are none, a loading indicator, a failure, or what stands for an empty list. */
+export function Tailed<One>({
+  tail: { all, error, isLoaded },
+  what,
+  empty,
+  children,
+}: {
+  tail: Tail<One>;
+  what: string;
+  empty: ReactNode;
+  children: (all: readonly One[]) => ReactNode;
+}) {
+  if (all.length > 0) return children(all);
+  if (error) return <Failure error={error} />;
+  return isLoaded ? empty : <Waiting what={what} />;
 }
 
 /** The stream and the list of earlier items. Must be a stable object: a new one restarts the subscription. */

@@ -29,7 +29,8 @@ export const acpClient = new AcpClient({
   random: Math.random,
 });
 
-function socketUrl({ protocol, host }: Location): string {
+/** The address of the server's ACP socket. */
+export function socketUrl({ protocol, host }: Pick<Location, "protocol" | "host">): string {
   return `${protocol === "https:" ? "wss" : "ws"}://${host}/acp`;
 }
 

@@ -72,6 +72,11 @@ export class ProblemError extends Error {
   }
 }
 
+/** Whether to call again: a rejected request would be rejected again, a failed connection may recover. */
+export function shouldRetry(failures: number, error: unknown): boolean {
+  return failures < 3 && !(error instanceof ProblemError && error.status < 500);
+}
+
 /** Reads the problem from a response. */
 async function readProblem(response: Response): Promise<ProblemError> {
   const type = response.headers.get("content-type") ?? "";

@@ -2,7 +2,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { ProblemError } from "../api/call.ts";
+import { shouldRetry } from "../api/call.ts";
 import { startTheme } from "../design/theme.ts";
 import { router } from "./router.tsx";
 import { SignIn } from "./sign-in.tsx";
@@ -22,8 +22,7 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      // A rejected request would be rejected again; a failed connection may recover.
-      retry: (failures, error) => failures < 3 && !(error instanceof ProblemError && error.status < 500),
+      retry: shouldRetry,
     },
   },
 });

@@ -40,10 +40,16 @@ function ignoreUsed(error: unknown): void {
 /** Fragments that name a part of the page are shorter. */
 const CODE = /^[\w-]{16,256}$/;
 
-/** Reads the code from the address and removes it there. */
+/** The sign-in code in the fragment of an address. */
+export function codeIn(hash: string): string | undefined {
+  const code = hash.slice(1);
+  return CODE.test(code) ? code : undefined;
+}
+
+/** Takes the code from the address and removes it there. */
 function takeCode(): string | undefined {
-  const code = window.location.hash.slice(1);
-  if (!CODE.test(code)) return undefined;
+  const code = codeIn(window.location.hash);
+  if (code === undefined) return undefined;
   window.history.replaceState(window.history.state, "", window.location.pathname + window.location.search);
   return code;
 }

@@ -100,7 +100,7 @@ const SWATCHES: Readonly<Record<Tone, string>> = {
 };
 
 /** Formats seconds since 1970 as a time of day; seconds only if they are not zero. */
-function clockOf(seconds: number): string {
+export function clockOf(seconds: number): string {
   return new Date(seconds * 1_000).toLocaleTimeString("en-GB", {
     hour: "2-digit",
     minute: "2-digit",
@@ -108,12 +108,14 @@ function clockOf(seconds: number): string {
   });
 }
 
-function lastOf(values: readonly (number | null)[], format: (value: number) => string): string {
+/** Formats the last known value; a dash if there is none. */
+export function lastOf(values: readonly (number | null)[], format: (value: number) => string): string {
   const last = values.findLast((value) => value !== null);
   return last === undefined || last === null ? "–" : format(last);
 }
 
-function dataOf({ at, lines }: { at: readonly number[]; lines: readonly Line[] }): uPlot.AlignedData {
+/** The data of a chart as uPlot takes it: seconds, then one list of values for each line. */
+export function dataOf({ at, lines }: { at: readonly number[]; lines: readonly Line[] }): uPlot.AlignedData {
   return [at.map((moment) => moment / 1_000), ...lines.map(({ values }) => [...values])];
 }
 

@@ -7,7 +7,7 @@ import { Code, Diff, Json } from "./code.tsx";
 import { classNames, Facts } from "./layout.tsx";
 import { Markdown } from "./markdown.tsx";
 import { formatAge, Moment } from "./moment.tsx";
-import { Failure, ProgressBar } from "./states.tsx";
+import { Failure, Loaded, ProgressBar } from "./states.tsx";
 import { Table } from "./table.tsx";
 
 describe("badges", () => {
@@ -91,6 +91,38 @@ describe("a failure", () => {
     expect(renderedText(createElement(Failure, { error, onRetry: () => undefined }))).toContain("Try again");
     expect(renderedText(createElement(Failure, { error }))).not.toContain("Try again");
   });
+});
+
+describe("the data of a query", () => {
+  const shown = (data: string | undefined, error: unknown) =>
+    renderedText(
+      createElement(() =>
+        Loaded({
+          query: { data, error, refetch: () => undefined },
+          what: "Loading frogs",
+          children: (frogs) => `the frogs: ${frogs}`,
+        }),
+      ),
+    );
+
+  test("is waited for, then shown", () => {
+    expect(shown(undefined, null)).toBe("Loading frogs …");
+    expect(shown("two", null)).toBe("the frogs: two");
+    expect(shown("", undefined)).toBe("the frogs:");
+  });
+
+  test("is replaced by an error and a retry if there is none", () => {
+    expect(shown(undefined, new Error("no pond"))).toBe("The request failed no pond Try again");
+  });
+
+  test("stays below the error of a later attempt", () => {
+    expect(shown("two", new Error("no pond"))).toBe("The request failed no pond Try again the frogs: two");
+  });
+});
+
+test("no failure is shown without an error", () => {
+  expect(renderedText(createElement(Failure, { error: null }))).toBe("");
+  expect(renderedText(createElement(Failure, { error: undefined }))).toBe("");
 });
 
 describe("a progress bar", () => {

@@ -14,7 +14,7 @@ export const TextLink = createLink(Anchor);
 export function SessionLink({ id, length = 8 }: { id: string; length?: number }) {
   return (
     <TextLink to="/sessions/$id" params={{ id }} className="font-mono text-xs">
-      {visible(id.slice(0, length))}…
+      {visible(id.length > length ? `${id.slice(0, length)}…` : id)}
     </TextLink>
   );
 }

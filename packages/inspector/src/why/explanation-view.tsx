@@ -73,7 +73,8 @@ export function ExplanationView({ explanation }: { explanation: PolicyExplanatio
   );
 }
 
-function overruledBy({ approval, grant }: NonNullable<PolicyExplanation["recorded"]>): string {
+/** Why a recorded verdict differs from that of the rules. */
+export function overruledBy({ approval, grant }: NonNullable<PolicyExplanation["recorded"]>): string {
   if (grant !== null) return "a grant decided";
   if (approval !== null) return "a person decided";
   return "a limit or another harness was stricter";
@@ -219,7 +220,8 @@ function LimitTable({ limits }: { limits: readonly Limit[] }) {
   );
 }
 
-function usedText({ used, calls, tokens, cost, time }: Limit): string {
+/** How much of a budget is used. */
+export function usedText({ used, calls, tokens, cost, time }: Limit): string {
   const parts = [
     calls !== undefined && `${used ? count(used.calls) : "?"} of ${count(calls)} calls`,
     tokens !== undefined && `${used ? count(used.tokens) : "?"} of ${count(tokens)} tokens`,

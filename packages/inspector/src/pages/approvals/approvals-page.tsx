@@ -8,7 +8,7 @@ import {
   useWithheldApprovals,
 } from "../../app/approvals.ts";
 import { placeAfter, useKeys } from "../../app/keys.ts";
-import { Badge } from "../../design/badge.tsx";
+import { Badge, type Tone } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { classNames, Page, Tabs } from "../../design/layout.tsx";
 import { formatAge, Moment, useNow } from "../../design/moment.tsx";
@@ -73,8 +73,16 @@ function useAnswered(): string | undefined {
   useEffect(() => {
     for (const { id } of data ?? []) waited.current.add(id);
   }, [data]);
-  if (wanted === undefined || !data || waited.current.has(wanted)) return undefined;
-  return data.some(({ id }) => id === wanted) ? undefined : wanted;
+  return data && isAnswered(wanted, data, waited.current) ? wanted : undefined;
+}
+
+/** Whether an approval is answered: it is not pending, and was not when this page first saw it. */
+export function isAnswered(
+  wanted: string | undefined,
+  pending: readonly Pick<Approval, "id">[],
+  seen: ReadonlySet<string>,
+): boolean {
+  return wanted !== undefined && !seen.has(wanted) && !pending.some(({ id }) => id === wanted);
 }
 
 /** The number of approvals that only others may answer. */
@@ -189,10 +197,16 @@ function ApprovalCard({
 
 /** The time left to answer. */
 function TimeLeft({ until }: { until: string }) {
-  const left = new Date(until).getTime() - useNow(1_000);
+  const { text, tone } = timeLeft(until, useNow(1_000));
   return (
-    <Badge tone={left < 60_000 ? "bad" : "neutral"} title={`until ${new Date(until).toLocaleString()}`}>
-      {left > 0 ? `${formatAge(left)} left` : "expired"}
+    <Badge tone={tone} title={`until ${new Date(until).toLocaleString()}`}>
+      {text}
     </Badge>
   );
+}
+
+/** The time left until an approval expires; the last minute is urgent. */
+export function timeLeft(until: string, now: number): { readonly text: string; readonly tone: Tone } {
+  const left = new Date(until).getTime() - now;
+  return { text: left > 0 ? `${formatAge(left)} left` : "expired", tone: left < 60_000 ? "bad" : "neutral" };
 }

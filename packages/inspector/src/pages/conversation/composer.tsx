@@ -44,17 +44,13 @@ export function Composer({
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.nativeEvent.isComposing) return;
-    if (chosen && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
-      event.preventDefault();
-      const step = event.key === "ArrowDown" ? 1 : offered.length - 1;
-      setPlace((Math.min(place, offered.length - 1) + step) % offered.length);
-    } else if (chosen && (event.key === "Tab" || event.key === "Enter") && `/${chosen.name}` !== text) {
-      event.preventDefault();
-      take(chosen);
-    } else if (event.key === "Enter" && !event.shiftKey) {
-      event.preventDefault();
-      send();
-    } else if (event.key === "Escape" && isRunning) onStop();
+    const action = composerKey(event, { text, offered, place, isRunning });
+    if (!action) return;
+    if (action.kind === "stop") return onStop();
+    event.preventDefault();
+    if (action.kind === "select") setPlace(action.place);
+    else if (action.kind === "take") take(action.command);
+    else send();
   };
   return (
     <div className="relative mx-auto flex w-full max-w-4xl items-end gap-2">
@@ -116,6 +112,33 @@ export function Composer({
       </Button>
     </div>
   );
+}
+
+/** What a key does in the input; nothing for keys that only write. */
+type ComposerAction =
+  | { readonly kind: "select"; readonly place: number }
+  | { readonly kind: "take"; readonly command: Command }
+  | { readonly kind: "send" | "stop" };
+
+/** Decides what a key does: arrows select a command, Tab and Enter take it, Enter sends, Escape stops the turn. */
+export function composerKey(
+  { key, shiftKey }: { readonly key: string; readonly shiftKey: boolean },
+  input: {
+    readonly text: string;
+    readonly offered: readonly Command[];
+    readonly place: number;
+    readonly isRunning: boolean;
+  },
+): ComposerAction | undefined {
+  const { offered, text, isRunning } = input;
+  const place = Math.min(input.place, offered.length - 1);
+  const command = offered[place];
+  if (command && key === "ArrowDown") return { kind: "select", place: (place + 1) % offered.length };
+  if (command && key === "ArrowUp") return { kind: "select", place: (place || offered.length) - 1 };
+  if (command && (key === "Tab" || key === "Enter") && `/${command.name}` !== text)
+    return { kind: "take", command };
+  if (key === "Enter" && !shiftKey) return { kind: "send" };
+  return key === "Escape" && isRunning ? { kind: "stop" } : undefined;
 }
 
 /** The commands that match the input; none once it is more than a command name. */

@@ -48,7 +48,7 @@ function Live({ session, refetch }: { session: Session; refetch: () => unknown }
   const view = useSession(id, isOver);
   const { conversation, questions, waiting, running, turn = session.state, changes, phase } = view;
   const origins = useOrigins(session);
-  const isSilent = conversation.items.length === 0 && !origins.data?.length;
+  const stage = stageOf(view, { isOver, origins: origins.data?.length ?? 0, isLoading: origins.isLoading });
   const isRunning = running.length > 0 || turn === "running";
   const stop = useMutation({ mutationFn: () => acpClient.stop(id) });
   useEffect(() => {
@@ -67,15 +67,15 @@ function Live({ session, refetch }: { session: Session; refetch: () => unknown }
       )}
       <PlanPanel plan={conversation.plan} />
       <SessionReports session={id} />
-      {phase === "failed" ? (
+      {stage === "failed" ? (
         <div className="p-4">
           <Failure error={view.error} onRetry={() => acpClient.attach(id, isOver)} />
         </div>
-      ) : isSilent && (phase !== "live" || origins.isLoading) ? (
+      ) : stage === "loading" ? (
         <div className="flex-1">
           <Waiting what="Loading the conversation" />
         </div>
-      ) : isSilent && waiting.length === 0 && !isOver ? (
+      ) : stage === "empty" ? (
         <div className="flex flex-1 flex-col justify-center">
           <Empty title={`Send a message to ${session.agent}`}>
             The constitution decides every action, and the verdict is shown beside it. With the demo model,
@@ -103,6 +103,17 @@ function Live({ session, refetch }: { session: Session; refetch: () => unknown }
       )}
     </div>
   );
+}
+
+/** What the middle of the page shows. A conversation without any item is loading, or waits for a first message. */
+export function stageOf(
+  { conversation, waiting, phase }: Pick<SessionView, "conversation" | "waiting" | "phase">,
+  more: { readonly isOver: boolean; readonly origins: number; readonly isLoading: boolean },
+): "failed" | "loading" | "empty" | "timeline" {
+  if (phase === "failed") return "failed";
+  if (conversation.items.length > 0 || more.origins > 0) return "timeline";
+  if (phase !== "live" || more.isLoading) return "loading";
+  return waiting.length === 0 && !more.isOver ? "empty" : "timeline";
 }
 
 function Head({ session, view, isRunning }: { session: Session; view: SessionView; isRunning: boolean }) {
@@ -139,7 +150,7 @@ function Head({ session, view, isRunning }: { session: Session; view: SessionVie
 }
 
 /** The first prompt, as the title of a session without one. */
-function firstWords({ items }: Conversation): string | undefined {
+export function firstWords({ items }: Conversation): string | undefined {
   const first = items.find((item) => item.kind === "message" && item.from === "user");
   return first?.kind === "message" ? first.text.slice(0, LONGEST_TITLE) : undefined;
 }
@@ -159,19 +170,24 @@ function ConnectionBar() {
   const line = useConnectionState();
   const now = useNow(1_000);
   if (line.state !== "lost") return null;
-  const seconds = Math.max(0, Math.ceil((line.retryAt - now) / 1_000));
   return (
     <div
       role="status"
       className="flex items-center gap-3 border-b border-warn bg-warn-wash px-4 py-1.5 text-sm text-warn"
     >
       <span className="flex-1">
-        Reins is unreachable. The conversation is kept and continues after reconnecting
-        {seconds > 0 ? ` (next retry in ${seconds} s)` : " (retrying now)"}.
+        Reins is unreachable. The conversation is kept and continues after reconnecting (
+        {retryText(line.retryAt, now)}).
       </span>
       <Button onClick={() => acpClient.retry()}>Retry now</Button>
     </div>
   );
+}
+
+/** When the next retry is; both times in milliseconds. */
+export function retryText(retryAt: number, now: number): string {
+  const seconds = Math.ceil((retryAt - now) / 1_000);
+  return seconds > 0 ? `next retry in ${seconds} s` : "retrying now";
 }
 
 const MARKS: Readonly<Record<string, string>> = { completed: "✓", in_progress: "▸", pending: "·" };

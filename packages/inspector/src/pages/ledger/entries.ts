@@ -31,11 +31,17 @@ export function useEntries(search: LedgerSearch) {
     gcTime: 0,
   });
   const loaded = useMemo(() => pages.data?.pages.flatMap(({ entries }) => entries) ?? [], [pages.data]);
-  const entries = useMemo(() => {
-    const newest = loaded[0]?.seq ?? -1;
-    return [...live.filter(({ seq }) => seq > newest), ...loaded];
-  }, [live, loaded]);
+  const entries = useMemo(() => withLive(live, loaded), [live, loaded]);
   return { entries, pages, isLive: state === "open" };
+}
+
+/** Puts new entries before the loaded ones, newest first and each once. */
+export function withLive<Placed extends Pick<PlacedEntry, "seq">>(
+  live: readonly Placed[],
+  loaded: readonly Placed[],
+): readonly Placed[] {
+  const newest = loaded[0]?.seq ?? -1;
+  return [...live.filter(({ seq }) => seq > newest), ...loaded];
 }
 
 /** New entries as they are recorded, newest first. */

@@ -81,10 +81,17 @@ export function EntryList({
   );
 }
 
+/** How many entries are newer than one, of a list that is newest first; none if no entry is given. */
+export function newerThan(entries: readonly Pick<PlacedEntry, "seq">[], still: number | undefined): number {
+  if (still === undefined) return 0;
+  const place = entries.findIndex(({ seq }) => seq <= still);
+  return Math.max(0, place);
+}
+
 /** Holds new entries back while the list is scrolled away from the top. */
 function useStillness(entries: readonly PlacedEntry[], box: React.RefObject<HTMLElement | null>) {
   const [still, setStill] = useState<number>();
-  const waiting = still === undefined ? 0 : entries.findIndex(({ seq }) => seq <= still);
+  const waiting = newerThan(entries, still);
   const onScroll = () => {
     const isAway = (box.current?.scrollTop ?? 0) > 8;
     setStill((before) => (isAway ? (before ?? entries[0]?.seq) : undefined));

@@ -75,12 +75,14 @@ function Rules({ report: { rules, unreachable, total } }: { report: Report }) {
 function Share({ part, of }: { part: number; of: number }) {
   return (
     <span aria-hidden="true" className="mt-1.5 block h-1.5 rounded-full bg-sunken">
-      <span
-        className="block h-full rounded-full bg-accent"
-        style={{ width: `${of === 0 ? 0 : Math.max(part > 0 ? 1 : 0, (100 * part) / of)}%` }}
-      />
+      <span className="block h-full rounded-full bg-accent" style={{ width: `${shareOf(part, of)}%` }} />
     </span>
   );
+}
+
+/** A part of a whole in percent; anything above zero is at least one, so that it can be seen. */
+export function shareOf(part: number, whole: number): number {
+  return part === 0 || whole === 0 ? 0 : Math.max(1, (100 * part) / whole);
 }
 
 function Unnamed({ report: { unnamed, unnamed_left_out } }: { report: Report }) {

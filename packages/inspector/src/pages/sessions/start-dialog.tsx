@@ -139,25 +139,31 @@ function StartForm({ onClose, folders }: { onClose: () => void; folders: readonl
 /** The installed agents can be chosen. */
 function AgentChoice({ value, onChange }: { value: string; onChange: (agent: string) => void }) {
   const { data, error } = useAgents();
-  const agents = (data ?? []).filter(({ support }) => support.level !== "unsupported");
+  const agents = data ?? [];
   const chosen = agents.find(({ agent, install }) => agent === value && install !== null);
   return (
     <Choice
       label="Agent"
       hint={error ? `The other agents cannot be listed: ${error.message}` : hintOf(chosen)}
       value={value}
-      options={[
-        ...(chosen ? [] : [value]),
-        ...agents
-          .toSorted((one, other) => Number(one.install === null) - Number(other.install === null))
-          .map(
-            ({ agent, name, install }): ChoiceOption =>
-              install === null ? [agent, `${name} (not installed)`, true] : [agent, name],
-          ),
-      ]}
+      options={agentOptions(agents, value)}
       onChange={onChange}
     />
   );
+}
+
+/** The agents to choose from: installed ones first, others disabled; `value` is always among them. */
+export function agentOptions(agents: readonly Agent[], value: string): readonly ChoiceOption[] {
+  const supported = agents.filter(({ support }) => support.level !== "unsupported");
+  const isInstalled = ({ install }: Agent) => install !== null;
+  const ready = supported.filter(isInstalled);
+  return [
+    ...(ready.some(({ agent }) => agent === value) ? [] : [value]),
+    ...ready.map(({ agent, name }) => [agent, name] as const),
+    ...supported
+      .filter((agent) => !isInstalled(agent) && agent.agent !== value)
+      .map(({ agent, name }) => [agent, `${name} (not installed)`, true] as const),
+  ];
 }
 
 function hintOf(agent: Agent | undefined) {

@@ -261,12 +261,12 @@ function EnvelopeRow({
 }
 
 /** The kind of session update that a message carries. */
-function variantIn(message: unknown): string {
+export function variantIn(message: unknown): string {
   return updateIn(membersOf(message).params).kind ?? "";
 }
 
 /** Formats the time of day with milliseconds. */
-function timeOf(at: string): string {
+export function timeOf(at: string): string {
   const date = new Date(at);
   return `${date.toLocaleTimeString([], { hour12: false })}.${String(date.getMilliseconds()).padStart(3, "0")}`;
 }

@@ -90,7 +90,8 @@ function Requests() {
   );
 }
 
-function toneOf(status: number): Tone {
+/** The colour of a status: server errors are bad, rejections a warning. */
+export function toneOf(status: number): Tone {
   if (status >= 500) return "bad";
   return status >= 400 ? "warn" : "good";
 }

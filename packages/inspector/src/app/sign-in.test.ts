@@ -1,0 +1,42 @@
+import type { QueryClient } from "@tanstack/react-query";
+import { createElement } from "react";
+import { describe, expect, test } from "vitest";
+import { aSelf } from "../../test/examples.ts";
+import { cached, renderedText } from "../../test/render.ts";
+import { codeIn, SignIn, useSelf } from "./sign-in.tsx";
+
+describe("the code of an address", () => {
+  test("is its fragment", () => {
+    expect(codeIn("#AbC_def-0123456789")).toBe("AbC_def-0123456789");
+  });
+
+  test.each([
+    ["", "no fragment"],
+    ["#", "an empty fragment"],
+    ["#main", "a part of the page"],
+    ["#0123456789abcde", "a fragment that is too short"],
+    [`#${"a".repeat(257)}`, "a fragment that is too long"],
+    ["#0123456789abcdef&x=1", "other characters"],
+    ["#<script>alert(1)</script>", "markup"],
+  ])("is not taken from %j: %s", (hash) => {
+    expect(codeIn(hash)).toBeUndefined();
+  });
+});
+
+describe("the page", () => {
+  const User = () => createElement("b", null, useSelf().user);
+  const page = (queries?: QueryClient) =>
+    renderedText(createElement(SignIn, null, createElement(User)), queries);
+
+  test("waits until the browser is signed in", () => {
+    expect(page()).toBe("Signing in …");
+  });
+
+  test("shows its content to a signed-in user", () => {
+    expect(page(cached([["self"], aSelf({ user: "ada" })]))).toBe("ada");
+  });
+
+  test("has no user outside of a sign-in", () => {
+    expect(() => renderedText(createElement(User))).toThrow("after sign-in only");
+  });
+});

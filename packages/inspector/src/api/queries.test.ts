@@ -48,19 +48,19 @@ describe("a change that a stream reports", () => {
   });
 });
 
-describe("the response of an operation", () => {
-  const Count = () => {
-    const { data, isPending } = useGet(["runs"], runOperations.listRuns);
-    return createElement("p", null, isPending ? "pending" : `${data?.runs.length} runs`);
-  };
-  const One = ({ id }: { id: string }) => {
-    const { fetchStatus } = useGet(["one", id], sessionOperations.getSession, {
-      params: { id },
-      enabled: false,
-    });
-    return createElement("p", null, fetchStatus);
-  };
+const Count = () => {
+  const { data, isPending } = useGet(["runs"], runOperations.listRuns);
+  return createElement("p", null, isPending ? "pending" : `${data?.runs.length} runs`);
+};
+const One = ({ id }: { id: string }) => {
+  const { fetchStatus } = useGet(["one", id], sessionOperations.getSession, {
+    params: { id },
+    enabled: false,
+  });
+  return createElement("p", null, fetchStatus);
+};
 
+describe("the response of an operation", () => {
   test("is the cached one", () => {
     expect(renderedText(createElement(Count), cached([["runs"], { runs: [] }]))).toBe("0 runs");
     expect(renderedText(createElement(Count))).toBe("pending");

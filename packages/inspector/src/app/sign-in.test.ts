@@ -23,8 +23,9 @@ describe("the code of an address", () => {
   });
 });
 
+const User = () => createElement("b", null, useSelf().user);
+
 describe("the page", () => {
-  const User = () => createElement("b", null, useSelf().user);
   const page = (queries?: QueryClient) =>
     renderedText(createElement(SignIn, null, createElement(User)), queries);
 

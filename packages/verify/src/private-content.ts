@@ -120,19 +120,19 @@ function contentComplaint(
 }
 
 /** Where private content lies beside a ledger. */
-export interface Shelf {
+export interface ArtifactSource {
   /** The salt and content with that digest, in pieces; nothing once it was erased. */
   open(digest: string): Promise<AsyncIterable<Uint8Array> | undefined>;
 }
 
-/** Looks for private content on a shelf and, when it is there, checks it. */
-export async function checkShelf(
-  shelf: Shelf,
+/** Looks for private content in a source and checks it if it is there. */
+export async function checkArtifact(
+  artifacts: ArtifactSource,
   digest: string,
   place: Location,
   privateContent: PrivateContent,
 ): Promise<void> {
-  const pieces = await shelf.open(digest);
+  const pieces = await artifacts.open(digest);
   if (pieces === undefined) return;
   const hasher = blake3Stream();
   let length = 0;

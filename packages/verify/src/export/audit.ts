@@ -3,7 +3,7 @@ import type { InspectedEntry } from "../entry/inspect.ts";
 import { isObject, type JsonValue, PlainError, parseJson } from "../json/parse.ts";
 import { repetition } from "../json/strict.ts";
 import { trustOf, type VerifyOptions } from "../options.ts";
-import { checkShelf, PrivateContent, type Shelf } from "../private-content.ts";
+import { type ArtifactSource, checkArtifact, PrivateContent } from "../private-content.ts";
 import { type FaultCode, Findings, type Location, type Report, remarksOn } from "../report.ts";
 import { PendingChecks, type SignatureChecker, webCrypto } from "../signature.ts";
 import { EntryAudit } from "./entry-audit.ts";
@@ -22,7 +22,7 @@ import {
 /** What an audit may know beside the lines. */
 export interface AuditSettings extends VerifyOptions {
   /** Where private content lies, unless the export carries it. */
-  readonly shelf?: Shelf;
+  readonly artifacts?: ArtifactSource;
   /** How signatures are checked; with WebCrypto unless given. */
   readonly signatures?: SignatureChecker;
 }
@@ -90,7 +90,7 @@ export class ExportAudit {
     else this.#takeText(line.text, place, line);
   }
 
-  /** Waits for what is under way and draws up the report. */
+  /** Waits for what is under way and returns the report. */
   async finish(): Promise<Report> {
     await this.#signatures.settled();
     await this.#files.settled();
@@ -178,9 +178,9 @@ export class ExportAudit {
 
   #takeEntry({ seq, entry }: EntryRecord, place: Location): InspectedEntry {
     const here = { ...place, seq };
-    const { shelf } = this.#settings;
+    const { artifacts } = this.#settings;
     const inspected = this.#entries.check(entry, here, ({ digest }, at) => {
-      if (shelf !== undefined) this.#files.add(checkShelf(shelf, digest, at, this.#private));
+      if (artifacts !== undefined) this.#files.add(checkArtifact(artifacts, digest, at, this.#private));
     });
     if (seq !== this.#nextSeq) {
       this.#findings.fault(inspected.place, {

@@ -27,7 +27,7 @@ type Link = Pick<Entry, "cid" | "entity_id" | "quality" | "parents">;
 class Chain {
   readonly #heads = new Map<string, Head>();
 
-  /** Takes the next entry; complains when its parents are not those that its session leads to. */
+  /** Takes the next entry; reports parents that are not those that its session leads to. */
   follow({ cid, entity_id, quality, parents }: Link): Complaint | undefined {
     const head = this.#heads.get(entity_id);
     const expected = quality === "turn" ? head?.turn : head?.last;

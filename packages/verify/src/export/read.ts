@@ -107,7 +107,7 @@ const LINE_LIMIT = 256 * 1024 * 1024;
 
 const NEWLINE = 0x0a;
 
-/** Splits bytes into lines. What cannot be read is a complaint in place of the line; reading ends where it breaks. */
+/** Splits bytes into lines. What cannot be read is a fault in place of the line; reading ends where it breaks. */
 export async function* linesOfBytes(
   chunks: AsyncIterable<Uint8Array>,
   limit = LINE_LIMIT,
@@ -166,7 +166,7 @@ export async function* readLines(source: ExportSource): AsyncGenerator<readonly 
   }
 }
 
-/** Ends a stream that breaks with a complaint in place of the error, so that what came before is still judged. */
+/** Ends a stream that breaks with a fault in place of the error, so that what came before is still judged. */
 export async function* withoutErrors(batches: LineBatches): AsyncGenerator<readonly Line[]> {
   try {
     yield* batches;

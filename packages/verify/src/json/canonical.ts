@@ -11,7 +11,7 @@ export const NESTING_LIMIT = 64;
 export function canonicalJson(value: JsonValue): string {
   if (!isInOrder(value, 0)) return inOrder(value);
   const text = JSON.stringify(value);
-  // JSON.stringify writes as RFC 8785 demands what is in order, except that it lets halves of surrogate pairs pass.
+  // JSON.stringify writes as RFC 8785 demands what is in order, except that it accepts halves of surrogate pairs.
   return text.includes("\\ud") ? inOrder(value) : text;
 }
 

@@ -23,7 +23,7 @@ const STRING = /"(?:[^"\\]|\\.)*"\s*(:?)/gs;
 const TOKEN = /\s*([{}[\]]|"(?:[^"\\]|\\.)*"|[^\s,:{}[\]"]+)\s*[,:]?/sy;
 
 /**
- * `JSON.parse`, but right: V8 takes a name with an escape in it for one that it has seen at the same place in an earlier
+ * `JSON.parse` without a defect of V8, which takes a name with an escape in it for one that it has seen at the same place in an earlier
  * object, if that has a backslash where the escape begins. `{"a":1,"\n":2}` after `{"a":1,"\\":2}` has no member `\n`.
  *
  * @throws SyntaxError

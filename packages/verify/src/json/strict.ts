@@ -77,7 +77,7 @@ export function parseStrict(text: string): JsonValue {
 /**
  * The name of a member that is twice in the text from which a value was parsed.
  *
- * @throws PlainError when the value is nested so deep that a reader would fall over.
+ * @throws PlainError when the value is nested so deep that a reader would overflow its stack.
  */
 export function repetition(text: string, value: JsonValue): string | undefined {
   return membersWritten(text) === membersHeld(value) ? undefined : repeatedMember(text);

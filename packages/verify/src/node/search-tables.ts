@@ -41,7 +41,7 @@ export class SearchTables {
     return found.length === 2 ? new SearchTables(database, bodies) : undefined;
   }
 
-  /** Complains of entries of a range, both ends included, that a search would miss. */
+  /** Reports entries of a range, both ends included, that a search would miss. */
   compare(first: number, last: number): Complaint[] {
     return this.#notFound.all(first, Math.min(last, this.#last)).map(({ seq }) => ({
       code: "copy_mismatch",
@@ -49,7 +49,7 @@ export class SearchTables {
     }));
   }
 
-  /** Complains when the index claims to know entries that are yet to come, which a search would miss then. */
+  /** Reports an index that claims to know entries that are yet to come, which a search would miss then. */
   beyond(entries: number): Complaint[] {
     if (this.#last < entries) return [];
     const message = "a search of the database will miss entries to come: its index claims to know them";

@@ -3,7 +3,7 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { verifyLines } from "../export/verify-export.ts";
 import type { VerifyOptions } from "../options.ts";
-import type { Shelf } from "../private-content.ts";
+import type { ArtifactSource } from "../private-content.ts";
 import type { Report } from "../report.ts";
 import type { SignatureChecker } from "../signature.ts";
 import { VerifyError } from "../verify-error.ts";
@@ -21,7 +21,7 @@ export interface SourceOptions extends VerifyOptions {
 const THE_FILE_ITSELF = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** The `artifacts/` of a data folder: each file is named by its digest, in a folder named by the first two digits. */
-function artifactFolder(folder: string): Shelf {
+function artifactFolder(folder: string): ArtifactSource {
   return {
     async open(digest) {
       try {
@@ -67,8 +67,8 @@ async function verifyDatabase(
   const database = await LedgerDatabase.open(path);
   try {
     await database.settle(options.signal);
-    const shelf = artifactFolder(join(dirname(path), "artifacts"));
-    return await verifyLines(database.lines(), { ...options, shelf, signatures });
+    const artifacts = artifactFolder(join(dirname(path), "artifacts"));
+    return await verifyLines(database.lines(), { ...options, artifacts, signatures });
   } finally {
     database.close();
   }

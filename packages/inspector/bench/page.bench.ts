@@ -9,7 +9,7 @@ import { TALKATIVE } from "../system/fixtures/talkative-agent.ts";
 const UPDATES = 10_000;
 const SCROLLING_MS = 4_000;
 
-/** What a person who looks at the page notices: how soon it is there, how smooth it is, how soon it tells. */
+/** What a user notices: how soon the page is there, how smoothly it scrolls, how soon it shows a change. */
 const bench: Bench = {
   name: "page",
   title: "the inspector in a real Chromium, against a real server",
@@ -76,7 +76,7 @@ async function scrolling(browser: Browser, server: InspectedServer): Promise<Ben
   await page.reload();
   await conversation(page).getByText(`Update ${UPDATES} has`).waitFor();
   const shown = Number(await page.evaluate("performance.now()"));
-  // A turn of the wheel tells that it is a person who leaves the end.
+  // The page treats scrolling after a wheel event as the user's.
   await conversation(page).hover();
   await page.mouse.wheel(0, -400);
   await page.getByRole("button", { name: "Newest" }).waitFor();

@@ -4,7 +4,7 @@ import { requirement } from "../../../scripts/test/requirement.ts";
 import { chromiumPath, launch, openTab, type Tab } from "./fixtures/inspected-browser.ts";
 import { InspectedServer } from "./fixtures/inspected-server.ts";
 import { POND, PondPackage } from "./fixtures/pond-package.ts";
-import { ToldAgent } from "./fixtures/told-agent.ts";
+import { PromptedAgent } from "./fixtures/prompted-agent.ts";
 
 const chromium = await chromiumPath();
 
@@ -67,7 +67,7 @@ requirement(
 
   it("shows process, memory and standard error of a running agent", async () => {
     const { page } = tab;
-    await ToldAgent.begin(server, "pond");
+    await PromptedAgent.begin(server, "pond");
     const row = page.getByRole("row", { name: /^pond/ });
     await row.waitFor();
     expect(await row.textContent()).toMatch(/\d+\.?\d* MB/);
@@ -96,7 +96,7 @@ requirement(
 
   it("kills everything only after a confirmation", async () => {
     const { page } = tab;
-    await ToldAgent.begin(server, "pond");
+    await PromptedAgent.begin(server, "pond");
     await page.goto(`${server.address}/ui/agents`);
     await page.getByRole("row", { name: /^pond/ }).waitFor();
     await page.getByRole("button", { name: "Kill everything" }).click();

@@ -223,10 +223,10 @@ requirement(
   test("shows a browser notification for an approval if it is enabled", () =>
     withTab("approvals", async ({ page, faults }) => {
       await page.evaluate(`
-        window.told = [];
+        window.notices = [];
         window.Notification = class extends EventTarget {
           static permission = "granted";
-          constructor(title, { body }) { super(); window.told.push(title + ": " + body); }
+          constructor(title, { body }) { super(); window.notices.push(title + ": " + body); }
           close() {}
         };
       `);
@@ -237,8 +237,8 @@ requirement(
       await startSession(page, server.workspace);
       await say(page, "run `make`");
       await page.getByRole("region", { name: "The agent asks" }).waitFor();
-      const told = () => page.evaluate("window.told.join()");
-      await expect.poll(told).toBe("native asks: run_command: no rule lets it pass by itself");
+      const notices = () => page.evaluate("window.notices.join()");
+      await expect.poll(notices).toBe("native asks: run_command: no rule lets it pass by itself");
       await page.getByLabel("Message").press("Escape");
       await conversation(page).getByText("The turn was cancelled.").waitFor();
       expect(faults).toEqual([]);

@@ -7,8 +7,8 @@ import { requirement } from "../../../scripts/test/requirement.ts";
 import { barriersIn } from "./fixtures/axe.ts";
 import { chromiumPath, launch, openTab, type Tab } from "./fixtures/inspected-browser.ts";
 import { InspectedServer } from "./fixtures/inspected-server.ts";
+import { PromptedAgent } from "./fixtures/prompted-agent.ts";
 import { setSeen } from "./fixtures/sight.ts";
-import { ToldAgent } from "./fixtures/told-agent.ts";
 
 const chromium = await chromiumPath();
 
@@ -24,9 +24,9 @@ requirement(
   beforeAll(async () => {
     server = await InspectedServer.start();
     browser = await launch(chromium.path!);
-    const agent = await ToldAgent.begin(server);
-    await agent.tell("read README.md");
-    await agent.tell("read .env");
+    const agent = await PromptedAgent.begin(server);
+    await agent.prompt("read README.md");
+    await agent.prompt("read .env");
     tab = await openTab(browser, await server.entrance("ledger"));
   });
   afterAll(async () => {
@@ -42,11 +42,11 @@ requirement(
     expect(await page.getByRole("region", { name: "Entries" }).getByRole("listitem").count()).toBe(1);
     expect(page.url()).toContain("tag=blocked");
     await page.getByText("live", { exact: true }).waitFor();
-    const agent = await ToldAgent.begin(server);
-    await agent.tell("read .env");
+    const agent = await PromptedAgent.begin(server);
+    await agent.prompt("read .env");
     await page.getByRole("listitem").nth(1).waitFor();
     await setSeen(page, false);
-    await agent.tell("read .env");
+    await agent.prompt("read .env");
     await setSeen(page, true);
     await page.getByRole("listitem").nth(2).waitFor();
   });
@@ -89,7 +89,7 @@ requirement(
 
   it("escapes hidden characters in the titles of actions", async () => {
     const { page } = tab;
-    await (await ToldAgent.begin(server)).tell("run `echo a\u202eb`");
+    await (await PromptedAgent.begin(server)).prompt("run `echo a\u202eb`");
     const query = "?quality=tool_call&limit=1";
     const { entries } = EntryPage.parse(await server.ask("GET", `/v1/ledger${query}`));
     await page.goto(`${server.address}/ui/ledger/${entries[0]?.entry.cid}`);
@@ -189,7 +189,7 @@ requirement(
     await server.kill();
     await cp(server.home, copy, { recursive: true, filter: (path) => !path.endsWith(".sock") });
     await server.restart();
-    await (await ToldAgent.begin(server)).tell("read README.md");
+    await (await PromptedAgent.begin(server)).prompt("read README.md");
     const before = await sizeOf(server);
     await page.goto("about:blank");
     await page.goto(await server.entrance("ledger"));
@@ -201,8 +201,8 @@ requirement(
     await cp(copy, server.home, { recursive: true });
     await rm(join(server.home, "..", ".local"), { recursive: true, force: true });
     await server.restart();
-    const other = await ToldAgent.begin(server);
-    while ((await sizeOf(server)) <= before) await other.tell("read .env");
+    const other = await PromptedAgent.begin(server);
+    while ((await sizeOf(server)) <= before) await other.prompt("read .env");
 
     await page.goto(await server.entrance("policy"));
     const alert = page

@@ -130,10 +130,10 @@ const textsOf = (client: AcpClient) =>
     .view.current()
     .conversation.items.map((item) => (item.kind === "message" ? item.text : item.kind));
 
-/** Lets everything happen that is under way. */
+/** Waits until everything under way has happened. */
 const settle = () => new Promise((resolve) => setTimeout(resolve, 10));
 
-/** Lets the time pass that the client waits before it tries again. */
+/** Ends the pause before the next retry. */
 async function wait(): Promise<void> {
   for (const run of later.splice(0)) run();
   await settle();

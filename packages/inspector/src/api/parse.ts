@@ -20,11 +20,11 @@ export function parseExact(text: string): unknown {
 
 function keepDigits(_name: string, value: unknown, context?: { readonly source?: string }): unknown {
   if (typeof value !== "number" || context?.source === undefined || !("rawJSON" in JSON)) return value;
-  return isHeld(value, context.source) ? value : JSON.rawJSON(context.source);
+  return isExact(value, context.source) ? value : JSON.rawJSON(context.source);
 }
 
 /** Short fractions (times, shares, money) are accepted as numbers; only numbers that would lose digits stay raw. */
-function isHeld(value: number, source: string): boolean {
+function isExact(value: number, source: string): boolean {
   if (String(value) === source) return true;
   const digits = source
     .replace(/[eE].*$/, "")

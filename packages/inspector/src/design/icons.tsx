@@ -13,7 +13,7 @@ const PATHS = {
   stop: "M5 5h10v10H5z",
   send: "M3 10l14-7-4 14-3-6z",
   close: "M5 5l10 10M15 5L5 15",
-  fork: "M6 3v14M6 8c0 4 8 2 8 6v3M14 3v3",
+  fork: "M6 3v14M14 3v2c0 4-8 3-8 8",
 } as const;
 
 export type IconName = keyof typeof PATHS;

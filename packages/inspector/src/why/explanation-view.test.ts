@@ -53,7 +53,7 @@ describe("an explanation", () => {
   test("lists counters, external harnesses and notes", () => {
     const shown = text({ counters: { calls: 3 }, harnesses: ["a", "b"], note: "no\u200barguments" });
     expect(shown).toContain("calls 3");
-    expect(shown).toContain("Also asked a, b");
+    expect(shown).toContain("External harnesses a, b");
     expect(shown).toContain("no⟨U+200B⟩arguments");
   });
 });

@@ -65,7 +65,7 @@ export function ExplanationView({ explanation }: { explanation: PolicyExplanatio
               </span>
             ),
             ...Object.fromEntries(Object.entries(counters).map(([name, value]) => [name, String(value)])),
-            "Also asked": harnesses.join(", "),
+            "External harnesses": harnesses.join(", "),
           }}
         />
       </Section>
@@ -214,7 +214,7 @@ function LimitTable({ limits }: { limits: readonly Limit[] }) {
           cell: ({ per, within }) => `each ${per}${within === undefined ? "" : ` within ${within}`}`,
         },
         { title: "Used", className: "tabular-nums", cell: usedText },
-        { title: "Beyond it", cell: ({ exceeded }) => <VerdictBadge verdict={exceeded} /> },
+        { title: "When exceeded", cell: ({ exceeded }) => <VerdictBadge verdict={exceeded} /> },
       ]}
     />
   );

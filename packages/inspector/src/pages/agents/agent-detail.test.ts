@@ -100,7 +100,7 @@ describe("the details of an agent", () => {
     const packages = [{ name: "pond", version: "1.2.3", integrity: "sha512-abc" }];
     const shown = panel(detail({ install, packages, versions: ["1.2.3", "1.0.0"] }));
     expect(shown).toContain("Source versions chosen at install");
-    expect(shown).toContain("Version 1.2.3, the catalogue has moved on since");
+    expect(shown).toContain("Version 1.2.3, older than in the catalogue");
     expect(shown).toContain("On disk 1.2.3, 1.0.0");
     expect(shown).toContain("1 package, with checksums");
   });

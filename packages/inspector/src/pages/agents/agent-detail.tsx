@@ -59,8 +59,8 @@ function Support({ agent: { support, refused, agent, megabytes, platforms } }: {
       <Facts
         facts={{
           Id: <code>{agent}</code>,
-          Takes: megabytes !== null && `about ${megabytes} MB`,
-          "Made for": platforms.join(", "),
+          Size: megabytes !== null && `about ${megabytes} MB`,
+          Platforms: platforms.join(", "),
         }}
       />
     </>
@@ -142,7 +142,7 @@ function Origin({ agent: { install, packages, versions } }: { agent: AgentDetail
       <Facts
         facts={{
           Source: SOURCES[source],
-          Version: `${version}${outdated ? ", the catalogue has moved on since" : ""}`,
+          Version: `${version}${outdated ? ", older than in the catalogue" : ""}`,
           "The agent itself": native && `${native.name} ${native.version}`,
           "Reports itself as": said,
           Installed: installed_at !== undefined && <Moment at={installed_at} />,

@@ -112,7 +112,7 @@ export function probeText(latest: AgentVerifyProgress): ProgressText {
       done: latest.done,
       total: latest.total,
     };
-  if (latest.phase === "failed") return { text: "It could not be proved" };
+  if (latest.phase === "failed") return { text: "The verification failed" };
   const { live } = latest.verification;
   return {
     text: live === false ? "Its gate is not live" : "It asks and obeys the answer",

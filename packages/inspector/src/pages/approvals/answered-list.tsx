@@ -39,7 +39,7 @@ export function AnsweredList() {
                 cell: ({ facts: { effects, tool } }) =>
                   effects[0] ? effectText(effects[0]) : visibleLine(tool),
               },
-              { title: "Became", cell: ({ state }) => <ApprovalState state={state} /> },
+              { title: "State", cell: ({ state }) => <ApprovalState state={state} /> },
               {
                 title: "Answer",
                 className: "max-w-72 break-words",

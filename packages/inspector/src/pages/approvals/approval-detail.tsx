@@ -51,7 +51,7 @@ export function ApprovalFacts({ approval }: { approval: Approval }) {
             "On behalf of": `${visibleLine(user)}, by ${visibleLine(agent)}${through}`,
             Session: <SessionLink id={session} length={12} />,
             Folder: <code className="text-xs whitespace-pre-wrap break-all">{visibleLine(cwd)}</code>,
-            Held: <LevelBadge level={approval.enforcement} />,
+            Level: <LevelBadge level={approval.enforcement} />,
             "The agent says": typeof title === "string" && <q>{visibleLine(title)}</q>,
             Answers: quorum > 1 && `${answers.length} of ${quorum} that are needed`,
             "Recorded as": <Hash value={entry} />,

@@ -10,7 +10,7 @@ import {
 import { placeAfter, useKeys } from "../../app/keys.ts";
 import { Badge, type Tone } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
-import { classNames, Page, Tabs } from "../../design/layout.tsx";
+import { classNames, Page, Panel, Tabs } from "../../design/layout.tsx";
 import { formatAge, Moment, useNow } from "../../design/moment.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
 import { visible, visibleLine } from "../../design/visible.ts";
@@ -57,8 +57,24 @@ export function ApprovalsPage() {
               </>
             ),
           },
-          { value: "answered", label: "Answered", content: <AnsweredList /> },
-          { value: "always", label: "Always allowed", content: <GrantList /> },
+          {
+            value: "answered",
+            label: "Answered",
+            content: (
+              <Panel className="mt-2">
+                <AnsweredList />
+              </Panel>
+            ),
+          },
+          {
+            value: "always",
+            label: "Always allowed",
+            content: (
+              <Panel className="mt-2">
+                <GrantList />
+              </Panel>
+            ),
+          },
         ]}
       />
     </Page>

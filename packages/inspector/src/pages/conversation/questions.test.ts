@@ -121,11 +121,11 @@ describe("the queue of prompts", () => {
       createElement(PromptQueue, { session: "s", waiting: [{ id: "p", text: "say\u200b hi", state }] }),
     );
 
-  test("lets a queued prompt be cancelled", () => {
+  test("offers to cancel a queued prompt", () => {
     expect(queue("sent")).toBe("queued say⟨U+200B⟩ hi Cancel");
   });
 
-  test("lets an unconfirmed prompt be sent again or discarded", () => {
+  test("offers to send an unconfirmed prompt again or discard it", () => {
     expect(queue("unsure")).toBe("unconfirmed say⟨U+200B⟩ hi Send again Discard");
   });
 

@@ -75,7 +75,7 @@ describe("coverage", () => {
     );
   });
 
-  test("tells unreachable rules from rules that never decided", () => {
+  test("distinguishes unreachable rules from rules that never decided", () => {
     expect(shown()).toContain("reads 6");
     expect(shown()).toContain("hidden unreachable 0");
     expect(shown()).toContain("unused never decided 0");

@@ -53,6 +53,7 @@ export function RosterView() {
                 {
                   title: "Change",
                   isHidden: true,
+                  className: "w-44",
                   cell: ({ agent, trust }) => is_admin && <TrustChoice agent={agent} trust={trust} />,
                 },
               ]}

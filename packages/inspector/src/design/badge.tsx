@@ -1,5 +1,7 @@
 import type { ReactNode } from "react";
+import { words } from "./format.ts";
 import { classNames } from "./layout.tsx";
+import { visible } from "./visible.ts";
 
 export type Tone = "neutral" | "accent" | "good" | "warn" | "bad" | "note";
 
@@ -80,5 +82,21 @@ const QUALITY_TONES: Readonly<Record<string, Tone>> = {
 
 /** The kind of a ledger entry. */
 export function QualityBadge({ quality }: { quality: string }) {
-  return <Badge tone={QUALITY_TONES[quality] ?? "neutral"}>{quality.replaceAll("_", " ")}</Badge>;
+  return <Badge tone={QUALITY_TONES[quality] ?? "neutral"}>{words(quality)}</Badge>;
+}
+
+const STATUS_TONES: Readonly<Record<string, Tone>> = {
+  completed: "good",
+  passed: "good",
+  failed: "bad",
+  needs_review: "warn",
+  executing: "accent",
+  verifying: "accent",
+  running: "accent",
+  in_progress: "accent",
+};
+
+/** The status of a tool call, a run, a task, a check or a verification; `of` says which. */
+export function StatusBadge({ status, of = "" }: { status: string; of?: string }) {
+  return <Badge tone={STATUS_TONES[status] ?? "neutral"}>{`${of} ${words(visible(status))}`.trim()}</Badge>;
 }

@@ -50,3 +50,8 @@ export function formatValue(value: unknown): string {
       .join(", ");
   return value === true ? "yes" : value === false ? "no" : String(value ?? "");
 }
+
+/** A machine-readable name as words. */
+export function words(name: string): string {
+  return name.replaceAll("_", " ");
+}

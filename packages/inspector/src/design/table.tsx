@@ -19,6 +19,7 @@ export function Table<Row>({
   rows,
   keyOf,
   columns,
+  empty,
   isChosen,
   below,
 }: {
@@ -26,10 +27,13 @@ export function Table<Row>({
   rows: readonly Row[];
   keyOf: (row: Row) => Key;
   columns: readonly Column<Row>[];
+  /** What is shown in place of a table without rows. */
+  empty?: ReactNode;
   isChosen?: (row: Row) => boolean;
   /** What follows a row over the whole width. */
   below?: (row: Row) => ReactNode;
 }) {
+  if (rows.length === 0 && empty !== undefined) return empty;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
     <section className="relative overflow-x-auto" tabIndex={0} aria-label={label}>

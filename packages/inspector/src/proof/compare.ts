@@ -17,7 +17,7 @@ export type Comparison =
     };
 
 /** Compares the ledger with the kept checkpoint, and keeps the newer one if it is consistent. */
-async function compareWithKept(signal?: AbortSignal): Promise<Comparison> {
+export async function compareWithKept(signal?: AbortSignal): Promise<Comparison> {
   const before = keptCheckpoint();
   const now = keptOf(await call(ledgerOperations.getCheckpoint, { signal }));
   if (!before) return firstLook(now);

@@ -1,9 +1,9 @@
 import { createElement } from "react";
 import { describe, expect, test } from "vitest";
 import { cached, rendered, renderedText } from "../../test/render.ts";
+import { FaultList } from "../pages/ledger/ledger-check.tsx";
 import { COMPARISON } from "./compare.ts";
 import { BrokenHistory, ComparisonLine } from "./comparison-view.tsx";
-import { FaultList } from "./fault-list.tsx";
 import { ProvePanel } from "./prove-panel.tsx";
 
 const checkpoint = (size: number) => ({

@@ -233,3 +233,95 @@ test("stops fetching an endless history", async () => {
   const items = await fetchHistory(async () => ({ updates: [said("x")], next: 1 }), "s", undefined);
   expect(items.at(-1)).toMatchObject({ kind: "note", tone: "warn" });
 });
+
+describe("notes of the agent", () => {
+  test.each([
+    [{ severity: "error", title: "No key", description: "Set one." }, "bad", "No key: Set one."],
+    [{ severity: "warning", title: "Slow" }, "warn", "Slow"],
+    [{ severity: "info", description: "Just so." }, "note", "Just so."],
+    [{ severity: 7 }, "note", ""],
+  ])("of %j have a tone and a text", (notice, tone, text) => {
+    expect(reduced({ sessionUpdate: "notice", ...notice }).items).toEqual([{ kind: "note", tone, text }]);
+  });
+
+  test("say that the conversation was summarized, once that is done", () => {
+    const compaction = (status: string) => reduced({ sessionUpdate: "compaction_update", status }).items;
+    expect(compaction("completed")).toMatchObject([{ kind: "note", tone: "note" }]);
+    expect(compaction("in_progress")).toEqual([]);
+  });
+});
+
+describe("malformed updates", () => {
+  const before = reduced(
+    { sessionUpdate: "usage_update", used: 10, size: 100 },
+    { sessionUpdate: "available_commands_update", availableCommands: [{ name: "help" }] },
+  );
+  const after = (update: Update) => withUpdates(before, [{ update, at: 1 }]);
+
+  test("do not replace the usage", () => {
+    expect(before.usage).toEqual({ used: 10, size: 100, cost: undefined });
+    expect(after({ sessionUpdate: "usage_update", used: "many" }).usage).toEqual(before.usage);
+    expect(after({ sessionUpdate: "usage_update", used: 1, size: 2, cost: { amount: 1 } }).usage).toEqual({
+      used: 1,
+      size: 2,
+      cost: undefined,
+    });
+  });
+
+  test("leave out commands without a name", () => {
+    const availableCommands = [{ description: "?" }, { name: "go", description: null, input: null }, 7];
+    expect(after({ sessionUpdate: "available_commands_update", availableCommands }).commands).toEqual([
+      { name: "go", about: "", hint: undefined },
+    ]);
+  });
+
+  test("show steps of a plan without a status as pending", () => {
+    const entries = [{ content: "count" }, { content: 7, status: "completed" }];
+    expect(after({ sessionUpdate: "plan", entries }).plan).toEqual([
+      { content: "count", status: "pending" },
+      { content: "", status: "completed" },
+    ]);
+  });
+
+  test.each(["constructor", "__proto__", "toString", "", 7, null])(
+    "of the kind %j change nothing",
+    (kind) => {
+      expect(after({ sessionUpdate: kind })).toEqual(before);
+    },
+  );
+
+  test("do not change the mode without an id", () => {
+    const settings = settingsIn({
+      modes: { currentModeId: "ask", availableModes: [{ id: "ask", name: "Ask" }] },
+    });
+    const changed = withUpdates({ ...before, settings }, [
+      { update: { sessionUpdate: "current_mode_update", currentModeId: 7 }, at: 1 },
+    ]);
+    expect(changed.settings).toEqual(settings);
+  });
+});
+
+test("replaces the options of a session and keeps its mode", () => {
+  const option = (currentValue: string) => ({
+    id: "model",
+    name: "Model",
+    type: "select",
+    currentValue,
+    options: [{ value: currentValue, name: currentValue }],
+  });
+  const settings = settingsIn({
+    modes: { currentModeId: "ask", availableModes: [{ id: "ask", name: "Ask" }] },
+    configOptions: [option("m1")],
+  });
+  const changed = withUpdates({ ...EMPTY_CONVERSATION, settings }, [
+    { update: { sessionUpdate: "config_option_update", configOptions: [option("m2")] }, at: 1 },
+  ]);
+  expect(changed.settings.map(({ id, current }) => [id, current])).toEqual([
+    ["mode", "ask"],
+    ["model", "m2"],
+  ]);
+});
+
+test("reports a page of the history without updates", async () => {
+  await expect(fetchHistory(async () => ({ next: null }), "s", undefined)).rejects.toThrow("has no updates");
+});

@@ -32,15 +32,7 @@ export function ProcessTable() {
         />
       )}
       <Loaded query={query} what="Loading processes">
-        {({ processes }) =>
-          processes.length === 0 ? (
-            <Empty title="No agent is running">
-              <TextLink to="/sessions">Start a session</TextLink> to see its agent here.
-            </Empty>
-          ) : (
-            <Processes processes={processes} onKill={setKilling} />
-          )
-        }
+        {({ processes }) => <Processes processes={processes} onKill={setKilling} />}
       </Loaded>
     </>
   );
@@ -65,6 +57,11 @@ function Processes({
         label="Running agents"
         rows={processes}
         keyOf={({ id }) => id}
+        empty={
+          <Empty title="No agent is running">
+            <TextLink to="/sessions">Start a session</TextLink> to see its agent here.
+          </Empty>
+        }
         below={({ id, stderr }) => opened === id && stderr && <StandardError stderr={stderr} />}
         columns={[
           {

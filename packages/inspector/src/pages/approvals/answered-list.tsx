@@ -16,43 +16,39 @@ export function AnsweredList() {
   });
   return (
     <Loaded query={query} what="Loading answers">
-      {({ approvals }) => {
-        const answered = approvals.flatMap((approval) =>
-          "withheld" in approval || approval.state === "pending" ? [] : [approval],
-        );
-        if (answered.length === 0)
-          return (
+      {({ approvals }) => (
+        <Table
+          label="Answered approvals"
+          rows={approvals.flatMap((approval) =>
+            "withheld" in approval || approval.state === "pending" ? [] : [approval],
+          )}
+          keyOf={({ id }) => id}
+          empty={
             <Empty title="No answers yet">Answered approvals are listed here with user and reason.</Empty>
-          );
-        return (
-          <Table
-            label="Answered approvals"
-            rows={answered}
-            keyOf={({ id }) => id}
-            columns={[
-              { title: "Asked", cell: ({ created_at }) => <Moment at={created_at} /> },
-              { title: "Agent", cell: ({ agent }) => visibleLine(agent) },
-              {
-                title: "What",
-                isExact: true,
-                className: "max-w-96 whitespace-pre-wrap break-all",
-                cell: ({ facts: { effects, tool } }) =>
-                  effects[0] ? effectText(effects[0]) : visibleLine(tool),
+          }
+          columns={[
+            { title: "Asked", cell: ({ created_at }) => <Moment at={created_at} /> },
+            { title: "Agent", cell: ({ agent }) => visibleLine(agent) },
+            {
+              title: "What",
+              isExact: true,
+              className: "max-w-96 whitespace-pre-wrap break-all",
+              cell: ({ facts: { effects, tool } }) =>
+                effects[0] ? effectText(effects[0]) : visibleLine(tool),
+            },
+            { title: "State", cell: ({ state }) => <ApprovalState state={state} /> },
+            {
+              title: "Answer",
+              className: "max-w-72 break-words",
+              cell: ({ answers }) => {
+                const last = answers.at(-1);
+                return last && <GivenAnswer answer={last} />;
               },
-              { title: "State", cell: ({ state }) => <ApprovalState state={state} /> },
-              {
-                title: "Answer",
-                className: "max-w-72 break-words",
-                cell: ({ answers }) => {
-                  const last = answers.at(-1);
-                  return last && <GivenAnswer answer={last} />;
-                },
-              },
-              { title: "Session", cell: ({ session }) => <SessionLink id={session} /> },
-            ]}
-          />
-        );
-      }}
+            },
+            { title: "Session", cell: ({ session }) => <SessionLink id={session} /> },
+          ]}
+        />
+      )}
     </Loaded>
   );
 }

@@ -4,6 +4,7 @@ import { useGet } from "../../api/queries.ts";
 import { Badge, LevelBadge, type Tone } from "../../design/badge.tsx";
 import { Hash } from "../../design/button.tsx";
 import { Code, Diff, Json } from "../../design/code.tsx";
+import { words } from "../../design/format.ts";
 import { Facts } from "../../design/layout.tsx";
 import { SessionLink } from "../../design/links.tsx";
 import { Loaded } from "../../design/states.tsx";
@@ -123,7 +124,7 @@ export function ApprovalState({ state }: Pick<Approval, "state">) {
 export function GivenAnswer({ answer }: { answer: Approval["answers"][number] }) {
   return (
     <>
-      {answer.decision.replace("_", " ")} by {visible(answer.by)}
+      {words(answer.decision)} by {visible(answer.by)}
       {answer.note !== undefined && <q className="block text-ink-soft">{visible(answer.note)}</q>}
     </>
   );

@@ -16,48 +16,47 @@ export function GrantList() {
   const query = useGet(GRANTS, approvalOperations.listGrants, { query: { limit: 200 } });
   return (
     <Loaded query={query} what="Loading grants">
-      {({ grants }) =>
-        grants.length === 0 ? (
-          <Empty title="No grants">
-            “Always …” creates a grant. Grants are listed here until they are revoked.
-          </Empty>
-        ) : (
-          <Table
-            label="Grants"
-            rows={grants}
-            keyOf={({ id }) => id}
-            columns={[
-              { title: "Agent", cell: ({ agent }) => visibleLine(agent) },
-              {
-                title: "May",
-                isExact: true,
-                className: "max-w-96 whitespace-pre-wrap break-all",
-                cell: grantedText,
+      {({ grants }) => (
+        <Table
+          label="Grants"
+          rows={grants}
+          keyOf={({ id }) => id}
+          empty={
+            <Empty title="No grants">
+              “Always …” creates a grant. Grants are listed here until they are revoked.
+            </Empty>
+          }
+          columns={[
+            { title: "Agent", cell: ({ agent }) => visibleLine(agent) },
+            {
+              title: "May",
+              isExact: true,
+              className: "max-w-96 whitespace-pre-wrap break-all",
+              cell: grantedText,
+            },
+            {
+              title: "Where",
+              isExact: true,
+              className: "whitespace-pre-wrap break-all",
+              cell: ({ cwd }) => visibleLine(cwd),
+            },
+            { title: "Granted by", cell: ({ by }) => by.join(", ") },
+            {
+              title: "Ends",
+              cell: ({ revoked_at, expires_at }) => {
+                if (revoked_at !== undefined) return <Badge>revoked</Badge>;
+                return expires_at === undefined ? "when revoked" : <Moment at={expires_at} />;
               },
-              {
-                title: "Where",
-                isExact: true,
-                className: "whitespace-pre-wrap break-all",
-                cell: ({ cwd }) => visibleLine(cwd),
-              },
-              { title: "Granted by", cell: ({ by }) => by.join(", ") },
-              {
-                title: "Ends",
-                cell: ({ revoked_at, expires_at }) => {
-                  if (revoked_at !== undefined) return <Badge>revoked</Badge>;
-                  return expires_at === undefined ? "when revoked" : <Moment at={expires_at} />;
-                },
-              },
-              { title: "Uses", isNumber: true, cell: ({ uses }) => uses },
-              {
-                title: "Revoke",
-                isHidden: true,
-                cell: ({ id, revoked_at }) => revoked_at === undefined && <Revoke id={id} />,
-              },
-            ]}
-          />
-        )
-      }
+            },
+            { title: "Uses", isNumber: true, cell: ({ uses }) => uses },
+            {
+              title: "Revoke",
+              isHidden: true,
+              cell: ({ id, revoked_at }) => revoked_at === undefined && <Revoke id={id} />,
+            },
+          ]}
+        />
+      )}
     </Loaded>
   );
 }

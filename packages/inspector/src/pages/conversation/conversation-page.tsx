@@ -10,7 +10,7 @@ import { usePendingOf } from "../../app/approvals.ts";
 import { Badge, LevelBadge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Choice } from "../../design/form.tsx";
-import { about, dollars } from "../../design/format.ts";
+import { about, dollars, words } from "../../design/format.ts";
 import { classNames, useTitle } from "../../design/layout.tsx";
 import { TextLink } from "../../design/links.tsx";
 import { useNow } from "../../design/moment.tsx";
@@ -219,7 +219,7 @@ function PlanPanel({ plan }: { plan: readonly PlanStep[] }) {
             <span aria-hidden="true" className="w-3">
               {MARKS[status] ?? "·"}
             </span>
-            <span className="sr-only">{status.replace("_", " ")}:</span>
+            <span className="sr-only">{words(status)}:</span>
             <span className="min-w-0 break-words">{visible(content)}</span>
           </li>
         ))}

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Verdict } from "../../acp/conversation/content.ts";
 import { isOver, type ToolCall } from "../../acp/conversation/tool-call.ts";
 import { useSelf } from "../../app/sign-in.tsx";
-import { Badge, LevelBadge, type Tone, VerdictBadge } from "../../design/badge.tsx";
+import { LevelBadge, StatusBadge, VerdictBadge } from "../../design/badge.tsx";
 import { Hash } from "../../design/button.tsx";
 import { Code, Diff, Json } from "../../design/code.tsx";
 import { duration } from "../../design/format.ts";
@@ -12,13 +12,6 @@ import { useNow } from "../../design/moment.tsx";
 import { visible } from "../../design/visible.ts";
 import { ExactCallView } from "../approvals/approval-detail.tsx";
 import { useEntry } from "../ledger/entries.ts";
-
-const TONES: Readonly<Record<string, Tone>> = {
-  pending: "neutral",
-  in_progress: "accent",
-  completed: "good",
-  failed: "bad",
-};
 
 /** A tool call with status and verdict; open, with all details. */
 export function ToolCard({
@@ -47,7 +40,7 @@ export function ToolCard({
         <span className="min-w-0 flex-1 basis-48 truncate font-mono text-xs">{visible(title)}</span>
         {!isBlocked && <Duration call={call} />}
         {verdict && <VerdictBadge verdict={wordFor(verdict)} label={labelFor(verdict)} />}
-        {!isBlocked && <Badge tone={TONES[status] ?? "neutral"}>{status.replace("_", " ")}</Badge>}
+        {!isBlocked && <StatusBadge status={status} />}
       </button>
       {isBlocked && !isOpen && (
         <p className="border-t border-line px-2.5 py-1.5 text-bad">{visible(verdict.reason ?? "")}</p>

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { call } from "../../api/call.ts";
 import { useGet } from "../../api/queries.ts";
 import { subscribe } from "../../api/stream.ts";
+import { words } from "../../design/format.ts";
 import type { LedgerSearch } from "./filters.tsx";
 
 const PAGE = 200;
@@ -55,17 +56,16 @@ function useLiveEntries(filter: Omit<LedgerSearch, "since">, key: string) {
     setLive([]);
     setState("opening");
     let arrived: PlacedEntry[] = [];
-    let held = 0;
+    let held: readonly PlacedEntry[] = [];
     let wasConnected = false;
     const flush = () => {
       if (arrived.length === 0) return;
-      const newest = arrived.reverse();
+      const all = [...arrived.toReversed(), ...held];
       arrived = [];
-      held += newest.length;
-      if (held <= MOST_LIVE) return setLive((before) => [...newest, ...before]);
-      held = 0;
-      setLive([]);
-      void queries.resetQueries({ queryKey: ["entries", key] });
+      const isTooMany = all.length > MOST_LIVE;
+      held = isTooMany ? [] : all;
+      setLive(held);
+      if (isTooMany) void queries.resetQueries({ queryKey: ["entries", key] });
     };
     const timer = setInterval(flush, FLUSH_MS);
     const stop = subscribe(
@@ -104,13 +104,13 @@ export function entrySummary({ quality, payload, target, envelope, tags }: Entry
   if (quality === "tool_call") return textOf(said.claims?.title) || target;
   if (quality === "tool_result") return [target, textOf(said.outcome)].filter(Boolean).join(": ");
   if (quality === "turn")
-    return `ended: ${textOf(said.stop_reason).replaceAll("_", " ")}, ${said.entries?.length ?? 0} entries`;
+    return `ended: ${words(textOf(said.stop_reason))}, ${said.entries?.length ?? 0} entries`;
   if (quality === "approval")
     return `${target}: ${textOf(said.state)}${said.answer ? ` by ${textOf(said.answer.by)}` : ""}`;
-  if (quality === "policy_change") return `${target}: ${textOf(said.change).replaceAll("_", " ")}`;
+  if (quality === "policy_change") return `${target}: ${words(textOf(said.change))}`;
   if (quality === "kill") return [target, textOf(said.reason)].filter(Boolean).join(": ");
   const what = textOf(said.change ?? said.subject) || (tags[0] ?? "");
-  return [target, what.replaceAll("_", " ")].filter(Boolean).join(": ");
+  return [target, words(what)].filter(Boolean).join(": ");
 }
 
 /** The verdict of an entry, if it has one. */

@@ -5,6 +5,7 @@ import { useGet } from "../../api/queries.ts";
 import { Badge, QualityBadge } from "../../design/badge.tsx";
 import { Hash } from "../../design/button.tsx";
 import { Json } from "../../design/code.tsx";
+import { words } from "../../design/format.ts";
 import { Facts, Page, Panel } from "../../design/layout.tsx";
 import { EntryLink } from "../../design/links.tsx";
 import { Loaded } from "../../design/states.tsx";
@@ -30,7 +31,7 @@ export function EntryPage() {
   const { entry, seq } = data;
   return (
     <Page
-      title={`Entry ${seq}: ${entry.quality.replaceAll("_", " ")}`}
+      title={`Entry ${seq}: ${words(entry.quality)}`}
       about={visible(entrySummary(entry))}
       actions={
         <Link

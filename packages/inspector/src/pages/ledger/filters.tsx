@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 import { z } from "zod";
 import { Button } from "../../design/button.tsx";
 import { Choice, TextInput } from "../../design/form.tsx";
+import { words } from "../../design/format.ts";
 
 const AGO = [
   ["", "any time"],
@@ -30,10 +31,7 @@ export function Filters({
       <Choice
         label="Quality"
         value={search.quality ?? ""}
-        options={[
-          ["", "all"],
-          ...LedgerQuality.options.map((quality) => [quality, quality.replaceAll("_", " ")] as const),
-        ]}
+        options={[["", "all"], ...LedgerQuality.options.map((quality) => [quality, words(quality)] as const)]}
         onChange={(quality) => set({ quality: LedgerQuality.safeParse(quality).data })}
       />
       <Choice

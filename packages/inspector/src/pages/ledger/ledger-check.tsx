@@ -1,13 +1,13 @@
 import { ledgerOperations } from "@reins/api";
-import type { Progress } from "@reins/verify";
+import type { Fault, Progress } from "@reins/verify";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { count } from "../../design/format.ts";
 import { Facts, Panel } from "../../design/layout.tsx";
 import { Failure, ProgressBar } from "../../design/states.tsx";
+import { visible } from "../../design/visible.ts";
 import { keptCheckpoint } from "../../proof/compare.ts";
-import { FaultList } from "../../proof/fault-list.tsx";
 import { type VerifyReport, verify } from "../../proof/verify.ts";
 
 /** The result of verifying the whole ledger. */
@@ -66,6 +66,30 @@ function seenText(seen: VerifyReport["seen"]): string {
   return seen.holds
     ? `it extends the ${size} entries that this browser saw`
     : `it is NOT the ledger that this browser saw at ${size} entries`;
+}
+
+/** The faults of a ledger or a proof, with their positions. */
+export function FaultList({ faults }: { faults: readonly Fault[] }) {
+  if (faults.length === 0) return null;
+  return (
+    <ul className="flex max-h-72 flex-col gap-1.5 overflow-auto border-t border-line px-3 py-2 text-sm">
+      {faults.map((fault) => (
+        <li key={`${fault.seq}${fault.line}${fault.code}${fault.message}`}>
+          <span className="font-medium text-bad">
+            {fault.seq === undefined ? "" : `Entry ${fault.seq}: `}
+            {visible(fault.message)}
+          </span>{" "}
+          <code className="text-2xs text-ink-faint">{fault.code}</code>
+          {fault.expected !== undefined && (
+            <p className="break-all text-ink-soft">expected {visible(fault.expected)}</p>
+          )}
+          {fault.found !== undefined && (
+            <p className="break-all text-ink-soft">found {visible(fault.found)}</p>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
 }
 
 /** The state of a verification of the whole ledger. */

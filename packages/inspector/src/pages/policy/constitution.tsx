@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { useGet } from "../../api/queries.ts";
 import { Badge, VerdictBadge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
-import { formatValue } from "../../design/format.ts";
+import { formatValue, words } from "../../design/format.ts";
 import { Markdown } from "../../design/markdown.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";
@@ -69,7 +69,7 @@ function ConditionView({ condition }: { condition: Readonly<Record<string, unkno
     <ul className="flex flex-col gap-0.5">
       {clauses.map(([name, asked]) => (
         <li key={name}>
-          <span className="text-ink-faint">{name.replaceAll("_", " ")} </span>
+          <span className="text-ink-faint">{words(name)} </span>
           <span className="font-mono text-xs break-words">{formatValue(asked)}</span>
         </li>
       ))}
@@ -103,17 +103,16 @@ export function PolicyTests() {
 
 /** Examples with expected and actual verdicts. */
 export function TestTable({ tests }: { tests: readonly z.infer<typeof PolicyTestOutcome>[] }) {
-  if (tests.length === 0)
-    return (
-      <Empty title="The constitution has no examples">
-        Write some under <code>tests:</code>. They run before a change is applied.
-      </Empty>
-    );
   return (
     <Table
       label="Tests of the constitution"
       rows={tests}
       keyOf={({ name }) => name}
+      empty={
+        <Empty title="The constitution has no examples">
+          Write some under <code>tests:</code>. They run before a change is applied.
+        </Empty>
+      }
       columns={[
         {
           title: "Outcome",

@@ -24,41 +24,40 @@ export function RosterView() {
               {fault}
             </p>
           ))}
-          {agents.length === 0 ? (
-            <Empty title="The roster is empty">
-              Agents that are not on it have unknown trust. Register one below.
-            </Empty>
-          ) : (
-            <Table
-              label="Agents on the roster"
-              rows={agents}
-              keyOf={({ agent }) => agent}
-              columns={[
-                { title: "Agent", isExact: true, cell: ({ agent }) => agent },
-                {
-                  title: "Trust",
-                  cell: ({ trust }) => <Badge tone={TONES[trust] ?? "neutral"}>{trust}</Badge>,
-                },
-                {
-                  title: "State",
-                  className: "text-ink-soft",
-                  cell: ({ entry }) => String(entry.state ?? ""),
-                },
-                {
-                  title: "Mandate",
-                  isExact: true,
-                  className: "text-ink-soft",
-                  cell: ({ entry }) => String(entry.mandate ?? ""),
-                },
-                {
-                  title: "Change",
-                  isHidden: true,
-                  className: "w-44",
-                  cell: ({ agent, trust }) => is_admin && <TrustChoice agent={agent} trust={trust} />,
-                },
-              ]}
-            />
-          )}
+          <Table
+            label="Agents on the roster"
+            rows={agents}
+            keyOf={({ agent }) => agent}
+            empty={
+              <Empty title="The roster is empty">
+                Agents that are not on it have unknown trust. Register one below.
+              </Empty>
+            }
+            columns={[
+              { title: "Agent", isExact: true, cell: ({ agent }) => agent },
+              {
+                title: "Trust",
+                cell: ({ trust }) => <Badge tone={TONES[trust] ?? "neutral"}>{trust}</Badge>,
+              },
+              {
+                title: "State",
+                className: "text-ink-soft",
+                cell: ({ entry }) => String(entry.state ?? ""),
+              },
+              {
+                title: "Mandate",
+                isExact: true,
+                className: "text-ink-soft",
+                cell: ({ entry }) => String(entry.mandate ?? ""),
+              },
+              {
+                title: "Change",
+                isHidden: true,
+                className: "w-44",
+                cell: ({ agent, trust }) => is_admin && <TrustChoice agent={agent} trust={trust} />,
+              },
+            ]}
+          />
           {is_admin && <Register />}
         </>
       )}

@@ -1,6 +1,7 @@
 import { type Run, runOperations } from "@reins/api";
 import { z } from "zod";
 import { call } from "../../api/call.ts";
+import { words } from "../../design/format.ts";
 
 /** One event of a run as the API lists it. */
 export type RunEvent = z.infer<typeof runOperations.streamRuns.answer>;
@@ -94,11 +95,6 @@ export async function fetchRunEvents(id: string, signal: AbortSignal): Promise<r
     after = page.next;
   } while (after !== undefined);
   return events;
-}
-
-/** A machine-readable status as words. */
-export function words(status: string): string {
-  return status.replaceAll("_", " ");
 }
 
 function taskChanges(before: readonly Task[], after: readonly Task[]): readonly string[] {

@@ -4,7 +4,7 @@ import { useParams } from "@tanstack/react-router";
 import { useEffect, useMemo } from "react";
 import { useGet } from "../../api/queries.ts";
 import { Tailed, type TailSource, useTail } from "../../api/tail.tsx";
-import { Badge } from "../../design/badge.tsx";
+import { Badge, StatusBadge } from "../../design/badge.tsx";
 import { Facts, Page, Panel } from "../../design/layout.tsx";
 import { SessionLink } from "../../design/links.tsx";
 import { Moment } from "../../design/moment.tsx";
@@ -12,7 +12,6 @@ import { Empty, Loaded } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";
 import { AgentReports } from "./agent-reports.tsx";
 import { fetchRunEvents, type RunEvent, runState, type Transition, transitions } from "./run-events.ts";
-import { RunStatus } from "./runs-panel.tsx";
 
 /** One run: its state, its tasks and checks, and every event of it, rejected ones included. */
 export function RunPage() {
@@ -66,8 +65,8 @@ function RunFacts({ run }: { run: Run }) {
   return (
     <Facts
       facts={{
-        Status: lifecycle ? <RunStatus status={lifecycle.status} /> : "unknown",
-        Verification: verification ? <RunStatus status={verification.status} /> : "not verified",
+        Status: lifecycle ? <StatusBadge status={lifecycle.status} /> : "unknown",
+        Verification: verification ? <StatusBadge status={verification.status} /> : "not verified",
         Result: visible(lifecycle?.result_summary ?? ""),
         Error: visible(lifecycle?.error ?? ""),
         Updated: <Moment at={run.updated_at} />,
@@ -86,7 +85,7 @@ function StatusList({
     <ul className="flex flex-col gap-1 px-3 py-2 text-sm">
       {lines.map(({ key, title, status }) => (
         <li key={key} className="flex items-baseline gap-2">
-          <RunStatus status={status} /> <span className="min-w-0 break-words">{visible(title)}</span>
+          <StatusBadge status={status} /> <span className="min-w-0 break-words">{visible(title)}</span>
         </li>
       ))}
     </ul>
@@ -135,7 +134,7 @@ function TransitionRow({ transition: { at, contract, status, changes, fault } }:
     <li className="flex flex-col gap-1 px-3 py-2 text-sm">
       <span className="flex flex-wrap items-center gap-2">
         <span className="text-2xs text-ink-faint">{CONTRACTS[contract]}</span>
-        {status !== undefined && <RunStatus status={status} />}
+        {status !== undefined && <StatusBadge status={status} />}
         {fault !== null && <Badge tone="bad">rejected</Badge>}
         <span className="ml-auto text-2xs text-ink-faint">
           <Moment at={at} />

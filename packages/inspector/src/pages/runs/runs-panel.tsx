@@ -1,12 +1,12 @@
 import { type Run, runOperations } from "@reins/api";
 import { Link } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
-import { Badge, type Tone } from "../../design/badge.tsx";
+import { StatusBadge } from "../../design/badge.tsx";
 import { Panel } from "../../design/layout.tsx";
 import { Moment } from "../../design/moment.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";
-import { runState, words } from "./run-events.ts";
+import { runState } from "./run-events.ts";
 
 const SHOWN = 12;
 
@@ -47,8 +47,8 @@ function RunRow({ run }: { run: Run }) {
         {visible(name)}
       </Link>
       <span className="flex flex-wrap items-center gap-1.5 text-2xs text-ink-faint">
-        {lifecycle && <RunStatus status={lifecycle.status} />}
-        {verification ? <RunStatus status={verification.status} of="verification" /> : "not verified"}
+        {lifecycle && <StatusBadge status={lifecycle.status} />}
+        {verification ? <StatusBadge status={verification.status} of="verification" /> : "not verified"}
         <Moment at={run.updated_at} />
         {tasks.length > 0 && (
           <span>
@@ -58,23 +58,5 @@ function RunRow({ run }: { run: Run }) {
       </span>
       {lifecycle?.error && <p className="text-2xs text-bad">{visible(lifecycle.error)}</p>}
     </li>
-  );
-}
-
-const TONES: Readonly<Record<string, Tone>> = {
-  completed: "good",
-  passed: "good",
-  failed: "bad",
-  needs_review: "warn",
-  executing: "accent",
-  verifying: "accent",
-  running: "accent",
-  in_progress: "accent",
-};
-
-/** The status of a run, a task, a check or a verification. */
-export function RunStatus({ status, of }: { status: string; of?: string }) {
-  return (
-    <Badge tone={TONES[status] ?? "neutral"}>{[of, words(visible(status))].filter(Boolean).join(" ")}</Badge>
   );
 }

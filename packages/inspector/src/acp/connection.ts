@@ -153,7 +153,6 @@ export type Question =
       readonly answer: (value: unknown) => void;
     };
 
-/** The methods by which agents ask. */
 const QUESTION_METHODS = ["session/request_permission", "elicitation/create"] as const;
 
 /** Parses a question; `undefined` if this page cannot show it. */
@@ -177,7 +176,6 @@ function parseQuestion(
   return { kind: "permission", id, call, options: shown, approval, reason, answer };
 }
 
-/** The response to a cancelled question. */
 function withdrawn(method: string): unknown {
   return method === "elicitation/create" ? { action: "cancel" } : { outcome: { outcome: "cancelled" } };
 }

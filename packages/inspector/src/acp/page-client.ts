@@ -29,8 +29,7 @@ export const acpClient = new AcpClient({
   random: Math.random,
 });
 
-/** The address of the server's ACP socket. */
-export function socketUrl({ protocol, host }: Pick<Location, "protocol" | "host">): string {
+function socketUrl({ protocol, host }: Pick<Location, "protocol" | "host">): string {
   return `${protocol === "https:" ? "wss" : "ws"}://${host}/acp`;
 }
 

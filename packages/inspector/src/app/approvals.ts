@@ -116,7 +116,6 @@ export async function setNotifications(wanted: boolean): Promise<boolean> {
   return notificationsEnabled();
 }
 
-/** Shows a notification for an approval. */
 function notify({ id, agent, tool, reason }: Approval, onClick: () => void): void {
   if (!notificationsEnabled()) return;
   const notice = createNotification(visible(`${agent} asks: ${tool}`), { body: visible(reason), tag: id });

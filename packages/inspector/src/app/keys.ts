@@ -22,16 +22,19 @@ export function isCommand(press: Press): boolean {
 }
 
 /** Handles the key presses of the whole page that are commands; with `capture`, before other handlers. */
-export function useKeys(onKey: (event: KeyboardEvent) => void, capture = false): void {
+export function useKeys(
+  onKey: (event: KeyboardEvent) => void,
+  { capture = false, accepts = isCommand }: { capture?: boolean; accepts?: (press: Press) => boolean } = {},
+): void {
   const latest = useRef(onKey);
   latest.current = onKey;
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
-      if (isCommand(event)) latest.current(event);
+      if (accepts(event)) latest.current(event);
     };
     window.addEventListener("keydown", listen, { capture });
     return () => window.removeEventListener("keydown", listen, { capture });
-  }, [capture]);
+  }, [capture, accepts]);
 }
 
 /** The place in a list after a key: `j` moves on, `k` moves back, others stay. A place of -1 is before the list. */

@@ -33,11 +33,14 @@ export function useGoKeys(): void {
   const navigate = useNavigate();
   const pressed = useRef(0);
   // Runs before other handlers, which skip a prevented event: the letter after `g` only navigates.
-  useKeys((event) => {
-    const destination = destinationOf(event.key, pressed.current, Date.now());
-    pressed.current = event.key === "g" && !destination ? Date.now() : 0;
-    if (!destination) return;
-    event.preventDefault();
-    void navigate({ to: destination.to });
-  }, true);
+  useKeys(
+    (event) => {
+      const destination = destinationOf(event.key, pressed.current, Date.now());
+      pressed.current = event.key === "g" && !destination ? Date.now() : 0;
+      if (!destination) return;
+      event.preventDefault();
+      void navigate({ to: destination.to });
+    },
+    { capture: true },
+  );
 }

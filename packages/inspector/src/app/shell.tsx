@@ -79,7 +79,6 @@ export function Shell() {
   );
 }
 
-/** The number of pending approvals. */
 function Pending({ count }: { count: number }) {
   return (
     <span

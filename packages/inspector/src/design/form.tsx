@@ -36,7 +36,6 @@ interface Labels {
   readonly hint?: ReactNode;
 }
 
-/** Properties of an HTML control whose `onChange` gets the value. */
 type Control<Attributes, Value = string> = Omit<Attributes, "onChange"> &
   Labels & { readonly onChange?: (value: Value) => void };
 

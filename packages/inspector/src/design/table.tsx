@@ -1,7 +1,6 @@
 import { Fragment, type Key, type ReactNode } from "react";
 import { classNames } from "./layout.tsx";
 
-/** A column of a table. */
 interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row, index: number) => ReactNode;

@@ -107,7 +107,6 @@ function keepCheckpoint(checkpoint: KeptCheckpoint): void {
   localStorage.setItem(KEY, JSON.stringify(checkpoint));
 }
 
-/** The interval of comparisons while the page is open. */
 const EVERY_MS = 60_000;
 
 /** The query key of the comparison. */

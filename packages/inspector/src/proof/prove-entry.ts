@@ -118,7 +118,6 @@ const KEY: readonly FaultCode[] = [
   "key_proof_unexpected",
 ];
 
-/** Turns a verification report into steps. */
 function stepsOf(cid: string, proof: z.infer<typeof EntryProof>, report: VerifyReport): ProofStep[] {
   const { entry, index, hashes, checkpoint, log_key } = proof;
   const isOther = entry.cid !== cid;

@@ -30,7 +30,6 @@ export function treePath(index: number, size: number, hashes: readonly string[])
   }));
 }
 
-/** The largest power of two below a number greater than one. */
 function largestPowerBelow(count: number): number {
   return 2 ** (Math.ceil(Math.log2(count)) - 1);
 }

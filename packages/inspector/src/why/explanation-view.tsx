@@ -74,7 +74,7 @@ export function ExplanationView({ explanation }: { explanation: PolicyExplanatio
 }
 
 /** Why a recorded verdict differs from that of the rules. */
-export function overruledBy({ approval, grant }: NonNullable<PolicyExplanation["recorded"]>): string {
+function overruledBy({ approval, grant }: NonNullable<PolicyExplanation["recorded"]>): string {
   if (grant !== null) return "a grant decided";
   if (approval !== null) return "a person decided";
   return "a limit or another harness was stricter";
@@ -199,7 +199,6 @@ function clauseText({ clause, asked }: { readonly clause: string; readonly asked
 
 type Limit = z.infer<typeof ExplainedLimit>;
 
-/** Budgets and their use. */
 function LimitTable({ limits }: { limits: readonly Limit[] }) {
   return (
     <Table
@@ -220,8 +219,7 @@ function LimitTable({ limits }: { limits: readonly Limit[] }) {
   );
 }
 
-/** How much of a budget is used. */
-export function usedText({ used, calls, tokens, cost, time }: Limit): string {
+function usedText({ used, calls, tokens, cost, time }: Limit): string {
   const parts = [
     calls !== undefined && `${used ? count(used.calls) : "?"} of ${count(calls)} calls`,
     tokens !== undefined && `${used ? count(used.tokens) : "?"} of ${count(tokens)} tokens`,

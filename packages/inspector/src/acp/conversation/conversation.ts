@@ -31,7 +31,6 @@ export interface Command {
   readonly hint: string | undefined;
 }
 
-/** Tokens and cost so far. */
 interface Usage {
   readonly used: number;
   readonly size: number;
@@ -85,7 +84,6 @@ export function withNote(
 const TONES: Readonly<Record<string, "warn" | "bad">> = { error: "bad", warning: "warn" };
 const SUMMARIZED = "The agent summarized the conversation before this point.";
 
-/** Applies an update of one kind. */
 type Apply = (draft: Draft, update: JsonObject, at: number | undefined) => void;
 
 /** How each kind of update changes a conversation. Unknown kinds change nothing; the page of messages lists them. */

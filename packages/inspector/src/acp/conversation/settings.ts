@@ -1,7 +1,6 @@
 import { readResult } from "@reins/acp";
 import { visible } from "../../design/visible.ts";
 
-/** One value of a setting. */
 interface Choosable {
   readonly value: string;
   readonly name: string;

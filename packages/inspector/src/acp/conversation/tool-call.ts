@@ -1,7 +1,6 @@
 import { type AcpToolCall, isObject, toolCallIn } from "@reins/acp";
 import { contentText, type Verdict, verdictWith } from "./content.ts";
 
-/** A part of the output of a tool call. */
 type ToolContent =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "diff"; readonly path: string; readonly before: string; readonly after: string }

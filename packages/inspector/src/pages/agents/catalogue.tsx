@@ -55,7 +55,6 @@ export function Catalogue({
   );
 }
 
-/** The installed version of an agent. */
 function InstallBadge({ agent: { install, installing, support, built_in, megabytes } }: { agent: Agent }) {
   if (installing) return <Badge tone="accent">installing</Badge>;
   if (built_in) return <Badge>built in</Badge>;
@@ -73,7 +72,6 @@ function InstallBadge({ agent: { install, installing, support, built_in, megabyt
   );
 }
 
-/** Whether an installed agent would find no credentials. */
 function lacksCredentials({ install, built_in, credentials: { found, missing } }: Agent): boolean {
   return install !== null && !built_in && found.length === 0 && missing.length > 0;
 }

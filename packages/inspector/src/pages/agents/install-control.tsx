@@ -164,7 +164,6 @@ function LongOperation<T extends { readonly phase: string; readonly message?: st
   );
 }
 
-/** The progress of a long operation. */
 interface Progressing<T> {
   readonly isRunning: boolean;
   readonly latest: T | undefined;
@@ -195,7 +194,6 @@ function useProgress<T>(begin: (signal: AbortSignal) => AsyncIterable<T>) {
   return { ...state, start: () => void start() };
 }
 
-/** Progress as text and bar. */
 function ProgressLine({ text, done = 0, total = 0 }: ProgressText) {
   return (
     <div className="flex min-w-48 flex-1 flex-col gap-1.5 text-sm">

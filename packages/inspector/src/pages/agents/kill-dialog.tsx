@@ -74,7 +74,6 @@ export function KillDialog({
   );
 }
 
-/** The report of a kill. */
 function KillReportView({ report }: { report: KillReport }) {
   const { gone, left, inside, sight, entry } = report;
   return (

@@ -136,7 +136,6 @@ function Processes({
   );
 }
 
-/** The beginning and the end of a process's standard error. */
 function StandardError({ stderr: { head, tail, omitted } }: { stderr: z.infer<typeof KeptStderr> }) {
   if (head === "" && tail === "") return <p className="text-sm text-ink-soft">No output.</p>;
   const middle = omitted > 0 ? `\n… ${bytes(omitted)} omitted …\n` : "";

@@ -1,6 +1,6 @@
 import type { Approval } from "@reins/api";
-import { useEffect, useRef, useState } from "react";
-import { isBare, isTyping } from "../../app/keys.ts";
+import { useRef, useState } from "react";
+import { isBare, isTyping, useKeys } from "../../app/keys.ts";
 import { Button } from "../../design/button.tsx";
 import { Choice, Form, TextInput } from "../../design/form.tsx";
 import { Failure } from "../../design/states.tsx";
@@ -46,28 +46,18 @@ export function AnswerBar({ approval, hasKeys = false }: { approval: Approval; h
   const canAlways = approval.options.includes("allow_always");
   const isDone = isPending || isSuccess;
   const shown = useRef(performance.now());
-  useEffect(() => {
-    if (!hasKeys) return;
-    const onKey = (event: KeyboardEvent) => {
-      const pressed = isBare(event) && !event.repeat ? event.key : "";
+  useKeys(
+    (event) => {
+      if (!hasKeys || event.repeat) return;
       const isRead = performance.now() - shown.current >= UNREAD_MS;
-      const action = answerKey(pressed, {
-        mode,
-        canOnce,
-        canAlways,
-        isDone,
-        isRead,
-        isTyping: isTyping(event.target),
-      });
+      const state = { mode, canOnce, canAlways, isDone, isRead, isTyping: isTyping(event.target) };
+      const action = answerKey(event.key, state);
+      if (action === "denying") event.preventDefault();
       if (action === "allow_once") mutate({ decision: "allow_once" });
-      else if (action) {
-        if (action === "denying") event.preventDefault();
-        setMode(action);
-      }
-    };
-    window.addEventListener("keydown", onKey);
-    return () => window.removeEventListener("keydown", onKey);
-  }, [hasKeys, canOnce, canAlways, isDone, mode, mutate]);
+      else if (action) setMode(action);
+    },
+    { accepts: isBare },
+  );
   const deny = () => mutate({ decision: "deny", ...(reason.trim() !== "" && { note: reason.trim() }) });
   const always = () =>
     mutate({

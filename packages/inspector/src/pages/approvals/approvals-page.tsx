@@ -211,7 +211,6 @@ function ApprovalCard({
   );
 }
 
-/** The time left to answer. */
 function TimeLeft({ until }: { until: string }) {
   const { text, tone } = timeLeft(until, useNow(1_000));
   return (

@@ -155,7 +155,6 @@ export function firstWords({ items }: Conversation): string | undefined {
   return first?.kind === "message" ? first.text.slice(0, LONGEST_TITLE) : undefined;
 }
 
-/** The footer of an ended session. */
 function Ended({ session }: { session: Session }) {
   return (
     <footer className="border-t border-line bg-surface px-4 py-3 text-center text-sm text-ink-soft">
@@ -165,7 +164,6 @@ function Ended({ session }: { session: Session }) {
   );
 }
 
-/** Reports a lost connection and the next retry. */
 function ConnectionBar() {
   const line = useConnectionState();
   const now = useNow(1_000);
@@ -192,7 +190,6 @@ export function retryText(retryAt: number, now: number): string {
 
 const MARKS: Readonly<Record<string, string>> = { completed: "✓", in_progress: "▸", pending: "·" };
 
-/** The agent's plan and its progress. */
 function PlanPanel({ plan }: { plan: readonly PlanStep[] }) {
   if (plan.length === 0) return null;
   const done = plan.filter(({ status }) => status === "completed").length;
@@ -228,7 +225,6 @@ function PlanPanel({ plan }: { plan: readonly PlanStep[] }) {
   );
 }
 
-/** Mode, model and other settings of a session. */
 function SettingsBar({ session, settings }: { session: string; settings: readonly Setting[] }) {
   const choose = useMutation({
     mutationFn: ({ setting, value }: { setting: Setting; value: string }) =>

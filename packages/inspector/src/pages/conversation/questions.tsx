@@ -138,7 +138,6 @@ function ElicitationForm({ question }: { question: Extract<Question, { kind: "el
   );
 }
 
-/** The control of one field of a form. */
 function Control({
   field: { label, hint, kind, isRequired, isWhole, choices },
   value,

@@ -99,7 +99,6 @@ export async function originsOf(
   return origins;
 }
 
-/** Whether a session is a fork. */
 function isForked({ metadata }: Pick<Session, "metadata">): boolean {
   return Forked.safeParse(metadata).success;
 }

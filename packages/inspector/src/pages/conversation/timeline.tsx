@@ -160,7 +160,6 @@ const LOOKS = {
 /** A longer text is drawn as plain text while it grows. */
 const PLAIN_ABOVE = 2_000;
 
-/** A part of a message. */
 function TextRow({
   row: { from, text, isFirst, said },
   isGrowing,
@@ -192,7 +191,6 @@ function TextRow({
   );
 }
 
-/** The line between a session and its fork. */
 function ForkLine({ session }: { session: string }) {
   return (
     <p className="flex items-center gap-3 py-3 text-2xs text-ink-soft before:h-px before:flex-1 before:bg-line-strong after:h-px after:flex-1 after:bg-line-strong">

@@ -124,7 +124,6 @@ function TurnPanel({ placed, cids }: { placed: PlacedEntry; cids: readonly strin
   );
 }
 
-/** A link to an entry with a short description. */
 function EntryLine({ placed: { seq, entry }, isThis = false }: { placed: PlacedEntry; isThis?: boolean }) {
   const verdict = verdictOf(entry);
   return (

@@ -103,7 +103,6 @@ function useStillness(entries: readonly PlacedEntry[], box: React.RefObject<HTML
   return { shown: waiting > 0 ? entries.slice(waiting) : entries, waiting, release, onScroll };
 }
 
-/** One entry of the list. */
 const EntryRow = memo(function EntryRow({ placed, isChosen }: { placed: PlacedEntry; isChosen: boolean }) {
   const { seq, entry } = placed;
   const verdict = verdictOf(entry);

@@ -92,7 +92,6 @@ export function FaultList({ faults }: { faults: readonly Fault[] }) {
   );
 }
 
-/** The state of a verification of the whole ledger. */
 type LedgerCheck =
   | { readonly kind: "none" }
   | { readonly kind: "running"; readonly progress?: Progress }

@@ -38,8 +38,7 @@ interface Figure {
   readonly isUrgent?: boolean;
 }
 
-/** The key figures of an overview. */
-export function figuresOf(overview: Overview): readonly Figure[] {
+function figuresOf(overview: Overview): readonly Figure[] {
   const { decisions, approvals, usage, sessions, processes, ledger } = overview;
   const { pending, oldest_wait_ms } = approvals;
   const blocked = decisions.by_verdict.blocked ?? 0;

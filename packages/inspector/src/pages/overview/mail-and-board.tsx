@@ -41,7 +41,6 @@ export function MailPanel() {
   );
 }
 
-/** Sends mail to an agent, which receives it with its next turn. */
 function MailForm() {
   const [to, setTo] = useState("");
   const [body, setBody] = useState("");
@@ -89,7 +88,6 @@ export function BoardPanel() {
   );
 }
 
-/** Posts to the board. */
 function PostForm() {
   const [content, setContent] = useState("");
   const post = useChange(

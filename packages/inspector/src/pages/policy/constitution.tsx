@@ -61,7 +61,6 @@ export function Constitution({ status: { in_force, prose } }: { status: PolicySt
   );
 }
 
-/** The condition of a rule, one line per clause. */
 function ConditionView({ condition }: { condition: Readonly<Record<string, unknown>> }) {
   const clauses = Object.entries(condition);
   if (clauses.length === 0) return <span className="text-ink-soft">everything</span>;

@@ -64,7 +64,6 @@ export function DraftEditor({ status }: { status: PolicyStatus }) {
   );
 }
 
-/** The result of checking a draft. */
 function DraftCheck({
   check,
   isCurrent,
@@ -157,7 +156,6 @@ function LineEditor({
   );
 }
 
-/** Debounces a value. */
 function useDebounced<T>(value: T, after: number): T {
   const [settled, setSettled] = useState(value);
   useEffect(() => {

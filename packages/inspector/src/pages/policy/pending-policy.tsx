@@ -70,7 +70,6 @@ export function PendingPolicy({
 
 export type Rule = z.infer<typeof LoadedPolicy>["rules"][number];
 
-/** The change of one rule between two constitutions. */
 interface RuleChange {
   readonly rule: Rule;
   readonly kind: "new" | "gone" | "changed" | "moved";

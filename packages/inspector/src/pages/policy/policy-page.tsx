@@ -107,5 +107,4 @@ function Fault({ text }: { text: string }) {
 const PolicyTab = z.enum(["constitution", "tests", "coverage", "draft", "explain", "roster", "grants"]);
 type PolicyTab = z.infer<typeof PolicyTab>;
 
-/** The search parameters of the page. */
 const PolicySearch = z.object({ tab: PolicyTab.optional().catch(undefined) });

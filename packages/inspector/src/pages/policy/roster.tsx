@@ -103,7 +103,6 @@ const LINES = {
 } as const;
 type Trust = keyof typeof LINES;
 
-/** Changes the trust of an agent. */
 function TrustChoice({ agent, trust }: { agent: string; trust: Trust }) {
   const change = useChange(ROSTER, (next: Trust) =>
     call(rosterOperations.setAgent, { params: { agent }, body: LINES[next] }),

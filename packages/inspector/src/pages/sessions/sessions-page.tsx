@@ -164,7 +164,6 @@ function PendingCount({ id }: { id: string }) {
   );
 }
 
-/** A session in the list of a narrow screen. */
 function SessionItem({ session }: { session: Session }) {
   const { id, agent, cwd, enforcement, cost_usd, last_activity } = session;
   return (

@@ -45,7 +45,6 @@ const CHOICES = [
   },
 ] as const;
 
-/** The filters by text. */
 const WORDS = [
   { name: "method", label: "Method", placeholder: "Method" },
   { name: "session", label: "Session", placeholder: "Session id" },

@@ -172,3 +172,40 @@ describe("_meta.reins", () => {
     expect(reinsData({ reins: { code: "unauthorized" } }).code).toBe("unauthorized");
   });
 });
+
+describe("what the page reads", () => {
+  test("commands have the hint of their input, or none", () => {
+    const availableCommands = [
+      { name: "help", input: { hint: "with what" } },
+      { name: "go", input: null },
+    ];
+    const read = readUpdate("available_commands_update", { availableCommands });
+    expect(read.availableCommands.map(({ name, input }) => [name, input.hint])).toEqual([
+      ["help", "with what"],
+      ["go", undefined],
+    ]);
+  });
+
+  test("options of a session have values, or groups of values", () => {
+    const options = [
+      { value: "a", name: "A" },
+      { group: "g", name: "G", options: [{ value: "b", name: "B" }, 7] },
+      "c",
+    ];
+    const { configOptions } = readResult("session/load", { configOptions: [{ id: "model", options }] });
+    expect(
+      configOptions[0]?.options.map(({ value, options: of }) => [value, of.map((one) => one.value)]),
+    ).toEqual([
+      ["a", []],
+      [undefined, ["b", undefined]],
+      [undefined, []],
+    ]);
+  });
+
+  test("a question to the user has its message, and a form or an address", () => {
+    const schema = { type: "object", properties: { size: { type: "integer" } } };
+    const params = { sessionId: "s", message: "Which?", mode: "form", requestedSchema: schema };
+    expect(readParams("elicitation/create", params)).toEqual(params);
+    expect(readParams("elicitation/create", { message: 7, url: [] })).toEqual({});
+  });
+});

@@ -1,5 +1,5 @@
-import { expect, it } from "vitest";
-import { about, bytes, count, dollars, duration, formatValue } from "./format.ts";
+import { describe, expect, it, test } from "vitest";
+import { about, bytes, count, dollars, duration, formatValue, words } from "./format.ts";
 
 it("formats counts, money, bytes and durations", () => {
   expect([count(1_234_567), about(1_234)]).toEqual(["1,234,567", "1.2K"]);
@@ -25,4 +25,69 @@ it("formats values of a constitution on one line", () => {
   );
   expect(formatValue(["read_file", "search"])).toBe("read_file or search");
   expect(formatValue(undefined)).toBe("");
+});
+
+describe("amounts", () => {
+  test.each([
+    [0, "0"],
+    [999, "999"],
+    [1_000, "1K"],
+    [12_345, "12.3K"],
+    [2_500_000, "2.5M"],
+  ])("of %d are about %s", (number, text) => {
+    expect(about(number)).toBe(text);
+  });
+
+  test.each([
+    [1, "1 B"],
+    [1_023, "1023 B"],
+    [1_024, "1.0 KB"],
+    [100 * 1_024, "100 KB"],
+    [1_024 ** 3, "1.0 GB"],
+    [5_000 * 1_024 ** 4, "5000 TB"],
+    [0.5, "1 B"],
+  ])("of %d bytes read %s", (number, text) => {
+    expect(bytes(number)).toBe(text);
+  });
+
+  test.each([
+    [0, "0 ms"],
+    [9.994, "9.99 ms"],
+    [10, "10 ms"],
+    [999, "999 ms"],
+    [1_000, "1.0 s"],
+    [59_900, "59.9 s"],
+    [60_000, "1.0 min"],
+    [3_600_000, "1.0 h"],
+  ])("of %d milliseconds read %s", (milliseconds, text) => {
+    expect(duration(milliseconds)).toBe(text);
+  });
+
+  test.each([
+    [0.009, "$0.009"],
+    [0.0000123, "$0.000012"],
+    [0.01, "$0.01"],
+    [1_234.5, "$1,234.50"],
+  ])("of %d dollars read %s", (number, text) => {
+    expect(dollars(number)).toBe(text);
+  });
+});
+
+test.each([
+  [true, "yes"],
+  [false, "no"],
+  [null, ""],
+  [0, "0"],
+  ["", ""],
+  [[], ""],
+  [{}, ""],
+  [[true, { a: 1 }], "yes or a 1"],
+])("the value %j of a constitution reads %j", (value, text) => {
+  expect(formatValue(value)).toBe(text);
+});
+
+test("names read as words", () => {
+  expect(words("policy_change")).toBe("policy change");
+  expect(words("max_turn_requests")).toBe("max turn requests");
+  expect(words("ask")).toBe("ask");
 });

@@ -104,6 +104,16 @@ const NEAR = 40;
 const THEIRS_MS = 1_000;
 const INPUTS = ["wheel", "touchmove", "keydown", "pointerdown"] as const;
 
+/** Whether a box that scrolled keeps to its end: near the end it does, after an input of the user it does not. */
+export function sticksToEnd(
+  sticks: boolean,
+  { scrollHeight, scrollTop, clientHeight }: Pick<Element, "scrollHeight" | "scrollTop" | "clientHeight">,
+  sinceInput: number,
+): boolean {
+  if (scrollHeight - scrollTop - clientHeight < NEAR) return true;
+  return sticks && sinceInput >= THEIRS_MS;
+}
+
 /**
  * Keeps the end of a box in view as it grows, until the user scrolls away. The scroll position alone does not show that:
  * heights are estimated and corrected, so the box moves by itself.
@@ -130,20 +140,19 @@ function useEnd(
       theirs = performance.now();
     };
     const onScroll = () => {
-      const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
-      if (isNear) sticks.current = true;
-      else if (performance.now() - theirs < THEIRS_MS) sticks.current = false;
+      sticks.current = sticksToEnd(sticks.current, element, performance.now() - theirs);
       setAtEnd(sticks.current);
     };
     // Panels that open below shrink the box.
     const sizes = new ResizeObserver(() => sticks.current && toEnd());
     sizes.observe(element);
-    element.addEventListener("scroll", onScroll, { passive: true });
-    for (const input of INPUTS) element.addEventListener(input, onInput, { passive: true });
+    const ending = new AbortController();
+    const options = { passive: true, signal: ending.signal };
+    element.addEventListener("scroll", onScroll, options);
+    for (const input of INPUTS) element.addEventListener(input, onInput, options);
     return () => {
       sizes.disconnect();
-      element.removeEventListener("scroll", onScroll);
-      for (const input of INPUTS) element.removeEventListener(input, onInput);
+      ending.abort();
     };
   }, [box, toEnd]);
   return { isAtEnd, toEnd };

@@ -103,6 +103,18 @@ function Faults({ faults, tone }: { faults: z.infer<typeof PolicyCheck>["faults"
   ));
 }
 
+/** The messages about each line; those about the whole text are left out. */
+export function messagesByLine(
+  marks: readonly { readonly line: number | null; readonly message: string }[],
+): ReadonlyMap<number, string> {
+  const lines = Map.groupBy(marks, ({ line }) => line);
+  return new Map(
+    [...lines].flatMap(([line, of]) =>
+      line === null ? [] : [[line, of.map(({ message }) => message).join("\n")] as const],
+    ),
+  );
+}
+
 /** A text editor with line numbers and marks at faulty lines. */
 function LineEditor({
   label,
@@ -116,9 +128,7 @@ function LineEditor({
   onChange: (text: string) => void;
 }) {
   const gutter = useRef<HTMLDivElement>(null);
-  const said = new Map(
-    marks.flatMap(({ line, message }) => (line === null ? [] : [[line, message] as const])),
-  );
+  const said = messagesByLine(marks);
   const lines = text.split("\n").length;
   return (
     <div className="flex h-[60vh] min-h-72 overflow-hidden rounded border border-line-strong bg-surface font-mono text-xs leading-5">

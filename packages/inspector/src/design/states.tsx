@@ -55,15 +55,30 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => vo
   const detail =
     error instanceof ProblemError ? error.detail : error instanceof Error ? error.message : String(error);
   return (
+    <Alert title={title} detail={detail} action={onRetry && <Button onClick={onRetry}>Try again</Button>} />
+  );
+}
+
+/** Something that went wrong: what happened, what to do, and a button that does it. */
+export function Alert({
+  title,
+  detail,
+  action,
+}: {
+  title: string;
+  detail?: string | undefined;
+  action?: ReactNode;
+}) {
+  return (
     <div
       role="alert"
       className="flex items-start gap-3 rounded border border-bad bg-bad-wash px-3 py-2 text-sm"
     >
       <div className="min-w-0 flex-1">
         <p className="font-medium text-bad">{title}</p>
-        {detail !== undefined && <p className="break-words text-ink">{detail}</p>}
+        {detail !== undefined && <p className="whitespace-pre-wrap break-words text-ink">{detail}</p>}
       </div>
-      {onRetry && <Button onClick={onRetry}>Try again</Button>}
+      {action}
     </div>
   );
 }

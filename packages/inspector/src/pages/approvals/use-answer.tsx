@@ -1,17 +1,13 @@
 import { type Approval, approvalOperations } from "@reins/api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useSyncExternalStore } from "react";
+import type { z } from "zod";
 import { Observable } from "../../acp/observable.ts";
 import { call, ProblemError } from "../../api/call.ts";
 import { PENDING, upsertPending } from "../../app/approvals.ts";
 import { Button } from "../../design/button.tsx";
 
-interface Answer {
-  readonly decision: "allow_once" | "allow_always" | "deny";
-  readonly note?: string;
-  readonly grant_expires_ms?: number;
-  readonly prefix?: string[];
-}
+type Answer = z.input<typeof approvalOperations.answerApproval.body>;
 
 /** Answers an approval once. Reports if another answer was first. */
 export function useAnswer(id: string) {
@@ -22,7 +18,7 @@ export function useAnswer(id: string) {
       queries.setQueryData<readonly Approval[]>(PENDING, (known) => known && upsertPending(known, approval)),
     onError: (error) => {
       if (!isTooLate(error)) return;
-      reportLate(id);
+      late.set(id);
       void queries.invalidateQueries({ queryKey: PENDING });
     },
   });
@@ -33,14 +29,9 @@ export function isTooLate(error: unknown): boolean {
   return error instanceof ProblemError && error.status === 409;
 }
 
-/** The approval that another user answered first. */
+/** The approval that another user answered first; it has left the page by then. */
 const late = new Observable<string | undefined>(undefined);
 const SHOWN_MS = 15_000;
-
-/** Records that an answer was too late; the approval itself has left the page by then. */
-function reportLate(approval: string): void {
-  late.set(approval);
-}
 
 /** Reports that another answer was first. */
 export function LateNotice() {

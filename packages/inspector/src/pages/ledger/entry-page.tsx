@@ -18,17 +18,16 @@ import { ChainPanel, CoveredPanel } from "./entry-chain.tsx";
 /** One entry of the ledger with its explanation and proof. */
 export function EntryPage() {
   const { cid } = useParams({ from: "/ledger/$cid" });
-  const query = useEntry(cid);
-  const { data } = query;
-  if (!data)
-    return (
-      <Page title="Entry">
-        <Loaded query={query} what="Loading the entry">
-          {() => null}
-        </Loaded>
-      </Page>
-    );
-  const { entry, seq } = data;
+  return (
+    <Loaded query={useEntry(cid)} what="Loading the entry">
+      {(placed) => <EntryView key={cid} placed={placed} />}
+    </Loaded>
+  );
+}
+
+function EntryView({ placed }: { placed: PlacedEntry }) {
+  const { entry, seq } = placed;
+  const { cid } = entry;
   return (
     <Page
       title={`Entry ${seq}: ${words(entry.quality)}`}
@@ -45,8 +44,8 @@ export function EntryPage() {
     >
       <div className="grid min-w-0 items-start gap-3 lg:grid-cols-[minmax(0,1fr)_26rem]">
         <div className="flex min-w-0 flex-col gap-3">
-          {entry.quality === "policy_verdict" && <WhyPanel key={cid} cid={cid} />}
-          <CoveredPanel key={cid} placed={data} />
+          {entry.quality === "policy_verdict" && <WhyPanel cid={cid} />}
+          <CoveredPanel placed={placed} />
           <Panel title="Fields">
             <EntryFields entry={entry} />
           </Panel>
@@ -55,9 +54,9 @@ export function EntryPage() {
           </Panel>
         </div>
         <div className="flex min-w-0 flex-col gap-3">
-          <ProvePanel key={cid} cid={cid} />
+          <ProvePanel cid={cid} />
           <AttestationPanel entry={entry} />
-          <ChainPanel placed={data} />
+          <ChainPanel placed={placed} />
         </div>
       </div>
     </Page>

@@ -8,7 +8,7 @@ import { useGet } from "../../api/queries.ts";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Button, Hash } from "../../design/button.tsx";
 import { Page, Panel, Tabs } from "../../design/layout.tsx";
-import { Failure, Loaded } from "../../design/states.tsx";
+import { Alert, Failure, Loaded } from "../../design/states.tsx";
 import { GrantList } from "../approvals/grant-list.tsx";
 import { Constitution, PolicyTests } from "./constitution.tsx";
 import { Coverage } from "./coverage.tsx";
@@ -50,12 +50,15 @@ export function PolicyPage() {
       }
     >
       <Failure error={reload.error} />
-      {data?.fault && <Fault text={data.fault} />}
+      {data?.fault && (
+        <Alert
+          title="The file on disk is invalid; the previous constitution stays in force"
+          detail={data.fault}
+        />
+      )}
       {data?.waiting && <PendingPolicy status={data} waiting={data.waiting} />}
       {data && !inForce && (
-        <p role="alert" className="rounded border border-bad bg-bad-wash px-3 py-2 text-sm text-bad">
-          No constitution is in force: everything is blocked until the file can be read.
-        </p>
+        <Alert title="No constitution is in force: everything is blocked until the file can be read." />
       )}
       <Panel className="flex flex-1 flex-col">
         <Loaded query={query} what="Loading the constitution">
@@ -91,17 +94,6 @@ function sideOf(value: PolicyTab, label: string, side: ReactNode) {
     </>
   );
   return { value, label, content };
-}
-
-function Fault({ text }: { text: string }) {
-  return (
-    <div role="alert" className="rounded border border-bad bg-bad-wash px-3 py-2 text-sm">
-      <p className="font-medium text-bad">
-        The file on disk is invalid; the previous constitution stays in force
-      </p>
-      <p className="whitespace-pre-wrap break-words">{text}</p>
-    </div>
-  );
 }
 
 const PolicyTab = z.enum(["constitution", "tests", "coverage", "draft", "explain", "roster", "grants"]);

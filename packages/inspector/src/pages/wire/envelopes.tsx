@@ -2,7 +2,7 @@ import { membersOf, updateIn } from "@reins/acp";
 import { type WireEnvelope, wireOperations } from "@reins/api";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useMemo, useRef, useState } from "react";
-import { z } from "zod";
+import type { z } from "zod";
 import { call } from "../../api/call.ts";
 import { itemKey, Tailed, type TailSource, useTail, withGaps } from "../../api/tail.tsx";
 import { Badge, type Tone } from "../../design/badge.tsx";
@@ -14,55 +14,29 @@ import { Empty } from "../../design/states.tsx";
 import { VirtualRows } from "../../design/virtual-rows.tsx";
 import { visible } from "../../design/visible.ts";
 
-/** The filters by choice: name, label of "any", and the values with their names. */
-const CHOICES = [
-  {
-    name: "protocol",
-    label: "Protocol",
-    options: [
-      ["", "ACP and AHP"],
-      ["acp", "ACP"],
-      ["ahp", "AHP"],
-    ],
-  },
-  {
-    name: "edge",
-    label: "Where",
-    options: [
-      ["", "Clients and agents"],
-      ["client", "With clients"],
-      ["agent", "With agents"],
-    ],
-  },
-  {
-    name: "direction",
-    label: "Direction",
-    options: [
-      ["", "In and out"],
-      ["in", "Into Reins"],
-      ["out", "Out of Reins"],
-    ],
-  },
-] as const;
+const Filter = wireOperations.streamEnvelopes.query;
+type Filter = z.input<typeof Filter>;
 
+/** The filters by choice: label, and the name of each value; the empty value stands for all. */
+const CHOICES = {
+  protocol: { label: "Protocol", values: { "": "ACP and AHP", acp: "ACP", ahp: "AHP" } },
+  edge: {
+    label: "Where",
+    values: { "": "Clients and agents", client: "With clients", agent: "With agents" },
+  },
+  direction: { label: "Direction", values: { "": "In and out", in: "Into Reins", out: "Out of Reins" } },
+} as const;
+const CHOICE_NAMES = ["protocol", "edge", "direction"] as const;
 const WORDS = [
   { name: "method", label: "Method", placeholder: "Method" },
   { name: "session", label: "Session", placeholder: "Session id" },
 ] as const;
 
-const Filter = z.object({
-  protocol: z.enum(["acp", "ahp"]).optional().catch(undefined),
-  edge: z.enum(["client", "agent"]).optional().catch(undefined),
-  direction: z.enum(["in", "out"]).optional().catch(undefined),
-  session: z.string().min(1).optional().catch(undefined),
-  method: z.string().min(1).optional().catch(undefined),
-});
-type Filter = z.infer<typeof Filter>;
-
-/** Sets a filter; an empty or unknown value removes it. */
+/** Sets a filter; a value that is empty or that the server does not know removes it. */
 export function withFilter(filter: Filter, name: keyof Filter, value: string): Filter {
-  const next = Filter.parse({ ...filter, [name]: value.trim() });
-  return Object.fromEntries(Object.entries(next).filter(([, one]) => one !== undefined));
+  const { [name]: _, ...others } = filter;
+  const text = value.trim();
+  return Filter.safeParse(text === "" ? others : { ...others, [name]: text }).data ?? others;
 }
 
 /** Raw messages in both directions, newest first, as they pass. */
@@ -75,13 +49,13 @@ export function Envelopes() {
   return (
     <div className="flex h-full min-h-0 flex-col gap-2 pt-2">
       <div className="flex flex-wrap items-center gap-2">
-        {CHOICES.map(({ name, label, options }) => (
+        {CHOICE_NAMES.map((name) => (
           <Choice
             key={name}
-            aria-label={label}
+            aria-label={CHOICES[name].label}
             className="max-w-44"
             value={filter[name] ?? ""}
-            options={options}
+            options={Object.entries(CHOICES[name].values)}
             onChange={(value) => change(name, value)}
           />
         ))}

@@ -139,6 +139,8 @@ describe("a connection", () => {
 
   test.each([
     ["session/request_permission", { sessionId: "s", toolCall: {}, options: "none" }],
+    ["session/request_permission", { sessionId: "s", toolCall: {}, options: [{ optionId: "yes" }] }],
+    ["session/request_permission", { sessionId: 7, toolCall: {}, options: [] }],
     ["elicitation/create", { sessionId: "s", message: 7 }],
     ["elicitation/create", { message: "without a session" }],
   ])("rejects a malformed question: %s %j", async (method, params) => {
@@ -147,6 +149,44 @@ describe("a connection", () => {
     await settle();
     expect(peer.received.at(-1)).toMatchObject({ id: 7, error: {} });
     expect(questions).toEqual([]);
+  });
+
+  test("shows a permission request whose tool call or options say less than they may", async () => {
+    const { peer, questions } = await opened();
+    const options = [{ optionId: "yes", name: "Yes" }];
+    peer.send({ id: 7, method: "session/request_permission", params: { sessionId: "s", options } });
+    await settle();
+    expect(questions).toMatchObject([{ kind: "permission", call: undefined, options, approval: undefined }]);
+  });
+
+  test.each([
+    ["session/request_permission", { options: [] }, { outcome: { outcome: "cancelled" } }],
+    ["elicitation/create", { message: "Which?" }, { action: "cancel" }],
+  ])("answers a question that the agent cancels: %s", async (method, params, result) => {
+    const { peer, listener, questions } = await opened();
+    peer.send({ id: 7, method, params: { sessionId: "s", ...params } });
+    await settle();
+    peer.send({ method: "$/cancel_request", params: { requestId: 7 } });
+    await settle();
+    expect(listener.onCancelled).toHaveBeenCalledExactlyOnceWith("s", questions[0]?.id);
+    expect(peer.received.at(-1)).toMatchObject({ id: 7, result });
+  });
+
+  test.each([
+    { method: "session/update", params: { update: { sessionUpdate: "plan" } } },
+    { method: "session/update", params: { sessionId: "s", update: { sessionUpdate: 7 } } },
+    { method: "session/update", params: null },
+    { method: "_reins/session/turn", params: { sessionId: "s", state: "resting" } },
+    { method: "_reins/gap", params: {} },
+  ])("ignores a malformed notification: %j", async (message) => {
+    const quiet = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const { peer, listener, connection } = await opened();
+    peer.send(message);
+    await settle();
+    for (const called of [listener.onUpdate, listener.onTurn, listener.onGap])
+      expect(called).not.toHaveBeenCalled();
+    expect(connection.signal.aborted).toBe(false);
+    quiet.mockRestore();
   });
 
   test("aborts its signal when it is closed", async () => {
@@ -240,6 +280,28 @@ describe("the client of the page", () => {
     await settle();
     expect(peer.sent("session/cancel")).toEqual([{ sessionId: "n" }]);
     expect(peer.sent("_sandboxagent/session/terminate")).toEqual([{ sessionId: "n" }]);
+  });
+
+  test.each(["session/new", "session/fork"])(
+    "reports a response to %s without a session id",
+    async (method) => {
+      const peer = new Peer();
+      peer.replies[method] = () => ({ sessionId: 7 });
+      const client = newClient(peer);
+      const made = method === "session/new" ? client.create("pond", "/w") : client.fork("n", "/w", "Fork");
+      await expect(made).rejects.toThrow("no session id");
+    },
+  );
+
+  test("shows the settings of the response to a change", async () => {
+    const peer = new Peer();
+    const option = { id: "model", name: "Model", type: "select", currentValue: "demo", options: [] };
+    peer.replies["session/set_config_option"] = () => ({ configOptions: [option] });
+    const client = newClient(peer);
+    const { view } = client.attach("s");
+    await settle();
+    await client.choose("s", { id: "model", isMode: false }, "demo");
+    expect(view.current().conversation.settings).toMatchObject([{ id: "model", current: "demo" }]);
   });
 
   test("changes modes and options by their own methods", async () => {

@@ -9,21 +9,21 @@ const MOST = 1_000_000;
 
 /** Compares two texts line by line. */
 export function diffLines(before: string, after: string): readonly DiffLine[] {
-  const [old, young] = [linesOf(before), linesOf(after)];
+  const [previous, current] = [linesOf(before), linesOf(after)];
   let head = 0;
-  while (head < old.length && head < young.length && old[head] === young[head]) head += 1;
+  while (head < previous.length && head < current.length && previous[head] === current[head]) head += 1;
   let tail = 0;
   while (
-    tail < old.length - head &&
-    tail < young.length - head &&
-    old[old.length - 1 - tail] === young[young.length - 1 - tail]
+    tail < previous.length - head &&
+    tail < current.length - head &&
+    previous[previous.length - 1 - tail] === current[current.length - 1 - tail]
   )
     tail += 1;
   const same = (texts: readonly string[]) => texts.map((text): DiffLine => ({ kind: "same", text }));
   return [
-    ...same(old.slice(0, head)),
-    ...middle(old.slice(head, old.length - tail), young.slice(head, young.length - tail)),
-    ...same(old.slice(old.length - tail)),
+    ...same(previous.slice(0, head)),
+    ...middle(previous.slice(head, previous.length - tail), current.slice(head, current.length - tail)),
+    ...same(previous.slice(previous.length - tail)),
   ];
 }
 
@@ -33,10 +33,11 @@ function linesOf(text: string): readonly string[] {
 }
 
 /** Keeps the longest common subsequence of lines; the rest is removed or added. */
-function middle(old: readonly string[], young: readonly string[]): readonly DiffLine[] {
-  const out = old.map((text): DiffLine => ({ kind: "out", text }));
-  const put = young.map((text): DiffLine => ({ kind: "in", text }));
-  if (old.length === 0 || young.length === 0 || old.length * young.length > MOST) return [...out, ...put];
+function middle(previous: readonly string[], current: readonly string[]): readonly DiffLine[] {
+  const out = previous.map((text): DiffLine => ({ kind: "out", text }));
+  const put = current.map((text): DiffLine => ({ kind: "in", text }));
+  if (previous.length === 0 || current.length === 0 || previous.length * current.length > MOST)
+    return [...out, ...put];
   // Each line is compared many times, so lines are compared by number, which costs the same for any length.
   const numbers = new Map<string, number>();
   const numberOf = (text: string) => {
@@ -44,28 +45,28 @@ function middle(old: readonly string[], young: readonly string[]): readonly Diff
     numbers.set(text, number);
     return number;
   };
-  const [rows, columns] = [old.map(numberOf), young.map(numberOf)];
-  const width = young.length + 1;
-  const lengths = new Uint32Array((old.length + 1) * width);
+  const [rows, columns] = [previous.map(numberOf), current.map(numberOf)];
+  const width = current.length + 1;
+  const lengths = new Uint32Array((previous.length + 1) * width);
   const at = (row: number, column: number) => lengths[row * width + column] ?? 0;
-  for (let row = old.length - 1; row >= 0; row -= 1)
-    for (let column = young.length - 1; column >= 0; column -= 1)
+  for (let row = previous.length - 1; row >= 0; row -= 1)
+    for (let column = current.length - 1; column >= 0; column -= 1)
       lengths[row * width + column] =
         rows[row] === columns[column]
           ? at(row + 1, column + 1) + 1
           : Math.max(at(row + 1, column), at(row, column + 1));
   const lines: DiffLine[] = [];
   let [row, column] = [0, 0];
-  while (row < old.length && column < young.length) {
+  while (row < previous.length && column < current.length) {
     if (rows[row] === columns[column]) {
-      lines.push({ kind: "same", text: old[row] ?? "" });
+      lines.push({ kind: "same", text: previous[row] ?? "" });
       row += 1;
       column += 1;
     } else if (at(row + 1, column) >= at(row, column + 1)) {
-      lines.push({ kind: "out", text: old[row] ?? "" });
+      lines.push({ kind: "out", text: previous[row] ?? "" });
       row += 1;
     } else {
-      lines.push({ kind: "in", text: young[column] ?? "" });
+      lines.push({ kind: "in", text: current[column] ?? "" });
       column += 1;
     }
   }

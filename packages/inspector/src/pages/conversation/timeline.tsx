@@ -101,7 +101,7 @@ function RowView({
 /** How near to the end counts as being at it. */
 const NEAR = 40;
 /** How long after a wheel, touch or key event scrolling counts as the user's. */
-const THEIRS_MS = 1_000;
+const USER_SCROLL_MS = 1_000;
 const INPUTS = ["wheel", "touchmove", "keydown", "pointerdown"] as const;
 
 /** Whether a box that scrolled keeps to its end: near the end it does, after an input of the user it does not. */
@@ -111,7 +111,7 @@ export function sticksToEnd(
   sinceInput: number,
 ): boolean {
   if (scrollHeight - scrollTop - clientHeight < NEAR) return true;
-  return sticks && sinceInput >= THEIRS_MS;
+  return sticks && sinceInput >= USER_SCROLL_MS;
 }
 
 /**
@@ -135,12 +135,12 @@ function useEnd(
   useEffect(() => {
     const element = box.current;
     if (!element) return;
-    let theirs = Number.NEGATIVE_INFINITY;
+    let lastInput = Number.NEGATIVE_INFINITY;
     const onInput = () => {
-      theirs = performance.now();
+      lastInput = performance.now();
     };
     const onScroll = () => {
-      sticks.current = sticksToEnd(sticks.current, element, performance.now() - theirs);
+      sticks.current = sticksToEnd(sticks.current, element, performance.now() - lastInput);
       setAtEnd(sticks.current);
     };
     // Panels that open below shrink the box.

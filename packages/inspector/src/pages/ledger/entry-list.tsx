@@ -22,7 +22,7 @@ export function EntryList({
 }) {
   const narrow = useNarrow();
   const box = useRef<HTMLElement>(null);
-  const { shown, waiting, release, onScroll } = useStillness(entries, box);
+  const { shown, waiting, release, onScroll } = useScrollAnchor(entries, box);
   const rows = useVirtualizer({
     count: shown.length,
     getScrollElement: () => box.current,
@@ -82,22 +82,25 @@ export function EntryList({
 }
 
 /** How many entries are newer than one, of a list that is newest first; none if no entry is given. */
-export function newerThan(entries: readonly Pick<PlacedEntry, "seq">[], still: number | undefined): number {
-  if (still === undefined) return 0;
-  const place = entries.findIndex(({ seq }) => seq <= still);
+export function newerThan(
+  entries: readonly Pick<PlacedEntry, "seq">[],
+  firstShown: number | undefined,
+): number {
+  if (firstShown === undefined) return 0;
+  const place = entries.findIndex(({ seq }) => seq <= firstShown);
   return Math.max(0, place);
 }
 
 /** Holds new entries back while the list is scrolled away from the top. */
-function useStillness(entries: readonly PlacedEntry[], box: React.RefObject<HTMLElement | null>) {
-  const [still, setStill] = useState<number>();
-  const waiting = newerThan(entries, still);
+function useScrollAnchor(entries: readonly PlacedEntry[], box: React.RefObject<HTMLElement | null>) {
+  const [firstShown, setFirstShown] = useState<number>();
+  const waiting = newerThan(entries, firstShown);
   const onScroll = () => {
     const isAway = (box.current?.scrollTop ?? 0) > 8;
-    setStill((before) => (isAway ? (before ?? entries[0]?.seq) : undefined));
+    setFirstShown((before) => (isAway ? (before ?? entries[0]?.seq) : undefined));
   };
   const release = () => {
-    setStill(undefined);
+    setFirstShown(undefined);
     box.current?.scrollTo({ top: 0 });
   };
   return { shown: waiting > 0 ? entries.slice(waiting) : entries, waiting, release, onScroll };

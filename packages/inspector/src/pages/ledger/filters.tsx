@@ -40,19 +40,24 @@ export function Filters({
         options={[["", "any"], ...VERDICT_TAGS]}
         onChange={(tag) => set({ tag: tag || undefined })}
       />
-      <Words
+      <TextFilter
         label="Actor"
         value={search.agent}
         placeholder="agent or user"
         onChange={(agent) => set({ agent })}
       />
-      <Words
+      <TextFilter
         label="Session"
         value={search.session}
         placeholder="its key, or reins:system"
         onChange={(session) => set({ session })}
       />
-      <Words label="Tag" value={search.tag} placeholder="call:…, turn:…" onChange={(tag) => set({ tag })} />
+      <TextFilter
+        label="Tag"
+        value={search.tag}
+        placeholder="call:…, turn:…"
+        onChange={(tag) => set({ tag })}
+      />
       <Choice
         label="Since"
         value={search.since === undefined ? "" : "chosen"}
@@ -73,7 +78,7 @@ export function Filters({
 }
 
 /** A text filter that applies on blur or Enter, not on every key. */
-function Words({
+function TextFilter({
   label,
   value,
   placeholder,

@@ -17,7 +17,7 @@ import { LedgerCheckPanel, useLedgerCheck } from "./ledger-check.tsx";
 export function LedgerPage() {
   const { is_admin } = useSelf();
   return is_admin ? (
-    <Log />
+    <LedgerView />
   ) : (
     <Page title="Ledger" about={<ComparisonLine />}>
       <Empty title="Only admins may read the ledger">
@@ -28,7 +28,7 @@ export function LedgerPage() {
   );
 }
 
-function Log() {
+function LedgerView() {
   const search = LedgerSearch.parse(useSearch({ strict: false }));
   const navigate = useNavigate();
   const { entries, pages, isLive } = useEntries(search);
@@ -77,7 +77,7 @@ function Log() {
         <Loaded query={pages} what="Loading the ledger">
           {() =>
             entries.length === 0 ? (
-              <Nothing search={search} />
+              <NoEntries search={search} />
             ) : (
               <EntryList key={JSON.stringify(search)} entries={entries} onEnd={onEnd} />
             )
@@ -88,7 +88,7 @@ function Log() {
   );
 }
 
-function Nothing({ search }: { search: LedgerSearch }) {
+function NoEntries({ search }: { search: LedgerSearch }) {
   return Object.values(search).every((value) => value === undefined) ? (
     <Empty title="No entries yet">
       Every prompt, verdict, approval and change of policy is recorded here before it takes effect.{" "}

@@ -64,8 +64,8 @@ function Outcome({ report }: { report: Report }) {
               title: "Direction",
               cell: ({ direction }) => <Badge tone={TONES[direction] ?? "neutral"}>{direction}</Badge>,
             },
-            { title: "Was", cell: ({ from }) => <Said {...from} /> },
-            { title: "Would be", cell: ({ to }) => <Said {...to} /> },
+            { title: "Was", cell: ({ from }) => <DecidedBy {...from} /> },
+            { title: "Would be", cell: ({ to }) => <DecidedBy {...to} /> },
             {
               title: "What, for example",
               cell: ({ tool, event_type, examples }) => (
@@ -90,7 +90,7 @@ function Outcome({ report }: { report: Report }) {
   );
 }
 
-function Said({ verdict, rule }: { verdict: string; rule: string | null }) {
+function DecidedBy({ verdict, rule }: { verdict: string; rule: string | null }) {
   return (
     <>
       <VerdictBadge verdict={verdict} />

@@ -69,13 +69,13 @@ export function PolicyPage() {
                 void navigate({ to: "/policy", search: { tab: PolicyTab.parse(value) }, replace: true })
               }
               tabs={[
-                sideOf("constitution", "Constitution", <Constitution status={status} />),
-                sideOf("tests", "Tests", <PolicyTests />),
-                sideOf("coverage", "Coverage", <Coverage />),
-                sideOf("draft", "Draft", <DraftEditor status={status} />),
-                sideOf("explain", "Explain", <Hypothetical />),
-                sideOf("roster", "Roster", <RosterView />),
-                sideOf("grants", "Grants", <GrantList />),
+                tabOf("constitution", "Constitution", <Constitution status={status} />),
+                tabOf("tests", "Tests", <PolicyTests />),
+                tabOf("coverage", "Coverage", <Coverage />),
+                tabOf("draft", "Draft", <DraftEditor status={status} />),
+                tabOf("explain", "Explain", <Hypothetical />),
+                tabOf("roster", "Roster", <RosterView />),
+                tabOf("grants", "Grants", <GrantList />),
               ]}
             />
           )}
@@ -86,11 +86,11 @@ export function PolicyPage() {
 }
 
 /** A tab of the policy, with a heading for screen readers. */
-function sideOf(value: PolicyTab, label: string, side: ReactNode) {
+function tabOf(value: PolicyTab, label: string, view: ReactNode) {
   const content = (
     <>
       <h2 className="sr-only">{label}</h2>
-      {side}
+      {view}
     </>
   );
   return { value, label, content };

@@ -26,27 +26,27 @@ const FILTERS = [
 /** The visible sessions, and the dialog that starts one. */
 export function SessionsPage() {
   const query = useSessions();
-  const { start: isBeginning = false } = useSearch({ from: "/sessions" });
+  const { start: isStarting = false } = useSearch({ from: "/sessions" });
   const navigate = useNavigate();
-  const setBeginning = (start: boolean) =>
+  const setStarting = (start: boolean) =>
     void navigate({ to: "/sessions", search: start ? { start: true } : {} });
   const [shown, setShown] = useState<SessionFilter>("open");
   const [words, setWords] = useState("");
   useKeys((event) => {
     if (event.key !== "n") return;
     event.preventDefault();
-    setBeginning(true);
+    setStarting(true);
   });
   const all = query.data?.sessions ?? [];
   const sessions = filterSessions(all, shown, words);
   const folders = [...new Set(all.map(({ cwd }) => cwd))];
-  const begin = (
-    <Button kind="primary" title="Start a session (n)" onClick={() => setBeginning(true)}>
+  const startButton = (
+    <Button kind="primary" title="Start a session (n)" onClick={() => setStarting(true)}>
       Start a session
     </Button>
   );
   return (
-    <Page title="Sessions" about="Conversations with agents." actions={begin}>
+    <Page title="Sessions" about="Conversations with agents." actions={startButton}>
       <div className="flex flex-wrap gap-2">
         <TextInput
           aria-label="Search"
@@ -84,7 +84,7 @@ export function SessionsPage() {
           all.
         </p>
       )}
-      <StartDialog open={isBeginning} onClose={() => setBeginning(false)} folders={folders} />
+      <StartDialog open={isStarting} onClose={() => setStarting(false)} folders={folders} />
     </Page>
   );
 }

@@ -45,7 +45,7 @@ function StartForm({ onClose, folders }: { onClose: () => void; folders: readonl
   const [chosen, setChosen] = useState<Readonly<Record<string, string>>>({});
   const [message, setMessage] = useState("");
   /** The session that a failed attempt created, with its parameters; a retry reuses it. */
-  const begun = useRef<{ readonly id: string; readonly of: string }>(undefined);
+  const created = useRef<{ readonly id: string; readonly of: string }>(undefined);
   const isOpen = useRef(true);
   useEffect(() => {
     isOpen.current = true;
@@ -58,12 +58,12 @@ function StartForm({ onClose, folders }: { onClose: () => void; folders: readonl
     modes: detail.data?.modes,
     configOptions: detail.data?.config_options,
   }).filter(({ category }) => category === "mode" || category === "model");
-  const begin = useMutation({
+  const start = useMutation({
     mutationFn: async () => {
       localStorage.setItem(FOLDER, cwd);
       const of = JSON.stringify([agent, cwd]);
-      const id = begun.current?.of === of ? begun.current.id : await acpClient.create(agent, cwd);
-      begun.current = { id, of };
+      const id = created.current?.of === of ? created.current.id : await acpClient.create(agent, cwd);
+      created.current = { id, of };
       for (const setting of settings) {
         const value = chosen[setting.id];
         if (value !== undefined && value !== setting.current) await acpClient.choose(id, setting, value);
@@ -79,7 +79,7 @@ function StartForm({ onClose, folders }: { onClose: () => void; folders: readonl
     },
   });
   return (
-    <Form className="flex flex-col gap-3" onSubmit={() => begin.mutate()}>
+    <Form className="flex flex-col gap-3" onSubmit={() => start.mutate()}>
       <AgentChoice
         value={agent}
         onChange={(other) => {
@@ -124,11 +124,11 @@ function StartForm({ onClose, folders }: { onClose: () => void; folders: readonl
         value={message}
         onChange={setMessage}
       />
-      <Failure error={begin.error} />
-      {begin.isPending && <Waiting what={`Starting ${agent}`} />}
+      <Failure error={start.error} />
+      {start.isPending && <Waiting what={`Starting ${agent}`} />}
       <div className="flex justify-end gap-1.5">
         <Button onClick={onClose}>Cancel</Button>
-        <Button kind="primary" type="submit" disabled={begin.isPending}>
+        <Button kind="primary" type="submit" disabled={start.isPending}>
           Start
         </Button>
       </div>

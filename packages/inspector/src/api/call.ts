@@ -72,10 +72,17 @@ export class ProblemError extends Error {
   }
 }
 
-/** Whether to call again: a rejected request would be rejected again, a failed connection may recover. */
+/**
+ * Whether to call again: a rejected request would be rejected again; a failed connection or a server that is busy may
+ * recover.
+ */
 export function shouldRetry(failures: number, error: unknown): boolean {
-  return failures < 3 && !(error instanceof ProblemError && error.status < 500);
+  const isRejected =
+    error instanceof ProblemError && error.status < 500 && error.status !== TOO_MANY_REQUESTS;
+  return failures < 3 && !isRejected;
 }
+
+const TOO_MANY_REQUESTS = 429;
 
 /** Reads the problem from a response. */
 async function readProblem(response: Response): Promise<ProblemError> {

@@ -73,6 +73,7 @@ describe("the response of an operation", () => {
 
 describe("a failed request", () => {
   const rejected = new ProblemError(403, { title: "Forbidden" });
+  const busy = new ProblemError(429, { title: "Too Many Requests" });
   const broken = new ProblemError(503, { title: "Unavailable" });
 
   test.each([
@@ -80,6 +81,8 @@ describe("a failed request", () => {
     [2, new TypeError("failed to fetch"), true],
     [3, new TypeError("failed to fetch"), false],
     [0, rejected, false],
+    [0, busy, true],
+    [3, busy, false],
     [0, broken, true],
     [3, broken, false],
   ])("after %d failures with %s is retried: %s", (failures, error, isRetried) => {

@@ -1,6 +1,5 @@
-import type { JsonObject, MessageListener } from "@reins/kit";
 import { errorMessage } from "@reins/kit/errors";
-import { isRecord, parseExact } from "@reins/kit/json";
+import { isRecord, type JsonObject, type MessageListener, parseExact } from "@reins/kit/json";
 
 export { isRecord as isObject, type JsonObject };
 

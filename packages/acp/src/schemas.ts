@@ -1,5 +1,4 @@
-import type { JsonObject } from "@reins/kit";
-import { isRecord } from "@reins/kit/json";
+import { isRecord, type JsonObject } from "@reins/kit/json";
 import { z } from "zod";
 
 const EMPTY: Record<string, unknown> = Object.freeze({});

@@ -28,7 +28,9 @@ export { exactNumber, Floats, isSpelledNumber, type SpelledNumber, spelledNumber
 export {
   duplicatesAtTop,
   isRecord,
+  type JsonObject,
   MAX_NESTING,
+  type MessageListener,
   type ParsedJson,
   parseExact,
   parseJson,
@@ -40,10 +42,8 @@ export { LoopbackServer } from "./loopback-server.ts";
 export { LruCache } from "./lru-cache.ts";
 export { faultSentences, memberFaults } from "./member-faults.ts";
 export {
-  type JsonObject,
   MessageError,
   type MessageFault,
-  type MessageListener,
   MessageReader,
   MessageWriter,
 } from "./messages.ts";

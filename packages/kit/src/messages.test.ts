@@ -2,13 +2,8 @@ import { PassThrough, Writable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  type JsonObject,
-  type MessageFault,
-  type MessageListener,
-  MessageReader,
-  MessageWriter,
-} from "./messages.ts";
+import type { JsonObject, MessageListener } from "./json/parse.ts";
+import { type MessageFault, MessageReader, MessageWriter } from "./messages.ts";
 
 function reading(message: MessageListener, maxLineBytes = 1_000) {
   const stream = new PassThrough();

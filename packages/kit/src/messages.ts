@@ -1,13 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { JsonError } from "./errors.ts";
-import { duplicatesAtTop, isRecord, readJson } from "./json/parse.ts";
+import { duplicatesAtTop, isRecord, type JsonObject, type MessageListener, readJson } from "./json/parse.ts";
 import { type CutLine, LineReader, LineWriter, messageIdIn } from "./lines.ts";
-
-/** A JSON object, as it came. */
-export type JsonObject = Record<string, unknown>;
-
-/** Receives a message. The next one is delivered when the promise settles; until then hardly more is read. */
-export type MessageListener = (message: JsonObject) => void | Promise<void>;
 
 /** A line that is not a message, or that the listener failed on. It is skipped. */
 export interface MessageFault {

@@ -73,6 +73,12 @@ function withoutDuplicate({ value, duplicate }: ReadJson): unknown {
   throw JsonError.duplicate(duplicate);
 }
 
+/** A JSON object, as it came. */
+export type JsonObject = Record<string, unknown>;
+
+/** Receives a message. The next one is delivered when the promise settles; until then hardly more is read. */
+export type MessageListener = (message: JsonObject) => void | Promise<void>;
+
 /** Whether a value is an object with members: neither null nor an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

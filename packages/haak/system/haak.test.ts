@@ -479,7 +479,7 @@ describe("the context before a prompt", () => {
     expect(standing).toContain("You are the keeper of the reeds.");
     expect(standing).toContain("the mill is closed");
     expect(standing).toContain(
-      `[constitution: ${harness.policies.policyFor("default")?.hashes.constitution_hash}]`,
+      `[constitution: ${harness.policies.inForce.get("default")?.hashes.constitution_hash}]`,
     );
     for (const agent of ["stranger", "ghost"]) {
       const unknown = await heard(runner, agent);

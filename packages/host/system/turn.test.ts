@@ -96,14 +96,14 @@ describe("manifest", () => {
       trust: "unknown",
       mandate: expect.stringContaining("ask a person to\nregister you"),
     });
-    expect(manifest.mandate).toBe(harness.policies.policyFor("default")?.file.default_mandate);
+    expect(manifest.mandate).toBe(harness.policies.inForce.get("default")?.file.default_mandate);
   });
 
   test("standing agents recognized", async () => {
     expect(await manifestOf(known("reed"), harness)).toMatchObject({
       trust: "standing",
       mandate: "Keep the library in order.\n",
-      constitutionHash: harness.policies.policyFor("default")?.hashes.constitution_hash,
+      constitutionHash: harness.policies.inForce.get("default")?.hashes.constitution_hash,
     });
   });
 

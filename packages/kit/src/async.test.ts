@@ -6,7 +6,6 @@ import {
   Repeater,
   raceAbort,
   SerialQueue,
-  SharedLock,
   SingleFlight,
   settlesWithin,
   sleep,
@@ -193,34 +192,6 @@ test("a keyed queue can be acquired, in order, also when a waiting caller is can
   expect(order).toEqual(["b", "c"]);
   await expect(queue.acquire("m", AbortSignal.abort(new Error("over")))).rejects.toThrow("over");
   (await queue.acquire("m", live))();
-});
-
-test("an exclusive job waits for shared ones, and holds later ones back", async () => {
-  const lock = new SharedLock();
-  const order: string[] = [];
-  const [first, alone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const jobs = [
-    lock.shared(async () => {
-      await first.promise;
-      order.push("shared");
-    }),
-    lock.exclusive(async () => {
-      order.push("exclusive");
-      await alone.promise;
-    }),
-    lock.shared(async () => void order.push("later")),
-    lock.exclusive(async () => void order.push("second exclusive")),
-  ];
-  await new Promise(setImmediate);
-  expect(order).toEqual([]);
-  first.resolve();
-  await new Promise(setImmediate);
-  expect(order).toEqual(["shared", "exclusive"]);
-  alone.resolve();
-  await Promise.all(jobs);
-  expect(order.toSorted()).toEqual(["exclusive", "later", "second exclusive", "shared"]);
-  await expect(lock.shared(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
-  await lock.idle();
 });
 
 test("an auto-reset event wakes a waiter once, also one that waits later", async () => {

@@ -191,39 +191,6 @@ export class KeyedQueue {
   }
 }
 
-/** A read-write lock: many jobs share it, or one has it exclusively. An exclusive job waits for those that run. */
-export class SharedLock {
-  readonly #sharing = new Set<Promise<unknown>>();
-  #exclusive: Promise<unknown> | undefined;
-
-  /** Runs a job beside others, after an exclusive one. */
-  shared<Result>(job: () => Promise<Result>): Promise<Result> {
-    if (this.#exclusive) return this.#exclusive.then(() => this.shared(job));
-    const running = job().finally(() => this.#sharing.delete(running));
-    this.#sharing.add(running);
-    return running;
-  }
-
-  /** Resolves when the jobs that share the lock now have settled. */
-  async idle(): Promise<void> {
-    if (this.#sharing.size > 0) await Promise.allSettled(this.#sharing);
-  }
-
-  /** Runs a job alone. */
-  async exclusive<Result>(job: () => Promise<Result>): Promise<Result> {
-    while (this.#exclusive) await this.#exclusive;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#exclusive = promise;
-    try {
-      await this.idle();
-      return await job();
-    } finally {
-      this.#exclusive = undefined;
-      resolve();
-    }
-  }
-}
-
 /** An event that resets itself: wakes one waiter, and stays set until then. Setting it twice is setting it once. */
 export class AutoResetEvent {
   #isSet = false;

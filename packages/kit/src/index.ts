@@ -6,7 +6,6 @@ export {
   Repeater,
   raceAbort,
   SerialQueue,
-  SharedLock,
   SingleFlight,
   settlesWithin,
   sleep,

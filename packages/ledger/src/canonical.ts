@@ -1,74 +1,33 @@
-import { isRecord } from "@reins/kit";
+import { sign } from "node:crypto";
+import type { Clock } from "@reins/kit";
+import { parseStored } from "@reins/store";
 import canonicalize from "canonicalize";
 import { createBLAKE3 } from "hash-wasm";
+import type {
+  AttestationOrder,
+  Cid,
+  Draft,
+  EntryContent,
+  EntryQuality,
+  LedgerEntry,
+  ParentlessContent,
+  PreparedEntry,
+} from "./entry.ts";
 import { LedgerError } from "./ledger-error.ts";
+import { assertPlainJson, MAX_NESTING } from "./plain-json.ts";
 
-/** The deepest nesting of arrays and objects in an entry. */
-const MAX_NESTING = 64;
-
-/** Refuses what is not plain JSON, and says where: a Map, a function, a lone surrogate, NaN, a cycle. */
-export function assertPlainJson(value: unknown, path = "payload"): void {
-  check(value, path, 0);
-}
-
-function check(value: unknown, path: string, depth: number): void {
-  switch (typeof value) {
-    case "boolean":
-      return;
-    case "number":
-      if (!Number.isFinite(value)) throw invalid(path, `${value} is not a JSON number`);
-      return;
-    case "string":
-      if (!value.isWellFormed()) throw invalid(path, "a string holds half of a surrogate pair");
-      return;
-    case "object":
-      if (value !== null) checkContainer(value, path, depth + 1);
-      return;
-    default:
-      throw invalid(path, `a value of type ${typeof value} has no JSON form`);
-  }
-}
-
-function checkContainer(value: object, path: string, depth: number): void {
-  if (JSON.isRawJSON(value)) throw invalid(path, "a number that no double holds has to be recorded as text");
-  if (depth > MAX_NESTING)
-    throw invalid(path, `nested deeper than ${MAX_NESTING} arrays and objects, or a cycle`);
-  if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index += 1) check(value[index], `${path}[${index}]`, depth);
-    return;
-  }
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) {
-    throw invalid(path, `a ${value.constructor?.name ?? "strange object"} is not a plain object`);
-  }
-  for (const [key, member] of Object.entries(value)) {
-    if (!key.isWellFormed()) throw invalid(path, "a key holds half of a surrogate pair");
-    check(member, `${path}.${key}`, depth);
-  }
-  if (Object.getOwnPropertySymbols(value).length > 0) throw invalid(path, "symbols have no JSON form");
-}
-
-function invalid(path: string, text: string): LedgerError {
-  return new LedgerError("invalid", `${path}: ${text}`);
-}
-
-/** What has no ordered form here. */
+/** There is no ordered form. */
 const NONE = Symbol("none");
-/** As many names as are sorted by insertion, whose effort grows with their square. */
+/** The most names that are sorted by insertion, which takes quadratic time. */
 const FEW = 24;
 const ZERO = "0".charCodeAt(0);
 const NINE = "9".charCodeAt(0);
 
 /**
  * A plain JSON value with the members of all its objects in the order of RFC 8785, so that `JSON.stringify` writes its
- * canonical form; the very same value where they stand in that order already. `undefined` for what is not plain JSON,
- * and for the few names that an object cannot hold in any order one likes.
+ * canonical form; the same value where they are in that order already. {@link NONE} for what is not plain JSON, and for
+ * the few names that JavaScript objects keep in an order of their own.
  */
-function orderedJson(value: unknown): unknown {
-  const ordered = orderedValue(value, 0);
-  return ordered === NONE ? undefined : ordered;
-}
-
 function orderedValue(value: unknown, depth: number): unknown {
   switch (typeof value) {
     case "string":
@@ -82,7 +41,7 @@ function orderedValue(value: unknown, depth: number): unknown {
       if (JSON.isRawJSON(value)) return NONE;
       if (depth === MAX_NESTING) return NONE;
       if (Array.isArray(value)) return orderedList(value, depth + 1);
-      return isRecord(value) ? orderedObject(value, depth + 1) : NONE;
+      return orderedObject(value, depth + 1);
     default:
       return NONE;
   }
@@ -102,7 +61,7 @@ function orderedList(list: readonly unknown[], depth: number): unknown {
 
 type Members = Record<string, unknown>;
 
-function orderedObject(object: Readonly<Members>, depth: number): unknown {
+function orderedObject(object: object, depth: number): unknown {
   if (!isPlain(object)) return NONE;
   const names = Object.keys(object);
   let copy: Members | undefined;
@@ -112,7 +71,7 @@ function orderedObject(object: Readonly<Members>, depth: number): unknown {
   }
   for (let index = 0; index < names.length; index += 1) {
     const name = names[index] ?? "";
-    const ordered = keepsItsPlace(name) ? orderedValue(object[name], depth) : NONE;
+    const ordered = keepsOrder(name) ? orderedValue(object[name], depth) : NONE;
     if (ordered === NONE) return NONE;
     if (!copy && ordered !== object[name]) copy = membersOf(object, names.slice(0, index));
     if (copy) copy[name] = ordered;
@@ -120,7 +79,7 @@ function orderedObject(object: Readonly<Members>, depth: number): unknown {
   return copy ?? object;
 }
 
-function isPlain(object: object): boolean {
+function isPlain(object: object): object is Readonly<Members> {
   const prototype: unknown = Object.getPrototypeOf(object);
   if (prototype !== Object.prototype && prototype !== null) return false;
   return Object.getOwnPropertySymbols(object).length === 0;
@@ -132,7 +91,7 @@ function areInOrder(names: readonly string[]): boolean {
   return true;
 }
 
-/** Sorts names by their UTF-16 units. Few are put in their places several times as fast as the engine does it. */
+/** Sorts names by their UTF-16 units. For a few, an insertion sort is several times as fast as the engine's. */
 function sort(names: string[]): void {
   if (names.length > FEW) {
     names.sort();
@@ -146,8 +105,8 @@ function sort(names: string[]): void {
   }
 }
 
-/** Any object has its numbers first, and `__proto__` is not a member like others. */
-function keepsItsPlace(name: string): boolean {
+/** Objects have numbers first, and `__proto__` is not a member like others. */
+function keepsOrder(name: string): boolean {
   const first = name.charCodeAt(0);
   return !(first >= ZERO && first <= NINE) && name !== "__proto__" && name.isWellFormed();
 }
@@ -175,8 +134,8 @@ export function exactJson(value: unknown): string {
  * strings and numbers as `JSON.stringify` does, which is several times faster than JavaScript code.
  */
 export function quickCanonicalJson(value: unknown): string | undefined {
-  const ordered = orderedJson(value);
-  return ordered === undefined ? undefined : JSON.stringify(ordered);
+  const ordered = orderedValue(value, 0);
+  return ordered === NONE ? undefined : JSON.stringify(ordered);
 }
 
 /** A number that JavaScript cannot hold, as readers of JSON that keep every digit give it. */
@@ -224,7 +183,7 @@ export function restoredJson(value: unknown): unknown {
   });
 }
 
-/** Nearly nothing is, so this looks without making anything. */
+/** Nearly no value is, so this check allocates nothing. */
 function isAffected(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (JSON.isRawJSON(value)) return true;
@@ -261,3 +220,156 @@ const hasher = await createBLAKE3();
 export function blake3Hex(data: string | Uint8Array): string {
   return hasher.init().update(data).digest("hex");
 }
+
+/** What entries record. */
+export const QUALITIES = [
+  "turn",
+  "tool_call",
+  "tool_result",
+  "policy_verdict",
+  "mailbox_inject",
+  "session_lifecycle",
+  "approval",
+  "policy_change",
+  "kill",
+] as const;
+
+const ATTESTED: ReadonlySet<EntryQuality> = new Set(["turn", "approval", "policy_change", "kill"]);
+
+/** Whether entries of this quality are signed by their actor. */
+export function isAttested(quality: EntryQuality): boolean {
+  return ATTESTED.has(quality);
+}
+
+/** The chain of entries that belong to no session, and the actor that makes them. */
+export const SYSTEM = "reins:system";
+
+/** The content of a draft with its time, checked but for its payload, which {@link prepare} checks. */
+export function contentOf(draft: Draft, clock: Clock): ParentlessContent {
+  const entity_id = draft.entity_id ?? SYSTEM;
+  const content = {
+    entity_id,
+    target: draft.target,
+    quality: draft.quality,
+    timestamp: clock.now().toISOString(),
+    source: draft.source ?? entity_id,
+    actor: draft.actor,
+    tags: [...(draft.tags ?? [])],
+    payload: draft.payload,
+    // The actor signs it, which replaces any other proof.
+    proof: isAttested(draft.quality) ? null : (draft.proof ?? null),
+    envelope: null,
+  };
+  checkTexts(content);
+  draft.rules_checked?.forEach(checkText);
+  if (draft.rules_checked?.length !== draft.predicate_results?.length) {
+    throw new LedgerError("invalid", "every rule that was checked has one result");
+  }
+  return content;
+}
+
+/** Checks the texts of an entry as its schema does, but faster: this runs for every entry. */
+function checkTexts({ entity_id, actor, target, source, tags, quality }: ParentlessContent): void {
+  if (!QUALITIES.includes(quality)) throw new LedgerError("invalid", `there is no quality "${quality}"`);
+  if (entity_id === "" || actor === "")
+    throw new LedgerError("invalid", "an entry names its session and its actor");
+  checkText(entity_id);
+  checkText(actor);
+  checkText(target);
+  checkText(source);
+  tags.forEach(checkText);
+}
+
+function checkText(text: unknown): void {
+  if (typeof text !== "string") throw new LedgerError("invalid", `${typeof text} where a text is expected`);
+  if (!text.isWellFormed()) throw new LedgerError("invalid", "a text holds half of a surrogate pair");
+}
+
+/** The largest entry, in bytes of its canonical form. */
+const MAX_ENTRY_BYTES = 1024 * 1024;
+
+/** The canonical form of an entry's content. */
+export function bodyOf(content: EntryContent): string {
+  const body = canonicalJson(content);
+  assertSize(body);
+  return body;
+}
+
+/** Rejects an entry beyond the bound, given all the text it will have. */
+function assertSize(...texts: readonly string[]): void {
+  const length = texts.reduce((sum, text) => sum + text.length, 0);
+  // No character takes more than three bytes for each of its UTF-16 units.
+  if (length * 3 <= MAX_ENTRY_BYTES) return;
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  if (bytes <= MAX_ENTRY_BYTES) return;
+  throw new LedgerError("invalid", `an entry is at most ${MAX_ENTRY_BYTES} bytes long, this one is ${bytes}`);
+}
+
+/** The content id that belongs to a canonical body. */
+export function cidOf(body: string): Cid {
+  return blake3Hex(body);
+}
+
+/** The entry of a stored body. */
+export function entryOf(cid: Cid, body: string): LedgerEntry {
+  const content = parseStored<EntryContent>(body);
+  return { cid, ...content };
+}
+
+const NO_PARENTS = '"parents":[]';
+const NO_PROOF = '"proof":null';
+
+/** Prepares an entry whose texts have been checked; all of it has to be plain JSON. */
+export function prepare(content: ParentlessContent): PreparedEntry {
+  const { actor, entity_id, envelope, payload, proof, quality, source, tags, target, timestamp } = content;
+  // In the order of their names, so that sorting finds nothing to do.
+  const entry: EntryContent = {
+    actor,
+    entity_id,
+    envelope,
+    parents: [],
+    payload: recordedJson(payload),
+    proof,
+    quality,
+    source,
+    tags,
+    target,
+    timestamp,
+  };
+  const quick = quickCanonicalJson(entry);
+  if (quick === undefined) assertPlainJson(entry, "entry");
+  const body = quick ?? canonicalJson(entry);
+  assertSize(body, ROOM_TO_COME);
+  return { entity_id, quality, actor, timestamp, body, attestation: undefined };
+}
+
+/** The same entry, to be signed when its parents are known. */
+export function attested(entry: PreparedEntry, attestation: AttestationOrder): PreparedEntry {
+  const { rules_checked, predicate_results } = attestation;
+  assertSize(entry.body, ROOM_TO_COME, JSON.stringify([rules_checked, predicate_results]));
+  return { ...entry, attestation };
+}
+
+/**
+ * The canonical form of an entry once its parents are known. The places are found by names in quotes, which no text can
+ * hold; none of the members before `parents`, or after `proof`, has one of these names inside.
+ */
+export function bodyWith(
+  { body, attestation }: Pick<PreparedEntry, "body" | "attestation">,
+  parents: readonly Cid[],
+): string {
+  const unsigned = body.replace(NO_PARENTS, `"parents":${JSON.stringify(parents)}`);
+  if (!attestation) return unsigned;
+  const proof = unsigned.lastIndexOf(NO_PROOF);
+  const [before, after] = [unsigned.slice(0, proof), unsigned.slice(proof + NO_PROOF.length)];
+  return `${before}"proof":${attest(attestation, unsigned)}${after}`;
+}
+
+function attest(order: AttestationOrder, unsigned: string): string {
+  const { key_id, privateKey, rules_checked, predicate_results } = order;
+  const signature = sign(null, Buffer.from(unsigned), privateKey).toString("base64");
+  return canonicalJson({ key_id, predicate_results, rules_checked, signature, type: "attestation" });
+}
+
+/** As long as parents and attestation get, but for the names of rules. */
+const ROOM_TO_COME = "x".repeat(1_024);

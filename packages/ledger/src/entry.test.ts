@@ -1,15 +1,7 @@
 import { generateKeyPairSync, verify } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { blake3Hex, canonicalJson } from "./canonical.ts";
-import {
-  attested,
-  bodyWith,
-  buildEntry,
-  type EntryContent,
-  type ParentlessContent,
-  type Proof,
-  prepare,
-} from "./entry.ts";
+import { attested, blake3Hex, bodyWith, canonicalJson, prepare } from "./canonical.ts";
+import { buildEntry, type EntryContent, type ParentlessContent, type Proof } from "./entry.ts";
 
 const content: EntryContent = {
   entity_id: "reed:cli:local",

@@ -1,8 +1,8 @@
 export { ArtifactStore } from "./artifacts/artifact-store.ts";
-export { blake3Hex, canonicalJson, exactJson, recordedJson, restoredJson } from "./canonical.ts";
+export { blake3Hex, canonicalJson, exactJson, recordedJson, restoredJson, SYSTEM } from "./canonical.ts";
 export { type Checkpoint, openCheckpoint, readCheckpoint, verifierKey } from "./checkpoint.ts";
 export type { Draft } from "./entry.ts";
-export { buildEntry, EntryQuality, LedgerEntry, SYSTEM } from "./entry.ts";
+export { buildEntry, EntryQuality, LedgerEntry } from "./entry.ts";
 export { type AnnouncedKey, announcedKeys } from "./keys/announced-keys.ts";
 export { KeyFolder, KeyRing } from "./keys/key-folder.ts";
 export { verifySignature } from "./keys/signer.ts";

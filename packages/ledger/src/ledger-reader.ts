@@ -1,5 +1,6 @@
 import type { Store } from "@reins/store";
-import { type Cid, entryOf, type LedgerEntry } from "./entry.ts";
+import { entryOf } from "./canonical.ts";
+import type { Cid, LedgerEntry } from "./entry.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { EntryRange } from "./tables/queries.ts";
 import { ledgerTables, type Sessions, type StoredCheckpoint, type StoredEntry } from "./tables/tables.ts";

@@ -1,20 +1,9 @@
-import { type Clock, SharedLock, systemClock } from "@reins/kit";
-import { type Change, change, type Results, type Store, StoreError } from "@reins/store";
-import type { ArtifactStore } from "./artifacts/artifact-store.ts";
-import { withhold } from "./artifacts/private-payload.ts";
-import { Checkpointer, verifierKey } from "./checkpoint.ts";
-import {
-  type AttestationOrder,
-  attested,
-  contentOf,
-  type Draft,
-  isAttested,
-  type ParentlessContent,
-  type PreparedEntry,
-  prepare,
-  SEALED_PAYLOAD,
-  SYSTEM,
-} from "./entry.ts";
+import { type Clock, systemClock } from "@reins/kit";
+import { type Change, change, type Results, type Store } from "@reins/store";
+import { PayloadProtection, type ProtectionOptions } from "./artifacts/private-payload.ts";
+import { attested, contentOf, isAttested, prepare, SYSTEM } from "./canonical.ts";
+import { verifierKey } from "./checkpoint.ts";
+import type { AttestationOrder, Draft, ParentlessContent, PreparedEntry } from "./entry.ts";
 import {
   Announcements,
   announcedKeys,
@@ -24,7 +13,6 @@ import {
 } from "./keys/announced-keys.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { LedgerReader } from "./ledger-reader.ts";
-import type { Audiences } from "./seal/audiences.ts";
 import type { Appended } from "./tables/append.ts";
 import type { EntryRange } from "./tables/queries.ts";
 import { ledgerTables, type StoredCheckpoint, type StoredEntry } from "./tables/tables.ts";
@@ -61,7 +49,10 @@ export class Ledger extends LedgerReader {
   readonly #announcements: Announcements;
   readonly #checkpointer: Checkpointer;
   readonly #mirror: boolean;
-  readonly #lock = new SharedLock();
+  /** Records in progress. A read waits for those that began before it, a key rotation for all. */
+  readonly #recording = new Set<Promise<unknown>>();
+  /** The key rotation in progress, which new records wait for. */
+  #rotating: Promise<void> | undefined;
   readonly #listeners = new Set<(entries: number) => void>();
 
   private constructor(options: LedgerOptions, origin: string, logKey: string, mirror: boolean) {
@@ -101,7 +92,12 @@ export class Ledger extends LedgerReader {
     drafts: readonly Draft[],
     options: RecordOptions<Changes> = {},
   ): Promise<{ entries: Appended[]; results: Results<Changes> }> {
-    return this.#lock.shared(() => this.#record(drafts, options));
+    if (this.#rotating) return this.#rotating.then(() => this.record(drafts, options));
+    const recording = this.#record(drafts, options);
+    this.#recording.add(recording);
+    const settled = () => void this.#recording.delete(recording);
+    recording.then(settled, settled);
+    return recording;
   }
 
   /** Notifies of every commit that added entries, with their number; returns `unsubscribe`. */
@@ -112,16 +108,28 @@ export class Ledger extends LedgerReader {
 
   /** Entries of a range, with those that were being recorded when it was asked for. */
   override async readStored(range: EntryRange): Promise<StoredEntry[]> {
-    await this.#lock.idle();
+    await this.#recorded();
     return super.readStored(range);
   }
 
   /** Makes a new key for an actor. What the old one signed stays valid, and the ledger records when it was retired. */
-  rotateKey(holder: string): Promise<void> {
-    return this.#lock.exclusive(async () => {
+  async rotateKey(holder: string): Promise<void> {
+    while (this.#rotating) await this.#rotating;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#rotating = promise;
+    try {
+      await this.#recorded();
       const announce = (next: LedgerSigner) => this.#announcements.announce(next, holder);
       await this.#recordRetired(await this.#options.signers.rotate(holder, announce));
-    });
+    } finally {
+      this.#rotating = undefined;
+      resolve();
+    }
+  }
+
+  /** Resolves when the records in progress have settled. */
+  async #recorded(): Promise<void> {
+    if (this.#recording.size > 0) await Promise.allSettled(this.#recording);
   }
 
   /** The newest checkpoint, made now if entries are not yet covered. */
@@ -163,23 +171,34 @@ export class Ledger extends LedgerReader {
     options: RecordOptions<Changes>,
   ): Promise<{ entries: Appended[]; results: Results<Changes> }> {
     if (options.relaxed) await new Promise(setImmediate);
-    const protection = new PayloadProtection(this.#options);
-    const results = await this.#commit(drafts, options, protection).catch(async (error: unknown) => {
-      await protection.undo(error);
-      throw error;
-    });
+    const unprotected = this.#prepareUnsigned(drafts);
+    const results = await (unprotected
+      ? this.#commit(unprotected, options)
+      : this.#commitProtected(drafts, options));
     if (drafts.length > 0) this.#added(drafts.length);
     // The store returns one result for each change, in order.
     const entries = results.slice(0, drafts.length) as Appended[];
     return { entries, results: results.slice(drafts.length) as Results<Changes> };
   }
 
-  async #commit(
+  /** Commits entries that need a signature or a protected payload. */
+  async #commitProtected(
     drafts: readonly Draft[],
     options: RecordOptions<readonly Change<unknown>[]>,
-    protection: PayloadProtection,
   ): Promise<readonly unknown[]> {
-    const appends = this.#prepareUnsigned(drafts) ?? (await this.#prepare(drafts, protection));
+    const protection = new PayloadProtection(this.#options);
+    try {
+      return await this.#commit(await this.#prepare(drafts, protection), options);
+    } catch (error) {
+      await protection.undo(error);
+      throw error;
+    }
+  }
+
+  #commit(
+    appends: readonly PreparedEntry[],
+    options: RecordOptions<readonly Change<unknown>[]>,
+  ): Promise<readonly unknown[]> {
     const changes: Change<unknown>[] = appends.map((entry) => change(ledgerTables, "append", entry));
     if (options.with) changes.push(...options.with);
     const { durable = true, relaxed = false } = options;
@@ -285,47 +304,40 @@ async function settleAll<Result>(running: readonly Promise<Result>[]): Promise<R
   return Promise.all(running);
 }
 
-/** Where protected content goes. */
-export interface ProtectionOptions {
-  /** Seals what is for an audience only. */
-  readonly audiences?: Pick<Audiences, "seal">;
-  /** Keeps what is private. */
-  readonly artifacts?: ArtifactStore;
-}
+/** New entries are covered by a checkpoint within this time, with room to spare for writing it. */
+const DELAY_MS = 50;
 
-/** Protects the payloads of one commit; the artifacts made for it are erased should it fail. */
-export class PayloadProtection {
-  readonly #options: ProtectionOptions;
-  readonly #artifacts: string[] = [];
+/** Makes a checkpoint shortly after new entries; many entries share one. */
+export class Checkpointer {
+  readonly #make: () => Promise<boolean>;
+  readonly #clock: Clock;
+  #cancel: (() => void) | undefined;
+  /** Whether there are entries that no checkpoint covers. */
+  #owed = false;
+  #making: Promise<void> = Promise.resolve();
 
-  constructor(options: ProtectionOptions) {
-    this.#options = options;
+  /** `make` returns whether it made one; if not, the next flush tries again. */
+  constructor(make: () => Promise<boolean>, clock: Clock) {
+    this.#make = make;
+    this.#clock = clock;
   }
 
-  /** Moves private parts into artifacts and seals what is for an audience. */
-  async protect(draft: Draft, content: ParentlessContent): Promise<ParentlessContent> {
-    const { artifacts, audiences } = this.#options;
-    let { payload } = content;
-    if (!artifacts && (draft.isPrivate || draft.audience === undefined)) {
-      throw new LedgerError("invalid", "this ledger has no place for private content");
-    }
-    if (artifacts) {
-      const withheld = await withhold(artifacts, payload, draft.isPrivate ?? (() => false));
-      this.#artifacts.push(...withheld.artifacts.map(({ digest }) => digest));
-      payload = withheld.payload;
-    }
-    if (draft.audience === undefined) return { ...content, payload };
-    if (!audiences) throw new LedgerError("invalid", "this ledger knows no audiences");
-    return {
-      ...content,
-      payload: SEALED_PAYLOAD,
-      envelope: await audiences.seal(payload, draft.audience, content),
-    };
+  /** Schedules a checkpoint for new entries. */
+  due(): void {
+    this.#owed = true;
+    this.#cancel ??= this.#clock.after(DELAY_MS, () => void this.flush());
   }
 
-  /** Erases the artifacts of a commit that failed. After a failure of the disk it may have been written, so they stay. */
-  async undo(error: unknown): Promise<void> {
-    if (error instanceof StoreError && error.code === "io") return;
-    await Promise.allSettled(this.#artifacts.map((digest) => this.#options.artifacts?.erase(digest)));
+  /** Makes the checkpoint that is due, if any, and waits for those in progress. */
+  flush(): Promise<void> {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    if (this.#owed) this.#making = this.#making.then(() => this.#pay());
+    this.#owed = false;
+    return this.#making;
+  }
+
+  async #pay(): Promise<void> {
+    if (!(await this.#make())) this.#owed = true;
   }
 }

@@ -1,9 +1,10 @@
 import { isRecord } from "@reins/kit";
-import { change, type Store } from "@reins/store";
+import { change, parseStored, type Store } from "@reins/store";
 import { z } from "zod";
 import { referenceIn } from "./artifacts/private-payload.ts";
+import { entryOf } from "./canonical.ts";
 import { openCheckpoint } from "./checkpoint.ts";
-import { type Cid, entryOf, type LedgerEntry } from "./entry.ts";
+import { type Cid, LedgerEntry } from "./entry.ts";
 import { announcedKeys } from "./keys/announced-keys.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { LedgerReader, PlacedEntry } from "./ledger-reader.ts";
@@ -90,7 +91,7 @@ const Line = z.discriminatedUnion("kind", [
     log_key: z.string().min(1),
     size: z.int().min(0),
   }),
-  z.object({ kind: z.literal("entry"), seq: z.int().min(0), entry: z.unknown() }),
+  z.object({ kind: z.literal("entry"), seq: z.int().min(0), entry: LedgerEntry }),
   z.object({ kind: z.literal("checkpoint"), note: z.string() }),
   z.object({ kind: z.literal("artifact"), digest: z.string().regex(/^[0-9a-f]{64}$/), bytes: z.base64() }),
   z.object({ kind: z.literal("end"), size: z.int().min(0) }),
@@ -128,7 +129,7 @@ export async function importLines(
   let ended = false;
   let [count, added, covered, waiting] = [0, 0, 0, 0];
   let isNew = false;
-  let entries: { seq: number; entry: unknown }[] = [];
+  let entries: { seq: number; entry: LedgerEntry }[] = [];
   let checkpoints: StoredCheckpoint[] = [];
   const flush = async () => {
     const [fresh] = await store.commit([change(ledgerTables, "import", { entries, checkpoints })]);
@@ -190,7 +191,7 @@ function uncovered(covered: number, count: number, advice: string): LedgerError 
 
 function parseLine(text: string, count: number): Line {
   try {
-    return Line.parse(JSON.parse(text));
+    return Line.parse(parseStored(text));
   } catch (error) {
     throw new LedgerError("corrupt", `a line after entry ${count - 1} cannot be read`, { cause: error });
   }
@@ -210,7 +211,7 @@ async function describe(
   return name === undefined;
 }
 
-/** An entry and the way from it to the root of a checkpoint. */
+/** An entry and the hashes from it to the root of a checkpoint. */
 interface Proven {
   readonly entry: LedgerEntry;
   readonly index: number;

@@ -212,7 +212,7 @@ describe("Manifest", () => {
   test("system prompt contains constitution hash, mandate, board excerpt, trust level, available tools list", async () => {
     const { session_key } = await init("reed");
     await run(session_key, "hello");
-    const hash = serving.harness.policies.policyFor("default")?.hashes.constitution_hash;
+    const hash = serving.harness.policies.inForce.get("default")?.hashes.constitution_hash;
     const parts = [`[constitution: ${hash}]`, "You are the keeper of the reeds.", "the ferry runs"];
     for (const part of [...parts, "Trust level: standing", "- read_file"]) expect(told()).toContain(part);
   });

@@ -92,31 +92,30 @@ describe("a decision", () => {
     return { harness, workspace, subject, context, eventOf };
   };
 
-  test("that allows passes through no more source files than it did, its facts left out", async () => {
-    const { harness, subject, context, eventOf } = at();
-    const look = () => eventOf("Bash", { command: "ls" });
-    const decide = () => harness.supervisor.decide(look(), subject, context);
-    expect(await decide()).toMatchObject({ verdict: "allowed" });
+  /** The files of a decision, facts left out. */
+  async function filesOfDecision(tool: string, argumentsIn: (workspace: string) => object, verdict: string) {
+    const { harness, workspace, subject, context, eventOf } = at();
+    const event = () => eventOf(tool, argumentsIn(workspace));
+    const decide = () => harness.supervisor.decide(event(), subject, context);
+    expect(await decide()).toMatchObject({ verdict });
     // A preview finds out the facts and decides nothing: a file that is called as often by it is about facts.
-    const facts = await fewestCalls(() => harness.supervisor.preview(look(), subject, context));
-    const calls = await fewestCalls(decide);
-    const files = [...calls]
+    const facts = await fewestCalls(() => harness.supervisor.preview(event(), subject, context));
+    const files = [...(await fewestCalls(decide))]
       .filter(([file, count]) => !FACTS.test(file) && count > (facts.get(file) ?? 0))
       .map(([file]) => file)
       .toSorted();
-    print("a decision that allows", files);
+    print(`a decision (${verdict})`, files);
+    return files;
+  }
+
+  test("that allows passes through no more source files than it did, its facts left out", async () => {
+    const files = await filesOfDecision("Bash", () => ({ command: "ls" }), "allowed");
     expect(files.length).toBeLessThanOrEqual(MOST.decision);
   });
 
   test("that asks passes through no more source files than it did, its facts left out", async () => {
-    const { harness, workspace, subject, context, eventOf } = at();
-    const decide = () => {
-      const event = eventOf("Write", { file_path: `${workspace}/file.txt`, content: "" });
-      return harness.supervisor.decide(event, subject, context);
-    };
-    expect(await decide()).toMatchObject({ verdict: "ask" });
-    const files = (await filesOf(decide)).filter((path) => !FACTS.test(path));
-    print("a decision that asks", files);
+    const write = (workspace: string) => ({ file_path: `${workspace}/file.txt`, content: "" });
+    const files = await filesOfDecision("Write", write, "ask");
     expect(files.length).toBeLessThanOrEqual(MOST.decision);
   });
 });

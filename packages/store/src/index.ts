@@ -9,14 +9,21 @@ export {
   prepareSqlite,
   type SqliteOptions,
 } from "./sqlite/open.ts";
+export { change } from "./sqlite/sqlite-store.ts";
 export type { DatabaseWrap } from "./sqlite/threads.ts";
-export type { CommitOptions, Database, Lease, Results, Statement, Store, StoreReader } from "./store.ts";
-export {
-  type Change,
-  change,
-  type OpenTables,
-  type Operations,
-  type Tables,
-  type TablesModule,
+export type {
+  Change,
+  CommitOptions,
+  Database,
+  Lease,
+  OpenTables,
+  Operations,
+  Results,
+  Statement,
+  Store,
+  StoreReader,
+  Tables,
+  TablesModule,
 } from "./store.ts";
 export { StoreError, type StoreErrorCode } from "./store-error.ts";
+export { parseStored } from "./stored-json.ts";

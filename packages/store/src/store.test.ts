@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { notes } from "../test/tables/notes.ts";
-import { change } from "./store.ts";
+import { change } from "./sqlite/sqlite-store.ts";
 
 describe("tables", () => {
   it("name their changes", () => {

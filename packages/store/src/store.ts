@@ -138,20 +138,11 @@ export interface OpenTables {
   chore?(): (() => void) | undefined;
 }
 
-/** One change of a commit, to be made with {@link change}. */
+/** One change of a commit, to be made with `change`. */
 export interface Change<Result> {
   readonly tables: string;
   readonly name: string;
   readonly args: unknown;
   /** Carries the type of the change's result; never there. */
   readonly result?: Result;
-}
-
-/** Names a change of some tables. */
-export function change<Changes extends Operations, Name extends keyof Changes & string>(
-  tables: Tables<Changes, Operations>,
-  name: Name,
-  args: Parameters<Changes[Name]>[0],
-): Change<ReturnType<Changes[Name]>> {
-  return { tables: tables.name, name, args };
 }

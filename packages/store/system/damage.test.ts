@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { seededRandom } from "../../../scripts/torture/random.ts";
-import { change } from "../src/store.ts";
+import { change } from "../src/sqlite/sqlite-store.ts";
 import { StoreError } from "../src/store-error.ts";
 import { openInProcess, write } from "../test/in-process.ts";
 import { notes } from "../test/tables/notes.ts";

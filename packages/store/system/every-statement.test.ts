@@ -1,8 +1,8 @@
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { change } from "../src/sqlite/sqlite-store.ts";
 import type { Outcome } from "../src/sqlite/threads.ts";
-import { change } from "../src/store.ts";
 import { type FaultPlan, Faults } from "../test/faults.ts";
 import { openInProcess, write } from "../test/in-process.ts";
 import { notes } from "../test/tables/notes.ts";

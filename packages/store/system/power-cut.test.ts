@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../../scripts/torture/random.ts";
-import { change } from "../src/store.ts";
+import { change } from "../src/sqlite/sqlite-store.ts";
 import { openInProcess } from "../test/in-process.ts";
 import { notes } from "../test/tables/notes.ts";
 import { tally } from "../test/tables/tally.ts";

@@ -7,8 +7,8 @@ import { openSqlite } from "@reins/store";
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
 import { Approvals } from "../src/approvals/approvals.ts";
 import { Supervisor } from "../src/decision/supervisor.ts";
-import { verdictDraft } from "../src/decision/verdict-record.ts";
 import { harnessTables } from "../src/harness/tables.ts";
+import { verdictDraft } from "../src/record/record.ts";
 import { keysIn } from "../test/approvals/home.ts";
 
 const subject: Subject = {
@@ -53,7 +53,13 @@ async function withSupervisor<Result>(
   const approvals = new Approvals({ store, ledger, ...(await keysIn(home)) });
   const policy = loadPolicy({ file: "bench.yaml", rules: RULES, prose: new Uint8Array() });
   const gatherFacts = async ({ payload }: ControlEvent) => action(Object(payload).tool_name);
-  const supervisor = new Supervisor({ store, ledger, approvals, policyFor: () => policy, gatherFacts });
+  const supervisor = new Supervisor({
+    store,
+    ledger,
+    approvals,
+    policies: { get: () => policy },
+    gatherFacts,
+  });
   try {
     return await run(supervisor, ledger);
   } finally {

@@ -24,14 +24,16 @@ export {
 export { type Approval, Approvals, type ApprovalsOptions, type GivenAnswer } from "./approvals/approvals.ts";
 export { approvalTables } from "./approvals/tables.ts";
 export type {
+  CallEnd,
   Decided,
   GatherFacts,
+  OpenCall,
   RequestContext,
   TargetState,
   Workspace,
 } from "./decision/decision.ts";
 export { Harnesses } from "./decision/harnesses.ts";
-export type { CallEnd, OpenCall } from "./decision/supervisor.ts";
+
 export { Supervisor, type SupervisorObserver, type SupervisorOptions } from "./decision/supervisor.ts";
 export {
   problemOf,
@@ -49,11 +51,12 @@ export { limitTables, type Usage } from "./limits/tables.ts";
 export { type NamedPolicyFiles, policyFiles, writeFirstFiles } from "./policies/policy-files.ts";
 export { PolicyKeeper, type PolicyKeeperOptions, type PolicyStatus } from "./policies/policy-keeper.ts";
 export { RosterFile, type RosterFileOptions } from "./policies/roster-file.ts";
-export { lifecycleDraft, resultDraft, sessionKey, UNGATED } from "./record/record.ts";
+export { lifecycleDraft, resultDraft, UNGATED } from "./record/outcomes.ts";
+export { sessionKey } from "./record/record.ts";
 export { scrubbed, Vault, VaultError, type VaultErrorCode } from "./record/vault.ts";
 export type { RedactingStream } from "./redaction/redacting-stream.ts";
 export { type Ending, type Redact, Redactor, type RedactorOptions, redact } from "./redaction/redactor.ts";
-export { looksSecret } from "./redaction/triggers.ts";
+export { looksSecret } from "./redaction/secret-words.ts";
 export { type Update, UpdateRedactor, type UpdateRedactorOptions } from "./redaction/update-redactor.ts";
 export type { Report, ReportKind } from "./reports/tables.ts";
 export { type RunListener, Runs } from "./runs/runs.ts";

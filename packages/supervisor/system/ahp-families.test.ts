@@ -50,7 +50,7 @@ async function served(rules: string | undefined, roster = ROSTER) {
   const identity = await Identity.open({ store, ledger });
   const supervisor = new Supervisor({
     ...{ store, ledger, approvals, gatherFacts: plainFacts },
-    policyFor: () => policy,
+    policies: { get: () => policy },
   });
   const answered: string[] = [];
   const answer = (type: string, decision: object) => async () => {
@@ -60,7 +60,11 @@ async function served(rules: string | undefined, roster = ROSTER) {
   const server = new AhpServer(
     supervisorHandlers({
       ...{ supervisor, identity, approvals, ledger, runs: new Runs(store), reports: new Reports(store) },
-      policies: { policyFor: () => policy, roster: Roster.read(roster), status: () => undefined },
+      policies: {
+        inForce: new Map(policy && [["default", policy]]),
+        roster: Roster.read(roster),
+        status: () => undefined,
+      },
       workspaceOf: () => requestContext.workspace,
       families: {
         idle: answer("idle", { decision: "allow" }),

@@ -28,13 +28,13 @@ test("no name that a default rule goes by makes an agent's tool pass over AHP, w
   const { gather } = new Facts({ harness: home, userHome: home });
   const supervisor = new Supervisor({
     ...{ store, ledger, approvals, gatherFacts: gather },
-    policyFor: () => policy,
+    policies: { get: () => policy },
   });
   const roster = Roster.read('{"session_id":"coder","kind":"agent","state":"live"}\n');
   const server = new AhpServer(
     supervisorHandlers({
       ...{ supervisor, identity, approvals, ledger, runs: new Runs(store), reports: new Reports(store) },
-      policies: { policyFor: () => policy, roster, status: () => undefined },
+      policies: { inForce: new Map([["default", policy]]), roster, status: () => undefined },
       workspaceOf: () => ({ cwd: home, roots: [home] }),
     }),
   );

@@ -21,14 +21,14 @@ async function twoUsers() {
   const identity = await Identity.open({ store, ledger });
   const supervisor = new Supervisor({
     ...{ store, ledger, approvals, gatherFacts: plainFacts },
-    policyFor: () => policy,
+    policies: { get: () => policy },
   });
   const reports = new Reports(store);
   const refused: string[] = [];
   const server = new AhpServer(
     supervisorHandlers({
       ...{ supervisor, identity, approvals, ledger, runs: new Runs(store), reports },
-      policies: { policyFor: () => policy, roster: Roster.read(""), status: () => undefined },
+      policies: { inForce: new Map([["default", policy]]), roster: Roster.read(""), status: () => undefined },
       workspaceOf: () => requestContext.workspace,
       onRefused: (_, error) => refused.push(String(error)),
     }),

@@ -19,8 +19,8 @@ import {
 async function start(home: string, rules: string) {
   const { store, ledger, approvals } = await openParts(home);
   const inForce = { policy: policyOf(rules) };
-  const policyFor = () => inForce.policy;
-  const supervisor = new Supervisor({ store, ledger, approvals, policyFor, gatherFacts: plainFacts });
+  const policies = { get: () => inForce.policy };
+  const supervisor = new Supervisor({ store, ledger, approvals, policies, gatherFacts: plainFacts });
   const decide = async (tool: string, who: Partial<Subject> = {}, given: unknown = {}) =>
     (await supervisor.decide(toolEvent(tool, given), { ...testSubject, ...who }, requestContext)).verdict;
   const stop = async () => {

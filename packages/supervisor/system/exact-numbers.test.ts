@@ -47,7 +47,7 @@ async function served() {
   const policies = await PolicyKeeper.open({ home, ledger, everyMs: 60_000 });
   onTestFinished(() => policies.close());
   const identity = await Identity.open({ store, ledger });
-  const supervisor = new Supervisor({ ...parts, policyFor: policies.policyFor, gatherFacts: plainFacts });
+  const supervisor = new Supervisor({ ...parts, policies: policies.inForce, gatherFacts: plainFacts });
   const handlers = supervisorHandlers({
     supervisor,
     identity,

@@ -55,7 +55,7 @@ function supervisorWith(rules: string, options: Partial<SupervisorOptions> = {})
   return new Supervisor({
     ...parts,
     commitment,
-    policyFor: () => policy,
+    policies: { get: () => policy },
     gatherFacts: plainFacts,
     ...options,
   });
@@ -114,10 +114,10 @@ describe("a part that throws blocks, with the reason", () => {
       "the clock, with a time that is none",
       { clock: { now: () => new Date(Number.NaN), after: () => () => {} } },
     ],
-    ["the policy", { policyFor: broken }],
+    ["the policy", { policies: { get: broken } }],
     [
       "everything, and whoever is told",
-      { policyFor: broken, clock: { now: broken, after: broken }, onRecordError: broken },
+      { policies: { get: broken }, clock: { now: broken, after: broken }, onRecordError: broken },
     ],
   ])("%s", async (_, options) => {
     const decided = await askOnce(supervisorWith(ALLOW, options));
@@ -361,7 +361,7 @@ describe("what changes while something is decided", () => {
       store,
       ledger,
       approvals,
-      policyFor: policies.policyFor,
+      policies: policies.inForce,
       gatherFacts: async (event, ...rest) => {
         await meanwhile();
         return plainFacts(event, ...rest);
@@ -394,7 +394,7 @@ describe("what changes while something is decided", () => {
     const swappedTo = async (policy: Policy | undefined) => {
       inForce.policy = policyOf(ALLOW);
       const supervisor = supervisorWith(ALLOW, {
-        policyFor: () => inForce.policy,
+        policies: { get: () => inForce.policy },
         gatherFacts: async (...asked) => {
           inForce.policy = policy;
           return plainFacts(...asked);
@@ -407,8 +407,8 @@ describe("what changes while something is decided", () => {
   });
 
   test("a policy that is swapped again and again lets nothing through", async () => {
-    const policyFor = () => policyOf(ALLOW);
-    await expectRecordedBlock(await askOnce(supervisorWith(ALLOW, { policyFor })), /changed again and again/);
+    const policies = { get: () => policyOf(ALLOW) };
+    await expectRecordedBlock(await askOnce(supervisorWith(ALLOW, { policies })), /changed again and again/);
   });
 });
 

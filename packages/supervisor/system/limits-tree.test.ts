@@ -51,7 +51,7 @@ tool_rules: [{ name: all, condition: {}, verdict: allowed }]
 limits: [{ name: budget, per: ${per}, within: 1h, calls: ${BUDGET} }]`);
   const supervisor = new Supervisor({
     ...{ store, ledger, approvals },
-    policyFor: () => policy,
+    policies: { get: () => policy },
     gatherFacts: plainFacts,
   });
   const decide = async (subject: Subject) =>

@@ -41,7 +41,7 @@ async function newHome() {
 }
 
 const verdictOf = (keeper: PolicyKeeper, tenant = "default") =>
-  keeper.policyFor(tenant)?.rules[0]?.rule.verdict;
+  keeper.inForce.get(tenant)?.rules[0]?.rule.verdict;
 
 describe("after a restart", () => {
   test("the same constitution is in force without another entry", async () => {

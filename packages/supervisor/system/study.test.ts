@@ -13,7 +13,7 @@ async function quietAndBusy() {
   for (let n = 0; n < 20; n += 1) await decide(`busy${n}`, {}, { tenant: "busy" });
   const policy = policyOf(RULES);
   const status = { tenant: "quiet", policy, waiting: undefined, fault: undefined };
-  const policies = { policyFor: () => policy, status: () => status };
+  const policies = { inForce: new Map([["default", policy]]), status: () => status };
   return { ledger, study: new PolicyStudy({ ledger, supervisor, policies }, "quiet") };
 }
 

@@ -202,7 +202,7 @@ describe("a rule that comes to ask two people", () => {
       const one = policyOf("tool_rules: [{ name: ask, condition: {}, verdict: ask }]");
       const two = policyOf("tool_rules: [{ name: ask, condition: {}, verdict: ask, quorum: 2 }]");
       let inForce = one;
-      const { decide, approvals } = await supervise(undefined, { policyFor: () => inForce });
+      const { decide, approvals } = await supervise(undefined, { policies: { get: () => inForce } });
       const approval = askedApproval(await decide("deploy"));
       await approvals.answer(approval, { by: "bob", roles: ["approver"], tenant: "default", decision });
       inForce = two;
@@ -306,7 +306,7 @@ describe("behind AHP", () => {
       store,
       ledger,
       approvals,
-      policyFor: policies.policyFor,
+      policies: policies.inForce,
       gatherFacts: plainFacts,
     });
     const refused: string[] = [];

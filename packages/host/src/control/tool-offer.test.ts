@@ -22,7 +22,7 @@ const harnessWith = (verdicts: Readonly<Record<string, string>> | undefined) =>
           reason: `because of ${tool}`,
         },
     },
-    policies: { policyFor: () => verdicts && { hashes: { constitution_hash: "c", rules_hash: "r" } } },
+    policies: { inForce: { get: () => verdicts && { hashes: { constitution_hash: "c", rules_hash: "r" } } } },
   }) as unknown as Harness;
 const RULES = harnessWith({ delete: "blocked", deploy: "ask" });
 const gatesOf = (harness: Harness, ...tools: string[]) => gateTools(harness, subject, { tools });

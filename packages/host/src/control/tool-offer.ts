@@ -24,7 +24,7 @@ export function gateTools(
   subject: Subject,
   { tools, withheld }: ToolOffer,
 ): readonly ToolGate[] {
-  const constitution_hash = policies.policyFor(subject.tenant)?.hashes.constitution_hash ?? null;
+  const constitution_hash = policies.inForce.get(subject.tenant)?.hashes.constitution_hash ?? null;
   return tools.map((tool) => {
     const outlook = supervisor.outlook(tool, subject);
     const { verdict, rule, reason } = outlook ?? {
@@ -44,7 +44,7 @@ export function offerDraft(
   subject: Subject,
   gates: readonly ToolGate[],
 ): Draft & { readonly payload: Readonly<Record<string, unknown>> } {
-  const hashes = policies.policyFor(subject.tenant)?.hashes;
+  const hashes = policies.inForce.get(subject.tenant)?.hashes;
   const offered = gates.filter(({ verdict }) => verdict !== "blocked");
   const withheld = gates.filter(({ verdict }) => verdict === "blocked");
   const verdict = withheld.length === 0 ? "allowed" : offered.length === 0 ? "blocked" : "modify";

@@ -1,6 +1,10 @@
+import { parseStored, StoreError } from "@reins/store";
 import { z } from "zod";
-import { assertPlainJson, canonicalJson } from "../canonical.ts";
+import { canonicalJson } from "../canonical.ts";
+import { type Draft, type ParentlessContent, SEALED_PAYLOAD } from "../entry.ts";
 import { LedgerError } from "../ledger-error.ts";
+import { assertPlainJson } from "../plain-json.ts";
+import type { Audiences } from "../seal/audiences.ts";
 import type { ArtifactReference, ArtifactStore } from "./artifact-store.ts";
 
 const schema = z.strictObject({
@@ -108,8 +112,53 @@ export async function reveal(store: ArtifactStore, payload: unknown): Promise<un
 
 function valueIn(content: Uint8Array, otherwise: unknown): unknown {
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content));
+    return parseStored(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content));
   } catch {
     return otherwise;
+  }
+}
+
+/** Where protected content goes. */
+export interface ProtectionOptions {
+  /** Seals what is for an audience only. */
+  readonly audiences?: Pick<Audiences, "seal">;
+  /** Keeps what is private. */
+  readonly artifacts?: ArtifactStore;
+}
+
+/** Protects the payloads of one commit; the artifacts made for it are erased should it fail. */
+export class PayloadProtection {
+  readonly #options: ProtectionOptions;
+  readonly #artifacts: string[] = [];
+
+  constructor(options: ProtectionOptions) {
+    this.#options = options;
+  }
+
+  /** Moves private parts into artifacts and seals what is for an audience. */
+  async protect(draft: Draft, content: ParentlessContent): Promise<ParentlessContent> {
+    const { artifacts, audiences } = this.#options;
+    let { payload } = content;
+    if (!artifacts && (draft.isPrivate || draft.audience === undefined)) {
+      throw new LedgerError("invalid", "this ledger has no place for private content");
+    }
+    if (artifacts) {
+      const withheld = await withhold(artifacts, payload, draft.isPrivate ?? (() => false));
+      this.#artifacts.push(...withheld.artifacts.map(({ digest }) => digest));
+      payload = withheld.payload;
+    }
+    if (draft.audience === undefined) return { ...content, payload };
+    if (!audiences) throw new LedgerError("invalid", "this ledger knows no audiences");
+    return {
+      ...content,
+      payload: SEALED_PAYLOAD,
+      envelope: await audiences.seal(payload, draft.audience, content),
+    };
+  }
+
+  /** Erases the artifacts of a commit that failed. After a failure of the disk it may have been written, so they stay. */
+  async undo(error: unknown): Promise<void> {
+    if (error instanceof StoreError && error.code === "io") return;
+    await Promise.allSettled(this.#artifacts.map((digest) => this.#options.artifacts?.erase(digest)));
   }
 }

@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import { SYSTEM } from "../entry.ts";
+import { SYSTEM } from "../canonical.ts";
 import { LedgerError } from "../ledger-error.ts";
 import type { LedgerReader, PlacedEntry } from "../ledger-reader.ts";
 

@@ -1,8 +1,10 @@
 import { randomBytes as machineRandomBytes } from "node:crypto";
-import { assertPlainJson, canonicalJson } from "../canonical.ts";
+import { parseStored } from "@reins/store";
+import { canonicalJson } from "../canonical.ts";
 import { Envelope, type LedgerEntry } from "../entry.ts";
 import { KEY_LENGTH, privateKeyFrom, publicBytesOf } from "../keys/signer.ts";
 import { LedgerError } from "../ledger-error.ts";
+import { assertPlainJson } from "../plain-json.ts";
 import {
   decrypt,
   type EncryptedKey,
@@ -91,7 +93,7 @@ export function openWith(key: AudienceKey, envelope: Envelope, context: SealedCo
 /** An audience's public key is enough to seal for it, so the content may still not be a payload. */
 function payloadOf(text: string): unknown {
   try {
-    const payload: unknown = JSON.parse(text);
+    const payload = parseStored(text);
     assertPlainJson(payload);
     if (canonicalJson(payload) === text) return payload;
   } catch (error) {

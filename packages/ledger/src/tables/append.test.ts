@@ -1,6 +1,6 @@
 import SqliteDatabase from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { contentOf, prepare } from "../entry.ts";
+import { contentOf, prepare } from "../canonical.ts";
 import module from "./module.ts";
 import type { EntryRange } from "./queries.ts";
 import { MIGRATIONS } from "./schema.ts";

@@ -1,13 +1,6 @@
 import type { Database, Statement } from "@reins/store";
-import {
-  bodyOf,
-  bodyWith,
-  type Cid,
-  cidOf,
-  type EntryQuality,
-  LedgerEntry,
-  type PreparedEntry,
-} from "../entry.ts";
+import { bodyOf, bodyWith, cidOf } from "../canonical.ts";
+import type { Cid, EntryQuality, PreparedEntry } from "../entry.ts";
 import { LedgerError } from "../ledger-error.ts";
 import { leafHash, type TileShelf, Tiles } from "../tree.ts";
 import { type Checkpoints, entryPacker } from "./schema.ts";
@@ -144,8 +137,8 @@ export function importEntries(
 ): number {
   const find = database.prepare("SELECT cid FROM ledger_entries WHERE seq = ?");
   let added = 0;
-  for (const { seq, entry: given } of entries) {
-    const { cid, ...content } = LedgerEntry.parse(given);
+  for (const { seq, entry } of entries) {
+    const { cid, ...content } = entry;
     const body = bodyOf(content);
     if (cidOf(body) !== cid)
       throw new LedgerError("corrupt", `entry ${seq} is not what its content id ${cid} says`);

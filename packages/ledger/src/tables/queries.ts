@@ -1,5 +1,5 @@
 import type { Database, Statement } from "@reins/store";
-import { SYSTEM } from "../entry.ts";
+import { SYSTEM } from "../canonical.ts";
 import { LedgerError } from "../ledger-error.ts";
 import { consistencyProof, inclusionProof, type NodeSource } from "../tree.ts";
 import { StoredTree } from "./append.ts";

@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import type { Tables } from "@reins/store";
-import type { Cid, PreparedEntry } from "../entry.ts";
+import type { Cid, LedgerEntry, PreparedEntry } from "../entry.ts";
 import type { Appended } from "./append.ts";
 import type { EntryRange } from "./queries.ts";
 
@@ -30,7 +30,7 @@ export interface Sessions {
 
 /** Entries and checkpoints of another copy. */
 export interface ImportArgs {
-  readonly entries: readonly { readonly seq: number; readonly entry: unknown }[];
+  readonly entries: readonly { readonly seq: number; readonly entry: LedgerEntry }[];
   readonly checkpoints: readonly StoredCheckpoint[];
 }
 

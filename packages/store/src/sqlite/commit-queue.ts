@@ -1,5 +1,5 @@
 import { StoreError } from "../store-error.ts";
-import { failed, type Outcome, unwrap, type Write } from "./threads.ts";
+import { failed, type Outcome, type Write } from "./threads.ts";
 
 /** Runs at most one job in each turn of the event loop, in order; the first at once. */
 export class Pace {
@@ -201,12 +201,9 @@ function one<Item>(items: readonly Item[], index: number): Item[] {
 }
 
 function settleOne({ resolve, reject }: Caller, outcome: Outcome | undefined): void {
-  try {
-    if (!outcome) throw new StoreError("io", "the writer returned no outcome");
-    resolve(unwrap(outcome));
-  } catch (error) {
-    reject(error);
-  }
+  if (!outcome) reject(new StoreError("io", "the writer returned no outcome"));
+  else if ("error" in outcome) reject(new StoreError(outcome.error.code, outcome.error.message));
+  else resolve(outcome.results);
 }
 
 /** How many commits, and about how many bytes in them. */

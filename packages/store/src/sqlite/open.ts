@@ -3,8 +3,8 @@ import { leases } from "../leases.ts";
 import type { Operations, Store, StoreReader, Tables } from "../store.ts";
 import { StoreError } from "../store-error.ts";
 import type { StoreLoss } from "./examine.ts";
-import { SqliteReader, SqliteStore } from "./sqlite-store.ts";
-import { type DatabaseWrap, ThreadPort } from "./threads.ts";
+import { SqliteReader, SqliteStore, ThreadPort } from "./sqlite-store.ts";
+import type { DatabaseWrap } from "./threads.ts";
 
 /** How much a store is willing to hold. */
 export interface SqliteLimits {

@@ -1,4 +1,4 @@
-import { type MessagePort, Worker } from "node:worker_threads";
+import type { MessagePort } from "node:worker_threads";
 import { errorMessage } from "@reins/kit";
 import type { Change } from "../store.ts";
 import { StoreError, type StoreErrorCode } from "../store-error.ts";
@@ -38,10 +38,10 @@ export type Request = ApplyRequest | OtherRequest;
 export type Task = OtherRequest | readonly ApplyRequest[];
 
 /** The outcomes of commits that arrived together. A list, because the names in an object take longer to copy. */
-type AppliedReply = readonly [id: number, outcomes: readonly SentOutcome[]];
+export type AppliedReply = readonly [id: number, outcomes: readonly SentOutcome[]];
 
 /** The answer to anything else, or to commits of which none was tried. */
-interface AnsweredReply {
+export interface AnsweredReply {
   readonly id: number;
   readonly outcome: Outcome<unknown>;
 }
@@ -196,7 +196,7 @@ export type Outcome<Results = unknown[]> = { readonly results: Results } | { rea
  * The outcome of a commit as it crosses threads: the results of its changes, or their number when all are
  * undefined, which is the usual case.
  */
-type SentOutcome = unknown[] | number | { readonly error: Fault };
+export type SentOutcome = unknown[] | number | { readonly error: Fault };
 
 /** Makes an outcome ready to be sent. */
 function sent(outcome: Outcome): SentOutcome {
@@ -205,129 +205,8 @@ function sent(outcome: Outcome): SentOutcome {
   return results.every((result) => result === undefined) ? results.length : results;
 }
 
-/** The outcome that was sent. */
-function received(outcome: SentOutcome): Outcome {
-  if (typeof outcome === "number") return { results: new Array(outcome).fill(undefined) };
-  return Array.isArray(outcome) ? { results: outcome } : outcome;
-}
-
 /** The outcome of what failed. */
 export function failed(error: unknown): { readonly error: Fault } {
   const { code, message } = translate(error);
   return { error: { code, message } };
 }
-
-/** The results of an outcome, or its error thrown. */
-export function unwrap<Results>(outcome: Outcome<Results>): Results {
-  if ("error" in outcome) throw new StoreError(outcome.error.code, outcome.error.message);
-  return outcome.results;
-}
-
-type WithoutId<One> = One extends { readonly id: number } ? Omit<One, "id"> : never;
-
-/** A caller that waits for a reply. */
-interface Waiting {
-  settle(reply: Reply): void;
-  reject(error: StoreError): void;
-}
-
-/** Where the code of a thread is, whether it runs from source or was built. */
-const CODE = import.meta.url.endsWith(".ts")
-  ? new URL("./thread.ts", import.meta.url)
-  : new URL("./thread.js", import.meta.url);
-
-/** The main thread's end of a thread of the store: asks by message, answers by promise. */
-export class ThreadPort {
-  readonly #worker: Worker;
-  readonly #waiting = new Map<number, Waiting>();
-  #lastId = 0;
-  #gone: StoreError | undefined;
-
-  /** Starts a thread, which opens the database when it is first asked something. */
-  constructor(data: ThreadData) {
-    this.#worker = new Worker(CODE, { workerData: data, stdin: false, name: `store ${data.role}` });
-    this.#worker.on("message", (reply: Reply) => this.#settle(reply));
-    this.#worker.on("messageerror", (error) =>
-      this.#fail(`sent what cannot be read: ${errorMessage(error)}`),
-    );
-    this.#worker.on("error", (error) => this.#fail(`died: ${errorMessage(error)}`));
-    this.#worker.on("exit", (code) => this.#fail(`ended with code ${code}`));
-  }
-
-  /** How many questions wait for their reply. */
-  get waiting(): number {
-    return this.#waiting.size;
-  }
-
-  /** Writes commits; resolves to the outcome of each. Throws at once when they cannot be sent. */
-  apply(writes: readonly Write[]): Promise<readonly Outcome[]> {
-    const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome[]>();
-    const settle = (reply: Reply) => {
-      if (isApplied(reply)) resolve(reply[1].map(received));
-      else reject(refusalIn(reply));
-    };
-    this.#send({ kind: "apply", id: this.#nextId(), writes }, { settle, reject });
-    return promise;
-  }
-
-  /** Sends a request and resolves to its result. */
-  async ask(question: WithoutId<OtherRequest>): Promise<unknown> {
-    const reply = await this.#replyTo(question);
-    return isApplied(reply) ? undefined : unwrap(reply.outcome);
-  }
-
-  /** Closes the database, if it is open, and ends the thread. */
-  async end(): Promise<void> {
-    try {
-      if (!this.#gone && this.#lastId > 0) await this.#replyTo({ kind: "close" });
-    } finally {
-      this.#gone ??= new StoreError("closed", "the store is closed");
-      await this.#worker.terminate();
-    }
-  }
-
-  #replyTo(question: WithoutId<OtherRequest>): Promise<Reply> {
-    const { promise, resolve: settle, reject } = Promise.withResolvers<Reply>();
-    this.#send({ ...question, id: this.#nextId() }, { settle, reject });
-    return promise;
-  }
-
-  #nextId(): number {
-    this.#lastId += 1;
-    return this.#lastId;
-  }
-
-  #send(request: Request, waiting: Waiting): void {
-    if (this.#gone) throw this.#gone;
-    try {
-      this.#worker.postMessage(request);
-    } catch (error) {
-      throw new StoreError("invalid", `not plain data: ${errorMessage(error)}`, { cause: error });
-    }
-    this.#waiting.set(request.id, waiting);
-  }
-
-  #settle(reply: Reply): void {
-    const id = isApplied(reply) ? reply[0] : reply.id;
-    this.#waiting.get(id)?.settle(reply);
-    this.#waiting.delete(id);
-  }
-
-  #fail(what: string): void {
-    this.#gone ??= new StoreError("io", `the store's thread ${what}; open the store anew`);
-    for (const waiting of this.#waiting.values()) waiting.reject(this.#gone);
-    this.#waiting.clear();
-  }
-}
-
-function isApplied(reply: Reply): reply is AppliedReply {
-  return Array.isArray(reply);
-}
-
-/** Why commits were refused before any of them was tried. */
-function refusalIn({ outcome }: AnsweredReply): StoreError {
-  const { code, message } = "error" in outcome ? outcome.error : NO_OUTCOME;
-  return new StoreError(code, message);
-}
-
-const NO_OUTCOME = { code: "io", message: "the writer did not say what became of the commits" } as const;

@@ -3,8 +3,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { write } from "../../test/in-process.ts";
 import notesModule from "../../test/tables/notes.tables.ts";
 import { notes } from "../../test/tables/notes.ts";
-import { change, type Database } from "../store.ts";
+import type { Database } from "../store.ts";
 import { StoreError, type StoreErrorCode } from "../store-error.ts";
+import { change } from "./sqlite-store.ts";
 import { Writer } from "./writer.ts";
 
 /** Looks how long the log is. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Change, change } from "../../src/store.ts";
+import { change } from "../../src/sqlite/sqlite-store.ts";
+import type { Change } from "../../src/store.ts";
 import { notes } from "../tables/notes.ts";
 import { tally } from "../tables/tally.ts";
 import { expectRefusal, placeFor, type StoreSubject, storeFor } from "./subject.ts";

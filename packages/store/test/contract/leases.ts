@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { change, type Lease, type Store } from "../../src/store.ts";
+import { change } from "../../src/sqlite/sqlite-store.ts";
+import type { Lease, Store } from "../../src/store.ts";
 import { notes } from "../tables/notes.ts";
 import { expectRefusal, placeFor, type StoreSubject } from "./subject.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { change } from "../../src/store.ts";
+import { change } from "../../src/sqlite/sqlite-store.ts";
 import { growing } from "../tables/growing.ts";
 import { notes } from "../tables/notes.ts";
 import { tally } from "../tables/tally.ts";

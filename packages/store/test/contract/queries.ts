@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { change } from "../../src/store.ts";
+import { change } from "../../src/sqlite/sqlite-store.ts";
 import { notes } from "../tables/notes.ts";
 import { type AnyTables, expectRefusal, type StoreSubject, storeFor } from "./subject.ts";
 

@@ -2,14 +2,15 @@ import { type AhpEvent, type Decision, type EventCall, type Handlers, isContract
 import type { Ledger } from "@reins/ledger";
 import type { Subject } from "@reins/policy";
 import type { Approvals } from "../approvals/approvals.ts";
-import type { Decided, Workspace } from "../decision/decision.ts";
-import type { CallEnd, Supervisor } from "../decision/supervisor.ts";
+import type { CallEnd, Decided, Workspace } from "../decision/decision.ts";
+import type { Supervisor } from "../decision/supervisor.ts";
 import { SupervisorError } from "../errors.ts";
 import type { Harness } from "../harness/harness.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { Usage } from "../limits/tables.ts";
 import type { PolicyKeeper } from "../policies/policy-keeper.ts";
-import { lifecycleDraft, resultDraft, withoutSecrets } from "../record/record.ts";
+import { lifecycleDraft, resultDraft } from "../record/outcomes.ts";
+import { withoutSecrets } from "../record/record.ts";
 import type { Redact } from "../redaction/redactor.ts";
 import { isReport, type Reports } from "../reports/reports.ts";
 import type { Runs } from "../runs/runs.ts";
@@ -28,7 +29,7 @@ export interface SupervisorParts {
   readonly supervisor: Supervisor;
   readonly identity: Identity;
   readonly approvals: Approvals;
-  readonly policies: Pick<PolicyKeeper, "policyFor" | "roster" | "status">;
+  readonly policies: Pick<PolicyKeeper, "inForce" | "roster" | "status">;
   readonly runs: Runs;
   readonly reports: Pick<Reports, "note">;
   readonly ledger: Ledger;

@@ -1,41 +1,55 @@
 import { randomUUID } from "node:crypto";
-import { type Clock, systemClock } from "@reins/kit";
+import { type Clock, errorMessage, systemClock } from "@reins/kit";
 import type { Ledger } from "@reins/ledger";
-import type { ControlEvent, DecisionInput, Policy, PolicyVerdict, Subject } from "@reins/policy";
-import { change, type Store } from "@reins/store";
+import {
+  type ControlEvent,
+  type DecisionInput,
+  type Policy,
+  type PolicyVerdict,
+  permitsAction,
+  type Subject,
+} from "@reins/policy";
+import { type Change, change, type Store } from "@reins/store";
 import type { Approvals } from "../approvals/approvals.ts";
-import { type Limits, TenantStates } from "../limits/limits.ts";
+import { type Limits, type TenantState, TenantStates } from "../limits/limits.ts";
 import { limitTables, type Usage, type Use } from "../limits/tables.ts";
-import { type Commitment, sessionKey } from "../record/record.ts";
+import type { Buffered } from "../record/buffered-records.ts";
+import { type Commitment, type VerdictRecord, VerdictWriter } from "../record/record.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import {
+  type CallEnd,
   type Decided,
+  type DecisionRequest,
   type GatherFacts,
   type InputState,
   inputFor,
+  type OpenCall,
+  OpenCalls,
+  PendingDecision,
   payloadFault,
   type RequestContext,
   type TargetState,
+  type Unrecorded,
 } from "./decision.ts";
-import type { Harnesses } from "./harnesses.ts";
-import { decide, type PipelinePorts, refuseEvent } from "./pipeline.ts";
-import { VerdictWriter } from "./verdict-record.ts";
+import { askHarnesses, type Harnesses } from "./harnesses.ts";
+import { askPeople, confirm, modify } from "./waiting-stages.ts";
 
+/** What a supervisor decides with. */
 export interface SupervisorOptions {
   readonly store: Store;
   readonly ledger: Ledger;
   readonly approvals: Approvals;
-  /** The policy of a tenant, as it is in force now; none blocks everything. */
-  readonly policyFor: (tenant: string) => Policy | undefined;
+  /** The policies in force, by tenant; a tenant without one is blocked from everything. */
+  readonly policies: Pick<ReadonlyMap<string, Policy>, "get">;
   readonly gatherFacts: GatherFacts;
   readonly targetState?: TargetState;
   readonly inputState?: InputState;
   readonly harnesses?: Harnesses;
   /** Commits to what an agent sent, which itself is not recorded. */
   readonly commitment?: Pick<Commitment, "to">;
-  /** Takes secrets out of what is recorded; by default those that are known by their form. */
+  /** Removes secrets from what is recorded; by default those of known formats. */
   readonly redactor?: Redactor;
-  /** Told when a verdict could not be written. */
+  /** Called when a verdict could not be written. */
   readonly onRecordError?: (error: unknown) => void;
   readonly clock?: Clock;
   readonly newId?: () => string;
@@ -43,16 +57,16 @@ export interface SupervisorOptions {
 
 /** Receives counts. Must be quick, and must not throw. */
 export interface SupervisorObserver {
-  /** Told of a verdict, and how long it took in milliseconds; people's time is not in it. */
+  /** Called with each verdict and the milliseconds it took, without the time that people took. */
   readonly decided: (decided: Decided, ms: number) => void;
-  /** Told what a turn took, as far as its agent told. */
+  /** Called with what a turn used, as far as its agent reported it. */
   readonly turnEnded: (usage: Partial<Usage>) => void;
 }
 
 /**
  * Decides on control events: facts, then policy, then limits, then external harnesses, then people, each only stricter
- * than the one before. A verdict that allows something is on the disk before it is returned; whatever goes wrong
- * on the way is a block with the reason.
+ * than the one before. A verdict that allows something is on the disk before it is returned; any failure on the way
+ * blocks, with the reason.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -72,22 +86,22 @@ export class Supervisor {
     this.#ports = { ...options, states: this.#states, writer: this.#writer, open: this.#open, now };
   }
 
-  /** Tells an observer of everything that is decided from now on; the returned function ends that. */
+  /** Notifies an observer of every decision from now on; returns `unsubscribe`. */
   observe(observer: SupervisorObserver): () => void {
     this.#observers.add(observer);
     return () => void this.#observers.delete(observer);
   }
 
-  /** The verdict on an event. Never rejects. */
+  /** Decides an event. Never rejects. */
   async decide(event: ControlEvent, subject: Subject, requestContext: RequestContext): Promise<Decided> {
     const begun = performance.now();
     const decided = await decide({ event, subject, requestContext }, this.#ports);
     const ms = performance.now() - begun;
-    for (const { decided: tell } of this.#observers) tell(decided, ms);
+    for (const observer of this.#observers) observer.decided(decided, ms);
     return decided;
   }
 
-  /** Blocks an event whose sender may not send it, on the record. */
+  /** Blocks an event that its sender may not send, and records that. */
   async refuse(
     event: ControlEvent,
     subject: Subject,
@@ -95,17 +109,17 @@ export class Supervisor {
     reason: string,
   ): Promise<Decided> {
     const decided = await refuseEvent({ event, subject, requestContext }, reason, this.#ports);
-    for (const { decided: tell } of this.#observers) tell(decided, 0);
+    for (const observer of this.#observers) observer.decided(decided, 0);
     return decided;
   }
 
-  /** What an event would be decided by, under the policy in force. Nothing is decided or recorded by it. */
+  /** What an event would be decided by, under the policy in force. Decides and records nothing. */
   async preview(
     event: ControlEvent,
     subject: Subject,
     requestContext: RequestContext,
   ): Promise<DecisionInput | undefined> {
-    const policy = this.#options.policyFor(subject.tenant);
+    const policy = this.#options.policies.get(subject.tenant);
     if (!policy) return undefined;
     return this.#states.under(subject.tenant, policy, async (state) => {
       const action = await this.#options.gatherFacts(event, subject, requestContext);
@@ -115,46 +129,43 @@ export class Supervisor {
 
   /** What a subject has used of each limit that its policy sets. */
   async budget(subject: Subject): Promise<ReturnType<Limits["report"]>> {
-    const policy = this.#options.policyFor(subject.tenant);
+    const policy = this.#options.policies.get(subject.tenant);
     if (!policy) return [];
     return this.#states.under(subject.tenant, policy, async ({ limits }) =>
       limits.report(subject, this.#clock.now().getTime()),
     );
   }
 
-  /**
-   * Whether whatever a subject might do with a tool would be blocked, so that it need not be offered. Nothing is decided
-   * or recorded by it.
-   */
+  /** Whether a tool is worth offering: not every use of it by a subject would be blocked. Decides and records nothing. */
   mayUse(tool: string, subject: Subject): boolean {
     const outlook = this.outlook(tool, subject);
     return outlook !== undefined && outlook.verdict !== "blocked";
   }
 
   /**
-   * What the policy has for a tool before anybody knows what it is to do: what it says to the most harmless use, or to
-   * the darkest where that is blocked. `undefined` when there is no policy. Nothing is decided or recorded by it.
+   * The policy's verdict on a tool before its arguments are known: that on the most harmless use, or on an opaque one
+   * where that is blocked. `undefined` when there is no policy. Decides and records nothing.
    */
   outlook(tool: string, subject: Subject): PolicyVerdict | undefined {
-    const policy = this.#options.policyFor(subject.tenant);
+    const policy = this.#options.policies.get(subject.tenant);
     if (!policy) return undefined;
     const at = this.#clock.now().getTime();
     const base = { tool, effects: [], doubts: [], claims: {}, arguments: {} };
     const counters = this.#states.of(subject.tenant)?.history.counters(subject, at) ?? {};
-    const [harmless, dark] = [false, true].map((opaque) => {
-      const action = { ...base, opaque };
+    const [harmless, opaque] = [false, true].map((isOpaque) => {
+      const action = { ...base, opaque: isOpaque };
       return policy.decide({ event_type: "pre_action", action, subject, counters, at });
     });
-    return harmless?.verdict === "blocked" ? dark : harmless;
+    return harmless?.verdict === "blocked" ? opaque : harmless;
   }
 
-  /** What the policy says to an event as things are; `undefined` when there is none. Nothing is decided or recorded by it. */
+  /** The policy's verdict on an event as of now; `undefined` when there is no policy. Decides and records nothing. */
   async foresee(
     event: ControlEvent,
     subject: Subject,
     requestContext: RequestContext,
   ): Promise<PolicyVerdict | undefined> {
-    const policy = this.#options.policyFor(subject.tenant);
+    const policy = this.#options.policies.get(subject.tenant);
     if (!policy || payloadFault(event.payload) !== undefined) return undefined;
     const action = await this.#options.gatherFacts(event, subject, requestContext);
     const at = this.#clock.now().getTime();
@@ -162,14 +173,11 @@ export class Supervisor {
     return policy.decide({ event_type: event.event_type, action, subject, counters, at });
   }
 
-  /**
-   * Settles an allowed call with what it used. Returns `undefined` when no allowed call
-   * matches the end.
-   */
+  /** Settles an allowed call with what it used. Returns `undefined` when no allowed call matches the end. */
   async settle(subject: Subject, end: CallEnd, usage: Partial<Usage> = {}): Promise<OpenCall | undefined> {
     const call = this.#open.take(subject, end);
     if (!call || call.uses.length === 0) return call;
-    // How long it took is the agent's word, which may count for more than what was seen from here, and not for less.
+    // The agent may report more time than was measured here, not less.
     const time_ms = Math.max(usage.time_ms ?? 0, this.#clock.now().getTime() - call.at);
     const uses = this.#states.of(subject.tenant)?.limits.settle(call.uses, { ...usage, time_ms });
     if (uses) await this.#options.store.commit([change(limitTables, "keep", { uses })], { durable: false });
@@ -181,85 +189,189 @@ export class Supervisor {
     for (const { turnEnded } of this.#observers) turnEnded(usage);
   }
 
-  /** Writes down what is not yet. */
+  /** Writes what is still buffered. */
   close(): Promise<void> {
     return this.#writer.flush();
   }
 
-  /** Takes out what a session that ended had under way; what came of it is unknown. */
+  /** Removes the open calls of a session that ended; their outcome is unknown. */
   abandon(subject: Subject): readonly OpenCall[] {
     return this.#open.takeAll(subject);
   }
 }
 
-/** Whose calls: those of one user's agent in one session. */
-type Holder = Pick<Subject, "user" | "tenant" | "agent" | "session" | "session_key">;
-
-/** An allowed call whose end was not reported yet. */
-export interface OpenCall {
-  /** The content id of its verdict. */
-  readonly entry: string;
-  readonly tool: string;
-  readonly event_type: string;
-  readonly uses: readonly Use[];
-  readonly at: number;
+/** What the stages work with. */
+export interface PipelinePorts extends SupervisorOptions {
+  readonly states: TenantStates;
+  readonly writer: VerdictWriter;
+  /** Holds allowed calls until their end is reported. */
+  readonly open: OpenCalls;
+  readonly now: () => number;
 }
 
-/** How to tell which call ended. An agent that kept the entry of the verdict names it; else the oldest that fits counts. */
-export interface CallEnd {
-  readonly event_type: string;
-  readonly entry?: string | undefined;
-  readonly tool?: string | undefined;
-}
+/**
+ * A stage after the policy, which can only make the verdict stricter. One that waits says when it applies, so that
+ * a decision awaits nothing else between policy and commit.
+ */
+type Stage =
+  | { readonly name: string; readonly run: (decision: PendingDecision) => void }
+  | {
+      readonly name: string;
+      readonly applies: (decision: PendingDecision) => boolean;
+      readonly wait: (decision: PendingDecision, ports: PipelinePorts) => Promise<void>;
+    };
 
-/** How many calls of one session are remembered. */
-const MAX_OPEN = 1_000;
-/** How many sessions are. */
-const MAX_SESSIONS = 10_000;
+/** The stages between policy and commit, in order. */
+const STAGES: readonly Stage[] = [
+  { name: "bounds of the session", run: (decision) => decision.checkBounds() },
+  { name: "ask where no rule matches", run: askUnmatched },
+  { name: "modify", applies: ({ verdict }) => verdict.verdict === "modify", wait: modify },
+  { name: "limits", run: (decision) => decision.reserve() },
+  {
+    name: "external harnesses",
+    applies: ({ state }) => state.policy.file.harnesses.length > 0,
+    wait: askHarnesses,
+  },
+  { name: "approval", applies: ({ verdict }) => verdict.verdict === "ask", wait: askPeople },
+  {
+    name: "rights of the requester",
+    applies: ({ request, outcome }) => request.requestContext.confirm !== undefined && permitsAction(outcome),
+    wait: confirm,
+  },
+];
 
-/** The calls of each session that are under way. Bounded: an agent that never tells an end pushes out its own oldest. */
-export class OpenCalls {
-  readonly #calls = new Map<string, OpenCall[]>();
+/** How often a decision restarts because the policy was replaced meanwhile. */
+const MAX_SWAPS = 5;
 
-  /** Remembers a call. */
-  add(holder: Holder, call: OpenCall): void {
-    const session = keyOf(holder);
-    const calls = this.#calls.get(session) ?? [];
-    calls.push(call);
-    if (calls.length > MAX_OPEN) calls.shift();
-    this.#calls.delete(session);
-    this.#calls.set(session, calls);
-    if (this.#calls.size <= MAX_SESSIONS) return;
-    const [oldest] = this.#calls.keys();
-    if (oldest !== undefined) this.#calls.delete(oldest);
-  }
-
-  /** Takes out the call that ended; `undefined` when no allowed call matches. */
-  take(holder: Holder, { event_type, entry, tool }: CallEnd): OpenCall | undefined {
-    const session = keyOf(holder);
-    const calls = this.#calls.get(session);
-    if (!calls) return undefined;
-    const index = calls.findIndex((call) =>
-      entry === undefined
-        ? call.event_type === event_type && (tool === undefined || call.tool === tool)
-        : call.entry === entry,
-    );
-    if (index < 0) return undefined;
-    const [found] = calls.splice(index, 1);
-    if (calls.length === 0) this.#calls.delete(session);
-    return found;
-  }
-
-  /** Takes out all calls of a session that ended; what came of them is unknown. */
-  takeAll(holder: Holder): readonly OpenCall[] {
-    const session = keyOf(holder);
-    const calls = this.#calls.get(session) ?? [];
-    this.#calls.delete(session);
-    return calls;
+/** Decides an event: payload, policy in force, facts, policy, {@link STAGES}, commit. Any failure on the way blocks. */
+export async function decide(request: DecisionRequest, ports: PipelinePorts): Promise<Decided> {
+  try {
+    const fault = payloadFault(request.event.payload);
+    if (fault !== undefined) return await refuseEvent(request, fault, ports);
+    for (let swaps = 0; swaps <= MAX_SWAPS; swaps += 1) {
+      const { tenant } = request.subject;
+      const policy = ports.policies.get(tenant);
+      if (!policy) return await refuseEvent(request, "no policy is loaded", ports);
+      const decided = await ports.states.under(tenant, policy, (state) => decideUnder(state, request, ports));
+      if (decided) return decided;
+    }
+    return await refuseEvent(request, "the policy changed again and again while it was being decided", ports);
+  } catch (error) {
+    return refuseEvent(request, `it could not be decided: ${errorMessage(error)}`, ports);
   }
 }
 
-/** Agents choose the names of their sessions, so two users may both have a "main"; no name of a user holds a slash. */
-function keyOf(holder: Holder): string {
-  return `${holder.user}/${sessionKey(holder)}`;
+/** Returns `undefined` when an allowing verdict comes from a policy that is no longer in force. */
+async function decideUnder(
+  state: TenantState,
+  request: DecisionRequest,
+  ports: PipelinePorts,
+): Promise<Decided | undefined> {
+  const { event, subject, requestContext } = request;
+  const action = await ports.gatherFacts(event, subject, requestContext);
+  const decision = new PendingDecision(request, state, inputFor(request, action, state, ports.now()));
+  try {
+    for (const stage of STAGES)
+      if ("run" in stage) stage.run(decision);
+      else if (stage.applies(decision)) await stage.wait(decision, ports);
+    if (permitsAction(decision.outcome) && ports.policies.get(subject.tenant) !== state.policy) {
+      state.limits.release(decision.uses ?? []);
+      return undefined;
+    }
+    return await commit(decision, ports);
+  } catch (error) {
+    state.limits.release(decision.uses ?? []);
+    throw error;
+  }
+}
+
+/** Asks people where no rule matches, if the session wants that. */
+function askUnmatched(decision: PendingDecision): void {
+  const { ask } = decision.request.requestContext;
+  const { verdict, rule } = decision.verdict;
+  if (ask === undefined || rule !== undefined || verdict !== "allowed") return;
+  decision.verdict = { verdict: "ask", reason: ask, rule };
+}
+
+/** Writes the verdict: one that allows something before it is returned, any other a little later. */
+function commit(decision: PendingDecision, ports: PipelinePorts): Promise<Decided> {
+  const { request, input, state, modified, said, failedOpen, uses = [] } = decision;
+  const { hashes, argumentPaths } = state.policy;
+  const decided = unrecorded(decision);
+  const modifiedFrom = modified?.from;
+  const record = { input, decided, hashes, policy: said, modifiedFrom, argumentPaths, failedOpen };
+  if (permitsAction(decided.verdict)) return commitAllowed(decision, record, ports);
+  state.limits.release(uses);
+  return returned(decided, ports.writer.later(request, record));
+}
+
+/** A verdict that allows nothing is returned before it is written, unless too many wait to be. */
+async function returned(decided: Unrecorded, { room, written }: Buffered): Promise<Decided> {
+  if (room) await room;
+  return { ...decided, written };
+}
+
+async function commitAllowed(
+  { request, input, state, uses = [], changes }: PendingDecision,
+  record: VerdictRecord,
+  ports: PipelinePorts,
+): Promise<Decided> {
+  const { writer, approvals, open } = ports;
+  state.history.note(input);
+  try {
+    const kept = usesKept(input, state, uses);
+    const { entries } = await writer.now(request, record, [...changes, ...kept]);
+    const entry = entries[0]?.cid;
+    if (changes.length > 0) approvals.announce();
+    const { event_type, at, action } = input;
+    if (entry !== undefined) open.add(request.subject, { entry, tool: action.tool, event_type, uses, at });
+    return { ...record.decided, entry };
+  } catch (error) {
+    state.history.takeBack(input);
+    state.limits.release(uses);
+    writer.report(error);
+    return refuseEvent(request, `the verdict could not be written: ${errorMessage(error)}`, ports);
+  }
+}
+
+/** The changes of limits that an allowing verdict makes. */
+function usesKept(
+  { at, subject }: DecisionInput,
+  { limits }: TenantState,
+  uses: readonly Use[],
+): Change<undefined>[] {
+  if (uses.length === 0) return [];
+  const before = limits.forgetOld(at);
+  const kept = change(limitTables, "keep", { uses });
+  if (before === undefined) return [kept];
+  return [kept, change(limitTables, "forget", { tenant: subject.tenant, before })];
+}
+
+function unrecorded({ request, verdict, approval, modified }: PendingDecision): Unrecorded {
+  const { reason, rule } = verdict;
+  const { enforcement } = request.subject;
+  const base = { reason, rule, enforcement, entry: undefined, ...(approval && { approval: approval.id }) };
+  if (modified && permitsAction(verdict.verdict))
+    return { ...base, verdict: "modify", modified_arguments: modified.arguments };
+  switch (verdict.verdict) {
+    case "allowed":
+    case "blocked":
+      return { ...base, verdict: verdict.verdict };
+    case "defer":
+      return { ...base, verdict: "defer", retry_after_ms: verdict.retry_after_ms };
+    case "ask":
+      if (approval) return { ...base, verdict: "ask", approval: approval.id };
+  }
+  throw new Error(`no stage carried out the verdict "${verdict.verdict}"`);
+}
+
+/** Blocks what could not be decided or written, and records that. */
+function refuseEvent(
+  request: DecisionRequest,
+  reason: string,
+  { writer }: Pick<PipelinePorts, "writer">,
+): Promise<Decided> {
+  const { enforcement } = request.subject;
+  const decided: Unrecorded = { verdict: "blocked", reason, rule: undefined, enforcement, entry: undefined };
+  return returned(decided, writer.refused(request, decided));
 }

@@ -99,7 +99,7 @@ export class Harness {
       ledger,
       clock,
       approvals: this.approvals,
-      policyFor: policies.policyFor,
+      policies: policies.inForce,
       gatherFacts: new Facts({ harness: home, userHome }).gather,
       targetState,
       inputState,
@@ -152,7 +152,7 @@ export class Harness {
     type: Type,
     payload: PayloadFor<Type>,
   ): Promise<Decisions[Type] | undefined> {
-    const named = this.policies.policyFor(tenant)?.file.harnesses ?? [];
+    const named = this.policies.inForce.get(tenant)?.file.harnesses ?? [];
     return named.length === 0 ? undefined : this.#harnesses.advise(named, type, payload);
   }
 
@@ -161,7 +161,7 @@ export class Harness {
    * not wait for them; what they do not get is an error in the background.
    */
   forward(tenant: string, event: ControlEvent): void {
-    const named = this.policies.policyFor(tenant)?.file.harnesses ?? [];
+    const named = this.policies.inForce.get(tenant)?.file.harnesses ?? [];
     if (named.length === 0) return;
     this.#harnesses.forward(named, event).catch((error: unknown) => this.#onError(error));
   }

@@ -59,6 +59,9 @@ export class PolicyKeeper {
   readonly #options: PolicyKeeperOptions;
   readonly #clock: Clock;
   readonly #kept = new Map<string, Kept>();
+  readonly #inForce = new Map<string, Policy>();
+  /** The policies in force, by tenant. */
+  readonly inForce: ReadonlyMap<string, Policy> = this.#inForce;
   #roster = Roster.read("");
   #rosterSeen = "";
   readonly #changes = new SerialQueue();
@@ -77,9 +80,6 @@ export class PolicyKeeper {
     keeper.#watch();
     return keeper;
   }
-
-  /** The policy of a tenant as it is in force. */
-  readonly policyFor = (tenant: string): Policy | undefined => this.#kept.get(tenant)?.policy;
 
   /** Who is known, as the roster says now. */
   get roster(): Roster {
@@ -107,8 +107,11 @@ export class PolicyKeeper {
     const tenants = (await this.#options.tenants?.()) ?? [DEFAULT_TENANT];
     // The harness's own first: tenants without a constitution of theirs live under it.
     for (const tenant of new Set([DEFAULT_TENANT, ...tenants])) await this.#look(tenant);
-    for (const tenant of this.#kept.keys())
-      if (tenant !== DEFAULT_TENANT && !tenants.includes(tenant)) this.#kept.delete(tenant);
+    for (const tenant of this.#kept.keys()) {
+      if (tenant === DEFAULT_TENANT || tenants.includes(tenant)) continue;
+      this.#kept.delete(tenant);
+      this.#inForce.delete(tenant);
+    }
     await this.#lookAtRoster();
   }
 
@@ -185,7 +188,7 @@ export class PolicyKeeper {
   ): Promise<Policy | undefined> {
     const shared = files.rules === this.filesOf(DEFAULT_TENANT).rules;
     const earlier = await lastInForce(this.#options.ledger, tenant, loaded);
-    return earlier ?? (shared ? this.policyFor(DEFAULT_TENANT) : undefined);
+    return earlier ?? (shared ? this.inForce.get(DEFAULT_TENANT) : undefined);
   }
 
   /** Puts a policy into force, once the ledger says so. */
@@ -203,6 +206,7 @@ export class PolicyKeeper {
 
   #keep(kept: Kept): void {
     this.#kept.set(kept.tenant, kept);
+    if (kept.policy) this.#inForce.set(kept.tenant, kept.policy);
     this.#options.onChange?.(kept);
   }
 

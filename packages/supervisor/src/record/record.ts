@@ -1,73 +1,256 @@
-import { createHmac, createSecretKey, hash, type KeyObject, randomBytes } from "node:crypto";
-import { join } from "node:path";
-import { type Draft, exactJson } from "@reins/ledger";
-import type { Subject } from "@reins/policy";
-import type { OpenCall } from "../decision/supervisor.ts";
-import { SupervisorError } from "../errors.ts";
-import { readIfThere, writeIfDifferent, writeIfMissing } from "../policies/policy-files.ts";
-import { type Redact, redact as redactKnown } from "../redaction/redactor.ts";
+import { createHmac, createSecretKey, hash, type KeyObject } from "node:crypto";
+import { type Draft, exactJson, type Ledger } from "@reins/ledger";
+import {
+  type Action,
+  type ControlEvent,
+  type DecisionInput,
+  isModest,
+  type Policy,
+  type PolicyHashes,
+  type PolicyVerdict,
+  type Subject,
+} from "@reins/policy";
+import type { Change } from "@reins/store";
+import { approvalTag } from "../approvals/approval.ts";
+import type { DecisionRequest, FailedOpen, Modification, Unrecorded } from "../decision/decision.ts";
+import { knownRedactor, type Redact, type Redactor, redact as redactKnown } from "../redaction/redactor.ts";
+import { type Buffered, BufferedRecords } from "./buffered-records.ts";
+import { secretKeys } from "./vault.ts";
 
-/** The mark of an action that no verdict came before. */
-export const UNGATED = "ungated";
+export interface VerdictWriterOptions {
+  readonly ledger: Ledger;
+  /** The policies in force, by tenant. */
+  readonly policies: Pick<ReadonlyMap<string, Policy>, "get">;
+  /** Commits to what an agent sent, which itself is not recorded. */
+  readonly commitment?: Pick<Commitment, "to">;
+  /** Removes secrets from what is recorded; by default those of known formats. */
+  readonly redactor?: Redactor;
+  /** Called when a verdict could not be written. */
+  readonly onRecordError?: (error: unknown) => void;
+  readonly now: () => number;
+}
 
-/** The entry for the begin or end of a session, with what was under way when it ended. */
-export function lifecycleDraft(
+/** Writes verdicts: allowing ones before they are returned, the others a little later. */
+export class VerdictWriter {
+  readonly #options: VerdictWriterOptions;
+  readonly #redactor: Redactor;
+  readonly #buffered: BufferedRecords;
+
+  constructor(options: VerdictWriterOptions) {
+    this.#options = options;
+    this.#redactor = options.redactor ?? knownRedactor();
+    this.#buffered = new BufferedRecords(options.ledger, (error) => this.report(error));
+  }
+
+  /** Writes a verdict in one commit with the changes that belong to it; resolves to its entry once that is on the disk. */
+  now(
+    request: DecisionRequest,
+    record: VerdictRecord,
+    changes: readonly Change<unknown>[],
+  ): ReturnType<Ledger["record"]> {
+    // The ledger keeps the order of decisions.
+    if (this.#buffered.waiting.length > 0) this.#buffered.send();
+    return this.#options.ledger.record([this.#draft(request, record)], { with: changes });
+  }
+
+  /** Buffers a verdict that allows nothing; it is written without its facts if they cannot be. */
+  later(request: DecisionRequest, record: VerdictRecord): Buffered {
+    return this.#buffered.add(() => this.#draft(request, record), this.#refusal(request, record.decided));
+  }
+
+  /** Buffers the block of an event that could not be decided. */
+  refused(request: DecisionRequest, decided: Unrecorded): Buffered {
+    return this.#buffered.add(this.#refusal(request, decided));
+  }
+
+  /** Settles when everything is written. */
+  flush(): Promise<void> {
+    return this.#buffered.flush();
+  }
+
+  /** Reports a failed write. A listener that throws must not make a verdict fail. */
+  report(error: unknown): void {
+    try {
+      this.#options.onRecordError?.(error);
+    } catch {
+      // No other listener is left.
+    }
+  }
+
+  #draft({ event }: DecisionRequest, record: VerdictRecord): Draft {
+    this.#redactor.remember(record.input.subject);
+    const draft = verdictDraft(record, this.#commitTo(event));
+    return withoutSecrets(draft, this.#redactor.knowing(event.payload));
+  }
+
+  #refusal({ event, subject }: DecisionRequest, decided: Unrecorded): () => Draft {
+    return () => {
+      const hashes = this.#options.policies.get(subject.tenant)?.hashes;
+      const at = this.#options.now();
+      // A payload that is too deep or too large to be decided is too large for a commitment as well.
+      const commitment = isModest(event.payload) ? this.#commitTo(event) : undefined;
+      const draft = refusalDraft({ event, subject, at, decided, hashes }, commitment);
+      return withoutSecrets(draft, (value) => this.#redactor.value(value));
+    };
+  }
+
+  #commitTo({ payload }: ControlEvent): string | undefined {
+    return this.#options.commitment?.to(payload);
+  }
+}
+
+/** What a verdict's entry is made from. */
+export interface VerdictRecord {
+  readonly input: DecisionInput;
+  readonly decided: Unrecorded;
+  readonly hashes: PolicyHashes | undefined;
+  /** The policy's own verdict on the input, before limits, harnesses and people. */
+  readonly policy?: Pick<PolicyVerdict, "verdict" | "rule"> | undefined;
+  readonly modifiedFrom?: Modification | undefined;
+  /** Members of the arguments that the policy reads; the others are not kept. */
+  readonly argumentPaths: readonly string[];
+  /** The external harnesses that failed and were skipped. */
+  readonly failedOpen: readonly FailedOpen[];
+}
+
+/** What the entry of an event that could not be decided is made from. */
+interface RefusalRecord extends Pick<VerdictRecord, "decided" | "hashes"> {
+  readonly event: ControlEvent;
+  readonly subject: Subject;
+  readonly at: number;
+}
+
+/** The largest facts, as JSON, of an action before it was modified; larger ones are left out. */
+const MAX_FACTS_BEFORE = 256 * 1024;
+/** The longest tool name in the entry of a refusal. */
+const MAX_TOOL = 200;
+
+/**
+ * The entry of a verdict: who, what, by which rule, and everything needed to decide it again, with the keyed commitment
+ * to exactly what the agent sent. The members of the payload stand in the order in which they are recorded, by name.
+ */
+export function verdictDraft(record: VerdictRecord, commitment?: string): Draft {
+  const { input, decided, hashes, argumentPaths, failedOpen, policy, modifiedFrom } = record;
+  const { action, subject, event_type, counters, at } = input;
+  const { verdict, reason, rule, enforcement, approval } = decided;
+  const payload = {
+    ...(approval !== undefined && { approval }),
+    at,
+    constitution_hash: hashes?.constitution_hash ?? null,
+    counters,
+    enforcement,
+    event_type,
+    facts: factsFor(action, argumentPaths),
+    ...(failedOpen.length > 0 && { harnesses: failedOpen }),
+    ...(modifiedFrom && recordedFrom(modifiedFrom, argumentPaths)),
+    ...(commitment !== undefined && { payload_commitment: commitment }),
+    ...(policy &&
+      overruled(policy, decided) && { policy: { verdict: policy.verdict, rule: policy.rule ?? null } }),
+    reason,
+    rule: rule ?? null,
+    rules_hash: hashes?.rules_hash ?? null,
+    subject,
+    verdict,
+  };
+  return draftOf(subject, action.tool, decided, payload);
+}
+
+/** The entry of an event that could not be decided: who, and why not. There are no facts. */
+function refusalDraft(record: RefusalRecord, commitment?: string): Draft {
+  const { event, subject, at, decided, hashes } = record;
+  const { verdict, reason, rule, enforcement } = decided;
+  const payload = {
+    at,
+    constitution_hash: hashes?.constitution_hash ?? null,
+    counters: {},
+    enforcement,
+    event_type: event.event_type,
+    facts: null,
+    ...(commitment !== undefined && { payload_commitment: commitment }),
+    reason,
+    rule: rule ?? null,
+    rules_hash: hashes?.rules_hash ?? null,
+    subject,
+    verdict,
+  };
+  return draftOf(subject, toolIn(event.payload), decided, payload);
+}
+
+function draftOf(
   subject: Subject,
-  change: string,
-  unfinished: readonly OpenCall[] = [],
+  tool: string,
+  { verdict, approval }: VerdictRecord["decided"],
+  payload: object,
 ): Draft {
   return {
-    quality: "session_lifecycle",
+    quality: "policy_verdict",
     actor: subject.agent,
-    target: subject.session,
+    target: tool,
+    payload,
     entity_id: sessionKey(subject),
-    tags: [change],
-    payload: {
-      change,
-      subject: { ...subject },
-      ...(unfinished.length > 0 && {
-        unfinished: unfinished.map(({ entry, tool }) => ({ verdict: entry, tool, outcome: "unknown" })),
-      }),
-    },
+    tags: approval === undefined ? ["verdict", verdict] : ["verdict", verdict, approvalTag(approval)],
   };
 }
 
-/** The entry for what came of an action; without an allowed call it is marked as ungated. */
-export function resultDraft(
-  subject: Subject,
-  { tool, outcome }: { readonly tool?: string | undefined; readonly outcome: string },
-  call: OpenCall | undefined,
-): Draft {
-  const name = tool ?? call?.tool ?? "unknown";
-  return {
-    quality: "tool_result",
-    actor: subject.agent,
-    target: name,
-    entity_id: sessionKey(subject),
-    tags: [outcome, ...(call ? [] : [UNGATED])],
-    payload: {
-      tool: name,
-      outcome,
-      verdict: call?.entry ?? null,
-      enforcement: call ? subject.enforcement : "observed",
-    },
-  };
+/** The tool that a payload names in the usual member, or an empty text. */
+function toolIn(payload: unknown): string {
+  if (typeof payload !== "object" || payload === null) return "";
+  const { tool_name, tool } = { tool_name: undefined, tool: undefined, ...payload };
+  const name: unknown = tool_name ?? tool;
+  return typeof name === "string" ? name.slice(0, MAX_TOOL).toWellFormed() : "";
 }
 
-/** The key of a session's chain in the ledger. Two tenants may use the same names, so theirs is part of it. */
+/** The change of another harness is recorded under another name, because no rule repeats it. */
+function recordedFrom(
+  from: Modification,
+  argumentPaths: readonly string[],
+): { readonly modified_by: object } | { readonly modified_from: object } {
+  const { action, at, counters } = from.input;
+  const facts = factsFor(action, argumentPaths);
+  const before = {
+    at,
+    facts: JSON.stringify(facts).length <= MAX_FACTS_BEFORE ? facts : null,
+    counters,
+  };
+  if (from.by === "harness") return { modified_by: { harness: from.harness, ...before } };
+  return { modified_from: { rule: from.rule, patch: from.patch, ...before } };
+}
+
+/** An action with only those arguments that the rules read. */
+function factsFor(action: Action, paths: readonly string[]): Action {
+  const kept: Record<string, unknown> = {};
+  for (const path of paths) {
+    const value = memberAt(action.arguments, path.split("."));
+    if (value !== undefined) kept[path] = value;
+  }
+  const { claims, doubts, effects, opaque, tool } = action;
+  return { arguments: kept, claims, doubts, effects, opaque, tool };
+}
+
+function memberAt(value: unknown, [name, ...rest]: readonly string[]): unknown {
+  if (name === undefined) return value;
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+  return memberAt(Reflect.get(value, name), rest);
+}
+
+function overruled(policy: Pick<PolicyVerdict, "verdict" | "rule">, decided: Unrecorded): boolean {
+  return policy.verdict !== decided.verdict || policy.rule !== decided.rule;
+}
+
+/** The key of a session's chain in the ledger. It names the tenant, since two tenants may use the same names. */
 export function sessionKey(subject: Pick<Subject, "agent" | "tenant" | "session" | "session_key">): string {
   const { tenant, agent, session, session_key } = subject;
-  // A colon in an agent's own word for itself must not make its key that of another.
+  // A colon in an agent's name must not make its key that of another agent.
   const key = session_key ?? `${agent.replaceAll(":", "%3A")}:ahp:${session}`;
   return `${tenantPrefix(tenant) ?? ""}${key}`;
 }
 
-/** How the keys of all sessions of a tenant begin; those of the default one have nothing in common. */
+/** The common prefix of the session keys of a tenant; the default tenant has none. */
 export function tenantPrefix(tenant: string): string | undefined {
   return tenant === "default" ? undefined : `${tenant}/`;
 }
 
-/** A draft as it is recorded: whatever an agent or a person said in it without its secrets. */
+/** A draft as it is recorded: without secrets. */
 export function withoutSecrets(draft: Draft, redact: Redact = redactKnown): Draft {
   const target = String(redact(draft.target));
   const payload = redact(draft.payload);
@@ -75,57 +258,21 @@ export function withoutSecrets(draft: Draft, redact: Redact = redactKnown): Draf
   return { ...draft, target, payload, tags: draft.tags.map((tag) => String(redact(tag))) };
 }
 
-const KEY_BYTES = 32;
-
-/** The newest key of a file, and those that it took the place of. */
-export type SecretKeys = readonly [newest: Buffer, ...former: Buffer[]];
-
-/** The keys in a file of a home, among the others that only its owner may reach; the first is made on first use. */
-export async function secretKeys(folder: string, file: string): Promise<SecretKeys> {
-  const path = join(folder, file);
-  await writeIfMissing(path, () => keyFileText([newKey()]));
-  const text = (await readIfThere(path))?.toString("utf8").trimEnd() ?? "";
-  const [newest, ...former] = text.split("\n").map((line) => Buffer.from(line, "hex"));
-  if (newest && [newest, ...former].every(({ length }) => length === KEY_BYTES)) return [newest, ...former];
-  throw new SupervisorError("invalid", `the key file ${path} is damaged; bring it back from a backup`);
-}
-
-/** Puts a new key before those that are there. */
-export async function addSecretKey(folder: string, file: string): Promise<SecretKeys> {
-  const keys: SecretKeys = [newKey(), ...(await secretKeys(folder, file))];
-  await writeIfDifferent(join(folder, file), keyFileText(keys));
-  return keys;
-}
-
-/** Forgets every key but one. */
-export async function keepSecretKey(folder: string, file: string, key: Buffer): Promise<void> {
-  await writeIfDifferent(join(folder, file), keyFileText([key]));
-}
-
-function newKey(): Buffer {
-  return randomBytes(KEY_BYTES);
-}
-
-function keyFileText(keys: readonly Buffer[]): string {
-  return keys.map((key) => `${key.toString("hex")}\n`).join("");
-}
-
-/** What SHA-256 takes in at a time, and what comes out, in bytes. */
+/** The block and the digest of SHA-256, in bytes. */
 const BLOCK = 64;
 const DIGEST = 32;
-/** Room for the texts that are met again and again; a UTF-16 unit takes at most three bytes. */
+/** Room for texts of usual length; a UTF-16 unit takes at most three bytes. */
 const ROOM = 8 * 1_024;
-/** What RFC 2104 mixes the key with. */
+/** The paddings of RFC 2104. */
 const [INNER, OUTER] = [0x36, 0x5c];
 
 /**
- * HMAC-SHA-256 of texts with one key of at most 64 bytes. For texts of usual length it is put together from two hashes
- * made in one step: this runs for every verdict, and `createHmac` makes several objects each time, which on a busy
- * thread takes many times as long.
+ * HMAC-SHA-256 of texts with one key of at most 64 bytes. This runs for every verdict: two one-shot hashes are several
+ * times as fast as `createHmac`, which makes several objects.
  */
 export class KeyedHash {
   readonly #key: KeyObject;
-  /** The key as each of the two hashes begins with it, and room for what follows. */
+  /** The padded key in front of each of the two hashes, and room for what follows. */
   readonly #inner = Buffer.alloc(BLOCK + ROOM);
   readonly #outer = Buffer.alloc(BLOCK + DIGEST);
 
@@ -147,10 +294,7 @@ export class KeyedHash {
   }
 }
 
-/**
- * Commits to what an agent sent without recording it: the holder of the key and the text can show that they belong
- * together, and the text cannot be guessed from the record.
- */
+/** Commits to what an agent sent without recording it: with the key, the text can be proved but not guessed. */
 export class Commitment {
   readonly #hash: KeyedHash;
 
@@ -158,7 +302,7 @@ export class Commitment {
     this.#hash = new KeyedHash(key);
   }
 
-  /** The commitments of a home, whose key lies among its others; made on first use. */
+  /** The commitments of a home; its key is made on first use. */
   static async open(keys: string): Promise<Commitment> {
     const [key] = await secretKeys(keys, "commitment.key");
     return new Commitment(key);
@@ -169,14 +313,14 @@ export class Commitment {
     return `hmac-sha256:${this.#hash.of(canonicalText(value))}`;
   }
 
-  /** 64 hexadecimal digits by which a text is found again for one purpose, and from which it cannot be guessed. */
+  /** 64 hexadecimal digits to look up a text for one purpose, from which it cannot be guessed. */
   digest(purpose: string, text: string): string {
-    // No JSON begins like that, so no digest is a commitment.
+    // No JSON text has this prefix, so no digest is a commitment.
     return this.#hash.of(`${purpose}\0${text}`);
   }
 }
 
-/** The canonical form; of what has none, such as half of a surrogate pair, the form that JavaScript gives it. */
+/** The canonical form, or that of JavaScript for a value without one, such as half of a surrogate pair. */
 function canonicalText(value: unknown): string {
   try {
     return exactJson(value);

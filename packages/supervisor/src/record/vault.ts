@@ -6,8 +6,10 @@ import {
   type KeyObject,
   randomBytes,
 } from "node:crypto";
+import { join } from "node:path";
 import { type Store, StoreError } from "@reins/store";
-import { addSecretKey, keepSecretKey, type SecretKeys, secretKeys } from "./record.ts";
+import { SupervisorError } from "../errors.ts";
+import { readIfThere, writeIfDifferent, writeIfMissing } from "../policies/policy-files.ts";
 
 /** Why something that was sealed cannot be had. */
 export type VaultErrorCode =
@@ -148,4 +150,39 @@ export async function scrubbed(
     onError(new StoreError(error.code, text, { cause: error }));
     return false;
   }
+}
+
+const KEY_BYTES = 32;
+
+/** The newest key of a file, and those that it took the place of. */
+type SecretKeys = readonly [newest: Buffer, ...former: Buffer[]];
+
+/** The keys in a file of a home, among the others that only its owner may reach; the first is made on first use. */
+export async function secretKeys(folder: string, file: string): Promise<SecretKeys> {
+  const path = join(folder, file);
+  await writeIfMissing(path, () => keyFileText([newKey()]));
+  const text = (await readIfThere(path))?.toString("utf8").trimEnd() ?? "";
+  const [newest, ...former] = text.split("\n").map((line) => Buffer.from(line, "hex"));
+  if (newest && [newest, ...former].every(({ length }) => length === KEY_BYTES)) return [newest, ...former];
+  throw new SupervisorError("invalid", `the key file ${path} is damaged; bring it back from a backup`);
+}
+
+/** Puts a new key before those that are there. */
+async function addSecretKey(folder: string, file: string): Promise<SecretKeys> {
+  const keys: SecretKeys = [newKey(), ...(await secretKeys(folder, file))];
+  await writeIfDifferent(join(folder, file), keyFileText(keys));
+  return keys;
+}
+
+/** Forgets every key but one. */
+async function keepSecretKey(folder: string, file: string, key: Buffer): Promise<void> {
+  await writeIfDifferent(join(folder, file), keyFileText([key]));
+}
+
+function newKey(): Buffer {
+  return randomBytes(KEY_BYTES);
+}
+
+function keyFileText(keys: readonly Buffer[]): string {
+  return keys.map((key) => `${key.toString("hex")}\n`).join("");
 }

@@ -1,10 +1,11 @@
-import { assignments, isSecretMember } from "./formats/assignment.ts";
+import { assignments, isSecretMember, namesSecret } from "./formats/assignment.ts";
 import { configuredFormats, patternFormat } from "./formats/pattern-format.ts";
 import { privateKeys } from "./formats/private-key.ts";
 import { authorizations, cookie, TOKENS, urlPassword, userOption } from "./formats/tokens.ts";
 import { RedactingStream } from "./redacting-stream.ts";
+import { hiddenIn, SecretWords } from "./secret-words.ts";
 import { type Format, MARK } from "./spans.ts";
-import { hiddenIn, SecretWords, Triggers } from "./triggers.ts";
+import { suits, Triggers } from "./triggers.ts";
 
 /** The formats of secrets that need no configuration. */
 export const KNOWN_FORMATS: readonly Format[] = [
@@ -17,28 +18,29 @@ export const KNOWN_FORMATS: readonly Format[] = [
   ...assignments,
 ];
 
-/** What a redactor looks for besides the formats that everybody knows. */
+/** What a redactor looks for besides the known formats. */
 export interface RedactorOptions {
-  /** Secrets known to the letter: the values of credential variables, our own tokens. */
+  /** Secrets known literally: the values of credential variables, our own tokens. */
   readonly values?: readonly string[];
-  /** Formats of one's own; `readPattern` says how a pattern is written. */
+  /** Configured formats; `readPattern` says how a pattern is written. */
   readonly extra?: readonly { readonly name: string; readonly pattern: string }[];
 }
 
-/** How a text ends: `end` if that is all of it, `cut` if there may be more that is not seen. */
+/** How a text ends: `end` if it is complete, `cut` if the rest is missing. */
 export type Ending = "end" | "cut";
 
 /** Deeper than any nesting that a person reads. */
 const DEEPEST = 256;
-/** How many names of members are remembered. */
+/** How many names of members are cached, and how long the longest of them is. */
 const MOST_NAMES = 2_000;
+const LONGEST_NAME = 64;
 
-/** Takes secrets out of what is kept or shown. Made once from known formats and configured values; it never changes. */
+/** Removes secrets from what is stored or shown. Made once from known formats and configured values; never changes. */
 export class Redactor {
   readonly #triggers: Triggers;
-  /** Names of members that hold no secret, because the same come again and again. */
+  /** A cache of names of members that hold no secret and announce none. */
   readonly #plainNames = new Set<string>();
-  /** What holds no secret and never changes. */
+  /** Objects that hold no secret and never change. */
   readonly #remembered = new WeakSet<object>();
 
   private constructor(triggers: Triggers) {
@@ -60,13 +62,27 @@ export class Redactor {
   /** A whole text, well-formed and without its secrets. */
   text(text: string, ending: Ending = "end"): string {
     const isPlain =
-      ending === "end"
-        ? this.#triggers.findNothingIn(text)
-        : this.#triggers.pass(text, Triggers.START) !== undefined;
+      ending === "end" ? this.#isPlain(text) : this.#triggers.pass(text, Triggers.START) !== undefined;
     if (isPlain) return text.toWellFormed();
     const stream = this.stream();
     const shown = stream.push(text);
     return shown + (ending === "end" ? stream.end() : stream.flush());
+  }
+
+  /** Whether a whole text holds no secret, whatever triggers are in it. */
+  #isPlain(text: string): boolean {
+    const { columns, next, ending, ended, width } = this.#triggers;
+    let row = Triggers.START;
+    for (let index = 0; index < text.length; index += 1) {
+      row = next[row + (columns[text.charCodeAt(index)] ?? 0)] ?? 0;
+      if (row < ending) continue;
+      const at = index + 1;
+      for (const { format, length } of ended[row / width] ?? []) {
+        const start = at - length;
+        if (suits(format, text, start) && format.read(text, start, at, true).is !== "no") return false;
+      }
+    }
+    return true;
   }
 
   /** A value of JSON, its strings and names well-formed and without secrets. The same value if there are none. */
@@ -74,23 +90,24 @@ export class Redactor {
     return this.#value(value, ending, 0);
   }
 
-  /** Looks at something that will never change once: wherever it stands in a value from now on, it is passed over. */
+  /** Checks an object that never changes once; wherever it occurs in a value from now on, it is skipped. */
   remember(lasting: object): void {
     if (!this.#remembered.has(lasting) && this.value(lasting) === lasting) this.#remembered.add(lasting);
   }
 
   /**
-   * For what was made out of a value, such as the words of a command: a secret there is one also where nothing around it
-   * tells so any more.
+   * For what was derived from a value, such as the words of a command: hides the secrets of the value also where nothing
+   * around them marks them as such any more.
    */
   knowing(source: unknown): (value: unknown) => unknown {
-    const secrets = hiddenIn(source, this.value(source), (text) => this.#secretsIn(text));
-    if (secrets.length === 0) return (value) => this.value(value);
-    return this.also(secrets);
+    const shown = this.value(source);
+    if (shown === source) return (value) => this.value(value);
+    return this.also(hiddenIn(source, shown, (text) => this.#secretsIn(text)));
   }
 
-  /** The same, for a while in which more secrets are known to the letter. */
+  /** The same, with more secrets that are known literally. */
   also(secrets: readonly string[]): (value: unknown) => unknown {
+    if (secrets.length === 0) return (value) => this.value(value);
     const words = new SecretWords(secrets);
     return (value) => words.hideIn(this.value(value));
   }
@@ -145,14 +162,16 @@ export class Redactor {
   #name(name: string): string {
     if (this.#plainNames.has(name)) return name;
     const shown = this.text(name);
-    if (shown === name && this.#plainNames.size < MOST_NAMES) this.#plainNames.add(name);
-    return shown;
+    if (shown !== name || name.length > LONGEST_NAME || namesSecret(name)) return shown;
+    if (this.#plainNames.size < MOST_NAMES) this.#plainNames.add(name);
+    return name;
   }
 
   #member(object: JsonObject, name: string, ending: Ending, depth: number): unknown {
     const member = object[name];
     if (typeof member !== "string") return this.#value(member, ending, depth + 1);
-    if (isSecretMember(nameFor(object, name), member, ending === "end")) return MARK;
+    const called = nameFor(object, name);
+    if (!this.#plainNames.has(called) && isSecretMember(called, member, ending === "end")) return MARK;
     return name === "data" && isPicture(object, member) ? member : this.text(member, ending);
   }
 }
@@ -169,22 +188,22 @@ function isSecretArgument(option: unknown, argument: unknown, ending: Ending): b
   return isSecretMember(option, argument, ending === "end");
 }
 
-/** The name a member goes by; of `{name: "API_TOKEN", value: "…"}`, as headers and variables are given, `API_TOKEN`. */
+/** The name of a member; of `{name: "API_TOKEN", value: "…"}`, as headers and variables are given, `API_TOKEN`. */
 function nameFor(object: JsonObject, member: string): string {
   if (member !== "value") return member;
   const name = object.name ?? object.key;
   return typeof name === "string" ? name : member;
 }
 
-/** The bytes of a picture or a sound, in which a look for formats finds nothing but chance. */
+/** Whether it is the data of a picture or a sound, in which formats are found only by chance. */
 function isPicture({ type }: JsonObject, data: string): boolean {
   return (type === "image" || type === "audio") && /^[A-Za-z0-9+/]*=*$/.test(data);
 }
 
-/** The members of an object under the names they are shown by; a name that is taken gets a number. */
+/** The members of an object under the names they are shown by; a name that is in use gets a number. */
 class ShownMembers {
   readonly #members: Map<string, unknown>;
-  /** Goes up only, or names made to be in each other's way would cost the square of their number. */
+  /** Only grows, or names made to collide would take quadratic time. */
   #number = 1;
 
   constructor(members: readonly (readonly [string, unknown])[]) {
@@ -203,17 +222,17 @@ class ShownMembers {
   }
 }
 
-/** Takes the secrets out of a value that is kept or shown. */
+/** Removes the secrets from a value that is stored or shown. */
 export type Redact = (value: unknown) => unknown;
 
 let known: Redactor | undefined;
 
-/** A value for the record: every string in it well-formed and without the secrets that are known by their form. */
+/** A value for the record: every string in it well-formed and without secrets of known formats. */
 export function redact(value: unknown): unknown {
   return knownRedactor().value(value);
 }
 
-/** The redactor for secrets that are known by their form. */
+/** The redactor for secrets of known formats. */
 export function knownRedactor(): Redactor {
   known ??= Redactor.create();
   return known;

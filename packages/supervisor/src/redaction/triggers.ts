@@ -1,4 +1,4 @@
-import { type Format, MARK } from "./spans.ts";
+import type { Format } from "./spans.ts";
 
 /** No seam is longer. */
 const LONGEST_SEAM = 20;
@@ -9,33 +9,34 @@ const CHANGED_LINE = String.raw`(?:^|\n|\\n)[+-]`;
 const SEAM = new RegExp(`(?:${ESCAPE}|${COLOUR}|${CHANGED_LINE})$`, "i");
 
 /**
- * Whether something ends before an index that looks like a part of the word that follows and is none: an escape of a
- * string, an address or a terminal, or the sign that a diff puts before a line.
+ * Whether what ends before an index only looks like a part of the word that follows: an escape of a string, an address
+ * or a terminal, or the sign that a diff puts before a line.
  */
 function isAfterSeam(text: string, index: number): boolean {
   return SEAM.test(text.slice(Math.max(0, index - LONGEST_SEAM), index));
 }
 
-/** The end of a word after which a format has to be asked. */
+/** The end of a trigger, where its format has to read on. */
 export interface TriggerEnd {
   readonly format: Format;
   readonly length: number;
 }
 
-/** Finds the triggers of many formats in one pass: one look into a table for each character, whatever their number. */
+/** The automaton that finds the triggers of many formats in one pass, with one table lookup for each character. */
 export class Triggers {
   /** The row of the table to begin with. */
   static readonly START = 0;
   /** The length of the longest trigger. */
   readonly longest: number;
   /** Rows from this one on are reached at the end of a trigger. */
-  readonly #ending: number;
+  readonly ending: number;
   /** The column of each UTF-16 code. */
-  readonly #columns: Uint16Array;
-  /** The next row, by row and column. A row is identified by its start. */
-  readonly #next: Int32Array;
-  readonly #width: number;
-  readonly #ended: readonly (readonly TriggerEnd[])[];
+  readonly columns: Uint16Array;
+  /** The next row, by row and column. A row is identified by its start, which is a multiple of `width`. */
+  readonly next: Int32Array;
+  readonly width: number;
+  /** The triggers that end at each row. */
+  readonly ended: readonly (readonly TriggerEnd[])[];
   readonly #held: readonly number[];
 
   constructor(formats: readonly Format[]) {
@@ -47,22 +48,22 @@ export class Triggers {
     );
     const rows = new Int32Array(states.length);
     for (const [row, state] of order.entries()) rows[state] = row * width;
-    this.#next = new Int32Array(states.length * width);
+    this.next = new Int32Array(states.length * width);
     for (const [row, state] of order.entries()) {
       for (let column = 0; column < width; column += 1)
-        this.#next[row * width + column] = rows[states[state]?.next[column] ?? 0] ?? 0;
+        this.next[row * width + column] = rows[states[state]?.next[column] ?? 0] ?? 0;
     }
-    this.#columns = columns;
+    this.columns = columns;
     this.longest = Math.max(0, ...words.map(({ codes }) => codes.length));
-    this.#width = width;
-    this.#ended = order.map((state) => states[state]?.ended ?? []);
+    this.width = width;
+    this.ended = order.map((state) => states[state]?.ended ?? []);
     this.#held = order.map((state) => states[state]?.held ?? 0);
-    this.#ending = this.#ended.filter((ended) => ended.length === 0).length * width;
+    this.ending = this.ended.filter((ended) => ended.length === 0).length * width;
   }
 
-  /** Tells every trigger in a text from an index on, with where it ends; gives the row that the text leads to. */
+  /** Calls back with every trigger in a text from an index on, and its end; returns the row that the text leads to. */
   scan(text: string, from: number, row: number, found: (trigger: TriggerEnd, end: number) => void): number {
-    const [columns, next, ending] = [this.#columns, this.#next, this.#ending];
+    const { columns, next, ending } = this;
     let reached = row;
     for (let index = from; index < text.length; index += 1) {
       reached = next[reached + (columns[text.charCodeAt(index)] ?? 0)] ?? 0;
@@ -73,7 +74,7 @@ export class Triggers {
 
   /** The row that a text leads to if no trigger in it counts; one at its beginning may. */
   pass(text: string, row: number): number | undefined {
-    const [columns, next, ending] = [this.#columns, this.#next, this.#ending];
+    const { columns, next, ending } = this;
     let reached = row;
     for (let index = 0; index < text.length; index += 1) {
       reached = next[reached + (columns[text.charCodeAt(index)] ?? 0)] ?? 0;
@@ -86,29 +87,13 @@ export class Triggers {
     return reached;
   }
 
-  /** Whether there is no secret in a whole text, whatever triggers it has. */
-  findNothingIn(text: string): boolean {
-    const [columns, next, ending] = [this.#columns, this.#next, this.#ending];
-    let reached = Triggers.START;
-    for (let index = 0; index < text.length; index += 1) {
-      reached = next[reached + (columns[text.charCodeAt(index)] ?? 0)] ?? 0;
-      if (reached < ending) continue;
-      const at = index + 1;
-      for (const { format, length } of this.#endedAt(reached)) {
-        const start = at - length;
-        if (suits(format, text, start) && format.read(text, start, at, true).is !== "no") return false;
-      }
-    }
-    return true;
-  }
-
   #endedAt(row: number): readonly TriggerEnd[] {
-    return this.#ended[row / this.#width] ?? [];
+    return this.ended[row / this.width] ?? [];
   }
 
   /** How many of the last characters may be the beginning of a trigger that has to be hidden. */
   heldAt(row: number): number {
-    return this.#held[row / this.#width] ?? 0;
+    return this.#held[row / this.width] ?? 0;
   }
 }
 
@@ -208,86 +193,4 @@ function meaningOf(places: readonly Place[], words: readonly Word[]): Pick<State
 
 function rank(state: State | undefined): number {
   return state && state.ended.length > 0 ? 1 : 0;
-}
-
-/** Shorter words occur anyway, and hiding them would garble every text. */
-const SHORTEST = 6;
-
-/** Where there are more words than these, nothing beside them is shown. */
-const MOST = 256;
-
-/** Secrets that are hidden to the letter, each word of them too: programs split their input. */
-export class SecretWords {
-  readonly #words: readonly string[];
-
-  constructor(secrets: readonly string[]) {
-    const words = secrets.flatMap((secret) => [secret, ...secret.split(/\s+/)]);
-    this.#words = [...new Set(words)]
-      .filter((word) => word.length >= SHORTEST)
-      .sort((left, right) => right.length - left.length);
-  }
-
-  /** A value of JSON without them. */
-  hideIn(value: unknown): unknown {
-    if (typeof value === "string") return this.#hide(value);
-    if (Array.isArray(value)) return value.map((item) => this.hideIn(item));
-    if (typeof value !== "object" || value === null || JSON.isRawJSON(value)) return value;
-    const members = Object.entries(value).map(([name, member]) => [this.#hide(name), this.hideIn(member)]);
-    return Object.fromEntries(members);
-  }
-
-  #hide(text: string): string {
-    // Looking for each of very many would take the square of their number.
-    if (this.#words.length > MOST) return MARK;
-    return this.#words.reduce((rest, word) => rest.replaceAll(word, MARK), text);
-  }
-}
-
-/** The secrets that were taken out of a value, told from what is shown of it; `inText` finds those of one text. */
-export function hiddenIn(
-  value: unknown,
-  shown: unknown,
-  inText: (text: string) => readonly string[],
-): readonly string[] {
-  if (value === shown) return [];
-  if (typeof value === "string") return shown === MARK ? [value] : inText(value);
-  if (!isStructure(value) || !isStructure(shown)) return [];
-  const after = Object.entries(shown);
-  return Object.entries(value).flatMap(([name, member], index) => {
-    const [newName = "", newMember] = after[index] ?? [];
-    return [...(name === newName ? [] : inText(name)), ...hiddenIn(member, newMember, inText)];
-  });
-}
-
-function isStructure(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
-}
-
-/** As long as what is drawn at random has to be to count. */
-const SHORTEST_RANDOM = 20;
-const WORDS = new RegExp(`[A-Za-z0-9+/_=-]{${SHORTEST_RANDOM},}`, "g");
-/** Bits of each character: English has two or three, base64 drawn at random comes near to five in forty characters. */
-const RANDOM = 3.6;
-/** Hashes, identifiers and the like: as random as keys, and no secret. */
-const PUBLIC = /^(?:sha(?:1|256|384|512)-|[0-9a-f]+$|[0-9A-F]+$|[0-9a-f]{8}-[0-9a-f]{4}-|[0-9/_=-]+$)/;
-
-/** Whether something in a text looks as if drawn at random. That makes it worth a look, and no reason to take it out. */
-export function looksSecret(text: string): boolean {
-  for (const [word] of text.matchAll(WORDS)) if (isRandom(word)) return true;
-  return false;
-}
-
-function isRandom(word: string): boolean {
-  if (PUBLIC.test(word) || word.split("/").length > 3) return false;
-  if (!/\d/.test(word) || !/[A-Z]/.test(word) || !/[a-z]/.test(word)) return false;
-  return bitsPerCharacter(word) >= RANDOM;
-}
-
-/** Shannon's entropy. */
-function bitsPerCharacter(word: string): number {
-  const counts = new Map<string, number>();
-  for (const one of word) counts.set(one, (counts.get(one) ?? 0) + 1);
-  let bits = 0;
-  for (const count of counts.values()) bits -= (count / word.length) * Math.log2(count / word.length);
-  return bits;
 }

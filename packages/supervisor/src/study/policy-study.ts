@@ -52,7 +52,7 @@ export interface Supposed {
 
 /** What a policy is studied in: a `Harness`, or as much of one. */
 interface StudiedParts extends Pick<Harness, "ledger" | "supervisor"> {
-  readonly policies: Pick<PolicyKeeper, "policyFor" | "status">;
+  readonly policies: Pick<PolicyKeeper, "inForce" | "status">;
 }
 
 const DEFAULT_LIMIT = 20_000;
@@ -96,7 +96,7 @@ export class PolicyStudy {
     const { input, rules_hash, recorded } = past;
     if (input.subject.tenant !== this.#tenant || !mayRead(input.subject)) throw absent;
     if (isDraft(draft)) return this.#explainAgain(past, placed, this.#policyFrom(draft));
-    const inForce = this.#harness.policies.policyFor(this.#tenant);
+    const inForce = this.#harness.policies.inForce.get(this.#tenant);
     const current = inForce?.hashes.rules_hash === rules_hash;
     const policy = current ? inForce : await this.#formerPolicy(rules_hash);
     if (!policy)

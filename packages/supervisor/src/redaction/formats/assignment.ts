@@ -196,6 +196,11 @@ export function isSecretMember(member: string, value: string, isWhole: boolean):
   return judge(value.slice(0, LOOK), name, "quoted");
 }
 
+/** Whether a member's name says that its value may be a secret. */
+export function namesSecret(member: string): boolean {
+  return nameFor(member) !== "harmless";
+}
+
 type MemberName = AssignedName | "cookie" | "harmless";
 
 /** What all the words have in common, to be quick about other names. */

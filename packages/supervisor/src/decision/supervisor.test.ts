@@ -1,11 +1,10 @@
 import { loadPolicy, type Subject } from "@reins/policy";
 import { describe, expect, test } from "vitest";
 import { TenantStates } from "../limits/limits.ts";
-import type { RequestContext } from "./decision.ts";
+import type { VerdictRecord } from "../record/record.ts";
+import { OpenCalls, type RequestContext } from "./decision.ts";
 import type { HarnessAnswer, Harnesses } from "./harnesses.ts";
-import { decide, type PipelinePorts } from "./pipeline.ts";
-import { OpenCalls } from "./supervisor.ts";
-import type { VerdictRecord } from "./verdict-record.ts";
+import { decide, type PipelinePorts } from "./supervisor.ts";
 
 const subject: Subject = {
   ...{ user: "ann", tenant: "default", roles: [], scopes: [], agent: "claude", trust: "registered" },
@@ -33,7 +32,7 @@ async function decided(rules: string, given: Given = {}) {
   const questions: object[] = [];
   const buffered = { room: undefined, written: Promise.resolve("later") };
   const ports = {
-    policyFor: () => policy,
+    policies: { get: () => policy },
     states: new TenantStates({
       store: { query: async () => [] },
       ledger: { read: async () => [] },

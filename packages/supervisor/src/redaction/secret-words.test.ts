@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import { Redactor } from "./redactor.ts";
-import { looksSecret } from "./triggers.ts";
+import { looksSecret } from "./secret-words.ts";
 
 const SECRET = "Zq8vT3kLw9XbR2mNc7Yd";
 

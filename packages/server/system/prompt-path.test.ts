@@ -1,7 +1,7 @@
 import { Session } from "node:inspector/promises";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { root } from "../../../scripts/root.ts";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import { RpcClient } from "./fixtures/rpc-client.ts";
@@ -12,16 +12,21 @@ const FACTS = /^packages\/policy\/src\/facts\//;
 
 const home = agentsForAll();
 
-/** How often named functions are called while a job runs, on the main thread, by source file. */
-async function callsOf(job: () => Promise<unknown>): Promise<ReadonlyMap<string, number>> {
-  const session = new Session();
+const session = new Session();
+
+// Starting to count blocks the process for a while, after which every timer is due: it is done once, ahead of all jobs.
+beforeAll(async () => {
   session.connect();
   await session.post("Profiler.enable");
   await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+});
+afterAll(() => session.disconnect());
+
+/** How often named functions are called while a job runs, on the main thread, by source file. */
+async function callsOf(job: () => Promise<unknown>): Promise<ReadonlyMap<string, number>> {
   await session.post("Profiler.takePreciseCoverage");
   await job();
   const { result } = await session.post("Profiler.takePreciseCoverage");
-  session.disconnect();
   const calls = new Map<string, number>();
   for (const { url, functions } of result) {
     const path = url.startsWith("file:") ? fileURLToPath(url) : url;
@@ -77,9 +82,13 @@ test("a prompt over /v1/rpc passes through no more source files than it did", as
 describe("a decision", () => {
   const at = () => {
     const { harness, workspace } = home();
-    const session = "decided";
     const subject = harness.identity.subjectFor({
-      ...{ principal: harness.identity.local(), agent: "stub", session, roster: harness.policies.roster },
+      ...{
+        principal: harness.identity.local(),
+        agent: "stub",
+        session: "decided",
+        roster: harness.policies.roster,
+      },
       enforcement: "asked",
     });
     const context = { workspace: { cwd: workspace, roots: [workspace], tools: "claude-code" } };
@@ -87,7 +96,7 @@ describe("a decision", () => {
     const eventOf = (tool_name: string, args: object) => {
       call += 1;
       const payload = { tool_name, call_id: `call-${call}`, arguments: args };
-      return { event_type: "pre_action" as const, session_id: session, agent_id: "stub", depth: 0, payload };
+      return { event_type: "pre_action" as const, session_id: "decided", agent_id: "stub", depth: 0, payload };
     };
     return { harness, workspace, subject, context, eventOf };
   };

@@ -39,7 +39,7 @@ const action = (tool: string): Action => ({
 });
 const RULES = `
 tool_rules:
-${Array.from({ length: 100 }, (_, n) => `  - { name: tool_${n}, condition: { tool_name_matches: [tool_${n}], role: nobody }, verdict: ask }`).join("\n")}
+${Array.from({ length: 100 }, (_, n) => `  - { name: tool_${n}, condition: { tool_name_matches: [tool_${n}], role: none }, verdict: ask }`).join("\n")}
   - { name: never, condition: { tool_name_matches: [rm] }, verdict: blocked }
   - { name: rest, condition: {}, verdict: allowed }`;
 
@@ -79,7 +79,7 @@ const event = (tool: string): ControlEvent => ({
   payload: { tool_name: tool, arguments: { command: `${tool} -n src/main.ts` } },
 });
 
-/** Verdicts that let nothing through: each is told at once and written a little later. */
+/** Verdicts that allow nothing: each is returned at once and written a little later. */
 async function buffered(count: number): Promise<BenchRow[]> {
   return withSupervisor(async (supervisor) => {
     const decide = () => supervisor.decide(event("rm"), subject, requestContext);
@@ -108,7 +108,7 @@ async function buffered(count: number): Promise<BenchRow[]> {
   });
 }
 
-/** Verdicts that let something through: each is on the disk before it is told. */
+/** Verdicts that allow something: each is on the disk before it is returned. */
 async function durable(count: number): Promise<BenchRow> {
   return withSupervisor(async (supervisor, ledger) => {
     const [ours, bare]: [number[], number[]] = [[], []];
@@ -121,7 +121,7 @@ async function durable(count: number): Promise<BenchRow> {
       bare.push(between - before);
     }
     return {
-      what: "verdict durable before it is told, p50",
+      what: "verdict durable before it is returned, p50",
       value: median(ours) * 1_000,
       unit: "µs",
       baseline: { what: "the bare durable append", value: median(bare) * 1_000 },

@@ -56,7 +56,7 @@ async function twoUsers() {
   return { ann: await userNamed("ann"), eve: await userNamed("eve"), approvals, ledger, reports, refused };
 }
 
-test("nobody is told about the approvals of another user's session of the same name", async () => {
+test("an agent cannot query approvals of another user's session of the same name", async () => {
   const { ann, eve } = await twoUsers();
   const { escalation_target: approval } = await ann.ask("deploy");
   expect(await ann.query("approval")).toMatchObject({ approvals: [{ escalation_target: approval }] });
@@ -80,7 +80,7 @@ test("the end of a session leaves alone what another user's session of the same 
   expect(results.map(({ entry }) => entry.tags.includes("ungated"))).toEqual([true, false]);
 });
 
-test("a run is told of by those whose it is, and by nobody else", async () => {
+test("a run is reported by its owner only", async () => {
   const { ann, eve, refused } = await twoUsers();
   const run = (status: string, second: number) => ({
     ...{ run_id: "r", session_id: "main", status, updated_at: `2026-01-01T00:00:0${second}Z` },

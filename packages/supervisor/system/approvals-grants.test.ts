@@ -202,7 +202,7 @@ describe("a grant", () => {
     const rest = await grants.list({ tenant: tenant(), limit: 2, after: page.at(-1)?.id });
     expect([...page, ...rest].map(({ id }) => id)).toEqual(ids);
     expect(await grants.list({ tenant: tenant(), agent: "rush" })).toMatchObject([{ id: ids[1] }]);
-    expect(await grants.list({ tenant: tenant(), user: "nobody" })).toEqual([]);
+    expect(await grants.list({ tenant: tenant(), user: "stranger" })).toEqual([]);
     expect(await grants.list({ tenant: `${tenant()}-other` })).toEqual([]);
   });
 });

@@ -25,7 +25,7 @@ const requestFor = (path: string, own: Partial<ApprovalRequest> = {}) =>
   anyRequestFor(path, { subject: subjectOf(), ...own });
 
 describe("time", () => {
-  test("ends a question, and a yes that nobody used", async () => {
+  test("ends a question, and a yes that was not used", async () => {
     const home = await freshHome();
     const { approvals, clock, ledger } = home;
     const asked = await approvals.seek(requestFor("/w/1", { expires_ms: 1_000 }));
@@ -253,7 +253,7 @@ describe("retention", () => {
 });
 
 describe("an agent that asks over AHP", () => {
-  test("is told about its own session, by id or all of it, and of no other", async () => {
+  test("gets the approvals of its own session, by id or all of them, and of no other", async () => {
     const { approvals } = await freshHome();
     const { id } = await approvals.seek(requestOf());
     await approvals.answer(id, { ...no(), note: "never" });

@@ -55,7 +55,7 @@ describe("a webhook", () => {
     }
   });
 
-  test("is told that something waits, and not what, unless it is to be told", async () => {
+  test("receives that something waits, and not what, unless it is configured to", async () => {
     const receiver = await startReceiver();
     const { approvals } = await freshHome({ webhooks: [hook("one", receiver)] });
     const { id, state, agent, created_at, expires_at, entry } = await approvals.seek(
@@ -70,7 +70,7 @@ describe("a webhook", () => {
     });
   });
 
-  test("is told no secrets: what is sent stays where it arrives", async () => {
+  test("receives no secrets: what is sent stays where it arrives", async () => {
     const receiver = await startReceiver();
     const { approvals } = await freshHome({ webhooks: [{ ...hook("one", receiver), details: true }] });
     const token = `ghp_${"a1B2".repeat(9)}`;
@@ -82,7 +82,7 @@ describe("a webhook", () => {
     expect(JSON.stringify(approval)).not.toContain(token);
   });
 
-  test("of a tenant is told of nobody else's", async () => {
+  test("of a tenant receives no other tenant's changes", async () => {
     const receiver = await startReceiver();
     const webhooks = [
       { ...hook("own", receiver), tenant: tenant() },
@@ -175,7 +175,7 @@ describe("a webhook", () => {
     );
   });
 
-  test("that was not reached is told after a restart, and given up when it is gone", async () => {
+  test("that was not reached is notified after a restart, and dropped when it is gone", async () => {
     const folder = await scratchFolder();
     const receiver = await startReceiver();
     const stopped = await startReceiver();

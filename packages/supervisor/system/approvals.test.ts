@@ -96,7 +96,7 @@ describe("a question", () => {
     expect(new Set(asked.map(({ binding }) => binding)).size).toBe(requests.length);
   });
 
-  test("that nobody could read or answer is refused", async () => {
+  test("that no person could read or answer is rejected", async () => {
     const { approvals } = await freshHome();
     const refused = [
       requestOf({ facts: actionOf({ arguments: "x".repeat(2 ** 20) }) }),
@@ -248,7 +248,7 @@ describe("a quorum", () => {
 });
 
 describe("a yes", () => {
-  test("is used once, whoever comes and however many at once", async () => {
+  test("is used once, however many callers come at once", async () => {
     const home = await freshHome();
     const { approvals, ledger } = home;
     const request = requestOf();
@@ -272,7 +272,7 @@ describe("a yes", () => {
     await checkAgreement(ledger, approvals, tenant());
   });
 
-  test("given while nobody was there waits for the same action, across restarts", async () => {
+  test("given while no caller waited is kept for the same action, across restarts", async () => {
     const folder = await scratchFolder();
     const first = await testHome({ folder });
     const request = requestOf();

@@ -7,13 +7,13 @@ tool_rules:
   - { name: rest, condition: {}, verdict: allowed }
 `;
 
-describe("what whoever began a session did not give it", () => {
+describe("what exceeds the bounds of a session", () => {
   const bounded = {
     ...requestContext,
     bounds: (_: unknown, tool: string) => (tool === "ls" ? undefined : `the task was not given ${tool}`),
   };
 
-  test("is blocked with the reason and on record, whatever the policy says, and nobody is asked", async () => {
+  test("is blocked with the reason and on record, whatever the policy says, without an approval", async () => {
     const { supervisor, approvals, ledger } = await supervise(RULES);
     const decide = (tool: string) => supervisor.decide(toolEvent(tool, {}), testSubject, bounded);
     expect(await decide("ls")).toMatchObject({ verdict: "allowed", rule: "rest" });
@@ -30,7 +30,7 @@ describe("what whoever began a session did not give it", () => {
 });
 
 describe("what the policy would say", () => {
-  test("is told without deciding anything", async () => {
+  test("is reported without deciding anything", async () => {
     const { supervisor, ledger } = await supervise(RULES);
     expect(await supervisor.foresee(toolEvent("deploy", {}), testSubject, requestContext)).toMatchObject({
       verdict: "ask",

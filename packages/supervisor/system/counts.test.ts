@@ -111,7 +111,7 @@ describe("what a call took", () => {
 tool_rules: [{ name: all, condition: {}, verdict: allowed }]
 limits: [{ name: tokens, per: session, within: 1h, tokens: 100 }]`;
 
-  test("counts once it is told, for the oldest call that fits or the one that is named", async () => {
+  test("counts once it is reported, for the oldest call that fits or the one that is named", async () => {
     const home = await newHome();
     const first = await start(home, TIMED);
     expect(await first.decide("model")).toBe("allowed");

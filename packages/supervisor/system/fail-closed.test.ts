@@ -31,7 +31,7 @@ import {
   toolEvent,
 } from "./fixtures/supervised.ts";
 
-/** What would let anything through if nothing went wrong. */
+/** Allows everything if nothing fails. */
 const ALLOW = "tool_rules: [{ name: all, condition: {}, verdict: allowed }]\n";
 const ASK = "tool_rules: [{ name: all, condition: {}, verdict: ask }]\n";
 const BLOCK = "tool_rules: [{ name: none, condition: {}, verdict: blocked, reason: not any more }]\n";
@@ -116,7 +116,7 @@ describe("a part that throws blocks, with the reason", () => {
     ],
     ["the policy", { policies: { get: broken } }],
     [
-      "everything, and whoever is told",
+      "everything, and the error listener",
       { policies: { get: broken }, clock: { now: broken, after: broken }, onRecordError: broken },
     ],
   ])("%s", async (_, options) => {
@@ -156,7 +156,7 @@ describe("an external harness that does not decide blocks", () => {
       (response) => asJson(response, { jsonrpc: "2.0", id: "other", result: { decision: "allow" } }),
     ],
     [
-      "decides what nobody knows",
+      "decides something unknown",
       (response, id) =>
         asJson(response, { jsonrpc: "2.0", id: JSON.parse(id), result: { decision: "perhaps" } }),
     ],
@@ -332,7 +332,7 @@ describe("without a policy everything is blocked", () => {
     expect(await decidedIn(home)).toMatchObject({ verdict: "blocked", reason: "no policy is loaded" });
   });
 
-  test("a roster that cannot be read vouches for nobody", async () => {
+  test("with a roster that cannot be read, every agent is unknown", async () => {
     const [home, fine] = [await newHome(), await newHome()];
     await writeFirstFiles(fine);
     await writeFile(join(fine, "agent-roster.jsonl"), '{"session_id":"claude","state":"live"}\n');
@@ -347,7 +347,7 @@ describe("without a policy everything is blocked", () => {
 });
 
 describe("what changes while something is decided", () => {
-  test("an identity that is revoked meanwhile is not let through", async () => {
+  test("an identity that is revoked meanwhile is blocked", async () => {
     const home = await newHome();
     const { store, ledger, approvals } = await openParts(home);
     await writeFile(join(home, "constitution.yaml"), ALLOW);
@@ -406,13 +406,13 @@ describe("what changes while something is decided", () => {
     await expectRecordedBlock(await swappedTo(undefined), "no policy is loaded");
   });
 
-  test("a policy that is swapped again and again lets nothing through", async () => {
+  test("a policy that is replaced again and again blocks", async () => {
     const policies = { get: () => policyOf(ALLOW) };
     await expectRecordedBlock(await askOnce(supervisorWith(ALLOW, { policies })), /changed again and again/);
   });
 });
 
-describe("a payload that nobody can judge is blocked", () => {
+describe("a payload that cannot be decided is blocked", () => {
   const nested = (levels: number): unknown => {
     let value: unknown = "x";
     for (let level = 0; level < levels; level += 1) value = { x: value };
@@ -464,7 +464,7 @@ describe("a payload that nobody can judge is blocked", () => {
   });
 });
 
-test("and when nothing goes wrong it is let through", async () => {
+test("and when nothing fails it is allowed", async () => {
   const decided = await supervisorWith(ALLOW).decide(toolEvent("ls"), testSubject, requestContext);
   expect(decided).toMatchObject({ verdict: "allowed", entry: expect.any(String) });
 });

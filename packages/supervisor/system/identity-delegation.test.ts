@@ -139,7 +139,7 @@ describe("a sub-agent", () => {
       ...task,
       principal,
       parentSession: child.session_id,
-      parentAgent: "somebody else",
+      parentAgent: "another",
       childAgent: "reed",
       scopes: ["b", "c"],
     });
@@ -161,7 +161,7 @@ describe("a sub-agent", () => {
     });
   });
 
-  test("is trusted no more than whoever began it, and not at all under another name", async () => {
+  test("is trusted no more than its parent, and not at all under another name", async () => {
     const principal = identity.local();
     const low = await identity.delegate({
       ...task,

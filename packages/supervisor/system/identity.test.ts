@@ -102,7 +102,7 @@ describe("on one database", () => {
     expect(await identity.authenticate(secret)).toMatchObject({ roles: ["dev"], scopes: ["*"] });
   });
 
-  test("revoking a token ends it at once, also for whoever holds its principal, and only it", async () => {
+  test("revoking a token ends it at once, also for holders of its principal, and only it", async () => {
     const { id: user } = await newUser();
     const [one, other] = [await identity.createToken({ user }), await identity.createToken({ user })];
     const principal = await identity.authenticate(one.secret);
@@ -136,7 +136,7 @@ describe("on one database", () => {
     expect(await identity.authenticate(secret)).toBeUndefined();
   });
 
-  test("a revocation amid many requests: whoever asks after it is refused, none is let in again", async () => {
+  test("a revocation amid many requests: every request after it is rejected", async () => {
     const { id: user } = await newUser();
     const { id, secret } = await identity.createToken({ user });
     const before = Array.from({ length: 50 }, () => identity.authenticate(secret));
@@ -205,7 +205,7 @@ describe("on one database", () => {
     expect(user).toMatchObject({ roles: ["one"], scopes: ["two"], name: "Three" });
   });
 
-  test("nobody gives away what they do not have, and only an admin gives anything", async () => {
+  test("a user grants only what it has, and only an admin grants anything", async () => {
     const { id: narrow } = await newUser({ roles: ["admin"], scopes: ["fs:read"] });
     const { id: wide } = await newUser({ scopes: ["*"] });
     const admin = await identity.authenticate(
@@ -240,7 +240,7 @@ describe("on one database", () => {
     ["an id with a line end", { id: "a\nb" }],
     ["an id that only looks plain", { id: "аnn" }],
     ["no id", { id: "" }],
-    ["no email", { email: "nobody" }],
+    ["no email", { email: "no-address" }],
     ["a name of two lines", { name: "Ann\nOperator" }],
     ["a scope that looks like a pattern", { scopes: ["fs:*"] }],
     ["a role that is no name", { roles: ["ad min"] }],
@@ -321,7 +321,7 @@ describe("in another process", () => {
     expect(await identity.authenticate(secret)).toBeDefined();
   });
 
-  test("whoever cannot know lets nobody in", async () => {
+  test("a directory that cannot be read admits no user", async () => {
     const folder = keep(await temporaryFolder());
     const home = keep(await Home.open(folder.path));
     await home.identity.addUser(person("ann"));

@@ -66,7 +66,7 @@ describe("after a restart", () => {
     expect([verdictOf(keeper), await changes()]).toEqual(["allowed", 2]);
   });
 
-  test("what waits is accepted once, and only as it was when somebody accepted it", async () => {
+  test("what waits is accepted once, and only as it was when it was accepted", async () => {
     const { write, start } = await newHome();
     await write(BLOCK);
     const { keeper, changes } = await start();
@@ -137,7 +137,7 @@ test("a tenant that comes to be while a looser constitution waits lives under th
 });
 
 describe("files that cannot be read", () => {
-  test("leave the policy as it was, are told of once, and count again when they can be", async () => {
+  test("leave the policy as it was, are reported once, and count again when they can be", async () => {
     const { home, write, start } = await newHome();
     await write(ASK);
     const { keeper, faults } = await start();
@@ -154,7 +154,7 @@ describe("files that cannot be read", () => {
     expect(keeper.status("default")?.fault).toBeUndefined();
   });
 
-  test("are told of as a roster, too, which then vouches for nobody", async () => {
+  test("are reported as a roster, too, and then every agent is unknown", async () => {
     const { home, write, start } = await newHome();
     await write(ASK);
     const roster = join(home, "agent-roster.jsonl");

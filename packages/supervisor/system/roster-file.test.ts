@@ -47,7 +47,7 @@ describe("a roster", () => {
     ]);
   });
 
-  test("loses nothing to somebody else who writes while the change is recorded", async () => {
+  test("loses nothing to another writer while the change is recorded", async () => {
     const { options, path, operator, ledger } = await open();
     let others = 0;
     const record: typeof ledger.record = async (drafts, given) => {
@@ -104,7 +104,7 @@ describe("a roster", () => {
       await identity.addUser({ id, tenant, name: id, email: "a@example.com", roles, scopes: [] });
       const { secret } = await identity.createToken({ user: id, tenant, kind });
       const principal = await identity.authenticate(secret);
-      if (!principal) throw new Error("nobody");
+      if (!principal) throw new Error("no principal");
       return principal;
     };
     await file.add({ session_id: "a" }, await person("default", ["admin"], "user"));

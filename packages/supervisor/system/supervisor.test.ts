@@ -29,7 +29,7 @@ tool_rules:
 `;
 
 describe("a verdict", () => {
-  test("that lets something through is in the ledger, with everything needed to decide it again", async () => {
+  test("that allows something is in the ledger, with everything needed to decide it again", async () => {
     const { decide, ledger } = await supervise(RULES);
     const decided = await decide("ls");
     expect(decided).toMatchObject({ verdict: "allowed", rule: "rest", enforcement: "asked" });
@@ -52,7 +52,7 @@ describe("a verdict", () => {
     });
   });
 
-  test("that lets nothing through is in the ledger soon", async () => {
+  test("that allows nothing is in the ledger soon", async () => {
     const { decide, ledger } = await supervise(RULES);
     expect(await decide("rm")).toMatchObject({ verdict: "blocked", rule: "never", reason: "not here" });
     expect(await decide("wait")).toMatchObject({ verdict: "defer", retry_after_ms: 5_000 });
@@ -334,7 +334,7 @@ describe("behind AHP", () => {
     return { client, server, approvals, policies, home, ledger, refused };
   }
 
-  test("an agent is told to wait for a person, asks how it stands, and gets its answer when it asks again", async () => {
+  test("an agent that has to wait for a person queries the approval, and gets its answer when it asks again", async () => {
     const { client, approvals } = await served(RULES);
     const payload = { tool_name: "deploy", arguments: {} };
     const asked = await client.sendEvent("pre_action", payload);

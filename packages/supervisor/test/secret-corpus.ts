@@ -18,7 +18,7 @@ export interface DrawnSecret {
   /** What it says, in its surroundings. */
   readonly text: string;
   readonly secret: string;
-  /** The parts of it that nobody may see. */
+  /** The parts of it that must be hidden. */
   readonly hidden: readonly string[];
 }
 

@@ -134,7 +134,7 @@ export class Harnesses {
       const { event_type: type } = event;
       if (type !== "pre_action" && type !== "pre_prompt") {
         await this.#connections.use(harness, (client) => tell(client, event));
-        return { harness: name, verdict: "allowed", reason: `the harness "${name}" was told of it` };
+        return { harness: name, verdict: "allowed", reason: `the harness "${name}" was notified` };
       }
       const decision = await this.#connections.use(harness, (client) =>
         client.sendEvent({ ...envelopeOf(client, type, event), payload: event.payload }, { timeoutMs }),

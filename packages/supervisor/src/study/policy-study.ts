@@ -80,7 +80,7 @@ export class PolicyStudy {
 
   /**
    * Why a verdict of the record is what it is, or what a draft would have decided in its place; only what `mayRead` lets
-   * whoever asks see.
+   * the caller sees.
    */
   async explainEntry(
     cid: string,

@@ -116,7 +116,7 @@ function grantsInLedger(entries: readonly PlacedEntry[], tenant: string): Map<un
   return grants;
 }
 
-/** Grants by whether somebody took them back; one that ran out did so by itself. */
+/** Grants by whether they were revoked; one that expired was not. */
 function grantsInRows(grants: readonly Grant[]): Map<unknown, boolean> {
   return new Map(grants.map(({ id, revoked_by }) => [id, revoked_by === undefined]));
 }

@@ -61,7 +61,7 @@ export class Ear {
     const { type: _, delivery: _id, ...change } = JSON.parse(body);
     const before = this.#heard.get(change.seq);
     const text = JSON.stringify(change);
-    if (before !== undefined) deepStrictEqual(text, before, "the same change was told in two ways");
+    if (before !== undefined) deepStrictEqual(text, before, "the same change was reported in two ways");
     this.#heard.set(change.seq, text);
   }
 }

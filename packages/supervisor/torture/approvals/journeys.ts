@@ -4,7 +4,7 @@ import type { Traveller } from "./traveller.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** Somebody's way through an approval, told step by step; whoever is cut off asks again, as real ones would. */
+/** One client's steps through an approval; a client that is cut off asks again, as real ones do. */
 export type Journey = (traveller: Traveller) => Promise<void>;
 
 /** Uses a yes: it is there, unless an earlier sending took it and was cut off before it could say so. */

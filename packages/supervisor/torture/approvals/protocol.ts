@@ -61,7 +61,7 @@ export interface Asked {
 export type Said =
   /** It is ready; the last change before it started. */
   | { readonly ready: number }
-  /** A subscriber was told, so long after the change was begun. */
+  /** A subscriber received a change, so long after it was begun. */
   | { readonly event: ApprovalChange; readonly late_ms: number }
   | { readonly number: number; readonly value: unknown }
   | { readonly number: number; readonly error: { readonly code: string; readonly message: string } };

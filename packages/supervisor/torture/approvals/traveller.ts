@@ -73,7 +73,7 @@ export class Traveller {
     );
   }
 
-  /** Answers that come too late, from whomever, are refused every time. */
+  /** Answers that come too late are rejected every time. */
   async expectStale(id: string): Promise<void> {
     const by = this.#random.pick(["ann", "bob", "eve"]);
     const decision = this.#random.pick<ApprovalOption>(["allow_once", "deny"]);

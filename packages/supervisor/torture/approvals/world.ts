@@ -106,7 +106,7 @@ export class World {
     }
   }
 
-  /** An action comes. What was let through is noted as used. */
+  /** An action comes. What was allowed is noted as used. */
   async act(request: ApprovalRequest): Promise<Acted> {
     const acted = await this.call({ do: "act", request });
     if (acted.approval !== undefined) this.#asked.add(acted.approval);
@@ -151,7 +151,7 @@ export class World {
     return process.call({ do: "passed" });
   }
 
-  /** Ends the home: what subscribers and webhooks were told in all its lives is what was committed. */
+  /** Ends the home: what subscribers and webhooks received in all its lives is what was committed. */
   async finish(): Promise<readonly number[]> {
     const process = await this.#alive();
     const changes = await process.call({ do: "drain" });

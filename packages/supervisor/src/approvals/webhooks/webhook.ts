@@ -1,16 +1,16 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { SupervisorError } from "../../errors.ts";
 
-/** An address that is told of every change. */
+/** An address that receives every change. */
 export interface Webhook {
   /** Known by this across restarts. */
   readonly name: string;
   readonly url: string;
   /** Signs what is sent; at least 16 characters. */
   readonly secret: string;
-  /** Whose changes it is told of; without it, everybody's. */
+  /** The tenant whose changes it receives; by default those of all. */
   readonly tenant?: string | undefined;
-  /** Whether it is told what is asked, without secrets, and not only that something is. */
+  /** Whether it receives what is asked, without secrets, and not only that something is. */
   readonly details?: boolean | undefined;
 }
 
@@ -26,7 +26,7 @@ export function expectUsable(webhooks: readonly Webhook[]): void {
   }
 }
 
-/** The names of the webhooks that are told about a tenant. */
+/** The names of the webhooks that receive the changes of a tenant. */
 export function webhooksFor(webhooks: readonly Webhook[], tenant: string): string[] {
   return webhooks
     .filter((webhook) => webhook.tenant === undefined || webhook.tenant === tenant)

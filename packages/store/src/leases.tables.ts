@@ -14,11 +14,11 @@ const module: TablesModule = {
      ) STRICT`,
   ],
   open(database) {
-    const read = database.prepare("SELECT name, owner, epoch, expires FROM leases WHERE name = ?");
+    const read = database.prepare<Lease>("SELECT name, owner, epoch, expires FROM leases WHERE name = ?");
     const write = database.prepare(
       "INSERT OR REPLACE INTO leases (name, owner, epoch, expires) VALUES (?, ?, ?, ?)",
     );
-    const find = (name: string): Lease | undefined => asLease(read.get(name));
+    const find = (name: string): Lease | undefined => read.get(name);
     const keep = (lease: Lease): Lease => {
       write.run(lease.name, lease.owner, lease.epoch, lease.expires);
       return lease;
@@ -66,10 +66,4 @@ interface Renewal {
   readonly lease: Lease;
   readonly now: number;
   readonly milliseconds: number;
-}
-
-function asLease(row: unknown): Lease | undefined {
-  if (typeof row !== "object" || row === null) return undefined;
-  const { name, owner, epoch, expires } = { name: "", owner: "", epoch: 0, expires: 0, ...row };
-  return { name: String(name), owner: String(owner), epoch: Number(epoch), expires: Number(expires) };
 }

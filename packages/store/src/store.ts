@@ -72,14 +72,14 @@ export interface Store extends StoreReader {
   close(): Promise<void>;
 }
 
-/** A prepared statement. */
-export interface Statement {
+/** A prepared statement. Tables are strict, so its rows hold what the statement selects, as `Row` says. */
+export interface Statement<Row = unknown> {
   run(...parameters: readonly unknown[]): {
     readonly changes: number;
     readonly lastInsertRowid: number | bigint;
   };
-  get(...parameters: readonly unknown[]): unknown;
-  all(...parameters: readonly unknown[]): unknown[];
+  get(...parameters: readonly unknown[]): Row | undefined;
+  all(...parameters: readonly unknown[]): Row[];
 }
 
 /**
@@ -87,7 +87,7 @@ export interface Statement {
  * that reaches the disk does so through {@link exec} and statements.
  */
 export interface Database {
-  prepare(sql: string): Statement;
+  prepare<Row = unknown>(sql: string): Statement<Row>;
   exec(sql: string): void;
   /** Whether a transaction is open; some failures end it without being asked. */
   readonly inTransaction: boolean;

@@ -12,13 +12,13 @@ export default function faultyDatabase(database: Database, memory: SharedArrayBu
     else if (plan) fail(plan, sql, run);
     return run();
   };
-  const faulty = (sql: string, statement: Statement): Statement => ({
+  const faulty = <Row>(sql: string, statement: Statement<Row>): Statement<Row> => ({
     run: (...parameters) => passing(sql, () => statement.run(...parameters)),
     get: (...parameters) => passing(sql, () => statement.get(...parameters)),
     all: (...parameters) => passing(sql, () => statement.all(...parameters)),
   });
   return {
-    prepare: (sql) => faulty(sql, database.prepare(sql)),
+    prepare: <Row>(sql: string) => faulty(sql, database.prepare<Row>(sql)),
     exec: (sql) => passing(sql, () => database.exec(sql)),
     get inTransaction() {
       return database.inTransaction;

@@ -38,8 +38,8 @@ export default function deadly(database: Database, { shared }: { shared: SharedA
     return result;
   };
   return {
-    prepare(sql) {
-      const statement = database.prepare(sql);
+    prepare<Row>(sql: string) {
+      const statement = database.prepare<Row>(sql);
       return {
         run: (...parameters) => around(() => statement.run(...parameters)),
         get: (...parameters) => statement.get(...parameters),

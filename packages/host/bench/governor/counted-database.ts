@@ -7,7 +7,7 @@ export default function countedDatabase(
 ): Database {
   const count = new Int32Array(counted);
   let isDurable = true;
-  const commit = (statement: Statement): Statement => ({
+  const commit = <Row>(statement: Statement<Row>): Statement<Row> => ({
     get: (...parameters) => statement.get(...parameters),
     all: (...parameters) => statement.all(...parameters),
     run(...parameters) {
@@ -16,7 +16,8 @@ export default function countedDatabase(
     },
   });
   return {
-    prepare: (sql) => (sql === "COMMIT" ? commit(database.prepare(sql)) : database.prepare(sql)),
+    prepare: <Row>(sql: string) =>
+      sql === "COMMIT" ? commit(database.prepare<Row>(sql)) : database.prepare<Row>(sql),
     exec(sql) {
       const [, level] = /^PRAGMA synchronous = (\w+)$/.exec(sql) ?? [];
       if (level !== undefined) isDurable = level === "FULL";

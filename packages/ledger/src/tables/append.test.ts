@@ -29,7 +29,7 @@ async function opened() {
 
 function portTo(database: SqliteDatabase.Database) {
   return {
-    prepare: (sql: string) => database.prepare(sql),
+    prepare: <Row>(sql: string) => database.prepare<unknown[], Row>(sql),
     exec: (sql: string) => void database.exec(sql),
     inTransaction: false,
     close: () => undefined,

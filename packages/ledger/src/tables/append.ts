@@ -12,13 +12,17 @@ interface Ends {
   turn: Cid | undefined;
 }
 
+interface CidRow {
+  readonly cid: Cid;
+}
+
 const MAX_REMEMBERED = 10_000;
 
 /** Knows what the next entry of each chain follows. The most recent chains are remembered, the others looked up. */
 class Chains {
   readonly #ends = new Map<string, Ends>();
-  readonly #findLast: Statement;
-  readonly #findTurn: Statement;
+  readonly #findLast: Statement<CidRow>;
+  readonly #findTurn: Statement<CidRow>;
 
   constructor(database: Database) {
     this.#findLast = database.prepare(
@@ -51,8 +55,8 @@ class Chains {
   #endsOf(entity_id: string): Ends {
     const known = this.#ends.get(entity_id);
     const ends = known ?? {
-      last: cidIn(this.#findLast.get(entity_id)),
-      turn: cidIn(this.#findTurn.get(entity_id)),
+      last: this.#findLast.get(entity_id)?.cid,
+      turn: this.#findTurn.get(entity_id)?.cid,
     };
     if (known) this.#ends.delete(entity_id);
     this.#ends.set(entity_id, ends);
@@ -60,10 +64,6 @@ class Chains {
     if (this.#ends.size > MAX_REMEMBERED && !oldest.done) this.#ends.delete(oldest.value);
     return ends;
   }
-}
-
-function cidIn(row: unknown): Cid | undefined {
-  return typeof row === "object" && row !== null && "cid" in row ? String(row.cid) : undefined;
 }
 
 /** Where an entry came to stand. */
@@ -135,7 +135,7 @@ export function importEntries(
   database: Database,
   { entries, checkpoints }: ImportArgs,
 ): number {
-  const find = database.prepare("SELECT cid FROM ledger_entries WHERE seq = ?");
+  const find = database.prepare<CidRow>("SELECT cid FROM ledger_entries WHERE seq = ?");
   let added = 0;
   for (const { seq, entry } of entries) {
     const { cid, ...content } = entry;
@@ -143,10 +143,9 @@ export function importEntries(
     if (cidOf(body) !== cid)
       throw new LedgerError("corrupt", `entry ${seq} is not what its content id ${cid} says`);
     const there = find.get(seq);
-    if (typeof there === "object" && there !== null && "cid" in there) {
-      if (there.cid === cid) continue;
-      throw new LedgerError("conflict", `entry ${seq} is ${String(there.cid)} here and ${cid} in the import`);
-    }
+    if (there?.cid === cid) continue;
+    if (there)
+      throw new LedgerError("conflict", `entry ${seq} is ${there.cid} here and ${cid} in the import`);
     const parents = appender.parentsOf(content.entity_id, content.quality);
     if (JSON.stringify(parents) !== JSON.stringify(content.parents)) {
       throw new LedgerError(
@@ -173,7 +172,7 @@ const MOST = 1_024;
  * than the entry itself, so it is done for many at once. A search scans the entries that are not indexed yet.
  */
 export class EntryIndex {
-  readonly #count: Statement;
+  readonly #count: Statement<{ readonly missing: number }>;
   readonly #add: Statement;
   readonly #addTags: Statement;
   readonly #clear: Statement;
@@ -218,8 +217,7 @@ export class EntryIndex {
 
   /** Counts again what is missing, when it is opened or something was undone. */
   restore(): void {
-    const row = this.#count.get();
-    this.#missing = typeof row === "object" && row !== null && "missing" in row ? Number(row.missing) : 0;
+    this.#missing = this.#count.get()?.missing ?? 0;
   }
 }
 
@@ -228,7 +226,9 @@ const MAX_AT_HAND = 64;
 
 /** Keeps the tree's tiles in the database. A complete tile never changes, unless its writing is undone. */
 function shelfIn(database: Database, atHand: Map<string, Uint8Array>): TileShelf {
-  const read = database.prepare("SELECT bytes FROM ledger_tiles WHERE height = ? AND tile = ?");
+  const read = database.prepare<{ readonly bytes: Uint8Array }>(
+    "SELECT bytes FROM ledger_tiles WHERE height = ? AND tile = ?",
+  );
   const write = database.prepare("INSERT INTO ledger_tiles (height, tile, bytes) VALUES (?, ?, ?)");
   return {
     read(height, tile) {
@@ -236,8 +236,7 @@ function shelfIn(database: Database, atHand: Map<string, Uint8Array>): TileShelf
       const known = atHand.get(key);
       if (known) return known;
       const row = read.get(height, tile);
-      if (typeof row !== "object" || row === null || !("bytes" in row)) return undefined;
-      if (!(row.bytes instanceof Uint8Array)) return undefined;
+      if (!row) return undefined;
       const oldest = atHand.keys().next();
       if (atHand.size >= MAX_AT_HAND && !oldest.done) atHand.delete(oldest.value);
       atHand.set(key, row.bytes);
@@ -256,10 +255,16 @@ export class StoredTree {
 
   constructor(database: Database) {
     this.tiles = new Tiles(shelfIn(database, this.#atHand));
-    const last = database.prepare("SELECT max(seq) AS last FROM ledger_entries");
-    const cid = database.prepare("SELECT cid FROM ledger_entries WHERE seq = ?");
-    this.#count = () => sizeFrom(last.get());
-    this.#leafAt = (seq) => leafHash(cidFrom(cid.get(seq), seq));
+    const size = database.prepare<{ readonly size: number }>(
+      "SELECT coalesce(max(seq) + 1, 0) AS size FROM ledger_entries",
+    );
+    const find = database.prepare<CidRow>("SELECT cid FROM ledger_entries WHERE seq = ?");
+    this.#count = () => size.get()?.size ?? 0;
+    this.#leafAt = (seq) => {
+      const row = find.get(seq);
+      if (!row) throw new LedgerError("corrupt", `entry ${seq} is missing`);
+      return leafHash(row.cid);
+    };
   }
 
   /** How many entries the database holds now. */
@@ -273,14 +278,4 @@ export class StoredTree {
     this.tiles.restore(size, this.#leafAt);
     return this.tiles;
   }
-}
-
-function sizeFrom(row: unknown): number {
-  const last = typeof row === "object" && row !== null && "last" in row ? row.last : null;
-  return last === null ? 0 : Number(last) + 1;
-}
-
-function cidFrom(row: unknown, seq: number): string {
-  if (typeof row === "object" && row !== null && "cid" in row) return String(row.cid);
-  throw new LedgerError("corrupt", `entry ${seq} is missing`);
 }

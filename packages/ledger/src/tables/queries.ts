@@ -103,31 +103,30 @@ const SESSIONS = `
   FROM ends JOIN ledger_entries last ON last.seq = ends.seq
   ORDER BY ends.seq DESC LIMIT ?`;
 
+type SessionRow = Sessions["recent"][number] & { readonly count: number };
+
 /** Runs {@link SESSIONS}. */
-function readSessions(statement: Statement, limit: number): Sessions {
-  const rows = statement.all(SYSTEM, Math.max(limit, 1)).flatMap((row) => asRow(row) ?? []);
+function readSessions(statement: Statement<SessionRow>, limit: number): Sessions {
+  const rows = statement.all(SYSTEM, Math.max(limit, 1));
   const recent = rows.map(({ entity_id, seq, timestamp }) => ({ entity_id, seq, timestamp }));
   return { count: rows[0]?.count ?? 0, recent: recent.slice(0, limit) };
 }
 
-function asRow(row: unknown) {
-  if (typeof row !== "object" || row === null) return undefined;
-  if (!("entity_id" in row && "seq" in row && "timestamp" in row && "count" in row)) return undefined;
-  const { entity_id, seq, timestamp, count } = row;
-  return {
-    entity_id: String(entity_id),
-    seq: Number(seq),
-    timestamp: String(timestamp),
-    count: Number(count),
-  };
+/** An entry as it is stored; `body` is empty where `packed` holds it. */
+interface EntryRow extends StoredEntry {
+  readonly packed: Uint8Array | null;
+}
+
+function entryIn({ seq, cid, body, packed }: EntryRow): StoredEntry {
+  return { seq, cid, body: packed ? entryPacker.unpack(packed) : body };
 }
 
 /** Prepares the ledger's queries on an open database. */
 export function openQueries(database: Database): LedgerQueries {
-  const prepared = new Map<string, Statement>();
-  const statement = (sql: string): Statement => {
-    const known = prepared.get(sql) ?? database.prepare(sql);
-    prepared.set(sql, known);
+  const ranges = new Map<string, Statement<EntryRow>>();
+  const ranged = (sql: string): Statement<EntryRow> => {
+    const known = ranges.get(sql) ?? database.prepare<EntryRow>(sql);
+    ranges.set(sql, known);
     return known;
   };
   const tree = new StoredTree(database);
@@ -139,48 +138,31 @@ export function openQueries(database: Database): LedgerQueries {
     tree.restore(size);
     return (level, index) => tree.tiles.node(level, index);
   };
+  const entrySql = "SELECT seq, cid, body, packed FROM ledger_entries WHERE cid";
+  const get = database.prepare<EntryRow>(`${entrySql} = ?`);
+  const find = database.prepare<EntryRow>(`${entrySql} >= ? AND cid < ? ORDER BY cid LIMIT ?`);
+  const sessions = database.prepare<SessionRow>(SESSIONS);
   const checkpointSql = "SELECT size, note FROM ledger_checkpoints";
+  const newest = database.prepare<StoredCheckpoint>(`${checkpointSql} ORDER BY size DESC LIMIT 1`);
+  const ofSize = database.prepare<StoredCheckpoint>(`${checkpointSql} WHERE size = ?`);
+  const later = database.prepare<StoredCheckpoint>(`${checkpointSql} WHERE size > ? ORDER BY size LIMIT ?`);
   return {
-    get: ({ cid }) =>
-      asEntry(statement("SELECT seq, cid, body, packed FROM ledger_entries WHERE cid = ?").get(cid)),
-    find: ({ prefix, limit }) =>
-      // No digit of a content id sorts as high as "g".
-      statement(
-        "SELECT seq, cid, body, packed FROM ledger_entries WHERE cid >= ? AND cid < ? ORDER BY cid LIMIT ?",
-      )
-        .all(prefix, `${prefix}g`, limit)
-        .flatMap((row) => asEntry(row) ?? []),
-    sessions: ({ limit }) => readSessions(statement(SESSIONS), limit),
+    get({ cid }) {
+      const row = get.get(cid);
+      return row && entryIn(row);
+    },
+    // No digit of a content id sorts as high as "g".
+    find: ({ prefix, limit }) => find.all(prefix, `${prefix}g`, limit).map(entryIn),
+    sessions: ({ limit }) => readSessions(sessions, limit),
     range(range: EntryRange) {
       const { sql, parameters } = rangeSql(range);
-      return statement(sql)
-        .all(parameters)
-        .flatMap((row) => asEntry(row) ?? []);
+      return ranged(sql).all(parameters).map(entryIn);
     },
     size: () => tree.stored,
     meta: ({ name }) => new Meta(database).get(name),
-    checkpoint: ({ size }) =>
-      size === undefined
-        ? asCheckpoint(statement(`${checkpointSql} ORDER BY size DESC LIMIT 1`).get())
-        : asCheckpoint(statement(`${checkpointSql} WHERE size = ?`).get(size)),
-    checkpoints: ({ after, limit }) =>
-      statement(`${checkpointSql} WHERE size > ? ORDER BY size LIMIT ?`)
-        .all(after, limit)
-        .flatMap((row) => asCheckpoint(row) ?? []),
+    checkpoint: ({ size }) => (size === undefined ? newest.get() : ofSize.get(size)),
+    checkpoints: ({ after, limit }) => later.all(after, limit),
     inclusion: ({ seq, size }) => inclusionProof(seq, size, nodesOf(size)),
     consistency: ({ earlier, size }) => consistencyProof(earlier, size, nodesOf(size)),
   };
-}
-
-function asEntry(row: unknown): StoredEntry | undefined {
-  if (typeof row !== "object" || row === null || !("seq" in row && "cid" in row && "body" in row))
-    return undefined;
-  const packed = "packed" in row && row.packed instanceof Uint8Array ? row.packed : undefined;
-  const body = packed ? entryPacker.unpack(packed) : String(row.body);
-  return { seq: Number(row.seq), cid: String(row.cid), body };
-}
-
-function asCheckpoint(row: unknown): StoredCheckpoint | undefined {
-  if (typeof row !== "object" || row === null || !("size" in row && "note" in row)) return undefined;
-  return { size: Number(row.size), note: String(row.note) };
 }

@@ -73,7 +73,7 @@ export const MIGRATIONS: readonly string[] = [
 
 /** What the ledger knows about itself: `origin`, `log_key`, `mirror`. */
 export class Meta {
-  readonly #read: Statement;
+  readonly #read: Statement<{ readonly value: string }>;
   readonly #write: Statement;
 
   constructor(database: Database) {
@@ -83,8 +83,7 @@ export class Meta {
 
   /** The value of a name. */
   get(name: string): string | undefined {
-    const row = this.#read.get(name);
-    return typeof row === "object" && row !== null && "value" in row ? String(row.value) : undefined;
+    return this.#read.get(name)?.value;
   }
 
   /** Sets values; the others stay. */

@@ -116,7 +116,7 @@ const READ = "SELECT count, token FROM store_mark";
  * an older copy, or its log is damaged or gone.
  */
 export class CommitMark {
-  readonly #raise: Statement;
+  readonly #raise: Statement<Pick<Mark, "count">>;
   readonly #file: MarkFile;
   readonly #token = randomInt(2 ** 47);
   readonly #boot = bootId();
@@ -139,7 +139,7 @@ export class CommitMark {
 
   /** Counts the transaction that is open. */
   raise(): void {
-    this.#raised = countIn(this.#raise.get(this.#token));
+    this.#raised = this.#raise.get(this.#token)?.count ?? 0;
   }
 
   /** Notes that the transaction was kept. */
@@ -191,9 +191,7 @@ export function markBeside(path: string): Mark | "damaged" | undefined {
 /** The mark in a database; `undefined` in one from before there were any. */
 export function readMark(database: Database): Pick<Mark, "count" | "token"> | undefined {
   const there = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'store_mark'").get();
-  const row = there ? database.prepare(READ).get() : undefined;
-  if (typeof row !== "object" || row === null || !("count" in row && "token" in row)) return undefined;
-  return { count: Number(row.count), token: Number(row.token) };
+  return there ? database.prepare<Pick<Mark, "count" | "token">>(READ).get() : undefined;
 }
 
 /** Identifies the boot of the machine; empty where it is not known. */
@@ -212,8 +210,4 @@ function markPath(path: string): string {
 function asMark({ count, token, durable, boot, closed }: MarkContent): Mark | undefined {
   if (typeof count !== "number" || typeof token !== "number" || typeof durable !== "number") return undefined;
   return { count, token, durable, boot: String(boot), closed: closed === true };
-}
-
-function countIn(row: unknown): number {
-  return typeof row === "object" && row !== null && "count" in row ? Number(row.count) : 0;
 }

@@ -9,25 +9,30 @@ export const BUSY_LOG = 4_000;
 
 /** Takes what the log holds over into the database, if it is much, so that no commit has to wait for that. */
 export function shortenLog(database: Database, sums?: PageSums, worthwhile = WORTHWHILE): void {
-  // Counts and does nothing else.
-  const before = framesIn(database.prepare("PRAGMA wal_checkpoint(NOOP)").get());
-  if (before.log - before.checkpointed < worthwhile) return;
+  const { log, checkpointed } = checkpoint(database, "NOOP");
+  if (log - checkpointed < worthwhile) return;
   takeLogOver(database, sums);
 }
 
 /** Takes over what the log holds; whether that was all of it. Leaves alone what a reader still uses. */
 export function takeLogOver(database: Database, sums?: PageSums): boolean {
-  const { log, checkpointed } = framesIn(database.prepare("PRAGMA wal_checkpoint(PASSIVE)").get());
+  const { log, checkpointed } = checkpoint(database, "PASSIVE");
   if (checkpointed < log) return false;
   // The next commit begins the log anew.
   sums?.update(log);
   return true;
 }
 
-function framesIn(row: unknown): { readonly log: number; readonly checkpointed: number } {
-  if (typeof row !== "object" || row === null || !("log" in row && "checkpointed" in row))
-    return { log: 0, checkpointed: 0 };
-  return { log: Number(row.log), checkpointed: Number(row.checkpointed) };
+interface Frames {
+  readonly busy: number;
+  readonly log: number;
+  readonly checkpointed: number;
+}
+
+/** Runs a checkpoint of the log. `NOOP` only counts. */
+function checkpoint(database: Database, mode: "NOOP" | "PASSIVE" | "TRUNCATE"): Frames {
+  const frames = database.prepare<Frames>(`PRAGMA wal_checkpoint(${mode})`).get();
+  return frames ?? { busy: 1, log: 0, checkpointed: 0 };
 }
 
 /** Leaves nothing in the files of a database of what was deleted or replaced: neither in free room nor in its log. */
@@ -35,8 +40,7 @@ export function scrub(database: Database, sums?: PageSums): void {
   database.exec("VACUUM");
   takeLogOver(database, sums);
   // The log still holds pages as they were before; only a checkpoint without readers truncates it.
-  const outcome = database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
-  if (typeof outcome === "object" && outcome !== null && "busy" in outcome && outcome.busy === 0) return;
+  if (checkpoint(database, "TRUNCATE").busy === 0) return;
   throw new StoreError("locked", "a reader uses the database, so what was deleted is still in its log");
 }
 
@@ -47,12 +51,12 @@ const AT_ONCE = 512;
 
 /** Returns a job that frees some of the unused pages, if there are many; call it again for more. */
 export function freePages(database: Database): (() => void) | undefined {
-  const free = numberIn(database.prepare("PRAGMA freelist_count").get());
+  const free = pragma(database, "freelist_count");
   // One that was made before free room could be given back keeps it for what comes.
-  if (free <= KEPT || numberIn(database.prepare("PRAGMA auto_vacuum").get()) !== 2) return undefined;
+  if (free <= KEPT || pragma(database, "auto_vacuum") !== 2) return undefined;
   return () => database.exec(`PRAGMA incremental_vacuum(${Math.min(AT_ONCE, free - KEPT)})`);
 }
 
-function numberIn(row: unknown): number {
-  return Number(Object.values(row ?? {})[0] ?? 0);
+function pragma<Name extends string>(database: Database, name: Name): number {
+  return database.prepare<Record<Name, number>>(`PRAGMA ${name}`).get()?.[name] ?? 0;
 }

@@ -45,11 +45,12 @@ function refuseNewer(tables: string, done: number, known: number): void {
 
 function readVersions(database: Database): Map<string, number> {
   const there = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'").get();
-  const rows = there ? database.prepare("SELECT tables, version FROM migrations").all() : [];
-  const versions = new Map<string, number>();
-  for (const row of rows) {
-    if (typeof row === "object" && row !== null && "tables" in row && "version" in row)
-      versions.set(String(row.tables), Number(row.version));
-  }
-  return versions;
+  if (!there) return new Map();
+  const rows = database.prepare<Version>("SELECT tables, version FROM migrations").all();
+  return new Map(rows.map(({ tables, version }) => [tables, version]));
+}
+
+interface Version {
+  readonly tables: string;
+  readonly version: number;
 }

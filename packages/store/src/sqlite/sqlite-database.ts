@@ -29,7 +29,7 @@ export function openDatabase(path: string, readonly: boolean): DatabaseFile {
     throw error;
   }
   return {
-    prepare: (sql) => database.prepare(sql),
+    prepare: <Row>(sql: string) => database.prepare<unknown[], Row>(sql),
     exec: (sql) => void database.exec(sql),
     get inTransaction() {
       return database.inTransaction;

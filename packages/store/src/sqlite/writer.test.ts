@@ -24,8 +24,8 @@ function recorded(): { database: Database; asked: string[] } {
     return run();
   };
   const database: Database = {
-    prepare(sql) {
-      const statement = file.prepare(sql);
+    prepare<Row>(sql: string) {
+      const statement = file.prepare<unknown[], Row>(sql);
       return {
         run: (...parameters) => noting(sql, () => statement.run(...parameters)),
         get: (...parameters) => noting(sql, () => statement.get(...parameters)),

@@ -59,6 +59,12 @@ export interface SealedRow {
   readonly sealed: string;
 }
 
+/** How much is sealed with a key. */
+export interface SealedCount {
+  readonly key: string;
+  readonly count: number;
+}
+
 /** A step to another state, or an answer that leaves the state as it is. */
 export interface Move {
   readonly id: string;
@@ -159,7 +165,7 @@ export type ApprovalQueries = {
   /** What was sealed with some keys, by id. */
   sealedWithKeys(args: { keys: readonly string[]; after: string; limit: number }): SealedRow[];
   /** The names of the keys that what waits, or is in force, was sealed with, and how much with each. */
-  sealedWith(args: null): { readonly key: string; readonly count: number }[];
+  sealedWith(args: null): SealedCount[];
 };
 
 /** The part of the store that approvals bring. */

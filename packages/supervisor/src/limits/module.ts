@@ -1,4 +1,4 @@
-import type { TablesModule } from "@reins/store";
+import { parseStored, type TablesModule } from "@reins/store";
 import type { Use } from "./tables.ts";
 
 /** More than come in between two times, and few enough that a verdict need not wait for them. */
@@ -16,7 +16,9 @@ const module: TablesModule = {
          SELECT id FROM limit_uses WHERE at < ? AND body ->> '$.holder' ->> 0 = ? ORDER BY at LIMIT ${FORGOTTEN_AT_ONCE}
        )`,
     );
-    const since = database.prepare("SELECT body FROM limit_uses WHERE at >= ? ORDER BY at");
+    const since = database.prepare<{ readonly body: string }>(
+      "SELECT body FROM limit_uses WHERE at >= ? ORDER BY at",
+    );
     return {
       changes: {
         keep({ uses }: { uses: readonly Use[] }): void {
@@ -27,14 +29,10 @@ const module: TablesModule = {
         },
       },
       queries: {
-        since: ({ at }: { at: number }) => since.all(at).map(useIn),
+        since: ({ at }: { at: number }) => since.all(at).map(({ body }) => parseStored<Use>(body)),
       },
     };
   },
 };
 
 export default module;
-
-function useIn(row: unknown): unknown {
-  return typeof row === "object" && row !== null && "body" in row ? JSON.parse(String(row.body)) : undefined;
-}

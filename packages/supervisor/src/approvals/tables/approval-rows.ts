@@ -1,8 +1,15 @@
 import { type Database, StoreError } from "@reins/store";
-import { z } from "zod";
-import type { Approval, ApprovalState } from "../approval.ts";
+import type { ApprovalState } from "../approval.ts";
 import type { ApprovalChanges, ApprovalQueries, ApprovalRange, Move, StoredApproval } from "../tables.ts";
-import { changeWriter, entryFinder, grantKeeper, KEPT_COLUMNS, pageSize, storedIn } from "./change-rows.ts";
+import {
+  type ApprovalRow,
+  changeWriter,
+  entryFinder,
+  grantKeeper,
+  KEPT_COLUMNS,
+  pageSize,
+  storedIn,
+} from "./change-rows.ts";
 
 const OPEN = "state IN ('pending', 'approved')";
 
@@ -14,8 +21,8 @@ type Queries = Pick<ApprovalQueries, "get" | "newest" | "list" | "open" | "over"
 
 /** The changes of approvals. Every one but `wait` finds the entry that records it in the same commit, or is refused. */
 export function approvalChanges(database: Database): Changes {
-  const find = database.prepare(`${SELECT} WHERE a.id = ?`);
-  const count = database.prepare(
+  const find = database.prepare<ApprovalRow>(`${SELECT} WHERE a.id = ?`);
+  const count = database.prepare<{ readonly open: number }>(
     `SELECT count(*) AS open FROM approvals WHERE tenant = ? AND session = ? AND ${OPEN}`,
   );
   const insert = database.prepare(
@@ -44,7 +51,7 @@ export function approvalChanges(database: Database): Changes {
   return {
     ask({ approval, form, max_open, notice }) {
       const { id, tenant, session, turn = null, binding, state, expires_at } = approval;
-      if (countIn(count.get(tenant, session)) >= max_open)
+      if ((count.get(tenant, session)?.open ?? 0) >= max_open)
         throw new StoreError("overloaded", `${max_open} approvals of this session are open already`);
       const { seq, cid } = entryOf(id, -1, state);
       const { body, sealed } = form;
@@ -72,31 +79,33 @@ export function approvalChanges(database: Database): Changes {
 
 /** The queries of approvals. */
 export function approvalQueries(database: Database): Queries {
-  const get = database.prepare(`${SELECT} WHERE a.id = ? AND a.tenant = ?`);
-  const newest = database.prepare(
+  const get = database.prepare<ApprovalRow>(`${SELECT} WHERE a.id = ? AND a.tenant = ?`);
+  const newest = database.prepare<ApprovalRow>(
     `${SELECT} WHERE a.tenant = ? AND a.binding = ? ORDER BY a.place DESC LIMIT 1`,
   );
-  const open = database.prepare(
+  const open = database.prepare<ApprovalRow>(
     `${SELECT} WHERE a.tenant = ? AND a.session = ? AND a.${OPEN} AND (? IS NULL OR a.turn = ?) ORDER BY a.place`,
   );
-  const over = database.prepare(
+  const over = database.prepare<ApprovalRow>(
     `${SELECT} WHERE a.${OPEN} AND a.expires_at <= ? ORDER BY a.expires_at LIMIT ?`,
   );
-  const next = database.prepare(`SELECT min(expires_at) AS end FROM approvals WHERE ${OPEN}`);
-  const one = (row: unknown) => (row === undefined ? undefined : storedIn(row));
+  const next = database.prepare<{ readonly end: string | null }>(
+    `SELECT min(expires_at) AS end FROM approvals WHERE ${OPEN}`,
+  );
+  const one = (row: ApprovalRow | undefined) => row && storedIn(row);
   return {
     get: ({ id, tenant }) => one(get.get(id, tenant)),
     newest: ({ binding, tenant }) => one(newest.get(tenant, binding)),
     list(range) {
       const { sql, parameters } = listSql(range);
       return database
-        .prepare(sql)
+        .prepare<ApprovalRow>(sql)
         .all(...parameters)
         .map(storedIn);
     },
     open: ({ tenant, session, turn = null }) => open.all(tenant, session, turn, turn).map(storedIn),
     over: ({ now, limit }) => over.all(now, limit).map(storedIn),
-    nextOver: () => endIn(next.get()),
+    nextOver: () => next.get()?.end ?? undefined,
   };
 }
 
@@ -118,23 +127,12 @@ function reasonNot(state: ApprovalState): string {
   return state === "approved" ? "its time is over" : `it is ${state}`;
 }
 
-function countIn(row: unknown): number {
-  return typeof row === "object" && row !== null && "open" in row ? Number(row.open) : 0;
-}
-
-function endIn(row: unknown): Approval["expires_at"] | undefined {
-  const end = typeof row === "object" && row !== null && "end" in row ? row.end : null;
-  return end === null ? undefined : String(end);
-}
-
-const Row = z.object({ id: z.string() });
-
 /**
  * Forgets approvals that ended before an instant and count for nothing any more, with their changes and the deliveries
  * that were given up. The newest change stays, because the next one is numbered after it.
  */
 export function pruneChanges(database: Database): Pick<ApprovalChanges, "prune"> {
-  const old = database.prepare(
+  const old = database.prepare<{ readonly id: string }>(
     `SELECT a.id FROM approvals a
      WHERE a.state IN ('denied', 'expired', 'withdrawn', 'used') AND a.expires_at <= @before
        AND NOT EXISTS (SELECT 1 FROM approval_changes c WHERE c.approval = a.id
@@ -149,9 +147,9 @@ export function pruneChanges(database: Database): Pick<ApprovalChanges, "prune">
   ].map((sql) => database.prepare(sql));
   return {
     prune: ({ before, limit }) => {
-      const ids = old.all({ before, limit }).map((row) => Row.parse(row).id);
-      for (const id of ids) for (const remove of removals) remove.run(id);
-      return ids.length;
+      const found = old.all({ before, limit });
+      for (const { id } of found) for (const remove of removals) remove.run(id);
+      return found.length;
     },
   };
 }

@@ -1,13 +1,11 @@
-import { type Database, StoreError } from "@reins/store";
-import { z } from "zod";
+import { type Database, parseStored, StoreError } from "@reins/store";
 import {
-  APPROVAL_STATES,
   type Approval,
   type ApprovalAnswer,
   type ApprovalState,
   approvalTag,
-  DELIVERY_STATES,
   type Delivery,
+  type DeliveryState,
 } from "../approval.ts";
 import type { Grant } from "../grants.ts";
 import type {
@@ -15,6 +13,8 @@ import type {
   ApprovalQueries,
   NewGrant,
   Notice,
+  SealedCount,
+  SealedRow,
   StoredApproval,
   StoredChange,
   StoredGrant,
@@ -32,28 +32,26 @@ export function pageSize(limit = DEFAULT): number {
 /** What never changes in an approval, as it is kept. */
 type ApprovalBody = Omit<Approval, "turn" | "state" | "answers" | "entry">;
 
-const State = z.enum(APPROVAL_STATES);
-
 /** The columns of an approval that are read. */
-const ApprovalRow = z.object({
-  turn: z.string().nullable(),
-  state: State,
-  answers: z.string(),
-  body: z.string(),
-  entry: z.string(),
-  version: z.number(),
-  sealed: z.string().nullable(),
-  waits: z.number(),
-});
+export interface ApprovalRow {
+  readonly turn: string | null;
+  readonly state: ApprovalState;
+  readonly answers: string;
+  readonly body: string;
+  readonly entry: string;
+  readonly version: number;
+  readonly sealed: string | null;
+  readonly waits: number;
+}
 
 /** The columns to read beside `state` and `answers`, which a change has its own of. */
 export const KEPT_COLUMNS = "a.turn, a.body, a.entry, a.version, a.sealed, a.state = 'pending' AS waits";
 
-/** The approval in a row, whose JSON is our own. */
-export function storedIn(row: unknown): StoredApproval {
-  const { turn, state, answers, body, entry, version, sealed, waits } = ApprovalRow.parse(row);
-  const content: ApprovalBody = JSON.parse(body);
-  const given: ApprovalAnswer[] = JSON.parse(answers);
+/** The approval in a row. */
+export function storedIn(row: ApprovalRow): StoredApproval {
+  const { turn, state, answers, body, entry, version, sealed, waits } = row;
+  const content = parseStored<ApprovalBody>(body);
+  const given = parseStored<ApprovalAnswer[]>(answers);
   const approval = { ...content, ...(turn !== null && { turn }), state, answers: given, entry };
   return { approval, version, waits: waits === 1, ...(sealed !== null && { sealed }) };
 }
@@ -72,7 +70,7 @@ const MOST_IN_COMMIT = 1_024;
  * commit. A change that is not on the record, or is there as something else, undoes the commit.
  */
 export function entryFinder(database: Database) {
-  const newest = database.prepare(
+  const newest = database.prepare<FoundEntry & Recorded>(
     `SELECT e.seq, e.cid, e.quality, json_extract(r.body, '$.payload.state') AS state,
        json_extract(r.body, '$.payload.verdict') AS verdict
      FROM ledger_recent r JOIN ledger_entries e ON e.seq = r.seq
@@ -82,7 +80,7 @@ export function entryFinder(database: Database) {
   );
   return (id: string, after: number, state: ApprovalState): FoundEntry => {
     const found = newest.get(after, approvalTag(id));
-    if (isEntry(found) && records(found, state)) return found;
+    if (found && records(found, state)) return found;
     const text = `no entry of this commit records that the approval ${id} is ${state}; it needs the tag ${approvalTag(id)}`;
     throw new StoreError("invalid", text);
   };
@@ -95,13 +93,9 @@ function records({ quality, state, verdict }: Recorded, becomes: ApprovalState):
 }
 
 interface Recorded {
-  readonly quality: unknown;
-  readonly state: unknown;
-  readonly verdict: unknown;
-}
-
-function isEntry(row: unknown): row is FoundEntry & Recorded {
-  return typeof row === "object" && row !== null && "seq" in row && "cid" in row && "verdict" in row;
+  readonly quality: string;
+  readonly state: string | null;
+  readonly verdict: string | null;
 }
 
 /** A change about to be written. */
@@ -116,7 +110,11 @@ interface NewChange {
 /** The columns of a change, beside those of the approval it belongs to. */
 const CHANGE_COLUMNS = `c.seq, c.at, c.entry AS change_entry, c.state, c.answers, ${KEPT_COLUMNS}`;
 
-const ChangeRow = z.object({ seq: z.number(), at: z.string(), change_entry: z.string() });
+interface ChangeRow extends ApprovalRow {
+  readonly seq: number;
+  readonly at: string;
+  readonly change_entry: string;
+}
 
 /** Writes changes, and what is to be delivered of each. */
 export function changeWriter(database: Database): (change: NewChange) => void {
@@ -137,35 +135,39 @@ export function changeWriter(database: Database): (change: NewChange) => void {
 }
 
 /** The change in a row. */
-function changeIn(row: unknown): StoredChange {
-  const { seq, at, change_entry } = ChangeRow.parse(row);
+function changeIn(row: ChangeRow): StoredChange {
+  const { seq, at, change_entry } = row;
   return { seq, at, entry: change_entry, stored: storedIn(row) };
 }
 
 /** The queries of changes. */
 export function changeQueries(database: Database): Pick<ApprovalQueries, "changes" | "lastChange"> {
   const select = `SELECT ${CHANGE_COLUMNS} FROM approval_changes c JOIN approvals a ON a.id = c.approval`;
-  const every = database.prepare(`${select} WHERE c.seq > ? ORDER BY c.seq LIMIT ?`);
-  const ofTenant = database.prepare(`${select} WHERE c.tenant = ? AND c.seq > ? ORDER BY c.seq LIMIT ?`);
-  const last = database.prepare("SELECT coalesce(max(seq), 0) AS last FROM approval_changes");
+  const every = database.prepare<ChangeRow>(`${select} WHERE c.seq > ? ORDER BY c.seq LIMIT ?`);
+  const ofTenant = database.prepare<ChangeRow>(
+    `${select} WHERE c.tenant = ? AND c.seq > ? ORDER BY c.seq LIMIT ?`,
+  );
+  const last = database.prepare<{ readonly last: number }>(
+    "SELECT coalesce(max(seq), 0) AS last FROM approval_changes",
+  );
   return {
     changes: ({ after, limit, tenant }) =>
       (tenant === undefined
         ? every.all(after, pageSize(limit))
         : ofTenant.all(tenant, after, pageSize(limit))
       ).map(changeIn),
-    lastChange: () => z.object({ last: z.number() }).parse(last.get()).last,
+    lastChange: () => last.get()?.last ?? 0,
   };
 }
 
-const DeliveryRow = z.object({
-  delivery: z.number(),
-  webhook: z.string(),
-  delivery_state: z.enum(DELIVERY_STATES),
-  attempts: z.number(),
-  due_at: z.string(),
-  error: z.string().nullable(),
-});
+interface DeliveryRow extends ChangeRow {
+  readonly delivery: number;
+  readonly webhook: string;
+  readonly delivery_state: DeliveryState;
+  readonly attempts: number;
+  readonly due_at: string;
+  readonly error: string | null;
+}
 
 const SELECT = `SELECT d.id AS delivery, d.webhook, d.state AS delivery_state, d.attempts, d.due_at, d.error, ${CHANGE_COLUMNS}
   FROM approval_deliveries d JOIN approval_changes c ON c.seq = d.change JOIN approvals a ON a.id = c.approval`;
@@ -215,53 +217,46 @@ export function deliveryChanges(
 
 /** The queries of deliveries. */
 export function deliveryQueries(database: Database): Pick<ApprovalQueries, "nextDelivery" | "deliveries"> {
-  const next = database.prepare(
+  const next = database.prepare<DeliveryRow>(
     `${SELECT} WHERE d.webhook = ? AND d.state = 'waiting' ORDER BY d.due_at, d.id LIMIT 1`,
   );
-  const afterLatest = database.prepare(
+  const afterLatest = database.prepare<DeliveryRow>(
     `${SELECT} WHERE d.webhook = ? AND d.state = 'waiting' AND d.due_at > ? ORDER BY d.due_at, d.id LIMIT 1`,
   );
-  const list = database.prepare(
+  const list = database.prepare<DeliveryRow>(
     `${SELECT} WHERE (? IS NULL OR d.tenant = ?) AND (? IS NULL OR d.webhook = ?) AND (? IS NULL OR d.state = ?)
      AND d.id > ? ORDER BY d.id LIMIT ?`,
   );
   return {
-    nextDelivery: ({ webhook, latest }) => deliveryIn(afterLatest.get(webhook, latest) ?? next.get(webhook)),
+    nextDelivery({ webhook, latest }) {
+      const row = afterLatest.get(webhook, latest) ?? next.get(webhook);
+      return row && deliveryIn(row);
+    },
     deliveries: ({ tenant = null, webhook = null, state = null, after = 0, limit }) =>
-      list
-        .all(tenant, tenant, webhook, webhook, state, state, after, pageSize(limit))
-        .flatMap((row) => deliveryIn(row) ?? []),
+      list.all(tenant, tenant, webhook, webhook, state, state, after, pageSize(limit)).map(deliveryIn),
   };
 }
 
-function deliveryIn(row: unknown): Delivery | undefined {
-  if (row === undefined) return undefined;
-  const { delivery, webhook, delivery_state, attempts, due_at, error } = DeliveryRow.parse(row);
-  const { seq, at, entry, stored } = changeIn(row);
-  return {
-    id: delivery,
-    webhook,
-    state: delivery_state,
-    attempts,
-    due_at,
-    ...(error !== null && { error }),
-    change: { seq, at, entry, approval: stored.approval },
-  };
+function deliveryIn(row: DeliveryRow): Delivery {
+  const { delivery: id, webhook, delivery_state: state, attempts, due_at, error } = row;
+  const { stored, ...made } = changeIn(row);
+  const change = { ...made, approval: stored.approval };
+  return { id, webhook, state, attempts, due_at, ...(error !== null && { error }), change };
 }
 
 /** What never changes in a grant, as it is kept. */
 type GrantBody = Omit<Grant, "revoked_at" | "revoked_by" | "uses" | "used_at">;
 
-const GrantRow = z.object({
-  body: z.string(),
-  sealed: z.string().nullable(),
-  revoked_at: z.string().nullable(),
-  revoked_by: z.string().nullable(),
-  uses: z.number(),
-  used_at: z.string().nullable(),
-});
+interface GrantRow {
+  readonly body: string;
+  readonly sealed: string | null;
+  readonly revoked_at: string | null;
+  readonly revoked_by: string | null;
+  readonly uses: number;
+  readonly used_at: string | null;
+}
 
-const SELECT_GRANTS = `SELECT ${Object.keys(GrantRow.shape).join(", ")} FROM approval_grants`;
+const SELECT_GRANTS = "SELECT body, sealed, revoked_at, revoked_by, uses, used_at FROM approval_grants";
 const IN_FORCE = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)";
 
 /** Keeps a grant, in place of one that has run out; one that is there already must still be in force. */
@@ -302,28 +297,24 @@ export function grantChanges(database: Database): Pick<ApprovalChanges, "useGran
 
 /** The queries of grants. */
 export function grantQueries(database: Database): Pick<ApprovalQueries, "grant" | "grantFor" | "grants"> {
-  const get = database.prepare(`${SELECT_GRANTS} WHERE id = ? AND tenant = ?`);
-  const standing = database.prepare(`${SELECT_GRANTS} WHERE binding = ? AND revoked_at IS NULL`);
-  const list = database.prepare(
+  const get = database.prepare<GrantRow>(`${SELECT_GRANTS} WHERE id = ? AND tenant = ?`);
+  const standing = database.prepare<GrantRow>(`${SELECT_GRANTS} WHERE binding = ? AND revoked_at IS NULL`);
+  const list = database.prepare<GrantRow>(
     `${SELECT_GRANTS} WHERE tenant = ? AND (? IS NULL OR user = ?) AND (? IS NULL OR agent = ?)
      AND (? IS NULL OR place > (SELECT place FROM approval_grants WHERE id = ? AND tenant = ?)) ORDER BY place LIMIT ?`,
   );
+  const one = (row: GrantRow | undefined) => row && grantIn(row);
   return {
-    grant: ({ id, tenant }) => grantIn(get.get(id, tenant)),
-    grantFor: ({ binding }) => grantIn(standing.get(binding)),
+    grant: ({ id, tenant }) => one(get.get(id, tenant)),
+    grantFor: ({ binding }) => one(standing.get(binding)),
     grants: ({ tenant, user = null, agent = null, after = null, limit }) =>
-      list
-        .all(tenant, user, user, agent, agent, after, after, tenant, pageSize(limit))
-        .flatMap((row) => grantIn(row) ?? []),
+      list.all(tenant, user, user, agent, agent, after, after, tenant, pageSize(limit)).map(grantIn),
   };
 }
 
-function grantIn(row: unknown): StoredGrant | undefined {
-  if (row === undefined) return undefined;
-  const { body, sealed, revoked_at, revoked_by, uses, used_at } = GrantRow.parse(row);
-  const content: GrantBody = JSON.parse(body);
+function grantIn({ body, sealed, revoked_at, revoked_by, uses, used_at }: GrantRow): StoredGrant {
   const grant: Grant = {
-    ...content,
+    ...parseStored<GrantBody>(body),
     ...(revoked_at !== null && { revoked_at }),
     ...(revoked_by !== null && { revoked_by }),
     uses,
@@ -331,14 +322,6 @@ function grantIn(row: unknown): StoredGrant | undefined {
   };
   return { grant, ...(sealed !== null && { sealed }) };
 }
-
-const Count = z.object({ key: z.string(), count: z.number() });
-const Row = z.object({
-  kind: z.enum(["approval", "grant"]),
-  id: z.string(),
-  binding: z.string(),
-  sealed: z.string(),
-});
 
 /** What is sealed. A sealed text says with which key: `v1.<key>.…` */
 const SEALED = `SELECT 'approval' AS kind, id, binding, sealed, substr(sealed, 4, 8) AS key FROM approvals
@@ -357,14 +340,13 @@ export function sealedChanges(database: Database): Pick<ApprovalChanges, "renewS
 
 /** The queries about what is sealed. */
 export function sealedQueries(database: Database): Pick<ApprovalQueries, "sealedWith" | "sealedWithKeys"> {
-  const counts = database.prepare(`SELECT key, count(*) AS count FROM (${SEALED}) GROUP BY key`);
-  const rows = database.prepare(
+  const counts = database.prepare<SealedCount>(`SELECT key, count(*) AS count FROM (${SEALED}) GROUP BY key`);
+  const rows = database.prepare<SealedRow>(
     `SELECT kind, id, binding, sealed FROM (${SEALED})
      WHERE id > ? AND key IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?`,
   );
   return {
-    sealedWith: () => counts.all().map((row) => Count.parse(row)),
-    sealedWithKeys: ({ keys, after, limit }) =>
-      rows.all(after, JSON.stringify(keys), limit).map((row) => Row.parse(row)),
+    sealedWith: () => counts.all(),
+    sealedWithKeys: ({ keys, after, limit }) => rows.all(after, JSON.stringify(keys), limit),
   };
 }

@@ -1,6 +1,6 @@
 import { type Database, StoreError } from "@reins/store";
 import { LOCAL } from "../principal.ts";
-import { Row, SESSION_AND_BELOW, type Versions } from "./queries.ts";
+import { SESSION_AND_BELOW, type Versions } from "./queries.ts";
 import type { IdentityChanges } from "./tables.ts";
 
 /** The changes of users and of whole tenants. Removing one revokes its tokens and child sessions for good. */
@@ -8,7 +8,7 @@ export function openUserChanges(
   database: Database,
   versions: Versions,
 ): Pick<IdentityChanges, "putUser" | "removeUser" | "removeTenant"> {
-  const changedOf = database.prepare(
+  const changedOf = database.prepare<{ readonly changed: number }>(
     "SELECT changed FROM identity_users WHERE tenant = @tenant AND id = @id",
   );
   const put = database.prepare(
@@ -38,7 +38,7 @@ export function openUserChanges(
   ];
   const expect = (user: { readonly tenant: string; readonly id: string }, expected: number): void => {
     const { tenant, id } = user;
-    if (new Row(changedOf.get({ tenant, id })).number("changed") === expected) return;
+    if ((changedOf.get({ tenant, id })?.changed ?? 0) === expected) return;
     throw new StoreError("conflict", `the user "${id}" was changed concurrently`);
   };
   return {
@@ -115,7 +115,7 @@ export function openChildChanges(
        AND NOT EXISTS (
          SELECT 1 FROM identity_children p WHERE p.session_id = @parent AND p.revoked IS NOT NULL)`,
   );
-  const count = database.prepare(
+  const count = database.prepare<{ readonly live: number }>(
     `SELECT count(*) AS live FROM identity_children
      WHERE principal = @principal AND tenant = @tenant AND revoked IS NULL AND expires > @created`,
   );
@@ -140,7 +140,7 @@ export function openChildChanges(
             "the principal or parent of the sub-agent was revoked concurrently",
           );
         forget.run({ created });
-        if (new Row(count.get({ principal, tenant, created })).number("live") >= most)
+        if ((count.get({ principal, tenant, created })?.live ?? 0) >= most)
           throw new StoreError("conflict", `there are ${most} sub-agents already; end some of them first`);
         const [chain, scopes] = [JSON.stringify(child.chain), JSON.stringify(child.scopes)];
         add.run({ ...child, chain, scopes, version });

@@ -1,10 +1,8 @@
-import type { Started } from "@reins/policy";
 import type { Database, Statement } from "@reins/store";
 import type { StoredChild } from "../delegation.ts";
-import type { PrincipalKind } from "../principal.ts";
 import type { StoredToken } from "../tokens.ts";
 import type { StoredUser } from "../users.ts";
-import type { Delta, IdentityQueries } from "./tables.ts";
+import type { Delta, IdentityQueries, Tenant } from "./tables.ts";
 
 /** The child sessions that a session is or that were begun from it, of one principal unless `@principal` is null. */
 export const SESSION_AND_BELOW = `
@@ -17,20 +15,59 @@ export const SESSION_AND_BELOW = `
       WHERE c.tenant = @tenant AND (@principal IS NULL OR c.principal = @principal)
   )`;
 
-/** Counts the changes and finds what they touched. */
+/** A row of what is stored: lists as JSON, and what is missing as null. */
+type RowOf<Stored> = {
+  readonly [Name in keyof Stored]: Stored[Name] extends readonly string[]
+    ? string
+    : undefined extends Stored[Name]
+      ? Exclude<Stored[Name], undefined> | null
+      : Stored[Name];
+};
+type UserRow = RowOf<StoredUser>;
+type TokenRow = RowOf<StoredToken>;
+type ChildRow = RowOf<StoredChild>;
+
+function userIn({ roles, scopes, removed, ...row }: UserRow): StoredUser {
+  return { ...row, roles: JSON.parse(roles), scopes: JSON.parse(scopes), removed: removed ?? undefined };
+}
+
+/** A kind or start that this version does not know counts as the one with the fewest rights. */
+function tokenIn({ kind, started, role, scopes, agents, expires, revoked, ...row }: TokenRow): StoredToken {
+  return {
+    ...row,
+    kind: kind === "user" || kind === "service" ? kind : "agent",
+    started:
+      started === "interactive" || started === "background" || started === "api" ? started : "sub-agent",
+    scopes: JSON.parse(scopes),
+    agents: JSON.parse(agents),
+    ...{ role: role ?? undefined, expires: expires ?? undefined, revoked: revoked ?? undefined },
+  };
+}
+
+function childIn({ chain, scopes, revoked, ...row }: ChildRow): StoredChild {
+  return { ...row, chain: JSON.parse(chain), scopes: JSON.parse(scopes), revoked: revoked ?? undefined };
+}
+
+interface VersionRow {
+  readonly version: number;
+}
+
+/** Counts the changes and finds the rows they touched. */
 export class Versions {
-  readonly #current: Statement;
-  readonly #raise: Statement;
-  readonly #users: Statement;
-  readonly #tokens: Statement;
-  readonly #children: Statement;
+  readonly #current: Statement<VersionRow>;
+  readonly #raise: Statement<VersionRow>;
+  readonly #users: Statement<UserRow>;
+  readonly #tokens: Statement<TokenRow>;
+  readonly #children: Statement<ChildRow>;
 
   constructor(database: Database) {
     this.#current = database.prepare("SELECT version FROM identity_meta");
     this.#raise = database.prepare("UPDATE identity_meta SET version = version + 1 RETURNING version");
     // A reader that starts from nothing does not need removed rows.
-    const newer = (table: string, gone: string): Statement =>
-      database.prepare(`SELECT * FROM ${table} WHERE changed > @after AND (@after > 0 OR ${gone} IS NULL)`);
+    const newer = <Row>(table: string, gone: string) =>
+      database.prepare<Row>(
+        `SELECT * FROM ${table} WHERE changed > @after AND (@after > 0 OR ${gone} IS NULL)`,
+      );
     this.#users = newer("identity_users", "removed");
     this.#tokens = newer("identity_tokens", "revoked");
     this.#children = newer("identity_children", "revoked");
@@ -40,167 +77,68 @@ export class Versions {
   since(after: number): Delta {
     return {
       after,
-      version: new Row(this.#current.get()).number("version"),
+      version: this.#current.get()?.version ?? 0,
       users: this.#users.all({ after }).map(userIn),
       tokens: this.#tokens.all({ after }).map(tokenIn),
       children: this.#children.all({ after }).map(childIn),
     };
   }
 
-  /** Makes a change under the next version, and tells what it touched. */
+  /** Makes a change under the next version; returns the rows it touched. */
   step(run: (version: number) => void): Delta {
-    const version = new Row(this.#raise.get()).number("version");
+    const version = this.#raise.get()?.version ?? 0;
     run(version);
     return this.since(version - 1);
   }
 }
 
-/** The most that a list gives. */
+/** The longest list that a query returns. */
 const LONGEST_LIST = 10_000;
 
 /** Prepares the queries of identity on an open database. */
 export function openQueries(database: Database, versions: Versions): IdentityQueries {
-  const key = database.prepare("SELECT hash_key FROM identity_meta");
-  const tenants = database.prepare(
+  const key = database.prepare<{ readonly hash_key: Uint8Array }>("SELECT hash_key FROM identity_meta");
+  const tenants = database.prepare<Tenant>(
     `SELECT id, created FROM identity_tenants WHERE removed IS NULL ORDER BY id LIMIT ${LONGEST_LIST}`,
   );
-  const users = database.prepare(
+  const users = database.prepare<UserRow>(
     `SELECT * FROM identity_users WHERE tenant = @tenant AND removed IS NULL ORDER BY id LIMIT ${LONGEST_LIST}`,
   );
-  const user = database.prepare("SELECT * FROM identity_users WHERE tenant = @tenant AND id = @id");
-  const tokens = database.prepare(
+  const user = database.prepare<UserRow>("SELECT * FROM identity_users WHERE tenant = @tenant AND id = @id");
+  const tokens = database.prepare<TokenRow>(
     `SELECT * FROM identity_tokens WHERE tenant = @tenant ORDER BY created DESC, id LIMIT ${LONGEST_LIST}`,
   );
-  const token = database.prepare(
+  const token = database.prepare<TokenRow>(
     "SELECT * FROM identity_tokens WHERE id = @id AND (@tenant IS NULL OR tenant = @tenant)",
   );
-  const children = database.prepare(
+  const children = database.prepare<ChildRow>(
     `SELECT * FROM identity_children WHERE tenant = @tenant AND revoked IS NULL AND expires > @at
      ORDER BY created DESC, session_id LIMIT ${LONGEST_LIST}`,
   );
-  const reach = database.prepare(
+  const reach = database.prepare<{ readonly live: number }>(
     `${SESSION_AND_BELOW} SELECT count(*) AS live FROM identity_children
      WHERE session_id IN (SELECT session_id FROM below) AND revoked IS NULL AND expires > @at`,
   );
   return {
-    hashKey: () => new Row(key.get()).bytes("hash_key"),
+    hashKey() {
+      const row = key.get();
+      if (!row) throw new TypeError("the tables of identity have no key");
+      return row.hash_key;
+    },
     since: ({ version }) => versions.since(version),
-    tenants: () => tenants.all().map(tenantIn),
+    tenants: () => tenants.all(),
     users: (args) => users.all(args).map(userIn),
-    user: (args) => found(user.get(args), userIn),
+    user(args) {
+      const row = user.get(args);
+      return row && userIn(row);
+    },
     tokens: (args) => tokens.all(args).map(tokenIn),
-    token: ({ tenant = null, id }) => found(token.get({ tenant, id }), tokenIn),
+    token({ tenant = null, id }) {
+      const row = token.get({ tenant, id });
+      return row && tokenIn(row);
+    },
     children: (args) => children.all(args).map(childIn),
     reach: ({ tenant, session, principal = null, at }) =>
-      new Row(reach.get({ tenant, session, principal, at })).number("live"),
-  };
-}
-
-function found<Found>(row: unknown, read: (row: unknown) => Found): Found | undefined {
-  return row === undefined ? undefined : read(row);
-}
-
-function tenantIn(given: unknown) {
-  const row = new Row(given);
-  return { id: row.text("id"), created: row.text("created") };
-}
-
-/** A row of the database, column by column. */
-export class Row {
-  readonly #columns: ReadonlyMap<string, unknown>;
-
-  constructor(row: unknown) {
-    this.#columns = new Map(typeof row === "object" && row !== null ? Object.entries(row) : []);
-  }
-
-  text(column: string): string {
-    return String(this.#columns.get(column));
-  }
-
-  optional(column: string): string | undefined {
-    return this.#columns.get(column) === null ? undefined : this.text(column);
-  }
-
-  number(column: string): number {
-    return Number(this.#columns.get(column) ?? 0);
-  }
-
-  list(column: string): readonly string[] {
-    const list: unknown = JSON.parse(this.text(column));
-    return Array.isArray(list) ? list.map(String) : [];
-  }
-
-  bytes(column: string): Uint8Array {
-    const bytes = this.#columns.get(column);
-    if (bytes instanceof Uint8Array) return bytes;
-    throw new TypeError(`the column ${column} holds no bytes`);
-  }
-}
-
-const STARTED: ReadonlyMap<string, Started> = new Map([
-  ["interactive", "interactive"],
-  ["background", "background"],
-  ["api", "api"],
-]);
-const KINDS: ReadonlyMap<string, PrincipalKind> = new Map([
-  ["user", "user"],
-  ["service", "service"],
-]);
-
-/** The user of a row. */
-function userIn(given: unknown): StoredUser {
-  const row = new Row(given);
-  return {
-    id: row.text("id"),
-    tenant: row.text("tenant"),
-    name: row.text("name"),
-    email: row.text("email"),
-    roles: row.list("roles"),
-    scopes: row.list("scopes"),
-    created: row.text("created"),
-    removed: row.optional("removed"),
-    changed: row.number("changed"),
-  };
-}
-
-/** The token of a row. A kind or start we do not know counts as the one that may least. */
-function tokenIn(given: unknown): StoredToken {
-  const row = new Row(given);
-  return {
-    id: row.text("id"),
-    user: row.text("user"),
-    tenant: row.text("tenant"),
-    kind: KINDS.get(row.text("kind")) ?? "agent",
-    role: row.optional("role"),
-    scopes: row.list("scopes"),
-    agents: row.list("agents"),
-    started: STARTED.get(row.text("started")) ?? "sub-agent",
-    created: row.text("created"),
-    expires: row.optional("expires"),
-    revoked: row.optional("revoked"),
-    hash: row.text("hash"),
-    changed: row.number("changed"),
-  };
-}
-
-/** The child session of a row. */
-function childIn(given: unknown): StoredChild {
-  const row = new Row(given);
-  return {
-    session_id: row.text("session_id"),
-    tenant: row.text("tenant"),
-    user: row.text("user"),
-    principal: row.text("principal"),
-    parent: row.text("parent"),
-    agent: row.text("agent"),
-    chain: row.list("chain"),
-    depth: row.number("depth"),
-    scopes: row.list("scopes"),
-    task: row.text("task"),
-    created: row.text("created"),
-    expires: row.text("expires"),
-    hash: row.text("hash"),
-    revoked: row.optional("revoked"),
-    changed: row.number("changed"),
+      reach.get({ tenant, session, principal, at })?.live ?? 0,
   };
 }

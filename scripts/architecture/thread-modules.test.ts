@@ -1,0 +1,65 @@
+import { dirname, join } from "node:path/posix";
+import { parseSync, Visitor } from "vite";
+import { expect, test } from "vitest";
+import { root } from "../root.ts";
+import { readTree, type SourceFile } from "./tree.ts";
+
+/** Where a thread of the store begins. */
+const THREAD = "packages/store/src/sqlite/thread.ts";
+/** The files that threads of the store may load, beside the modules of tables and what lies in a folder `tables`. */
+const ALLOWED: readonly RegExp[] = [
+  /^packages\/(?:kit|store)\/src\//,
+  /^packages\/[^/]+\/src\/(?:.+\/)?(?:tables|[\w-]*module)\.ts$/,
+  /^packages\/[^/]+\/src\/(?:.+\/)?tables\/[^/]+\.ts$/,
+  /^packages\/ledger\/src\/(?:canonical|plain-json|checkpoint|tree|ledger-error)\.ts$/,
+  /^packages\/bridge\/src\/(?:memory|bm25|bridge-error)\.ts$/,
+  /^packages\/supervisor\/src\/(?:approvals\/approval|identity\/principal)\.ts$/,
+];
+/** The packages of others. A schema library takes longer to load than all tables together. */
+const LIBRARIES = ["better-sqlite3", "canonicalize", "hash-wasm"];
+/** What still loads more, to be removed from here together with its import. */
+const EXCEPTIONS = ["packages/supervisor/src/runs/module.ts > zod"];
+
+/** What a module loads when it runs; imports of types alone are erased. */
+function loadedBy({ path, text }: SourceFile): readonly string[] {
+  const loaded: string[] = [];
+  new Visitor({
+    ImportDeclaration: (node) => node.importKind !== "type" && loaded.push(node.source.value),
+    ExportNamedDeclaration: (node) =>
+      node.source && node.exportKind !== "type" && loaded.push(node.source.value),
+    ExportAllDeclaration: (node) => loaded.push(node.source.value),
+  }).visit(parseSync(path, text).program);
+  return loaded;
+}
+
+function resolved(from: string, specifier: string): string {
+  if (specifier.startsWith(".")) return join(dirname(from), specifier);
+  const [, name] = /^@reins\/([\w-]+)$/.exec(specifier) ?? [];
+  return name === undefined ? specifier : `packages/${name}/src/index.ts`;
+}
+
+test("the threads of the store load tables, and no code that decides", async () => {
+  const { files } = await readTree(root);
+  const sources = new Map(files.map((file) => [file.path, file]));
+  const modules = files
+    .filter(({ path }) => /^packages\/[^/]+\/src\//.test(path) && !path.endsWith(".test.ts"))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/module: new URL\("([^"]+)", import\.meta\.url\)/g)].map(([, module = ""]) =>
+        join(dirname(path), module),
+      ),
+    );
+  expect(modules.length).toBeGreaterThan(8);
+  const seen = new Map<string, string>([THREAD, ...modules].map((path) => [path, path]));
+  for (const [path, way] of seen) {
+    const file = sources.get(path);
+    if (!file) continue;
+    for (const specifier of loadedBy(file)) {
+      const next = resolved(path, specifier);
+      if (!specifier.startsWith("node:") && !seen.has(next)) seen.set(next, `${way} > ${next}`);
+    }
+  }
+  const refused = [...seen].filter(([path]) =>
+    sources.has(path) ? !ALLOWED.some((pattern) => pattern.test(path)) : !LIBRARIES.includes(path),
+  );
+  expect(refused.map(([, way]) => way).filter((way) => !EXCEPTIONS.includes(way))).toEqual([]);
+});

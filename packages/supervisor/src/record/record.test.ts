@@ -4,8 +4,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
+import { actionOf, subjectOf } from "../../test/approvals/requests.ts";
 import { Redactor } from "../redaction/redactor.ts";
-import { Commitment, KeyedHash, withoutSecrets } from "./record.ts";
+import {
+  Commitment,
+  KeyedHash,
+  sessionKey,
+  tenantPrefix,
+  type VerdictRecord,
+  verdictDraft,
+  withoutSecrets,
+} from "./record.ts";
 
 const TOKEN = `ghp_${"a1B2".repeat(9)}`;
 
@@ -120,4 +129,114 @@ describe("a keyed hash", () => {
       }
     },
   );
+});
+
+describe("the key of a session's chain", () => {
+  test.each([
+    ["an agent outside of Reins", {}, "acme/reed:ahp:s1"],
+    ["a hosted agent", { session_key: "reed:acp:s1" }, "acme/reed:acp:s1"],
+    ["the default tenant", { tenant: "default" }, "reed:ahp:s1"],
+    ["an agent with a colon in its name", { agent: "reed:acp" }, "acme/reed%3Aacp:ahp:s1"],
+  ])("of %s", (_, own, key) => {
+    expect(sessionKey(subjectOf(own))).toBe(key);
+  });
+
+  test("begins with the prefix of its tenant", () => {
+    expect(tenantPrefix("default")).toBeUndefined();
+    expect(sessionKey(subjectOf({ tenant: "zeta" })).startsWith(tenantPrefix("zeta") ?? "?")).toBe(true);
+  });
+});
+
+describe("the entry of a verdict", () => {
+  const input = {
+    ...{ event_type: "pre_action", action: actionOf(), subject: subjectOf(), counters: { few: 1 }, at: 5 },
+  };
+  const decided = {
+    ...{ verdict: "allowed", reason: "fine", rule: "edits", enforcement: "asked", entry: undefined },
+  } as const;
+  const hashes = { constitution_hash: "c", rules_hash: "r" };
+  const base = { input, decided, hashes, argumentPaths: [], failedOpen: [] };
+  const payloadOf = (record: VerdictRecord, commitment?: string) =>
+    Object(verdictDraft(record, commitment).payload);
+
+  test("says who, what, by which rule, and under which policy", () => {
+    const draft = verdictDraft(base, "hmac-sha256:1");
+    expect(draft).toMatchObject({
+      quality: "policy_verdict",
+      actor: "reed",
+      target: "edit",
+      entity_id: "acme/reed:ahp:s1",
+      tags: ["verdict", "allowed"],
+    });
+    expect(draft.payload).toEqual({
+      at: 5,
+      constitution_hash: "c",
+      counters: { few: 1 },
+      enforcement: "asked",
+      event_type: "pre_action",
+      facts: { ...actionOf(), arguments: {} },
+      payload_commitment: "hmac-sha256:1",
+      reason: "fine",
+      rule: "edits",
+      rules_hash: "r",
+      subject: subjectOf(),
+      verdict: "allowed",
+    });
+  });
+
+  test("has its members in the order in which they are recorded", () => {
+    const modifiedFrom = { by: "rule", rule: "edits", patch: {}, input } as const;
+    const failedOpen = [{ harness: "other", fail: "open", error: "gone" }] as const;
+    const policy = { verdict: "ask", rule: "edits" } as const;
+    const names = Object.keys(
+      payloadOf(
+        { ...base, decided: { ...decided, approval: "apr_1" }, modifiedFrom, failedOpen, policy },
+        "h",
+      ),
+    );
+    expect(names).toEqual(names.toSorted());
+    expect(names).toContain("modified_from");
+  });
+
+  test.each([
+    [["path"], { path: "a.txt" }],
+    [["path", "missing"], { path: "a.txt" }],
+    [["deep.inside"], { "deep.inside": 1 }],
+    [["deep.inside.more"], {}],
+    [["__proto__"], {}],
+  ])("keeps of the arguments what the policy reads: %j", (argumentPaths, kept) => {
+    const action = actionOf({ arguments: { path: "a.txt", deep: { inside: 1 }, other: "secret" } });
+    const { facts } = payloadOf({ ...base, input: { ...input, action }, argumentPaths });
+    expect(facts.arguments).toEqual(kept);
+  });
+
+  test.each([
+    ["the same", { verdict: "allowed", rule: "edits" }, undefined],
+    ["another verdict", { verdict: "ask", rule: "edits" }, { verdict: "ask", rule: "edits" }],
+    ["another rule", { verdict: "allowed", rule: undefined }, { verdict: "allowed", rule: null }],
+  ] as const)("names the policy's own verdict where it was overruled: %s", (_, policy, recorded) => {
+    expect(payloadOf({ ...base, policy }).policy).toEqual(recorded);
+  });
+
+  test("carries the tag of the approval that settled it", () => {
+    const { tags } = verdictDraft({ ...base, decided: { ...decided, approval: "apr_1" } });
+    expect(tags).toEqual(["verdict", "allowed", "approval:apr_1"]);
+  });
+
+  test("leaves out facts from before a modification that are too large", () => {
+    const action = actionOf({ doubts: ["x".repeat(300_000)] });
+    const large = { by: "harness", harness: "other", input: { ...input, action } } as const;
+    expect(payloadOf({ ...base, modifiedFrom: large }).modified_by).toEqual({
+      harness: "other",
+      at: 5,
+      facts: null,
+      counters: { few: 1 },
+    });
+    const small = { by: "rule", rule: "edits", patch: { path: "b" }, input } as const;
+    expect(payloadOf({ ...base, modifiedFrom: small }).modified_from).toMatchObject({
+      rule: "edits",
+      patch: { path: "b" },
+      facts: { tool: "edit" },
+    });
+  });
 });

@@ -1,6 +1,8 @@
 import { type DecisionInput, loadPolicy, type Subject } from "@reins/policy";
-import { expect, test } from "vitest";
-import { Limits } from "./limits.ts";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { Limits, type TenantState, TenantStates } from "./limits.ts";
+import type { Use } from "./tables.ts";
 
 const subject: Subject = {
   user: "ann",
@@ -162,4 +164,107 @@ test("uses are kept across a restart", () => {
   const after = limits(yaml);
   after.restore(uses);
   expect(after.reserve(call(2)).passed).toBe(false);
+});
+
+describe("the counts of a tenant", () => {
+  const policyOf = (calls: number) =>
+    loadPolicy({
+      ...{ file: "c.yaml", prose: new Uint8Array() },
+      rules: `tool_rules: []\nlimits: [{ name: calls, per: user, within: 1h, calls: ${calls} }]`,
+    });
+
+  function states(stored: readonly Use[] = []) {
+    let next = 0;
+    let queries = 0;
+    const query = async () => {
+      queries += 1;
+      return stored;
+    };
+    const options = { store: { query }, ledger: { read: async () => [] }, now: () => 0 };
+    const all = new TenantStates({ ...options, newId: () => String(next++) } as never);
+    return { all, queries: () => queries };
+  }
+
+  const reserve = async ({ limits: held }: TenantState) => held.reserve(call(1)).passed;
+
+  test("are restored once, from what was kept of that tenant", async () => {
+    const before = limits("[{ name: calls, per: user, within: 1h, calls: 9 }]");
+    const mine = before.reserve(call(0));
+    const others = before.reserve(call(0, { tenant: "zeta" }));
+    if (!mine.passed || !others.passed) throw new Error("blocked");
+    const { all, queries } = states([...mine.uses, ...others.uses]);
+    const policy = policyOf(2);
+    expect(all.of("acme")).toBeUndefined();
+    const passed = await Promise.all([1, 2, 3].map(() => all.under("acme", policy, reserve)));
+    expect(passed).toEqual([true, false, false]);
+    expect(queries()).toBe(1);
+    expect(all.of("acme")?.policy).toBe(policy);
+  });
+
+  test("pass on to the next policy after the decisions under the last one are written", async () => {
+    const { all } = states();
+    const [first, second] = [policyOf(2), policyOf(2)];
+    const gate = Promise.withResolvers<void>();
+    const order: string[] = [];
+    const slow = all.under("acme", first, async (state) => {
+      await reserve(state);
+      await gate.promise;
+      order.push("first");
+    });
+    await all.under("acme", first, reserve);
+    const swapped = all.under("acme", second, async (state) => {
+      order.push("second");
+      return reserve(state);
+    });
+    await new Promise(setImmediate);
+    expect(order).toEqual([]);
+    gate.resolve();
+    await slow;
+    expect(await swapped).toBe(false);
+    expect(order).toEqual(["first", "second"]);
+  });
+
+  test("are released by a decision that fails", async () => {
+    const { all } = states();
+    const failing = all.under("acme", policyOf(1), () => Promise.reject(new Error("broken")));
+    await expect(failing).rejects.toThrow("broken");
+    expect(await all.under("acme", policyOf(1), reserve)).toBe(true);
+  });
+
+  test("are each tenant's own", async () => {
+    const { all } = states();
+    const policy = policyOf(1);
+    expect(await all.under("acme", policy, reserve)).toBe(true);
+    expect(await all.under("zeta", policy, reserve)).toBe(true);
+    expect(await all.under("acme", policy, reserve)).toBe(false);
+  });
+});
+
+test("no sequence of calls, releases and restarts lets more than the limit pass at once", () => {
+  const step = fc.constantFrom("reserve", "release", "restart");
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 5 }), fc.array(step, { maxLength: 60 }), (most, steps) => {
+      const yaml = `[{ name: calls, per: user, within: 1h, calls: ${most} }]`;
+      let budget = limits(yaml);
+      const held: Use[][] = [];
+      let ids = 0;
+      for (const what of steps) {
+        if (what === "reserve") {
+          const outcome = budget.reserve(call(1));
+          expect(outcome.passed).toBe(held.length < most);
+          if (!outcome.passed) continue;
+          // A limit that is made anew counts its ids anew.
+          ids += 1;
+          const uses = outcome.uses.map((use) => ({ ...use, id: `use ${ids}` }));
+          budget.release(outcome.uses);
+          budget.restore(uses);
+          held.push(uses);
+        } else if (what === "release") budget.release(held.pop() ?? []);
+        else {
+          budget = limits(yaml);
+          budget.restore(held.flat());
+        }
+      }
+    }),
+  );
 });

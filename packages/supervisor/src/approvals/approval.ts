@@ -105,8 +105,7 @@ export function grantTag(id: string): string {
 }
 
 /** Where a delivery stands: to be tried, or given up. One that arrived is forgotten. */
-export const DELIVERY_STATES = ["waiting", "dead"] as const;
-export type DeliveryState = (typeof DELIVERY_STATES)[number];
+export type DeliveryState = "waiting" | "dead";
 
 /** A change on its way to a webhook. */
 export interface Delivery {

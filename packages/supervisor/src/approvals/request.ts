@@ -212,19 +212,9 @@ const CARRIERS: ReadonlySet<string> = new Set(
 /** Interpreters, of which the program that they run has to be named. */
 const INTERPRETERS = /^(?:node|deno|bun|python[\d.]*|pypy[\d.]*|perl|ruby|php|lua|Rscript|java|tsx|ts-node)$/;
 /** Programs that do one thing, which need no second word. */
-const RUNNERS: ReadonlySet<string> = new Set([
-  "make",
-  "pytest",
-  "jest",
-  "vitest",
-  "mocha",
-  "tsc",
-  "eslint",
-  "ruff",
-  "mypy",
-  "phpunit",
-  "rspec",
-]);
+const RUNNERS: ReadonlySet<string> = new Set(
+  "make pytest jest vitest mocha tsc eslint ruff mypy phpunit rspec".split(" "),
+);
 const MOST_WORDS = 32;
 const MOST_OFFERED = 4;
 

@@ -95,45 +95,19 @@ export class Directory {
     else this.#childrenBy.delete(principal);
   }
 
-  #principalOf({
-    id,
-    kind,
-    user,
-    tenant,
-    role,
-    scopes,
-    agents,
-    started,
-  }: StoredToken): Principal | undefined {
+  #principalOf(token: StoredToken): Principal | undefined {
+    const { id, kind, user, tenant, role, agents, started } = token;
     const owner = this.#userOf(tenant, user);
-    return (
-      owner && {
-        id,
-        kind,
-        user,
-        tenant,
-        roles: role === undefined ? owner.roles : owner.roles.filter((name) => name === role),
-        scopes: intersect(owner.scopes, scopes),
-        agents,
-        started,
-      }
-    );
+    if (!owner) return undefined;
+    const roles = role === undefined ? owner.roles : owner.roles.filter((name) => name === role);
+    return { id, kind, user, tenant, roles, scopes: intersect(owner.scopes, token.scopes), agents, started };
   }
 
   #operator(): Principal | undefined {
     const owner = this.#userOf(DEFAULT_TENANT, OPERATOR);
-    return (
-      owner && {
-        id: LOCAL,
-        kind: "user",
-        user: owner.id,
-        tenant: owner.tenant,
-        roles: owner.roles,
-        scopes: owner.scopes,
-        agents: ["*"],
-        started: "interactive",
-      }
-    );
+    if (!owner) return undefined;
+    const { id: user, tenant, roles, scopes } = owner;
+    return { id: LOCAL, kind: "user", user, tenant, roles, scopes, agents: ["*"], started: "interactive" };
   }
 
   #userOf(tenant: string, id: string): StoredUser | undefined {

@@ -19,20 +19,15 @@ export const Name = z
   .refine(isFree, RESERVED);
 
 /** A name of an agent, as the roster has it. */
-export const AgentName = z
-  .string()
-  .min(1)
-  .max(128)
-  .refine(isPrintable, "holds characters that cannot be shown")
-  .refine(isFree, RESERVED);
+export const AgentName = printableName(128);
 
 /** The name of a session, as its creator chose it. */
-export const SessionName = z
-  .string()
-  .min(1)
-  .max(256)
-  .refine(isPrintable, "holds characters that cannot be shown")
-  .refine(isFree, RESERVED);
+export const SessionName = printableName(256);
+
+function printableName(longest: number) {
+  const name = z.string().min(1).max(longest);
+  return name.refine(isPrintable, "holds characters that cannot be shown").refine(isFree, RESERVED);
+}
 
 /** What a person or task is called: one line of text. */
 export const Line = z.string().trim().min(1).max(200).refine(isPrintable, "is not one line of plain text");

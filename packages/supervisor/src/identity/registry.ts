@@ -4,6 +4,7 @@ import type { Draft, Ledger } from "@reins/ledger";
 import { type Change, StoreError, type StoreReader } from "@reins/store";
 import { SupervisorError } from "../errors.ts";
 import { type Redact, redact } from "../redaction/redactor.ts";
+import { expectAdmin } from "./authority.ts";
 import { Directory } from "./directory.ts";
 import { type RandomBytes, SecretHash } from "./names.ts";
 import { actorOf, LOCAL, type Principal } from "./principal.ts";
@@ -49,13 +50,13 @@ export interface RegistryOptions {
   readonly randomBytes?: RandomBytes | undefined;
   /** After how many milliseconds at most a change made by another process counts here; by default 50. */
   readonly staleAfter?: number | undefined;
-  /** Takes secrets out of what is kept; by default those that are known by their form. */
+  /** Removes secrets from what is stored; by default those of known formats. */
   readonly redact?: Redact | undefined;
 }
 
 const STALE_AFTER = 50;
 
-/** Keeps the directory in step with the store, and writes every change down together with its entry in the ledger. */
+/** Keeps the directory up to date with the store, and commits every change with its entry in the ledger. */
 export class Registry {
   readonly directory = new Directory();
   readonly hash: SecretHash;
@@ -87,7 +88,7 @@ export class Registry {
     return this.#clock.now().toISOString();
   }
 
-  /** Sees to it that the directory is no older than it may be. Rejects when that cannot be known. */
+  /** Refreshes a directory that is too old. Rejects when that is not possible. */
   async fresh(): Promise<void> {
     const since = this.#clock.now().getTime() - this.#checked;
     if (since >= 0 && since < (this.#options.staleAfter ?? STALE_AFTER)) return;
@@ -103,11 +104,18 @@ export class Registry {
     return this.liveAtOnce(principal);
   }
 
-  /** The same from what is known here already. */
+  /** A principal as it is now, if it may change or list identity; else `forbidden`. */
+  async admin(principal: Principal): Promise<Principal> {
+    const by = await this.live(principal);
+    expectAdmin(by);
+    return by;
+  }
+
+  /** {@link live} from what is known here already. */
   liveAtOnce({ id }: Pick<Principal, "id">): Principal {
     const live = this.directory.principal(id, this.now());
     if (live) return live;
-    throw new SupervisorError("forbidden", `the token "${id}" was revoked, has expired or never was`);
+    throw new SupervisorError("forbidden", `the token "${id}" was revoked, has expired or does not exist`);
   }
 
   /** The operator at this machine. */
@@ -123,7 +131,7 @@ export class Registry {
     return this.#options.store.query<IdentityQueries, Name>(identityTables, name, args);
   }
 
-  /** Makes a change with its entry, both or neither. When it is done it counts. */
+  /** Makes a change with its entry, both or neither. It counts once this resolves. */
   async record(by: Principal, entry: IdentityChange, change: Change<Delta>): Promise<void> {
     try {
       const { results } = await this.#options.ledger.record([identityDraft(by, entry)], { with: [change] });

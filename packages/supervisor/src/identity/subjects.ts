@@ -1,3 +1,4 @@
+import { LruCache } from "@reins/kit";
 import type { Enforcement, NetworkReach, Origin, Roster, Subject } from "@reins/policy";
 import { SupervisorError } from "../errors.ts";
 import { agentFor, claimOf, soleAgent, trustIn, trustOf, unverified } from "./authority.ts";
@@ -148,33 +149,21 @@ export class Subjects {
 const MOST_PRINCIPALS = 10_000;
 const MOST_SESSIONS = 1_000;
 
-/** When the sessions that agents outside of the harness name were first seen, of each principal. */
+/** When the sessions that agents outside of the harness name were first seen, by principal. Times are RFC 3339. */
 class SeenSessions {
-  readonly #seen = new Map<string, Map<string, string>>();
+  readonly #seen = new LruCache<string, LruCache<string, string>>({ entries: MOST_PRINCIPALS });
 
-  /** Notes a session, and says when it was first seen. Times are RFC 3339. */
-  note({ id }: Pick<Principal, "id">, session: string, now: string): string {
-    const sessions = this.#seen.get(id) ?? new Map<string, string>();
-    const first = sessions.get(session) ?? now;
-    // In the order of use, so that those that were not used for longest are forgotten.
-    sessions.delete(session);
-    sessions.set(session, first);
-    forgetOldest(sessions, MOST_SESSIONS);
-    this.#seen.delete(id);
+  /** Notes a session; the time of its first use stays. */
+  note({ id }: Pick<Principal, "id">, session: string, now: string): void {
+    const sessions = this.#seen.get(id) ?? new LruCache<string, string>({ entries: MOST_SESSIONS });
+    if (sessions.get(session) === undefined) sessions.set(session, now);
     this.#seen.set(id, sessions);
-    forgetOldest(this.#seen, MOST_PRINCIPALS);
-    return first;
   }
 
   /** When a session was first seen, if it was. */
   firstSeen({ id }: Pick<Principal, "id">, session: string): string | undefined {
     return this.#seen.get(id)?.get(session);
   }
-}
-
-function forgetOldest(map: Map<string, unknown>, most: number): void {
-  const oldest = map.keys().next();
-  if (map.size > most && !oldest.done) map.delete(oldest.value);
 }
 
 /** A subject, and what it was made for. */
@@ -185,15 +174,13 @@ interface Made {
   readonly subject: Subject;
 }
 
-/** How many sessions of one principal are remembered. */
-
 /**
  * The subjects of what users' own agents do, or agents that the harness began below them. As long as everything that
  * makes a subject is the same it is the same object, so that what follows from it is found out once.
  */
 export class OwnSubjects {
   /** By principal and session. What a principal may is new with a new object, so it is never remembered too long. */
-  readonly #made = new WeakMap<Principal, Map<string, Made>>();
+  readonly #made = new WeakMap<Principal, LruCache<string, Made>>();
 
   /** The subject of what a live principal asks for. */
   subjectFor(request: SubjectRequest, principal: Principal): Subject {
@@ -205,17 +192,12 @@ export class OwnSubjects {
     const trust = trustOf(request.roster, agent);
     if (last?.subject.trust === trust && isFor(last, request)) return last.subject;
     const subject = Object.freeze(ownSubject(request, principal, { agent, trust }));
-    sessions.delete(request.session);
     sessions.set(request.session, { claim, hosted, sessionKey, subject });
-    const oldest = sessions.keys().next();
-    if (sessions.size > MOST_SESSIONS && !oldest.done) sessions.delete(oldest.value);
     return subject;
   }
 
-  #sessionsOf(principal: Principal): Map<string, Made> {
-    const known = this.#made.get(principal);
-    if (known) return known;
-    const sessions = new Map<string, Made>();
+  #sessionsOf(principal: Principal): LruCache<string, Made> {
+    const sessions = this.#made.get(principal) ?? new LruCache<string, Made>({ entries: MOST_SESSIONS });
     this.#made.set(principal, sessions);
     return sessions;
   }

@@ -2,7 +2,7 @@ import { STARTS, type Started } from "@reins/policy";
 import { change } from "@reins/store";
 import { z } from "zod";
 import { SupervisorError } from "../errors.ts";
-import { expectAdmin, expectHeld, tenantFor } from "./authority.ts";
+import { expectHeld, tenantFor } from "./authority.ts";
 import { Agents, Name, newSecret, randomName, read, Scopes } from "./names.ts";
 import {
   ALL,
@@ -90,7 +90,7 @@ export class Tokens {
 
   /** Makes a token for a user. Its secret is given out here and kept nowhere. */
   async create(given: NewToken, principal: Principal): Promise<CreatedToken> {
-    const by = await this.#admin(principal);
+    const by = await this.#registry.admin(principal);
     const wanted = read(NewToken, given);
     const tenant = tenantFor(by, wanted.tenant);
     const user = await this.#registry.query("user", { tenant, id: wanted.user });
@@ -111,7 +111,7 @@ export class Tokens {
 
   /** Ends a token and the sub-agents begun with it; counts with the next decision. */
   async revoke(id: string, principal: Principal): Promise<void> {
-    const by = await this.#admin(principal);
+    const by = await this.#registry.admin(principal);
     const token = await this.#registry.query("token", { tenant: isOperator(by) ? undefined : by.tenant, id });
     if (!token) throw new SupervisorError("not_found", `there is no token "${id}"`);
     if (token.revoked !== undefined)
@@ -126,7 +126,7 @@ export class Tokens {
 
   /** The tokens of a tenant, the newest first, revoked ones too. */
   async list(asked: string | undefined, principal: Principal): Promise<readonly Token[]> {
-    const by = await this.#admin(principal);
+    const by = await this.#registry.admin(principal);
     return (await this.#registry.query("tokens", { tenant: tenantFor(by, asked) })).map(asToken);
   }
 
@@ -152,11 +152,5 @@ export class Tokens {
       hash: this.#registry.hash.ofToken(secret),
     };
     return { secret, token };
-  }
-
-  async #admin(principal: Principal): Promise<Principal> {
-    const by = await this.#registry.live(principal);
-    expectAdmin(by);
-    return by;
   }
 }

@@ -1,7 +1,7 @@
 import { change } from "@reins/store";
 import { z } from "zod";
 import { SupervisorError } from "../errors.ts";
-import { expectAdmin, expectHeld, tenantFor } from "./authority.ts";
+import { expectHeld, tenantFor } from "./authority.ts";
 import { Line, Name, Roles, read, Scopes } from "./names.ts";
 import { actorOf, DEFAULT_TENANT, isOperator, OPERATOR, type Principal } from "./principal.ts";
 import type { Registry } from "./registry.ts";
@@ -74,7 +74,7 @@ export class Users {
 
   /** Adds a user; one that was removed may come again, without its old tokens. */
   async add(given: NewUser, principal: Principal): Promise<User> {
-    const by = await this.#admin(principal);
+    const by = await this.#registry.admin(principal);
     const { tenant: asked, ...rest } = read(NewUser, given);
     const tenant = tenantFor(by, asked);
     expectHeld(by, "scopes", rest.scopes);
@@ -94,7 +94,7 @@ export class Users {
 
   /** Changes a user; counts with the next decision. */
   async set(given: UserChange, principal: Principal): Promise<User> {
-    const by = await this.#admin(principal);
+    const by = await this.#registry.admin(principal);
     const { id, tenant: asked, ...wanted } = read(UserChange, given);
     const tenant = tenantFor(by, asked);
     if (isOperatorUser(tenant, id) && !isOperator(by))
@@ -118,7 +118,7 @@ export class Users {
 
   /** Removes a user with its tokens and sub-agents; counts with the next decision. */
   async remove(given: UserName, principal: Principal): Promise<void> {
-    const by = await this.#admin(principal);
+    const by = await this.#registry.admin(principal);
     const { id, tenant: asked } = read(UserName, given);
     const tenant = tenantFor(by, asked);
     if (isOperatorUser(tenant, id))
@@ -135,20 +135,20 @@ export class Users {
 
   /** The users of a tenant. */
   async list(asked: string | undefined, principal: Principal): Promise<readonly User[]> {
-    const by = await this.#admin(principal);
+    const by = await this.#registry.admin(principal);
     return (await this.#registry.query("users", { tenant: tenantFor(by, asked) })).map(asUser);
   }
 
   /** The tenants that a principal can see: all for the operator, else its own. */
   async tenants(principal: Principal): Promise<readonly Tenant[]> {
-    const by = await this.#admin(principal);
+    const by = await this.#registry.admin(principal);
     const all = await this.#registry.query("tenants", null);
     return isOperator(by) ? all : all.filter(({ id }) => id === by.tenant);
   }
 
   /** Removes a tenant with all its users, tokens and sub-agents. For the operator alone. */
   async removeTenant(tenant: string, principal: Principal): Promise<void> {
-    const by = await this.#admin(principal);
+    const by = await this.#registry.admin(principal);
     const known = await this.tenants(by);
     if (!known.some(({ id }) => id === tenant))
       throw new SupervisorError("not_found", `there is no tenant "${tenant}"`);
@@ -159,12 +159,6 @@ export class Users {
       { change: "tenant_removed", tenant, target: `tenant:${tenant}` },
       change(identityTables, "removeTenant", { tenant, at: this.#registry.now() }),
     );
-  }
-
-  async #admin(principal: Principal): Promise<Principal> {
-    const by = await this.#registry.live(principal);
-    expectAdmin(by);
-    return by;
   }
 
   async #find(tenant: string, id: string): Promise<StoredUser> {

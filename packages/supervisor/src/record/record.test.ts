@@ -152,7 +152,11 @@ describe("the entry of a verdict", () => {
     ...{ event_type: "pre_action", action: actionOf(), subject: subjectOf(), counters: { few: 1 }, at: 5 },
   };
   const decided = {
-    ...{ verdict: "allowed", reason: "fine", rule: "edits", enforcement: "asked", entry: undefined },
+    verdict: "allowed",
+    reason: "fine",
+    rule: "edits",
+    enforcement: "asked",
+    entry: undefined,
   } as const;
   const hashes = { constitution_hash: "c", rules_hash: "r" };
   const base = { input, decided, hashes, argumentPaths: [], failedOpen: [] };

@@ -1,8 +1,9 @@
 import { ManualClock, settled } from "@reins/kit/manual-clock";
 import { describe, expect, test } from "vitest";
 import { approvalFor, requestOf } from "../../../test/approvals/requests.ts";
+import { isSigned } from "../../../test/approvals/signed-body.ts";
 import { Deliveries, Lane } from "./lane.ts";
-import { isSigned, type Webhook } from "./webhook.ts";
+import type { Webhook } from "./webhook.ts";
 
 const webhook: Webhook = { name: "hook", url: "https://hook.example", secret: "a secret of enough length" };
 

@@ -109,7 +109,7 @@ export const machineDisk: Disk = {
   sync: syncFolder,
 };
 
-/** Windows cannot open a folder, and keeps its names by itself. */
+/** Windows cannot open a folder, and flushes its names itself. */
 async function syncFolder(path: string): Promise<void> {
   if (process.platform === "win32") return;
   const folder = await open(path, constants.O_RDONLY);

@@ -179,7 +179,7 @@ export async function importLines(
       `the import is cut off after ${count} of ${header?.size ?? "?"} entries`,
     );
   }
-  if (covered < count) throw uncovered(covered, count, "anybody could have added them");
+  if (covered < count) throw uncovered(covered, count, "anyone could have added them");
   await flush();
   return { origin: header.origin, entries: count, added };
 }

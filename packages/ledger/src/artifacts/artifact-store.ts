@@ -23,7 +23,7 @@ export interface ArtifactReference {
 }
 
 /**
- * Private content beside the ledger, by salted digest. The salt keeps anybody from guessing content by its digest, and
+ * Private content beside the ledger, by salted digest. The salt prevents guessing content by its digest, and
  * goes with the content when that is erased.
  */
 export class ArtifactStore {

@@ -14,7 +14,7 @@ const schema = z.strictObject({
   }),
 });
 
-/** What stands in a payload in place of private content. */
+/** What replaces private content in a payload. */
 type PrivateReference = z.infer<typeof schema>;
 
 /** The value that stands for an artifact in a payload. */
@@ -32,7 +32,7 @@ function hasPrivateMember(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.hasOwn(value, "$private");
 }
 
-/** Where a value stands in a payload: member names and indexes from the outside in. */
+/** The path of a value in a payload: member names and indexes from the outside in. */
 export type PayloadPath = readonly (string | number)[];
 
 /** What to put in the place of a value, or `undefined` to keep it and look inside. */

@@ -75,7 +75,7 @@ export function sealingKeyOf(envelope: Envelope): string {
   return partsOf(envelope).encryptedKey.keyId;
 }
 
-/** Opens an envelope that stands in the given entry. */
+/** Opens the envelope of an entry. */
 export function openWith(key: AudienceKey, envelope: Envelope, context: SealedContext): unknown {
   const { label, encryptedKey, ciphertext } = partsOf(envelope);
   if (label !== key.label || encryptedKey.keyId !== key.keyId)

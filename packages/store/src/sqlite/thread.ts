@@ -30,7 +30,7 @@ let working = false;
 /** Goes off when nothing was written for a while. */
 let quiet: NodeJS.Timeout | undefined;
 
-/** Takes in everything that has arrived; by itself Node hands over one request after the other. */
+/** Reads everything that has arrived; Node itself passes on one request after the other. */
 const receiveAll = (): void => {
   for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))
     inbox.add(next.message);

@@ -24,7 +24,7 @@ import {
   subjectOf,
 } from "./subject.ts";
 
-/** What stands behind the AHP endpoint. */
+/** What the AHP endpoint needs. */
 export interface SupervisorParts {
   readonly supervisor: Supervisor;
   readonly identity: Identity;
@@ -33,7 +33,7 @@ export interface SupervisorParts {
   readonly runs: Runs;
   readonly reports: Pick<Reports, "note">;
   readonly ledger: Ledger;
-  /** Takes secrets out of what is recorded; by default those that are known by their form. */
+  /** Removes secrets from what is recorded; by default those of known formats. */
   readonly redact?: Redact;
   /** Where the work of a session takes place, as far as the harness knows. */
   readonly workspaceOf: (event: AhpEvent) => Workspace;
@@ -43,7 +43,7 @@ export interface SupervisorParts {
   readonly forward?: Harness["forward"];
   /** Answers the typed families where no other harness does; without it they are refused. */
   readonly families?: FamilyAnswers | undefined;
-  /** Told of a notification that was not taken, and why. */
+  /** Called with a notification that was refused, and why. */
   readonly onRefused?: (event: AhpEvent, error: unknown) => void;
 }
 
@@ -139,16 +139,16 @@ const BEFORE: Readonly<Record<string, string>> = { post_action: "pre_action", po
 
 /** The end that a `post_action` or `post_response` reports. Agents write them in several ways; what is not said is unknown. */
 function endOf({ event_type, payload, metadata }: AhpEvent): ReportedEnd {
-  const told = membersOf(payload);
-  const result = membersOf(told.result);
-  const tool = told.tool_name ?? told.tool;
+  const reported = membersOf(payload);
+  const result = membersOf(reported.result);
+  const tool = reported.tool_name ?? reported.tool;
   const entry = metadata?.entry;
   return {
     event_type: BEFORE[event_type] ?? event_type,
     ...(typeof tool === "string" && tool !== "" && { tool }),
     ...(typeof entry === "string" && { entry }),
-    outcome: outcomeOf(result.success ?? result.status ?? told.success ?? told.status),
-    usage: usageIn({ ...told, ...result }),
+    outcome: outcomeOf(result.success ?? result.status ?? reported.success ?? reported.status),
+    usage: usageIn({ ...reported, ...result }),
   };
 }
 
@@ -158,15 +158,15 @@ function outcomeOf(said: unknown): ReportedEnd["outcome"] {
   return "unknown";
 }
 
-function usageIn(told: Record<string, unknown>): Partial<Usage> {
-  const usage = membersOf(told.usage);
+function usageIn(reported: Record<string, unknown>): Partial<Usage> {
+  const usage = membersOf(reported.usage);
   const tokens =
     usage.total_tokens ??
     sum(usage.input_tokens ?? usage.prompt_tokens, usage.output_tokens ?? usage.completion_tokens);
   return {
-    ...amount("time_ms", told.duration_ms),
+    ...amount("time_ms", reported.duration_ms),
     ...amount("tokens", tokens),
-    ...amount("cost", usage.cost ?? told.cost),
+    ...amount("cost", usage.cost ?? reported.cost),
   };
 }
 

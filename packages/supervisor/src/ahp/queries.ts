@@ -142,11 +142,11 @@ export async function queryApproval(
 /** The response to an agent about one approval, or about several. */
 export function approvalAnswer(approval: Approval | readonly Approval[] | undefined): QueryResponse {
   if (approval === undefined) return { answer: null, reason: "there is no such approval" };
-  if (!("id" in approval)) return { answer: { approvals: approval.map(told) } };
-  return { answer: told(approval), reason: meaning(approval) };
+  if (!("id" in approval)) return { answer: { approvals: approval.map(describe) } };
+  return { answer: describe(approval), reason: meaning(approval) };
 }
 
-function told(approval: Approval) {
+function describe(approval: Approval) {
   const { id, state, event_type, tool, reason, quorum, answers, created_at, expires_at } = approval;
   const note = answers.find(({ decision }) => decision === "deny")?.note;
   return {

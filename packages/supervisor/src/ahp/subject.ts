@@ -36,7 +36,7 @@ export async function principalOf(identity: Identity, { peer }: Pick<Call, "peer
 function childTokenIn(metadata: Readonly<Record<string, unknown>> | undefined): string | undefined {
   const token = metadata?.session_token;
   if (token === undefined || token === null) return undefined;
-  // Whatever else stands in its place is a wrong token, and not none.
+  // Any other value is a wrong token, not a missing one.
   return typeof token === "string" ? token : "";
 }
 
@@ -103,7 +103,7 @@ export async function askerOf(
   }
 }
 
-/** Who wants to know, after identity and policy let them. */
+/** The requester of an answer, which identity and policy allow. */
 export interface FamilyAsker {
   readonly principal: Principal;
   readonly subject: Subject;

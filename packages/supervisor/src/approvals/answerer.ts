@@ -37,7 +37,7 @@ export function answererOf(principal: Principal): Answerer {
   return { by: actorOf(principal), tenant, roles: held, isAgent: kind === "agent" };
 }
 
-/** Refuses everybody but a person; an agent has no say, least of all about itself. */
+/** Refuses a principal that is no person; an agent never answers. */
 export function expectPerson({ by, isAgent }: Answerer, approval?: Answerable): void {
   if (isAgent || by === approval?.agent || approval?.chain.includes(by))
     throw new SupervisorError("forbidden", "an agent does not answer approvals; a person has to");
@@ -202,7 +202,7 @@ function wordText(word: string | null): string {
   return word === null ? "(known only when it runs)" : visibleJson(word);
 }
 
-/** What the agent says of its own action, told apart from what was found out. */
+/** What the agent claims about its own action, apart from the facts. */
 function claimLines({ facts: { claims } }: Approval): string[] {
   const said = Object.entries(claims).filter(([, value]) => value !== undefined);
   return said.map(([name, value]) => `the agent says: ${visibleJson(name)} ${visibleJson(String(value))}`);

@@ -109,7 +109,7 @@ export type DeliveryState = "waiting" | "dead";
 
 /** A change on its way to a webhook. */
 export interface Delivery {
-  /** Stays the same when it is tried again, so a receiver can tell. */
+  /** The same for every attempt, so that a receiver recognizes it. */
   readonly id: number;
   readonly webhook: string;
   readonly state: DeliveryState;

@@ -57,9 +57,9 @@ export interface ApprovalsOptions {
   readonly maxDeliveries?: number;
   /** How many approvals of one session may be open at once. */
   readonly maxOpen?: number;
-  /** Takes secrets out of what is recorded; by default those that are known by their form. */
+  /** Removes secrets from what is recorded; by default those of known formats. */
   readonly redactor?: Redactor;
-  /** Told what went wrong in the background: a listener that threw, a sweep that could not be written. */
+  /** Called with errors in the background: a listener that threw, a sweep that could not be written. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -86,7 +86,7 @@ const SWEEP = 100;
 
 /**
  * Questions to people, which cannot get lost: every step of one is a single commit of the approval, the ledger entry
- * that records it, the event that tells of it and what webhooks are to be sent.
+ * that records it, the event for subscribers and the deliveries to webhooks.
  */
 export class Approvals {
   readonly grants: Grants;
@@ -155,13 +155,13 @@ export class Approvals {
 
   /**
    * Uses a yes. To be committed together with the verdict that it allows, whose entry carries {@link approvalTag}, and
-   * then told by {@link announce}; the commit fails with a conflict when the yes is used, withdrawn or over.
+   * then published with {@link announce}; the commit fails with a conflict when the yes is used, withdrawn or over.
    */
   useChange({ id, tenant }: Approval): Change<undefined> {
     return change(approvalTables, "use", { id, notice: this.#steps.notice(tenant) });
   }
 
-  /** Tells subscribers of a use that was committed. */
+  /** Notifies subscribers of a use that was committed. */
   announce(): void {
     void this.#feed.announce();
   }
@@ -247,7 +247,7 @@ export class Approvals {
     return found.map((stored) => this.#atRest.readApproval(stored));
   }
 
-  /** Tells a listener of every change from now on, in order, once it is committed; the returned function ends that. */
+  /** Notifies a listener of every change from now on, in order, once it is committed; returns `unsubscribe`. */
   subscribe(listener: ApprovalListener): () => void {
     return this.#feed.subscribe(listener);
   }
@@ -272,11 +272,11 @@ export class Approvals {
   async #resume(): Promise<void> {
     await this.expire();
     await this.#deliveries.start();
-    await this.#tellUnreadable();
+    await this.#reportUnreadable();
   }
 
   /** Reports missing keys at start, before a person tries to answer. */
-  async #tellUnreadable(): Promise<void> {
+  async #reportUnreadable(): Promise<void> {
     for (const { key, count } of await this.#store.query(approvalTables, "sealedWith", null))
       if (key !== this.#vault.keyId)
         this.#onError(

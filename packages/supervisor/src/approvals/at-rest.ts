@@ -46,7 +46,7 @@ export class AtRest {
     this.#options = options;
   }
 
-  /** Takes secrets out of what is said about an action, also those that only its arguments tell from other words. */
+  /** Removes secrets from texts about an action, also those that only its arguments mark as such. */
   redactFor({ arguments: given, claims }: Action): Redact {
     return this.#options.redactor.knowing([given, claims]);
   }

@@ -9,12 +9,12 @@ import type { AtRest } from "./at-rest.ts";
 import { approvalTables, type Move, type Notice, type StoredApproval } from "./tables.ts";
 import { type Webhook, webhooksFor } from "./webhooks/webhook.ts";
 
-/** Told of a change after it was committed; what it throws is the feed's to report. */
+/** Called with a change after it was committed; the feed reports what it throws. */
 export type ApprovalListener = (change: ApprovalChange) => unknown;
 
 const PAGE = 256;
 
-/** Tells listeners of every change, in the order in which they were committed. */
+/** Notifies listeners of every change, in the order of the commits. */
 export class Feed {
   readonly #store: Pick<StoreReader, "query">;
   readonly #atRest: AtRest;
@@ -32,7 +32,7 @@ export class Feed {
     this.#onError = onError;
   }
 
-  /** Finds out where the feed begins. Nothing may be committed before, or listeners would miss it. */
+  /** Looks up where the feed begins. To be called before the first commit, which listeners would miss otherwise. */
   start(): Promise<void> {
     if (this.#position !== undefined) return Promise.resolve();
     this.#starting ??= this.#findStart().finally(() => {
@@ -48,7 +48,7 @@ export class Feed {
     return () => void this.#listeners.delete(own);
   }
 
-  /** Tells listeners of what was committed. */
+  /** Notifies listeners of what was committed. */
   announce(): Promise<void> {
     this.#again = true;
     this.#reading ??= this.#read();
@@ -73,7 +73,7 @@ export class Feed {
         this.#again = false;
         const after = this.#position ?? 0;
         const page = await this.#store.query(approvalTables, "changes", { after, limit: PAGE });
-        for (const change of page) this.#tell(this.#atRest.readChange(change));
+        for (const change of page) this.#notify(this.#atRest.readChange(change));
         if (page.length === PAGE) this.#again = true;
       }
     } catch (error) {
@@ -85,7 +85,7 @@ export class Feed {
     }
   }
 
-  #tell(change: ApprovalChange): void {
+  #notify(change: ApprovalChange): void {
     this.#position = change.seq;
     for (const listener of [...this.#listeners]) {
       void this.#call(listener, change);

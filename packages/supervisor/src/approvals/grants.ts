@@ -46,7 +46,7 @@ export interface Grant {
   readonly approval: string;
   readonly by: readonly string[];
   readonly created_at: string;
-  /** When it ends by itself, if it does. */
+  /** When it expires, if it does. */
   readonly expires_at?: string;
   readonly revoked_at?: string;
   /** Who revoked it; absent when it expired and another replaced it. */

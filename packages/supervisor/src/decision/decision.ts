@@ -52,10 +52,10 @@ export type GatherFacts = (
   requestContext: RequestContext,
 ) => Promise<Action>;
 
-/** Tells the state of what an action runs, has read by a build tool, or sends. */
+/** Finds the state of what an action runs, has read by a build tool, or sends. */
 export type InputState = (action: Action, cwd: string) => Promise<Readonly<Record<string, string>>>;
 
-/** Tells the state of what an action would change, so that an answer counts for exactly that. */
+/** Finds the state of what an action would change, so that an answer counts for exactly that. */
 export type TargetState = (action: Action) => Promise<Readonly<Record<string, string>>>;
 
 /** What every verdict on an event says. */
@@ -240,7 +240,7 @@ function isWellFormed(value: unknown): boolean {
   return Object.keys(value).every(isWellFormed) && Object.values(value).every(isWellFormed);
 }
 
-/** Whose calls: those of one user's agent in one session. */
+/** The owner of calls: one user's agent in one session. */
 type Holder = Pick<Subject, "user" | "tenant" | "agent" | "session" | "session_key">;
 
 /** An allowed call whose end was not reported yet. */
@@ -253,23 +253,23 @@ export interface OpenCall {
   readonly at: number;
 }
 
-/** How to tell which call ended. An agent that kept the entry of the verdict names it; else the oldest that fits counts. */
+/** Identifies the call that ended: by the entry of its verdict, else the oldest that matches. */
 export interface CallEnd {
   readonly event_type: string;
   readonly entry?: string | undefined;
   readonly tool?: string | undefined;
 }
 
-/** How many calls of one session are remembered. */
+/** The most open calls of one session. */
 const MAX_OPEN = 1_000;
-/** How many sessions are. */
+/** The most sessions with open calls. */
 const MAX_SESSIONS = 10_000;
 
-/** The calls of each session that are under way. Bounded: an agent that never tells an end pushes out its own oldest. */
+/** The calls of each session that are under way. Bounded: an agent that never reports an end loses its own oldest. */
 export class OpenCalls {
   readonly #calls = new Map<string, OpenCall[]>();
 
-  /** Remembers a call. */
+  /** Adds a call. */
   add(holder: Holder, call: OpenCall): void {
     const session = keyOf(holder);
     const calls = this.#calls.get(session) ?? [];
@@ -282,7 +282,7 @@ export class OpenCalls {
     if (oldest !== undefined) this.#calls.delete(oldest);
   }
 
-  /** Takes out the call that ended; `undefined` when no allowed call matches. */
+  /** Removes the call that ended; `undefined` when no allowed call matches. */
   take(holder: Holder, { event_type, entry, tool }: CallEnd): OpenCall | undefined {
     const session = keyOf(holder);
     const calls = this.#calls.get(session);
@@ -298,7 +298,7 @@ export class OpenCalls {
     return found;
   }
 
-  /** Takes out all calls of a session that ended; what came of them is unknown. */
+  /** Removes all calls of a session that ended; their outcome is unknown. */
   takeAll(holder: Holder): readonly OpenCall[] {
     const session = keyOf(holder);
     const calls = this.#calls.get(session) ?? [];

@@ -112,7 +112,7 @@ export class Harnesses {
     this.#forwarding += 1;
     try {
       const sent = await Promise.allSettled(
-        harnesses.map((harness) => this.#connections.use(harness, (client) => tell(client, event))),
+        harnesses.map((harness) => this.#connections.use(harness, (client) => notify(client, event))),
       );
       const lost = harnesses.filter((_, index) => sent[index]?.status === "rejected");
       if (lost.length > 0)
@@ -133,7 +133,7 @@ export class Harnesses {
       const timeoutMs = milliseconds(harness.timeout);
       const { event_type: type } = event;
       if (type !== "pre_action" && type !== "pre_prompt") {
-        await this.#connections.use(harness, (client) => tell(client, event));
+        await this.#connections.use(harness, (client) => notify(client, event));
         return { harness: name, verdict: "allowed", reason: `the harness "${name}" was notified` };
       }
       const decision = await this.#connections.use(harness, (client) =>
@@ -149,8 +149,8 @@ export class Harnesses {
   }
 }
 
-/** Tells a harness of an event that has no decision of its own, such as the begin of a session, where it listens to those. */
-async function tell(client: AhpClient, event: ControlEvent): Promise<void> {
+/** Notifies a harness of an event without a decision, such as the begin of a session, if it lists such events. */
+async function notify(client: AhpClient, event: ControlEvent): Promise<void> {
   const { data: type } = EventType.safeParse(event.event_type);
   if (type === undefined || isBlocking(type)) return;
   if (!client.harness?.harness_info.capabilities.includes(type)) return;

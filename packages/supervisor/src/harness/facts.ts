@@ -67,7 +67,7 @@ async function stateOf(path: string, isDeep: boolean): Promise<string> {
   }
 }
 
-/** How much of a folder is looked at; of a larger one the rest is not told apart. */
+/** The most entries of a folder that are read; the others do not count. */
 const MAX_ENTRIES = 2_000;
 
 /** A digest of what lies below a folder: names, kinds, sizes and times. Links are not followed. */
@@ -75,7 +75,7 @@ async function digestBelow(folder: string): Promise<string> {
   const hash = createHash("sha256");
   const pending = [""];
   let entries = 0;
-  // The list grows while it is gone through, level by level, so that the same tree is always read in the same order.
+  // The list grows during the loop, level by level, so that a tree is always read in the same order.
   for (const inside of pending) {
     const names = (await readdir(join(folder, inside))).toSorted();
     for (const name of names) {

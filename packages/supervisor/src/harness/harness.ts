@@ -29,11 +29,11 @@ export interface HarnessOptions {
   readonly ledger: Ledger;
   readonly clock?: Clock;
   readonly webhooks?: ApprovalsOptions["webhooks"];
-  /** Takes secrets out of everything that is kept or shown; by default those that are known by their form. */
+  /** Removes secrets from everything that is stored or shown; by default those of known formats. */
   readonly redactor?: Redactor;
-  /** Told of every change of a policy's status. */
+  /** Called with every change of a policy's status. */
   readonly onPolicy?: (status: PolicyStatus) => void;
-  /** Told what went wrong in the background. */
+  /** Called with errors in the background. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -49,7 +49,7 @@ export class Harness {
   /** What agents report of themselves. */
   readonly reports: Reports;
   readonly supervisor: Supervisor;
-  /** Takes secrets out of everything that is kept or shown. */
+  /** Removes secrets from everything that is stored or shown. */
   readonly redactor: Redactor;
   /** The same, of a value. */
   readonly redact: Redact;

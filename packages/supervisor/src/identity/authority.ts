@@ -17,7 +17,7 @@ export function tenantFor(by: Principal, asked: string | undefined): string {
   throw new SupervisorError("not_found", `there is no tenant "${asked}"`);
 }
 
-/** Refuses to let anybody but the operator hand out what they do not hold themselves. */
+/** Refuses a principal, other than the operator, that grants more than it has. */
 export function expectHeld(by: Principal, what: "scopes" | "agents", wanted: readonly string[]): void {
   if (isOperator(by) || covers(by[what], wanted)) return;
   const missing = wanted.filter((name) => !by[what].includes(name)).join(", ");
@@ -50,13 +50,13 @@ export function claimOf(claim: string): string {
   return printable(claim, LONGEST_CLAIM);
 }
 
-/** How well an agent is known that was begun by others: no better than the least known of them all. */
+/** The trust in a sub-agent: no more than in the least trusted of its chain. */
 export function trustIn(roster: Pick<Roster, "trustOf">, agents: readonly string[]): Trust {
   const levels = agents.map((agent) => TRUST_LEVELS.indexOf(trustOf(roster, agent)));
   return TRUST_LEVELS[Math.min(...levels)] ?? "unknown";
 }
 
-/** How well an agent is known by itself. */
+/** The trust in one agent. */
 export function trustOf(roster: Pick<Roster, "trustOf">, agent: string): Trust {
   return agent.startsWith(UNVERIFIED) ? "unknown" : roster.trustOf(agent);
 }

@@ -13,7 +13,7 @@ export interface ChildSession {
   readonly session_id: string;
   readonly tenant: string;
   readonly user: string;
-  /** The id of the principal it is bound to: its token is worth nothing in anybody else's hands. */
+  /** The id of the principal it is bound to: its token is not valid with any other. */
   readonly principal: string;
   /** The session it was begun from. */
   readonly parent: string;
@@ -56,9 +56,9 @@ export function asChildSession({ hash: _, revoked: __, changed: ___, ...child }:
 
 /** How far delegation may go. */
 export interface DelegationLimits {
-  /** How deep sub-agents may stand below the user's own agent. */
+  /** How deep sub-agents may be below the user's own agent. */
   readonly depth: number;
-  /** How often one agent may stand in a chain of agents, so that two cannot call one another without end. */
+  /** How often one agent may occur in a chain, so that two cannot call each other without end. */
   readonly repeats: number;
   /** How many sub-agents a principal may have at once. */
   readonly children: number;
@@ -74,7 +74,7 @@ export const DELEGATION_LIMITS: DelegationLimits = {
   lifetime: 12 * 60 * 60 * 1_000,
 };
 
-/** Refuses an agent that would stand too deep below its chain, or too often in it. */
+/** Refuses an agent that would be too deep below its chain, or too often in it. */
 function expectWithinLimits(
   { depth, repeats }: DelegationLimits,
   chain: readonly string[],
@@ -94,7 +94,7 @@ const Task = z.strictObject({
   scopes: Scopes,
 });
 
-/** A wish to begin a sub-agent. */
+/** A request to begin a sub-agent. */
 export interface DelegationRequest extends Readonly<z.input<typeof Task>> {
   readonly principal: Principal;
   /** The harness runs the parent itself, and so knows which agent it is; by default it asks from outside. */
@@ -153,7 +153,7 @@ export class Delegation {
     return { session_token, session_id: child.session_id };
   }
 
-  /** Ends a session's sub-agents, and itself if it is one; tells how many. An admin ends any of its tenant. */
+  /** Ends a session's sub-agents, and itself if it is one; returns how many. An admin ends any of its tenant. */
   async revoke(session: string, principal: Principal, asked: string | undefined): Promise<number> {
     const by = await this.#registry.live(principal);
     const tenant = tenantFor(by, asked);

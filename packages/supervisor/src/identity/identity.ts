@@ -21,9 +21,9 @@ export interface IdentityOptions extends RegistryOptions {
 }
 
 /**
- * Who is who and who may what: users, tokens, tenants, sub-agents. Whatever changes it names who does so, by default
- * the operator at this machine; stands in the ledger in the same commit; and counts with the next decision. Refusals
- * are a `SupervisorError`.
+ * Who is who and who may what: users, tokens, tenants, sub-agents. Every change has an author, by default the
+ * operator at this machine, is in the ledger in the same commit, and counts with the next decision. Rejects with a
+ * `SupervisorError`.
  */
 export class Identity {
   readonly #registry: Registry;
@@ -88,7 +88,7 @@ export class Identity {
     return this.#subjects.childOf(sessionToken);
   }
 
-  /** Ends the sub-agents begun from a session, and itself if it is one; tells how many. */
+  /** Ends the sub-agents begun from a session, and itself if it is one; returns how many. */
   revokeSession(session: string, by = this.local(), tenant?: string): Promise<number> {
     return this.#delegation.revoke(session, by, tenant);
   }

@@ -61,7 +61,7 @@ export function read<Output>(schema: z.ZodType<Output>, given: unknown): Output 
   throw new SupervisorError("invalid", faultSentences(checked.error, "it"), { cause: checked.error });
 }
 
-/** Whether a name is nothing that an object has by itself: programs that read what is kept may use names as keys. */
+/** Whether no object inherits a member of that name: programs that read stored names may use them as keys. */
 function isFree(text: string): boolean {
   return !(text in Object.prototype);
 }
@@ -90,12 +90,12 @@ export function newSecret(randomBytes: RandomBytes): string {
   return `reins_${randomName(randomBytes, SECRET_BYTES)}`;
 }
 
-/** Whether a text has the form of a secret; whatever has not is not worth hashing. */
+/** Whether a text has the form of a secret; any other text is not hashed. */
 export function isSecret(text: string): boolean {
   return SECRET.test(text);
 }
 
-/** What is kept instead of secrets: their SHA-256 under a key of this database. What each is for is hashed along. */
+/** Hashes secrets, which are not stored themselves: HMAC-SHA-256 under a key of this database, by purpose. */
 export class SecretHash {
   readonly #key: KeyObject;
 
@@ -113,7 +113,7 @@ export class SecretHash {
     return this.#of("session", secret);
   }
 
-  /** What commits to a task without telling it. */
+  /** Commits to a task without revealing it. */
   ofTask(task: string): string {
     return this.#of("task", task);
   }
@@ -123,7 +123,7 @@ export class SecretHash {
   }
 }
 
-/** Whether two hashes are one, in a time that does not tell where they differ. */
+/** Compares two hashes in constant time. */
 export function isSameHash(left: string, right: string): boolean {
   const [one, other] = [Buffer.from(left), Buffer.from(right)];
   return one.length === other.length && timingSafeEqual(one, other);

@@ -48,7 +48,7 @@ export class Subjects {
     return directory.childWithHash(hash.ofSession(sessionToken), this.#registry.now());
   }
 
-  /** The live child session of a token that came from a principal; anybody else's is refused. */
+  /** The live child session of a token, if it belongs to the principal that sent it; else throws. */
   boundChild(sessionToken: string, { id, tenant }: Principal): ChildSession {
     const child = this.childOf(sessionToken);
     if (child?.principal === id && child.tenant === tenant) return child;
@@ -96,7 +96,7 @@ export class Subjects {
     for (const child of this.#registry.directory.childrenOf(principal, now)) {
       const begins = child.parent === request.session && child.chain.at(-1) === agent;
       isParent ||= begins;
-      // A name that the token does not settle is the sub-agent's own word, also in its parent's session.
+      // A name that the token does not settle is the sub-agent's own claim, also in its parent's session.
       isNamed ||= request.agent !== agent && [request.agent, unverified(request.agent)].includes(child.agent);
       isChild ||= child.agent === agent;
       isLater ||= child.created <= first;

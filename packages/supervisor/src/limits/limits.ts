@@ -28,13 +28,13 @@ interface Counted {
 }
 
 const NO_USAGE: Usage = { calls: 0, tokens: 0, cost: 0, time_ms: 0 };
-/** After how many calls it is looked what counts no more. */
+/** After how many calls old uses are removed. */
 const SWEEP_EVERY = 1_000;
-/** For how long a use counts against a limit that does not say. */
+/** How long a use counts against a limit without a time. */
 const EVER_MS = Number.MAX_SAFE_INTEGER / 2;
-/** Of uses that count for ever, so many are kept one by one; earlier ones are added up. */
+/** Of uses without an end, so many are kept one by one; earlier ones are summed up. */
 const TOLD_APART = 1_000;
-/** For how long uses are kept at least, so that a limit that is made longer finds them after a restart. */
+/** How long uses are stored at least, so that a limit that is made longer finds them after a restart. */
 const KEPT_MS = 31 * 86_400_000;
 
 /**
@@ -59,12 +59,12 @@ export class Limits {
     }));
   }
 
-  /** Takes over uses that were kept across a restart. */
+  /** Adds uses that were stored before a restart. */
   restore(uses: readonly Use[]): void {
     for (const use of uses) this.#usesOf(use.limit, use.holder).push(use);
   }
 
-  /** Takes over what was counted under the policy before. */
+  /** Adds what was counted under the policy before. */
   takeOver(before: Limits): void {
     for (const [key, counted] of before.#uses) this.#uses.set(key, counted);
   }
@@ -110,10 +110,7 @@ export class Limits {
     });
   }
 
-  /**
-   * Now and then forgets the uses that count no more, also those of sessions that are long over; says then from when on
-   * they have to be kept.
-   */
+  /** Removes uses that count no more, once in a while; returns the time from which on they have to be kept then. */
   forgetOld(at: number): number | undefined {
     this.#untilSweep -= 1;
     if (this.#untilSweep > 0) return undefined;
@@ -132,7 +129,7 @@ export class Limits {
     return [...this.#uses.values()].reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** What a subject has used of each limit, for those who ask. */
+  /** What a subject has used of each limit. */
   report(subject: Subject, at: number): { limit: Limit; used: Usage }[] {
     return this.#counted.map(({ limit, key, within }) => ({
       limit,
@@ -174,14 +171,14 @@ function exceededVerdict(
   return { verdict, reason, rule, retry_after_ms };
 }
 
-/** Uses with the earliest of them as one, so that they do not grow without end. */
+/** Uses with the earliest summed up in one, so that their number is bounded. */
 function addedUp(uses: Use[]): Use[] {
   const [first, ...rest] = uses.slice(0, Math.max(0, uses.length - TOLD_APART));
   if (!first) return uses;
   return [{ ...first, ...rest.reduce<Usage>(plus, first) }, ...uses.slice(-TOLD_APART)];
 }
 
-/** A name, with how many of the same stand before it, where some do. */
+/** A name, numbered where others of the same name come before it. */
 function keyAmong(names: readonly string[], index: number): string {
   const name = names[index] ?? "";
   const before = names.slice(0, index).filter((other) => other === name).length;
@@ -241,7 +238,7 @@ interface Held {
   readonly state: TenantState;
   /** Decisions that were begun under it and are not yet written down. */
   open: number;
-  /** Told when there are none. */
+  /** Called when there are none. */
   idle: (() => void) | undefined;
 }
 

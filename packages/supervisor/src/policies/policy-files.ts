@@ -46,7 +46,7 @@ export function readIfThere(path: string): Promise<Buffer | undefined> {
   return ifExists(readFile(path));
 }
 
-/** Writes a file that is not there yet, in one step. Says whether it did. */
+/** Writes a file that is not there yet, in one step. Returns whether it did. */
 export async function writeIfMissing(
   path: string,
   text: () => string | Promise<Uint8Array>,
@@ -54,15 +54,14 @@ export async function writeIfMissing(
   return (await ifExists(stat(path))) ? false : createFile(path, await text());
 }
 
-/** Sees to it that a file of ours holds a text, in one step. */
+/** Writes a file of ours unless it holds that text already, in one step. */
 export async function writeIfDifferent(path: string, text: string): Promise<void> {
   if ((await readIfThere(path))?.toString("utf8") !== text) await replaceFile(path, text);
 }
 
 /**
- * Writes a constitution a newcomer can live with, and a roster, where a home has none, and gives the paths it wrote. The
- * schema for editors, which is of this version and not the user's, is put beside them without a word. What is named
- * elsewhere is the user's, and is not written.
+ * Writes the default constitution and roster where a home has none, and returns the paths it wrote. The schema for
+ * editors, which belongs to this version, is always updated. Files that are named elsewhere are not written.
  */
 export async function writeFirstFiles(home: string, named: NamedPolicyFiles = {}): Promise<string[]> {
   const { rules, prose, roster } = policyFiles(home, DEFAULT_TENANT);

@@ -36,9 +36,9 @@ export interface PolicyKeeperOptions {
   readonly tenants?: () => Promise<readonly string[]>;
   /** How often the files are looked at. */
   readonly everyMs?: number;
-  /** Told of every change of status. */
+  /** Called with every change of status. */
   readonly onChange?: (status: PolicyStatus) => void;
-  /** Told what went wrong while the files were looked at; they are looked at again. */
+  /** Called with errors of the watch; the files are read again. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -242,7 +242,7 @@ async function load(
   }
 }
 
-/** What tells one state of a file from another without reading it. */
+/** Identifies the state of a file without reading it. */
 async function stampOf(path: string): Promise<string> {
   try {
     const { mtimeMs, size, ino } = await stat(path);

@@ -17,7 +17,7 @@ export interface RosterFileOptions {
   readonly home: string;
   readonly ledger: Pick<Ledger, "record">;
   readonly policies: Pick<PolicyKeeper, "refresh">;
-  /** Takes secrets out of what is recorded; by default those that are known by their form. */
+  /** Removes secrets from what is recorded; by default those of known formats. */
   readonly redact?: Redact;
 }
 
@@ -116,7 +116,7 @@ export class RosterFile {
     throw new SupervisorError("conflict", "the roster keeps changing; try again");
   }
 
-  /** Says whether the file was still the one that the change was made from. */
+  /** Returns whether the file was still the one that the change was made from. */
   async #replace(path: string, text: string, rewritten: Rewritten, by: Principal): Promise<boolean> {
     const fresh = `${path}.${randomUUID()}`;
     try {

@@ -127,7 +127,7 @@ const MAX_TOOL = 200;
 
 /**
  * The entry of a verdict: who, what, by which rule, and everything needed to decide it again, with the keyed commitment
- * to exactly what the agent sent. The members of the payload stand in the order in which they are recorded, by name.
+ * to exactly what the agent sent. The members of the payload are in the order in which they are recorded, by name.
  */
 export function verdictDraft(record: VerdictRecord, commitment?: string): Draft {
   const { input, decided, hashes, argumentPaths, failedOpen, policy, modifiedFrom } = record;

@@ -41,7 +41,7 @@ const SEALED = /^v1\.([0-9a-f]{8})\.([\w-]+)$/;
  * there. What was sealed for one place is opened at that place only.
  */
 export class Vault {
-  /** Tells the key that seals from others, and nothing of it. */
+  /** Identifies the key that seals, and reveals nothing of it. */
   readonly keyId: string;
   readonly #folder: string;
   readonly #newest: Buffer;
@@ -116,7 +116,7 @@ export class Vault {
     }
   }
 
-  /** Says that something was sealed with another key, and what to do. */
+  /** The error for what was sealed with another key. */
   otherKey(keyId: string, what: string): VaultError {
     const text = `${what}: sealed with the key ${keyId}, and this home has ${this.keyId}; bring keys/${FILE} back from a backup`;
     return new VaultError("other_key", text);

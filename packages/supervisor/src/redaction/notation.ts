@@ -52,7 +52,7 @@ export function characters(inside: string): CharacterSet {
   return read;
 }
 
-/** The sets that were read so far: the same few stand in hundreds of patterns. */
+/** A cache of sets: the same few occur in hundreds of patterns. */
 const known = new Map<string, CharacterSet>();
 
 function readSet(inside: string): CharacterSet {

@@ -190,7 +190,7 @@ export interface Format {
   read(text: string, start: number, at: number, final: boolean): Reading;
 }
 
-/** The trigger that a word makes; without regard to case if so wished. */
+/** The trigger that a word makes; optionally in any case. */
 export function triggerOf(word: string, anyCase = false): Trigger {
   return Array.from({ length: word.length }, (_, index) => {
     const one = word.charAt(index);

@@ -152,7 +152,7 @@ function endingOf({ sessionUpdate, status }: Update): Ending {
 
 /** A piece of a text that an update carries. */
 export interface Piece {
-  /** Tells the text that it belongs to from others. */
+  /** Identifies the text that it belongs to. */
   readonly of: string;
   readonly text: string;
   /** Whether the update says anything besides. */
@@ -163,7 +163,7 @@ export interface Piece {
   alone(text: string): Update;
 }
 
-/** The key that tells the text of a chunk from others of its kind. */
+/** The members that identify the text of a chunk. */
 const IDS = ["messageId", "toolCallId", "terminalId", "compactionId", "subagentId"];
 /** Where chunks without a content block have their text. */
 const TEXTS = ["text", "data", "output"];
@@ -203,7 +203,7 @@ function plainPiece(kind: string, update: Update): Piece | undefined {
   };
 }
 
-/** What a command printed, as agents with terminals of their own tell it: in the `_meta` of a tool call. */
+/** The output of a command, as agents with terminals of their own report it: in the `_meta` of a tool call. */
 function terminalPiece(kind: string, update: Update): Piece | undefined {
   const meta = membersOf(update._meta);
   const output = membersOf(meta.terminal_output);

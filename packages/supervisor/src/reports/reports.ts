@@ -22,7 +22,7 @@ export class Reports {
   readonly #redact: Redact;
   readonly #clock: Clock;
 
-  /** `redact` takes secrets out of what is kept; by default those that are known by their form. */
+  /** `redact` removes secrets from what is stored; by default those of known formats. */
   constructor(store: Store, redact: Redact = redactKnown, clock: Clock = systemClock) {
     this.#store = store;
     this.#redact = redact;

@@ -113,7 +113,7 @@ export interface Explanation {
   readonly rules: ReturnType<typeof explainedBy>["rules"];
   /** What the rules say. */
   readonly said: { readonly verdict: string; readonly rule: string | null; readonly reason: string };
-  /** What was decided in the end, after limits, other harnesses and people were heard. */
+  /** What was decided in the end, after limits, other harnesses and people. */
   readonly recorded: Recorded | null;
   readonly counters: DecisionInput["counters"];
   readonly limits: readonly (Omit<ReturnType<typeof explainedBy>["limits"][number], "condition"> & {

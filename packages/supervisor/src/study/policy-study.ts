@@ -72,7 +72,7 @@ export class PolicyStudy {
     this.#tenant = tenant;
   }
 
-  /** What there is to say about a draft, and whether it can be seen to let nothing more through than what is in force. */
+  /** What there is to say about a draft, and whether it provably allows no more than the policy in force. */
   check(draft: PolicyDraft): Promise<CheckedDraft> {
     const { policy } = this.#harness.policies.status(this.#tenant) ?? {};
     return inTime(checkDraft(this.#textOf(draft), policy?.text.rules, { deadlineMs: CHECK_MS }));
@@ -218,7 +218,7 @@ function isDraft({ rules, prose }: PolicyDraft): boolean {
   return rules !== undefined || prose !== undefined;
 }
 
-/** Tells of a draft that took too long as of one that is not fit to be used. */
+/** Reports a draft that took too long as invalid. */
 async function inTime<Answer>(study: Promise<Answer>): Promise<Answer> {
   try {
     return await study;

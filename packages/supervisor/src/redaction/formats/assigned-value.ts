@@ -152,7 +152,7 @@ export interface Beginning {
   readonly isElement?: boolean;
 }
 
-/** Where the value begins that follows a name; `open` if more text has to tell. */
+/** Where the value begins that follows a name; `open` if that depends on more text. */
 export function beginningOf(text: string, start: number, end: number): Beginning | "none" | "open" {
   if (text.charAt(end) === ">" && /<[\w:.-]*$/.test(before(text, start))) {
     if (end + 1 === text.length) return "open";

@@ -1,7 +1,7 @@
 import { type CharacterSet, characters, readPattern, type Step, WORD } from "../notation.ts";
 import { type Format, NO, OPEN, type Reading, type Rest, triggerOf } from "../spans.ts";
 
-/** A format told by a pattern; see `readPattern` for what one may say. */
+/** A format described by a pattern; `readPattern` describes the syntax. */
 export interface PatternRow {
   readonly name: string;
   readonly pattern: string;
@@ -102,7 +102,7 @@ function inAnyCase(codes: readonly number[]): readonly number[] {
 const SHORTEST = 6;
 /** An encoding of a value is not looked for if it is shorter than this. */
 const SHORTEST_ENCODED = 7;
-/** A part of a value of several words counts by itself if it is at least this long. */
+/** A word of a configured value counts on its own from this length on. */
 const SHORTEST_PART = 12;
 /** Longer values are looked for in blocks of this many characters, so that a part of one is hidden too. */
 const BLOCK = 64;

@@ -225,7 +225,7 @@ export const urlPassword: Format = {
   },
 };
 
-/** A variable stands for a password, and tells nothing. */
+/** Whether it is a variable, which reveals no password. */
 function isReference(given: string): boolean {
   return /^(?:\$[A-Za-z_]|%[A-Za-z_]{3,}%|\*+@)/.test(given);
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { lstat, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { errorCode } from "@reins/kit";
 import {
   type Action,
   type ControlEvent,
@@ -62,7 +63,7 @@ async function stateOf(path: string, isDeep: boolean): Promise<string> {
       await file.close();
     }
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+    const code = errorCode(error) ?? "unknown";
     return code === "ENOENT" ? "absent" : `unreadable, ${code}`;
   }
 }

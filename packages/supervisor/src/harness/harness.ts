@@ -37,6 +37,15 @@ export interface HarnessOptions {
   readonly onError?: (error: unknown) => void;
 }
 
+/** What is opened before the rest of a harness is made. */
+interface OpenedParts {
+  readonly identity: Identity;
+  readonly policies: PolicyKeeper;
+  readonly commitment: Commitment;
+  readonly vault: Vault;
+  readonly redactor: Redactor;
+}
+
 /** Everything that decides, of one home: who is who, what is allowed, who is asked, and the supervisor over it all. */
 export class Harness {
   readonly home: string;
@@ -59,22 +68,9 @@ export class Harness {
   readonly #onError: (error: unknown) => void;
 
   private constructor(
-    options: HarnessOptions,
-    {
-      identity,
-      policies,
-      commitment,
-      vault,
-      redactor,
-    }: {
-      identity: Identity;
-      policies: PolicyKeeper;
-      commitment: Commitment;
-      vault: Vault;
-      redactor: Redactor;
-    },
+    { home, userHome, store, ledger, clock = systemClock, webhooks, onError = () => {} }: HarnessOptions,
+    { identity, policies, commitment, vault, redactor }: OpenedParts,
   ) {
-    const { home, userHome, store, ledger, clock = systemClock, webhooks, onError } = options;
     this.home = home;
     this.store = store;
     this.ledger = ledger;
@@ -83,30 +79,20 @@ export class Harness {
     this.redactor = redactor;
     this.redact = (value) => redactor.value(value);
     this.vault = vault;
-    this.#onError = onError ?? (() => undefined);
-    this.approvals = new Approvals({
-      store,
-      ledger,
-      clock,
-      ...{ vault, commitment, redactor },
-      ...(webhooks && { webhooks }),
-      ...(onError && { onError }),
-    });
+    this.#onError = onError;
+    const shared = { store, ledger, clock, commitment, redactor };
+    this.approvals = new Approvals({ ...shared, vault, onError, ...(webhooks && { webhooks }) });
     this.runs = new Runs(store, this.redact, clock);
     this.reports = new Reports(store, this.redact, clock);
     this.supervisor = new Supervisor({
-      store,
-      ledger,
-      clock,
+      ...shared,
       approvals: this.approvals,
       policies: policies.inForce,
       gatherFacts: new Facts({ harness: home, userHome }).gather,
       targetState,
       inputState,
-      commitment,
-      redactor,
       harnesses: this.#harnesses,
-      ...(onError && { onRecordError: onError }),
+      onRecordError: onError,
     });
   }
 

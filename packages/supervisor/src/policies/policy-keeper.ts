@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { type Clock, errorMessage, SerialQueue, systemClock } from "@reins/kit";
+import { type Clock, errorCode, errorMessage, SerialQueue, systemClock } from "@reins/kit";
 import { type Ledger, SYSTEM } from "@reins/ledger";
 import { isNoLooser, loadTestedPolicy, type Policy, PolicyError, Roster } from "@reins/policy";
 import { SupervisorError } from "../errors.ts";
@@ -248,7 +248,7 @@ async function stampOf(path: string): Promise<string> {
     const { mtimeMs, size, ino } = await stat(path);
     return `${mtimeMs}/${size}/${ino}`;
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+    const code = errorCode(error) ?? "unknown";
     return code === "ENOENT" || code === "ENOTDIR" ? ABSENT : `${UNREADABLE}, ${code}`;
   }
 }

@@ -118,6 +118,7 @@ export type CurrentVerdict = { readonly reason: string; readonly rule: string | 
 );
 
 const NO_TERMS: AskTerms = {};
+const NO_USES: readonly Use[] = [];
 
 /** One decision under way; the stages change it. */
 export class PendingDecision {
@@ -175,6 +176,10 @@ export class PendingDecision {
   /** Reserves one call of every limit that applies, once. */
   reserve(by: { readonly approved?: boolean } = {}): void {
     if (!permitsAction(this.outcome) || this.uses) return;
+    if (this.state.policy.limits.length === 0) {
+      this.uses = NO_USES;
+      return;
+    }
     const outcome = this.state.limits.reserve(this.input, by);
     if (outcome.passed) this.uses = outcome.uses;
     else this.verdict = outcome.verdict;

@@ -252,8 +252,17 @@ export async function decide(request: DecisionRequest, ports: PipelinePorts): Pr
       const { tenant } = request.subject;
       const policy = ports.policies.get(tenant);
       if (!policy) return await refuseEvent(request, "no policy is loaded", ports);
-      const decided = await ports.states.under(tenant, policy, (state) => decideUnder(state, request, ports));
-      if (decided) return decided;
+      // As `TenantStates.under` does, without a wait where the policy is the one that counts are kept for.
+      let held = ports.states.held.get(tenant);
+      if (held?.state.policy === policy) held.open += 1;
+      else held = await ports.states.enter(tenant, policy);
+      try {
+        const decided = await decideUnder(held.state, request, ports);
+        if (decided) return decided;
+      } finally {
+        held.open -= 1;
+        if (held.open === 0) held.idle?.();
+      }
     }
     return await refuseEvent(request, "the policy changed again and again while it was being decided", ports);
   } catch (error) {

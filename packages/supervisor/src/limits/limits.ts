@@ -234,7 +234,8 @@ export interface TenantStateOptions {
   readonly newId: () => string;
 }
 
-interface Held {
+/** The counts of a tenant, and who uses them. */
+export interface Held {
   readonly state: TenantState;
   /** Decisions that were begun under it and are not yet written down. */
   open: number;
@@ -251,30 +252,37 @@ const PAGE = 1_000;
 export class TenantStates {
   readonly #options: TenantStateOptions;
   readonly #held = new Map<string, Held>();
+  /** The counts of each tenant for which anything was decided yet. */
+  readonly held: ReadonlyMap<string, Held> = this.#held;
   readonly #preparing = new Map<string, Promise<void>>();
 
   constructor(options: TenantStateOptions) {
     this.#options = options;
   }
 
-  /** Runs a decision under a tenant's counts. */
+  /** Runs a job under a tenant's counts; a policy that is replaced meanwhile waits for it. */
   async under<Result>(
     tenant: string,
     policy: Policy,
-    decide: (state: TenantState) => Promise<Result>,
+    job: (state: TenantState) => Promise<Result>,
   ): Promise<Result> {
+    const held = await this.enter(tenant, policy);
+    try {
+      return await job(held.state);
+    } finally {
+      leave(held);
+    }
+  }
+
+  /** A tenant's counts under a policy; the caller lowers `open` again, and calls `idle` at zero. */
+  async enter(tenant: string, policy: Policy): Promise<Held> {
     let held = this.#held.get(tenant);
     while (held?.state.policy !== policy) {
       await this.#prepared(tenant, policy);
       held = this.#held.get(tenant);
     }
     held.open += 1;
-    try {
-      return await decide(held.state);
-    } finally {
-      held.open -= 1;
-      if (held.open === 0) held.idle?.();
-    }
+    return held;
   }
 
   /** A tenant's counts as they are now, if anything was decided yet. */
@@ -330,6 +338,12 @@ export class TenantStates {
     if (longest === Number.POSITIVE_INFINITY) return {};
     return { since: new Date(this.#options.now() - longest).toISOString() };
   }
+}
+
+/** Ends the use of counts. */
+function leave(held: Held): void {
+  held.open -= 1;
+  if (held.open === 0) held.idle?.();
 }
 
 function concluded(held: Held): Promise<void> {

@@ -109,8 +109,6 @@ export interface Tables<Changes extends Operations, Queries extends Operations> 
    * under the same name with the extension `.js`.
    */
   readonly module: string | URL;
-  /** Handed to the module when it is opened; plain data. */
-  readonly settings?: unknown;
   /** Carries the types; never there. */
   readonly types?: { readonly changes: Changes; readonly queries: Queries };
 }
@@ -120,7 +118,7 @@ export interface TablesModule {
   /** SQL that makes and alters the tables; each is run once, in order, and never changed afterwards. */
   readonly migrations: readonly string[];
   /** Prepares the operations on an open database. Run anew after anything that may have undone writes. */
-  open(database: Database, settings: unknown): OpenTables | Promise<OpenTables>;
+  open(database: Database): OpenTables | Promise<OpenTables>;
 }
 
 /** Operations on an open database. */

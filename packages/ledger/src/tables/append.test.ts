@@ -12,7 +12,7 @@ let tick = 0;
 async function opened() {
   const database = new SqliteDatabase(":memory:");
   for (const migration of MIGRATIONS) database.exec(migration);
-  const tables = await module.open({ ...portTo(database) }, undefined);
+  const tables = await module.open({ ...portTo(database) });
   let count = 0;
   const add = (many: number) => {
     for (let index = 0; index < many; index += 1) tables.changes.append?.(draft(count++));
@@ -130,7 +130,7 @@ describe("the index of entries", () => {
       )
       .run();
     for (const migration of MIGRATIONS.slice(1)) database.exec(migration);
-    const tables = await module.open(portTo(database), undefined);
+    const tables = await module.open(portTo(database));
     expect(tables.queries.range?.({ quality: "kill" })).toMatchObject([{ seq: 0, cid: "c" }]);
   });
 });

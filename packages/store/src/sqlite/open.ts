@@ -31,16 +31,11 @@ export interface Part {
   readonly name: string;
   /** The address of their module. */
   readonly module: string;
-  readonly settings: unknown;
 }
 
 /** All tables of a store: its own and those that packages bring. */
 export function partsOf(tables: readonly Tables<Operations, Operations>[]): readonly Part[] {
-  const parts = [leases, ...tables].map(({ name, module, settings }) => ({
-    name,
-    module: addressOf(new URL(module)),
-    settings,
-  }));
+  const parts = [leases, ...tables].map(({ name, module }) => ({ name, module: addressOf(new URL(module)) }));
   const twice = parts.find(({ name }, index) => parts.findIndex((other) => other.name === name) < index);
   if (twice) throw new StoreError("invalid", `there are two tables called "${twice.name}"`);
   return parts;

@@ -212,8 +212,8 @@ async function openTables(
   modules: Modules,
 ): Promise<ReadonlyMap<string, OpenTables>> {
   const tables = new Map<string, OpenTables>();
-  for (const { name, settings } of data.tables) {
-    const opened = await modules.get(name)?.open(database, settings);
+  for (const { name } of data.tables) {
+    const opened = await modules.get(name)?.open(database);
     if (opened) tables.set(name, opened);
   }
   return tables;

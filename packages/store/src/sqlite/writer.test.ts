@@ -43,7 +43,7 @@ function recorded(): { database: Database; asked: string[] } {
 
 async function recordingWriter() {
   const { database, asked } = recorded();
-  const tables = new Map([["notes", await notesModule.open(database, undefined)]]);
+  const tables = new Map([["notes", await notesModule.open(database)]]);
   const writer = new Writer(database, tables);
   return { writer, asked };
 }

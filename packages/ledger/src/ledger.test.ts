@@ -64,7 +64,7 @@ async function opened() {
 }
 
 describe("recording", () => {
-  test("is one commit of the entries and the changes that belong to them, durable unless told otherwise", async () => {
+  test("is one commit of the entries and the changes that belong to them, durable by default", async () => {
     const { ledger, commits, durables } = await opened();
     const use = { tables: "limits", name: "keep", args: {} };
     const { entries, results } = await ledger.record([draft, draft], { with: [use] });

@@ -246,7 +246,7 @@ describe("keys", () => {
   });
 });
 
-describe("what is not for everybody", () => {
+describe("protected content", () => {
   test("private parts are kept beside the ledger, come back, and can be erased", async () => {
     const { ledger, artifacts } = await open(await folder());
     const draft = {
@@ -262,7 +262,7 @@ describe("what is not for everybody", () => {
     expect(await reveal(artifacts, stored?.entry.payload)).toMatchObject({ output: { withheld: true } });
   });
 
-  test("a reference that an agent wrote itself points at nothing of anybody's", async () => {
+  test("a reference that an agent wrote itself points at no content of others", async () => {
     const { ledger, artifacts } = await open(await folder());
     const { entries } = await ledger.record([
       { ...call("one"), payload: { output: "theirs" }, isPrivate: () => true },

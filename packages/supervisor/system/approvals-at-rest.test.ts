@@ -55,7 +55,7 @@ test("a question is shown exactly, also after a restart, and its secrets are in 
   expect(bytesIn(folder)).not.toContain(TOKEN);
 });
 
-test("a secret that only the arguments tell from a word is in no file either, even when it is repeated", async () => {
+test("a secret that only the arguments mark as such is in no file either, even when it is repeated", async () => {
   const folder = await scratchFolder();
   const { approvals, ledger } = await testHome({ folder });
   const word = "open-sesame-9";

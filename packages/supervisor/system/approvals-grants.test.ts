@@ -109,7 +109,7 @@ describe("an always", () => {
     }
   });
 
-  test("needs everybody of the quorum to mean it", async () => {
+  test("needs every answer of the quorum to be an always", async () => {
     const home = await freshHome();
     const { approvals, ledger } = home;
     const { id } = await approvals.seek(requestOf({ quorum: 2 }));

@@ -125,7 +125,7 @@ describe("withdrawing", () => {
     expect(await approvals.withdraw({ ...session, turn: "t2" }, "cancelled")).toMatchObject([{ id }]);
   });
 
-  test("against an answer that comes at the same time: one of them wins, for everybody to see", async () => {
+  test("against an answer that comes at the same time: one of them wins, for all readers", async () => {
     const { approvals, ledger } = await freshHome();
     for (let round = 0; round < 10; round += 1) {
       const { id } = await approvals.seek(requestFor(`/w/${round}`, { quorum: 2 }));

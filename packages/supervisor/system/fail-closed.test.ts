@@ -389,7 +389,7 @@ describe("what changes while something is decided", () => {
     expect(await ask()).toMatchObject({ decision: "block", reason: "the token is no longer valid" });
   });
 
-  test("a policy that is swapped meanwhile decides", async () => {
+  test("a policy that is replaced meanwhile decides", async () => {
     const inForce: { policy: Policy | undefined } = { policy: policyOf(ALLOW) };
     const swappedTo = async (policy: Policy | undefined) => {
       inForce.policy = policyOf(ALLOW);

@@ -325,7 +325,7 @@ describe("a sub-agent", () => {
     expect((await identity.listSessions()).filter(({ principal: of }) => of === id)).toEqual([]);
   });
 
-  test("has a token that is worth nothing to anybody else, and that opens no door of its own", async () => {
+  test("has a token that no other principal can use, and that authenticates nothing by itself", async () => {
     const [one, other] = [await newPrincipal(), await newPrincipal()];
     const second = await identity.createToken({ user: one.user, agents: ["*"] });
     const sibling = await identity.authenticate(second.secret);

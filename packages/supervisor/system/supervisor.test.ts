@@ -433,7 +433,7 @@ describe("behind AHP", () => {
     });
   });
 
-  test("neither runs nor results keep a secret that an agent tells of", async () => {
+  test("neither runs nor results keep a secret that an agent reports", async () => {
     const { client, home, ledger } = await served(RULES);
     const token = `ghp_${"a1B2".repeat(9)}`;
     const updated_at = "2026-01-01T00:00:01Z";

@@ -48,7 +48,7 @@ describe("the first use of a holder", () => {
     expect(await readdir(path)).toHaveLength(1);
   });
 
-  it("keeps folder and file from everybody else", async () => {
+  it("gives no other user access to folder and file", async () => {
     const { path, keys } = await keyFolder();
     await keys.signer("ada");
     expect(await modeOf(path)).toBe(0o700);

@@ -37,7 +37,7 @@ const answers = fc.record({
 });
 
 describe("any number of answers", () => {
-  test("agree when as many people as asked for said yes before anybody said no", () => {
+  test("agree when as many people as asked for said yes before a no", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 4 }), fc.array(answers), (quorum, given) => {
         let approval = approvalOf({ quorum });

@@ -21,7 +21,7 @@ describe("what is made out of a value with secrets", () => {
     expect(JSON.stringify(hide(facts))).not.toContain(SECRET);
   });
 
-  it("hides each word of a secret of several lines, and what a member's name tells", () => {
+  it("hides each word of a secret of several lines, and what a member's name marks as secret", () => {
     const lines = [SECRET, SECRET.toLowerCase(), SECRET.toUpperCase()];
     const key = ["-----BEGIN PRIVATE KEY-----", ...lines, "-----END PRIVATE KEY-----"].join("\n");
     const hide = redactor.knowing({ content: key, client_secret: "open-sesame-9" });

@@ -129,7 +129,7 @@ limits: [{ name: tokens, per: session, within: 1h, tokens: 100 }]`;
     ["more than was seen", 120_000, "blocked"],
     ["nothing", undefined, "blocked"],
     ["as much, and that is within the limit", 1_000, "allowed", 1_000],
-  ])("of time counts at least as measured: the agent reports %s", async (_, time_ms, verdict, took = 61_000) => {
+  ])("of time counts at least as measured, reported %s", async (_, time_ms, verdict, took = 61_000) => {
     const clock = new ManualClock();
     const rules = TIMED.replace("tokens: 100", "time: 1m");
     const { decide, supervisor } = await supervise(rules, { clock });

@@ -6,7 +6,7 @@ import { readMessage } from "../packages/ahp/src/server/message.ts";
 import { MessageReader } from "../packages/kit/src/messages.ts";
 import { readMessages } from "../packages/mcp/src/message.ts";
 import { readArgumentText } from "../packages/policy/src/facts/tool/tool-call.ts";
-import { parseBody } from "../packages/server/src/gateway/bodies.ts";
+import { parseBody } from "../packages/server/src/gateway/request.ts";
 import { frameIn } from "../packages/server/src/haak/haak-client.ts";
 
 const REFUSED = Symbol("refused");

@@ -1,8 +1,9 @@
 export { Access, type AccessOptions, LOCAL } from "./access/access.ts";
 export type { Caller } from "./access/authenticator.ts";
 export { AccessError } from "./access/secrets.ts";
-export { type AgentLimits, type AgentRoutesOptions, agentRoutes } from "./acp/agent-routes.ts";
+export { type AgentRoutesOptions, agentRoutes } from "./acp/agent-routes.ts";
 export { AdminApi, type AdminApiOptions } from "./admin.ts";
+export type { ConnectionLimits } from "./connections/connections.ts";
 export {
   Gateway,
   type GatewayOptions,

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { hangUp } from "@reins/ahp";
 import { codeOfStatus, PROBLEM_TYPE, type Problem, type ProblemCode, problem } from "@reins/api";
 import { errorMessage } from "@reins/kit";
+import { problemOf } from "@reins/supervisor";
 
 export interface HttpProblemOptions extends ErrorOptions {
   readonly errors?: Problem["errors"];
@@ -49,6 +50,22 @@ export function frameworkProblem(error: unknown): HttpProblem | undefined {
 /** The problem of a code, with a general detail. */
 export function httpProblem(code: ProblemCode, cause?: unknown): HttpProblem {
   return new HttpProblem(code, DETAILS[code] ?? "the request was refused", { cause });
+}
+
+/** Runs a handler and maps the supervisor's errors to HTTP problems. */
+export async function mapErrors<Result>(run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    throw toHttpProblem(error);
+  }
+}
+
+/** Maps an error of the supervisor to an HTTP problem. Rethrows any other. */
+export function toHttpProblem(error: unknown): HttpProblem {
+  if (error instanceof HttpProblem) return error;
+  const { errors, ...found } = problemOf(error);
+  return new HttpProblem({ ...found, ...(errors && { errors: [...errors] }) }, "", { cause: error });
 }
 
 /** Maps a failure to start an agent to a problem. */

@@ -7,7 +7,13 @@ import { agentsForAll } from "./fixtures/agents.ts";
 import { Gate } from "./fixtures/gate.ts";
 
 const home = agentsForAll();
-const limits = { expiryMs: 86_400_000, restMs: 300_000, perPrincipal: 10 };
+const limits = {
+  expiryMs: 86_400_000,
+  restMs: 300_000,
+  perPrincipal: 10,
+  requestMs: 60_000,
+  silenceMs: 60_000,
+};
 
 /** Connections of the home; `committing` is called for every commit. */
 function connectionsWith(clock: ManualClock, committing: () => Promise<void> | void): Connections {

@@ -1,12 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import { isIPv6 } from "node:net";
 import { type Credential, credentialInHeaders, originFault, upgradeCredential } from "@reins/ahp";
-import type { Clock } from "@reins/kit";
-import type { Harness } from "@reins/supervisor";
+import type { Audience } from "@reins/api";
+import type { Hosting } from "@reins/host";
+import { type Clock, errorMessage } from "@reins/kit";
+import { type Harness, isAdmin, type Principal } from "@reins/supervisor";
 import type { ListenerContext } from "../gateway/listener.ts";
 import { pathOf } from "../gateway/request.ts";
 import type { Log } from "../limits.ts";
-import { HttpProblem } from "../problems.ts";
+import { HttpProblem, toHttpProblem } from "../problems.ts";
 import { type Access, LOCAL } from "./access.ts";
 import { cookieFault, cookieIn } from "./cookie.ts";
 
@@ -34,6 +36,11 @@ export interface AuthenticateOptions {
 export class RequestAuthenticator {
   readonly #options: RequestAuthenticatorOptions;
   readonly #failures: FailedAttempts;
+  /**
+   * Valid start tokens with their caller, who stays the same while this process runs. The lookup compares a guess only
+   * on equal hashes, whose seed is secret, so its timing reveals nothing.
+   */
+  readonly #known = new Map<string, Caller>();
 
   constructor(options: RequestAuthenticatorOptions) {
     this.#options = options;
@@ -76,8 +83,13 @@ export class RequestAuthenticator {
   }
 
   #ofToken({ value }: Credential, request: IncomingMessage): Caller | Promise<Caller> {
+    const known = this.#known.get(value);
+    if (known) return known;
     const id = this.#options.access.ofToken(value);
-    return id === undefined ? this.#ofIdentity(value, request) : { id };
+    if (id === undefined) return this.#ofIdentity(value, request);
+    const caller = { id };
+    this.#known.set(value, caller);
+    return caller;
   }
 
   async #ofIdentity(secret: string, request: IncomingMessage): Promise<Caller> {
@@ -186,4 +198,67 @@ function networkOf(address: string): string {
   const [head = "", tail] = address.split("::");
   const groups = head.split(":");
   return (tail === undefined ? groups : [...groups, "0", "0", "0", "0"]).slice(0, 4).join(":");
+}
+
+/** The open harness and the current principal of a caller. */
+export interface Authorized {
+  readonly harness: Harness;
+  readonly principal: Principal;
+}
+
+/** Waits for the harness and finds the principal with an id in it. */
+export async function authorize(open: () => Promise<Harness>, id: string): Promise<Authorized> {
+  const harness = await required(open);
+  const principal = await harness.identity.current({ id }).catch((error: unknown) => {
+    throw toHttpProblem(error);
+  });
+  if (principal) return { harness, principal };
+  throw new HttpProblem("unauthenticated", "the token was revoked or has expired");
+}
+
+/** Waits until agents can run; fails with the reason where they cannot. */
+export function requireHosting(open: () => Promise<Hosting>): Promise<Hosting> {
+  return required(open);
+}
+
+async function required<Service>(open: () => Promise<Service>): Promise<Service> {
+  try {
+    return await open();
+  } catch (error) {
+    throw new HttpProblem("unavailable", errorMessage(error), { cause: error });
+  }
+}
+
+/** Rejects a principal that does not belong to an audience. */
+export function requireAudience(audience: Audience, principal: Principal): void {
+  const why = exclusion(audience, principal);
+  if (why !== undefined) throw new HttpProblem("forbidden", why);
+}
+
+/** The principal as it is now; undefined once it may no longer make the call. */
+export async function currentPrincipal(
+  audience: Audience,
+  { harness, principal }: Authorized,
+): Promise<Principal | undefined> {
+  const now = await harness.identity.current(principal);
+  if (now?.tenant !== principal.tenant) return undefined;
+  return exclusion(audience, now) === undefined ? now : undefined;
+}
+
+/** Rejects a principal outside of the default tenant, which administers the server itself. */
+export function requireDefaultTenant({ user, tenant }: Principal, why: string): void {
+  if (tenant === "default") return;
+  throw new HttpProblem(
+    "forbidden",
+    `${user} may not do that: ${why}, so it takes an admin of the default tenant`,
+  );
+}
+
+/** Why a principal does not belong to an audience. */
+function exclusion(audience: Audience, principal: Principal): string | undefined {
+  if (principal.kind === "agent" && (audience === "person" || audience === "admin"))
+    return "an agent may not ask for this; a person has to";
+  if (audience === "admin" && !isAdmin(principal))
+    return `${principal.user} may not do that: it takes the role "admin"`;
+  return undefined;
 }

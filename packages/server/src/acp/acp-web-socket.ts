@@ -1,13 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { CODE, classify, isObject, type JsonObject, membersOf } from "@reins/acp";
 import { ACP_CONNECTION } from "@reins/api";
-import { agentIn, type Connection, Conversation, type Outlet, takeMessage } from "@reins/host";
+import { agentIn, type Connection, Conversation, type Hosting, type Outlet, takeMessage } from "@reins/host";
 import { JsonError, parseExact } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
 import type { WebSocket } from "ws";
-import { deadlineFor } from "../connections/deadline.ts";
+import { onTimeout } from "../connections/durable-connection.ts";
 import { framed } from "../connections/message-stream.ts";
-import type { Serving } from "../connections/serving.ts";
 import { CLOSE, TextSocket, type TextSocketOptions } from "../streams/text-socket.ts";
 import { type Upgrade, WebSocketAcceptor } from "../streams/web-socket-acceptor.ts";
 import type { AcpSettings } from "./acp-routes.ts";
@@ -60,39 +59,39 @@ class WebSocketClient {
     if (!isObject(value))
       return this.#send(errorOf(CODE.invalidRequest, "a message is an object"), undefined);
     if (!this.#spoken) return this.#initialize(value);
-    const sorted = classify(value);
-    if (sorted.kind === "request" && sorted.method === "initialize")
+    const next = classify(value);
+    if (next.kind === "request" && next.method === "initialize")
       return this.#send(
-        errorOf(CODE.invalidRequest, "this connection is initialized already", sorted.id),
+        errorOf(CODE.invalidRequest, "this connection is initialized already", next.id),
         undefined,
       );
     await this.#spoken(value);
   }
 
   async #initialize(message: JsonObject): Promise<void> {
-    const { serving, principal, id, agent, settings } = this.#options;
-    const { hosting } = serving;
-    const sorted = classify(message);
-    if (sorted.kind !== "request" || sorted.method !== "initialize" || sorted.id === null) {
+    const { hosting, principal, id, agent, settings } = this.#options;
+    const first = classify(message);
+    if (first.kind !== "request" || first.method !== "initialize" || first.id === null) {
       this.#socket.close(CLOSE.protocol, "the first message is initialize");
       return;
     }
-    const params = membersOf(sorted.params);
+    const params = membersOf(first.params);
     const named = agentIn(params) ?? agent ?? settings.defaultAgent;
     const connection = await hosting.hub.connect({ id, principal, agent: named, outlet: this.#outlet });
     this.#connection = connection;
     const { hub } = hosting;
-    const deadline = deadlineFor({ method: sorted.method, session: undefined }, { ...settings, hub });
+    const { clock, limits: timeouts } = settings;
+    const { promise: late, resolve } = Promise.withResolvers<JsonObject>();
+    const cancel = onTimeout({ method: first.method, session: undefined }, { hub, clock, timeouts }, () =>
+      resolve(errorOf(CODE.internal, "the agent has not answered", first.id)),
+    );
     const conversation = new Conversation(connection, new AbortController().signal);
     try {
-      const answer = await Promise.race([
-        conversation.ask(sorted.id, sorted.method, params),
-        deadline.passed.then(() => errorOf(CODE.internal, "the agent has not answered", sorted.id)),
-      ]);
+      const answer = await Promise.race([conversation.ask(first.id, first.method, params), late]);
       await this.#send(answer, undefined);
       if ("error" in answer) this.#socket.close(CLOSE.internal, "initialize failed");
     } finally {
-      deadline.cancel();
+      cancel();
     }
     const send = async (answer: JsonObject) => this.#send(answer, undefined);
     this.#spoken = (next) => takeMessage({ connection, conversation, answer: send }, next);
@@ -125,7 +124,7 @@ class WebSocketClient {
   }
 
   #over(): void {
-    if (this.#connection) this.#options.serving.hosting.hub.disconnect(this.#connection);
+    if (this.#connection) this.#options.hosting.hub.disconnect(this.#connection);
   }
 }
 
@@ -143,7 +142,7 @@ function errorOf(code: number, message: string, id: string | number | null = nul
 
 export interface WebSocketCaller {
   readonly principal: Principal;
-  readonly serving: Serving;
+  readonly hosting: Hosting;
   readonly identity: Harness["identity"];
 }
 

@@ -1,17 +1,12 @@
 import type { Hosting } from "@reins/host";
 import { type Clock, systemClock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
-import type { ConnectionLimits } from "../connections/connections.ts";
-import type { AgentTimeouts } from "../connections/deadline.ts";
-import { ServingDoor } from "../connections/serving.ts";
+import { type ConnectionLimits, CurrentConnections } from "../connections/connections.ts";
 import { type GatewayLimits, type Log, settleLimits } from "../limits.ts";
 import type { Routes } from "../routes/router.ts";
 import { sessionRoutes } from "../v1/sessions.ts";
 import { AcpRoutes } from "./acp-routes.ts";
 import { rpcRoutes } from "./rpc-routes.ts";
-
-/** Timeouts of agents, and lifetime and number of connections. */
-export interface AgentLimits extends ConnectionLimits, AgentTimeouts {}
 
 export interface AgentRoutesOptions {
   /** Waits for the harness, whose store has the server's tables. */
@@ -23,12 +18,12 @@ export interface AgentRoutesOptions {
   readonly defaultAgent?: string | undefined;
   readonly clock?: Clock;
   /** Limits of the gateway and of agents. */
-  readonly limits?: Partial<GatewayLimits & AgentLimits>;
+  readonly limits?: Partial<GatewayLimits & ConnectionLimits>;
 }
 
 const DAY_MS = 86_400_000;
 
-const DEFAULT_LIMITS: AgentLimits = {
+const DEFAULT_LIMITS: ConnectionLimits = {
   requestMs: 120_000,
   silenceMs: 15 * 60_000,
   expiryMs: DAY_MS,
@@ -40,11 +35,10 @@ const DEFAULT_LIMITS: AgentLimits = {
 export function agentRoutes(options: AgentRoutesOptions): readonly Routes[] {
   const { harness, hosting, log, defaultAgent, clock = systemClock } = options;
   const limits = { ...DEFAULT_LIMITS, ...settleLimits(options.limits), ...options.limits };
-  const door = new ServingDoor({ hosting, clock, limits, log });
-  const rpc = rpcRoutes(door, { clock, patience: limits });
+  const current = new CurrentConnections({ hosting, clock, limits, log });
   return [
-    { ...rpc, close: () => door.close() },
-    new AcpRoutes(door, { harness, clock, patience: limits, defaultAgent, limits, log }),
-    sessionRoutes(door),
+    { ...rpcRoutes(current), close: () => current.close() },
+    new AcpRoutes(current, { harness, clock, defaultAgent, limits, log }),
+    sessionRoutes(current),
   ];
 }

@@ -1,14 +1,17 @@
 import { randomBytes } from "node:crypto";
+import type { JsonObject } from "@reins/acp";
 import type { Hosting } from "@reins/host";
 import type { Clock } from "@reins/kit";
 import { change, type Store } from "@reins/store";
-import { isAdmin, type Principal } from "@reins/supervisor";
-import { HttpProblem } from "../problems.ts";
-import { DurableConnection } from "./durable-connection.ts";
+import { type Harness, isAdmin, type Principal } from "@reins/supervisor";
+import { requireHosting } from "../access/authenticator.ts";
+import type { Log } from "../limits.ts";
+import { agentProblem, HttpProblem } from "../problems.ts";
+import { type AgentTimeouts, DurableConnection } from "./durable-connection.ts";
 import { type AcpEndpoint, type ConnectionRecord, connectionTables } from "./tables.ts";
 
-/** Number and lifetime of connections. */
-export interface ConnectionLimits {
+/** Number and lifetime of connections, and the timeouts of their agents. */
+export interface ConnectionLimits extends AgentTimeouts {
   /** How long an unused connection can be resumed. */
   readonly expiryMs: number;
   /** How long an unused connection stays in memory. */
@@ -32,6 +35,7 @@ const SWEEP_MS = 60_000;
 
 /** The connections of ACP clients over HTTP, each bound to its principal. */
 export class Connections {
+  readonly hosting: Hosting;
   readonly #options: ConnectionsOptions;
   /** Connections in memory, or being loaded from the store. */
   readonly #live = new Map<string, DurableConnection | Promise<DurableConnection>>();
@@ -41,8 +45,35 @@ export class Connections {
   #isReleased = false;
 
   constructor(options: ConnectionsOptions) {
+    this.hosting = options.hosting;
     this.#options = options;
     this.#sweepLater();
+  }
+
+  /** Opens a connection and initializes its agent. Removes the connection if that fails. */
+  async initialize(
+    dialect: AcpEndpoint,
+    principal: Principal,
+    params: JsonObject,
+    agent?: string,
+  ): Promise<{ readonly id: string; readonly result: unknown }> {
+    const kept = await this.open(dialect, principal, agent);
+    const { id } = kept.connection;
+    try {
+      return { id, result: await kept.initialize(params) };
+    } catch (error) {
+      await this.close(dialect, id, principal);
+      throw agentProblem(error);
+    }
+  }
+
+  /** Rejects an agent that the catalogue does not have. */
+  requireAgent(agent: string): void {
+    try {
+      this.hosting.catalogue.entry(agent);
+    } catch (error) {
+      throw agentProblem(error);
+    }
   }
 
   /** Opens a connection for a principal. */
@@ -167,8 +198,8 @@ export class Connections {
     const { id } = record;
     const known = this.#live.get(id);
     if (known) return await known;
-    const { hosting, store, clock, onError } = this.#options;
-    const parts = { hub: hosting.hub, store, clock, onError };
+    const { hosting, store, clock, limits: timeouts, onError } = this.#options;
+    const parts = { hub: hosting.hub, store, clock, timeouts, onError };
     const opening = DurableConnection.open(parts, record, principal);
     this.#live.set(id, opening);
     opening.then(
@@ -214,4 +245,41 @@ function unknown(): HttpProblem {
     "not_found",
     "the connection is not known, was ended or has expired; initialize again",
   );
+}
+
+export interface CurrentConnectionsOptions {
+  /** Waits until agents can run; rejects with a reason for users. */
+  readonly hosting: () => Promise<Hosting>;
+  readonly clock: Clock;
+  readonly limits: ConnectionLimits;
+  readonly log: Log;
+}
+
+/** Holds the connections of the current hosting, and replaces them after it was reopened, such as after a full disk. */
+export class CurrentConnections {
+  readonly #options: CurrentConnectionsOptions;
+  #current: { readonly hosting: Hosting; readonly connections: Promise<Connections> } | undefined;
+
+  constructor(options: CurrentConnectionsOptions) {
+    this.#options = options;
+  }
+
+  /** The connections of the current hosting. */
+  async open({ store }: Harness): Promise<Connections> {
+    const { clock, limits, log } = this.#options;
+    const hosting = await requireHosting(this.#options.hosting);
+    if (this.#current?.hosting === hosting) return await this.#current.connections;
+    const onError = (error: unknown) => log.warn({ err: error }, "a background task of a connection failed");
+    const connections = this.close().then(() => new Connections({ hosting, store, clock, limits, onError }));
+    this.#current = { hosting, connections };
+    return await connections;
+  }
+
+  /** Unloads the connections; they stay in the store. */
+  async close(): Promise<void> {
+    const { connections } = this.#current ?? {};
+    this.#current = undefined;
+    const loaded = await connections?.catch(() => undefined);
+    await loaded?.release();
+  }
 }

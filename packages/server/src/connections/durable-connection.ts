@@ -12,12 +12,14 @@ import {
 import type { Clock } from "@reins/kit";
 import { change, type Store } from "@reins/store";
 import type { Principal } from "@reins/supervisor";
+import { HttpProblem } from "../problems.ts";
 import { type ConnectionRecord, connectionTables } from "./tables.ts";
 
 export interface DurableConnectionParts {
   readonly hub: Hub;
   readonly store: Pick<Store, "commit">;
   readonly clock: Clock;
+  readonly timeouts: AgentTimeouts;
   /** Receives errors of background work. */
   readonly onError: (error: unknown) => void;
 }
@@ -115,6 +117,23 @@ export class DurableConnection {
     this.#save({ last_seen: new Date(this.#used).toISOString() });
   }
 
+  /** Initializes the agent. Rejects when it takes too long. */
+  async initialize(params: JsonObject): Promise<unknown> {
+    const method = "initialize";
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const cancel = onTimeout({ method, session: undefined }, this.#parts, () =>
+      reject(new HttpProblem("gateway_timeout", "the agent has not answered")),
+    );
+    try {
+      const { signal } = new AbortController();
+      const result = await Promise.race([this.connection.request(method, params, signal), late]);
+      await this.settled();
+      return result;
+    } finally {
+      cancel();
+    }
+  }
+
   /** Answers a request; an error becomes an error response. */
   async ask(id: RequestId, method: string, params: unknown): Promise<JsonObject> {
     const answer = await this.#conversation.ask(id, method, params);
@@ -144,9 +163,9 @@ export class DurableConnection {
     });
   }
 
-  /** How many questions a request has asked, and whether one is open. */
-  askedFor(id: RequestId): { readonly times: number; readonly isOpen: boolean } {
-    return this.#conversation.askedFor(id);
+  /** Runs a callback when the agent takes too long for a request; returns the function that cancels it. */
+  onTimeout(id: RequestId, request: Omit<Awaited, "asked">, run: () => void): () => void {
+    return onTimeout({ ...request, asked: () => this.#conversation.askedFor(id) }, this.#parts, run);
   }
 
   /** Sends a response on a stream. Settles when that is durable, even if the server ends before. */
@@ -291,4 +310,57 @@ async function unansweredAfter(
 
 function idIn({ id }: JsonObject): RequestId | undefined {
   return typeof id === "string" || typeof id === "number" || id === null ? id : undefined;
+}
+
+/** Timeouts of agents. */
+export interface AgentTimeouts {
+  /** For requests other than prompts. */
+  readonly requestMs: number;
+  /** For prompts: the longest time without a message of the session, while no question waits for a person. */
+  readonly silenceMs: number;
+}
+
+/** The request behind a deadline. */
+interface Awaited {
+  readonly method: string;
+  readonly session: string | undefined;
+  /** How many questions the request has asked, and whether one is open. */
+  readonly asked?: (() => { readonly times: number; readonly isOpen: boolean }) | undefined;
+}
+
+type TimeoutParts = Pick<DurableConnectionParts, "hub" | "clock" | "timeouts">;
+
+/**
+ * Runs a callback when the deadline of a request passes; returns the function that cancels it. The deadline pauses while
+ * a question is open. A prompt may run for days while messages arrive.
+ */
+export function onTimeout(
+  { method, session, asked }: Awaited,
+  { hub, clock, timeouts }: TimeoutParts,
+  run: () => void,
+): () => void {
+  let cancel: () => void = () => undefined;
+  const waitsForPerson = () =>
+    session !== undefined && (hub.live(session)?.clients.questions.length ?? 0) > 0;
+  const countDown = (times: number) => {
+    cancel = clock.after(timeouts.requestMs, () => {
+      const now = asked?.() ?? { times, isOpen: false };
+      if (now.isOpen || now.times > times || waitsForPerson()) countDown(now.times);
+      else run();
+    });
+  };
+  if (method !== "session/prompt" || session === undefined) {
+    countDown(0);
+    return () => cancel();
+  }
+  const watch = (before: number) => {
+    cancel = clock.after(timeouts.silenceMs, () => {
+      const live = hub.live(session);
+      const now = live?.lastOrder ?? before;
+      if (now === before && !waitsForPerson()) run();
+      else watch(now);
+    });
+  };
+  watch(hub.live(session)?.lastOrder ?? 0);
+  return () => cancel();
 }

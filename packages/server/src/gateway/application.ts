@@ -4,9 +4,8 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Caller, RequestAuthenticator } from "../access/authenticator.ts";
 import type { GatewayLimits, Log } from "../limits.ts";
 import { frameworkProblem, HttpProblem, httpProblem, setSecurityHeaders } from "../problems.ts";
-import { type IncomingBodies, JSON_TYPES } from "./bodies.ts";
 import { listenerContextOf } from "./listener.ts";
-import { pathOf } from "./request.ts";
+import { type IncomingBodies, JSON_TYPES, pathOf } from "./request.ts";
 
 export interface ApplicationOptions {
   readonly authenticator: RequestAuthenticator;

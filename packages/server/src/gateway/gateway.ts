@@ -20,7 +20,6 @@ import { studyRoutes } from "../v1/policy-study.ts";
 import { runRoutes } from "../v1/runs.ts";
 import type { Stalls } from "../watchdog/watchdog.ts";
 import { AllowedMethods, type AnsweredRequest, newApplication } from "./application.ts";
-import { IncomingBodies, JSON_TYPES } from "./bodies.ts";
 import {
   inProcess,
   Listener,
@@ -28,6 +27,7 @@ import {
   newHttpServer,
   UnauthenticatedConnections,
 } from "./listener.ts";
+import { IncomingBodies, JSON_TYPES } from "./request.ts";
 import { newTlsServer, type Tls } from "./tls-server.ts";
 import { Upgrades } from "./upgrades.ts";
 
@@ -200,7 +200,7 @@ export class Gateway {
       server,
       limits: this.#limits,
       clock: this.#clock,
-      request: (request, response) => this.#application.routing(request, response),
+      request: this.#application.routing,
       upgrade: (request, socket, head) => this.#upgrades.take(request, socket, head, context),
       closing: () => this.#closing(listener),
     });

@@ -2,7 +2,7 @@ import { metricsOperations } from "@reins/api";
 import type { Hosting } from "@reins/host";
 import { memoryOf } from "@reins/host";
 import type { Harness, Report } from "@reins/supervisor";
-import { requireDefaultTenant, requireHosting } from "../routes/authorize.ts";
+import { requireDefaultTenant, requireHosting } from "../access/authenticator.ts";
 import type { AuthorizedCall, Routes } from "../routes/router.ts";
 import type { Stalls, Watchdog } from "../watchdog/watchdog.ts";
 import type { Measures } from "./measures.ts";

@@ -5,15 +5,13 @@ import { Nothing, type Operation } from "@reins/api";
 import { type Clock, isClosed, SseWriter } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from "fastify";
-import type { Caller } from "../access/authenticator.ts";
+import { authorize, type Caller, currentPrincipal, requireAudience } from "../access/authenticator.ts";
 import type { AllowedMethods } from "../gateway/application.ts";
-import { type IncomingBodies, JSON_TYPES } from "../gateway/bodies.ts";
 import { type ListenerContext, listenerContextOf } from "../gateway/listener.ts";
+import { type IncomingBodies, JSON_TYPES, readCall } from "../gateway/request.ts";
 import type { Upgrades } from "../gateway/upgrades.ts";
 import type { GatewayLimits, Log } from "../limits.ts";
-import { HttpProblem, SECURITY_HEADERS } from "../problems.ts";
-import { authorize, currentPrincipal, mapErrors, requireAudience, toHttpProblem } from "./authorize.ts";
-import { readCall } from "./read-call.ts";
+import { HttpProblem, mapErrors, SECURITY_HEADERS, toHttpProblem } from "../problems.ts";
 import type { LongPollCall, OperationCall, RawResponse, Router } from "./router.ts";
 
 declare module "fastify" {

@@ -1,6 +1,6 @@
 import { identityOperations, runOperations } from "@reins/api";
 import { expect, test } from "vitest";
-import { eventText, type ResponseBody, type Router } from "./router.ts";
+import { eventText, pageOf, type ResponseBody, type Router } from "./router.ts";
 
 const router: Pick<Router, "handle"> = { handle: () => undefined };
 
@@ -30,4 +30,17 @@ test("an event has the name of its operation's stream, and content in the form o
   expect(text).toBe(`id: 7\nevent: run\ndata: ${JSON.stringify(event)}\n\n`);
   // @ts-expect-error The contract is none that the schema knows.
   eventText(runOperations.streamRuns, 7, { ...event, contract: "other" });
+});
+
+const all = Array.from({ length: 5 }, (_, index) => ({ id: `i${index}` }));
+const read = async (limit: number) => all.slice(0, limit);
+
+test("a page that is not the last has the cursor of the next", async () => {
+  expect(await pageOf(2, read)).toEqual({ items: all.slice(0, 2), next: "i1" });
+});
+
+test("the last page has no cursor, though it is full", async () => {
+  expect(await pageOf(5, read)).toEqual({ items: all });
+  expect(await pageOf(9, read)).toEqual({ items: all });
+  expect(await pageOf(2, async () => [])).toEqual({ items: [] });
 });

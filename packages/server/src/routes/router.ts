@@ -135,3 +135,32 @@ export function eventText<Op extends Operation>(
 ): string {
   return sseText({ id, ...(events !== undefined && { event: events }), json });
 }
+
+/** Returns a value unchanged after checking it against a schema of the API. A mismatch is an error of the server. */
+export function conforming<Schema extends z.ZodType>(schema: Schema, value: unknown): z.input<Schema> {
+  if (conforms(schema, value)) return value;
+  throw new Error("a response does not have the form that the API describes");
+}
+
+function conforms<Schema extends z.ZodType>(schema: Schema, value: unknown): value is z.input<Schema> {
+  return schema.safeParse(value).success;
+}
+
+const DEFAULT = 100;
+
+/** A page of items, and the cursor of the next. */
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly next?: string;
+}
+
+/** Reads a page; one item more tells whether there is a next page. */
+export async function pageOf<Item extends { readonly id: string }>(
+  limit: number = DEFAULT,
+  read: (limit: number) => Promise<readonly Item[]>,
+): Promise<Page<Item>> {
+  const found = await read(limit + 1);
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  return { items, ...(found.length > limit && last && { next: last.id }) };
+}

@@ -3,8 +3,8 @@ import { type AgentInstallProgress, type AgentVerifyProgress, agentsOperations }
 import { type Hosting, verifyAgent as proveAgent } from "@reins/host";
 import { errorMessage, SingleFlight, type SseWriter, sseText } from "@reins/kit";
 import { actorOf, isAdmin, isOperator } from "@reins/supervisor";
+import { requireDefaultTenant, requireHosting } from "../access/authenticator.ts";
 import { HttpProblem } from "../problems.ts";
-import { requireDefaultTenant, requireHosting } from "../routes/authorize.ts";
 import type { AuthorizedCall, ResponseBody, Routes } from "../routes/router.ts";
 import {
   type AgentRegistry,

@@ -11,8 +11,7 @@ import {
 } from "@reins/supervisor";
 import { lastEventId } from "../gateway/request.ts";
 import { HttpProblem } from "../problems.ts";
-import { pageOf } from "../routes/read-call.ts";
-import { type AuthorizedCall, eventText, type Routes } from "../routes/router.ts";
+import { type AuthorizedCall, eventText, pageOf, type Routes } from "../routes/router.ts";
 
 const { listApprovals, getApproval, answerApproval, streamApprovals } = approvalOperations;
 

@@ -3,8 +3,8 @@ import { type KillRequest, killOperations } from "@reins/api";
 import type { Hosting, Killed, KillOrder } from "@reins/host";
 import { KillReport } from "@reins/host";
 import { actorOf, isOperator } from "@reins/supervisor";
+import { requireHosting } from "../access/authenticator.ts";
 import { HttpProblem } from "../problems.ts";
-import { requireHosting } from "../routes/authorize.ts";
 import type { AuthorizedCall, Routes } from "../routes/router.ts";
 
 type Call = AuthorizedCall<(typeof killOperations)["kill"]>;

@@ -12,9 +12,9 @@ import {
 } from "@reins/ledger";
 import { isOperator } from "@reins/supervisor";
 import type { z } from "zod";
+import { requireDefaultTenant } from "../access/authenticator.ts";
 import { lastEventId } from "../gateway/request.ts";
 import { HttpProblem } from "../problems.ts";
-import { requireDefaultTenant } from "../routes/authorize.ts";
 import { type AuthorizedCall, eventText, type Routes } from "../routes/router.ts";
 
 const {

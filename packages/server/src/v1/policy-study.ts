@@ -5,8 +5,8 @@ import { studyOperations } from "@reins/api";
 import type { Subject } from "@reins/supervisor";
 import { isAdmin, PolicyStudy, tenantFor } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
-import { conforming } from "../routes/read-call.ts";
 import type { AuthorizedCall, ResponseBody, Routes } from "../routes/router.ts";
+import { conforming } from "../routes/router.ts";
 
 const { validatePolicy, testPolicy, explainPolicy, backtestPolicy, coverPolicy } = studyOperations;
 const NATIVE = "native";

@@ -5,8 +5,8 @@ import { ifExists } from "@reins/kit";
 import type { Harness, PolicyStatus, Roster } from "@reins/supervisor";
 import { actorOf, RosterFile, tenantFor } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
-import { conforming } from "../routes/read-call.ts";
 import type { AuthorizedCall, ResponseBody, Routes } from "../routes/router.ts";
+import { conforming } from "../routes/router.ts";
 
 /** The constitution: in force, waiting and invalid versions. */
 export const policyRoutes: Routes = {

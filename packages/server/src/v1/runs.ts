@@ -4,8 +4,7 @@ import type { RunEvent, RunState } from "@reins/supervisor";
 import type { z } from "zod";
 import { lastEventId } from "../gateway/request.ts";
 import { HttpProblem } from "../problems.ts";
-import { conforming } from "../routes/read-call.ts";
-import { type AuthorizedCall, eventText, type Routes } from "../routes/router.ts";
+import { type AuthorizedCall, conforming, eventText, type Routes } from "../routes/router.ts";
 
 const PAGE = 100;
 

@@ -2,40 +2,39 @@ import { type Connection, connectionOperations, type Session, sessionOperations 
 import type { Hosting, SessionRecord } from "@reins/host";
 import { AutoResetEvent, type SseWriter } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
-import type { ServingDoor } from "../connections/serving.ts";
+import type { CurrentConnections } from "../connections/connections.ts";
 import type { ConnectionRecord } from "../connections/tables.ts";
 import { HttpProblem } from "../problems.ts";
-import { pageOf } from "../routes/read-call.ts";
-import { type AuthorizedCall, eventText, type Routes } from "../routes/router.ts";
+import { type AuthorizedCall, eventText, pageOf, type Routes } from "../routes/router.ts";
 
 const { listSessions, streamSessions, getSession } = sessionOperations;
 const { listConnections, closeConnection } = connectionOperations;
 
 /** Sessions and connections, read-only. */
-export function sessionRoutes(door: ServingDoor): Routes {
+export function sessionRoutes(current: CurrentConnections): Routes {
   return {
     name: "sessions",
     mount(router) {
       router.handle(listSessions, async ({ query, principal, harness }) => {
-        const { hosting } = await door.open(harness);
+        const { hosting } = await current.open(harness);
         const { items, next } = await pageOf(query.limit, (limit) =>
           hosting.hub.list(principal, { ...query, limit }),
         );
         return { sessions: await shownSessions(hosting, harness, items), next };
       });
       router.stream(streamSessions, async (call, open) => {
-        const { hosting } = await door.open(call.harness);
+        const { hosting } = await current.open(call.harness);
         await streamSessionChanges(call, hosting, open);
       });
       router.handle(getSession, async ({ params: { id }, principal, harness }) => {
-        const { hosting } = await door.open(harness);
+        const { hosting } = await current.open(harness);
         const record = await hosting.hub.find(principal, id);
         const [session] = record ? await shownSessions(hosting, harness, [record]) : [];
         if (!session) throw new HttpProblem("not_found", `there is no session ${id}`);
         return session;
       });
       router.handle(listConnections, async ({ query, principal, harness }) => {
-        const { connections } = await door.open(harness);
+        const connections = await current.open(harness);
         const { items, next } = await pageOf(query.limit, async (limit) => {
           const found = await connections.list(principal, { ...query, limit });
           return found.map((one) => shownConnection(one, connections.expiryOf(one.record)));
@@ -43,7 +42,7 @@ export function sessionRoutes(door: ServingDoor): Routes {
         return { connections: items, next };
       });
       router.handle(closeConnection, async ({ params: { id }, principal, harness }) => {
-        const { connections } = await door.open(harness);
+        const connections = await current.open(harness);
         await connections.remove(id, principal);
         return undefined;
       });

@@ -1,9 +1,9 @@
 import { type LoggedRequest, wireOperations } from "@reins/api";
 import { AutoResetEvent, type SseWriter, sseText } from "@reins/kit";
 import { isOperator } from "@reins/supervisor";
+import { requireDefaultTenant } from "../access/authenticator.ts";
 import type { AnsweredRequest } from "../gateway/application.ts";
 import { lastEventId } from "../gateway/request.ts";
-import { requireDefaultTenant } from "../routes/authorize.ts";
 import type { AuthorizedCall, Routes } from "../routes/router.ts";
 import { splitSecrets, withoutText } from "./split-secrets.ts";
 import { type KeptEnvelope, Ring, type WireRing } from "./wire-ring.ts";

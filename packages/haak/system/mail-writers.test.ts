@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Board } from "../src/mail/board.ts";
-import { MAIL_LIMITS, MailFile } from "../src/mail/mail-file.ts";
+import { MAIL_LIMITS, mailFile } from "../src/mail/mail-file.ts";
 import { scratchFolder } from "../test/scratch.ts";
 import { run } from "./mail/run.ts";
 
@@ -20,7 +20,7 @@ async function write(home: string, ...programs: readonly (readonly [string, ...(
   const ended = await Promise.all(programs.map(([program, ...args]) => run(program, ...args)));
   expect(ended.map(({ code, complained }) => [code, complained])).toEqual(programs.map(() => [0, ""]));
   const path = join(home, "agent-mailbox.jsonl");
-  const { messages, faults } = await new MailFile(path, MAIL_LIMITS).read();
+  const { messages, faults } = await mailFile(path, MAIL_LIMITS).read();
   return { bodies: messages.map(({ body }) => body), faults };
 }
 

@@ -1,8 +1,9 @@
+import type { FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { BoardExcerpt } from "@reins/host";
 import { type Clock, systemClock, visibleText } from "@reins/kit";
 import { policyFiles } from "@reins/supervisor";
-import { readRange, SharedFile, SharedFileError, stampOf } from "./shared-file.ts";
+import { readRange, SharedFile, SharedFileError } from "./shared-file.ts";
 
 const MAX_FILE_BYTES = 16 << 20;
 const MAX_POST_BYTES = 2 << 10;
@@ -16,9 +17,9 @@ const MAX_LINES = 500;
 
 /** HAAK's `board.md`: notes of people and agents for all of them. Other programs append to it as well. */
 export class Board {
-  readonly #file: SharedFile;
+  readonly path: string;
+  readonly #file: SharedFile<readonly string[]>;
   readonly #clock: Pick<Clock, "now">;
-  #cached: { readonly stamp: string; readonly lines: readonly string[] } | undefined;
 
   constructor({
     home,
@@ -30,17 +31,19 @@ export class Board {
     readonly tenant: string;
     readonly clock?: Pick<Clock, "now">;
   }) {
-    const path = join(dirname(policyFiles(home, tenant).rules), "board.md");
+    this.path = join(dirname(policyFiles(home, tenant).rules), "board.md");
     // A person's editor need not end the last line.
-    this.#file = new SharedFile({ path, maxBytes: MAX_FILE_BYTES, isWhole: () => true });
+    const isWhole = () => true;
+    this.#file = new SharedFile({
+      ...{ path: this.path, maxBytes: MAX_FILE_BYTES, isWhole },
+      ...{ empty: [], parse: lastLines },
+    });
     this.#clock = clock;
   }
 
   /** The last lines that are not empty, oldest first, each of bounded length. */
   async read(lines = DEFAULT_LINES): Promise<string[]> {
-    const stamp = this.#file.stamp();
-    if (stamp === undefined) return [];
-    const last = this.#cached?.stamp === stamp ? this.#cached.lines : await this.#reload();
+    const last = await this.#file.read();
     const count = Math.min(Math.max(0, Math.trunc(lines)), MAX_LINES);
     return last.slice(Math.max(0, last.length - count)).map(shorten);
   }
@@ -52,27 +55,6 @@ export class Board {
     } catch (error) {
       if (!(error instanceof SharedFileError)) throw error;
       return { lines: [], faults: [error.message] };
-    }
-  }
-
-  async #reload(): Promise<readonly string[]> {
-    const file = await this.#file.openToRead();
-    if (!file) return [];
-    try {
-      const stat = await file.stat({ bigint: true });
-      const size = Number(stat.size);
-      const start = Math.max(0, size - TAIL_BYTES);
-      const text = (await readRange(file, start, size)).toString();
-      // The first line of the tail is most likely cut.
-      const whole = start > 0 ? text.slice(text.indexOf("\n") + 1) : text;
-      const lines = whole
-        .split(/\r?\n/)
-        .filter((line) => line.trim() !== "")
-        .slice(-MAX_LINES);
-      this.#cached = { stamp: stampOf(stat), lines };
-      return lines;
-    } finally {
-      await file.close();
     }
   }
 
@@ -90,4 +72,16 @@ export class Board {
 
 function shorten(line: string): string {
   return line.length <= LINE_LENGTH ? line : `${line.slice(0, LINE_LENGTH)}…`;
+}
+
+/** The lines at the end of the file that are not empty. */
+async function lastLines(file: FileHandle, size: number): Promise<readonly string[]> {
+  const start = Math.max(0, size - TAIL_BYTES);
+  const text = (await readRange(file, start, size)).toString();
+  // The first line of the tail is most likely cut.
+  const whole = start > 0 ? text.slice(text.indexOf("\n") + 1) : text;
+  return whole
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== "")
+    .slice(-MAX_LINES);
 }

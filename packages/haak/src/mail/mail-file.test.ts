@@ -2,12 +2,12 @@ import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { scratchFolder } from "../../test/scratch.ts";
-import { MAIL_LIMITS, MailFile, type MailLimits, messageLine, parseMessage } from "./mail-file.ts";
+import { MAIL_LIMITS, type MailLimits, mailFile, messageLine, parseMessage } from "./mail-file.ts";
 
-async function mailFile(content: string | Buffer, limits: Partial<MailLimits> = {}) {
+async function writtenFile(content: string | Buffer, limits: Partial<MailLimits> = {}) {
   const path = join(await scratchFolder(), "agent-mailbox.jsonl");
   writeFileSync(path, content);
-  const file = new MailFile(path, { ...MAIL_LIMITS, ...limits });
+  const file = mailFile(path, { ...MAIL_LIMITS, ...limits });
   return { path, file, bodies: async () => (await file.read()).messages.map(({ body }) => body) };
 }
 
@@ -17,21 +17,21 @@ function line(body: string, more: object = {}): string {
 
 describe("the file of a mailbox", () => {
   test("is read again after another program has appended to it", async () => {
-    const { path, bodies } = await mailFile(line("one"));
+    const { path, bodies } = await writtenFile(line("one"));
     expect(await bodies()).toEqual(["one"]);
     appendFileSync(path, line("two"));
     expect(await bodies()).toEqual(["one", "two"]);
   });
 
   test("is cached until it changes", async () => {
-    const { file } = await mailFile(line("one"));
+    const { file } = await writtenFile(line("one"));
     const [first, second] = await Promise.all([file.read(), file.read()]);
     expect(second).toBe(first);
     expect(await file.read()).toBe(first);
   });
 
   test("may be missing", async () => {
-    const file = new MailFile(join(await scratchFolder(), "nothing"), MAIL_LIMITS);
+    const file = mailFile(join(await scratchFolder(), "nothing"), MAIL_LIMITS);
     expect(await file.read()).toEqual({ messages: [], faults: [] });
   });
 
@@ -39,7 +39,7 @@ describe("the file of a mailbox", () => {
     const [whole, rest] = [line("one"), line("zwölf")];
     // Inside a character.
     const cut = Buffer.from(rest).indexOf("ö") + 1;
-    const { path, file, bodies } = await mailFile(
+    const { path, file, bodies } = await writtenFile(
       Buffer.concat([Buffer.from(whole), Buffer.from(rest).subarray(0, cut)]),
     );
     expect(await file.read()).toMatchObject({ messages: [{ body: "one" }], faults: [] });
@@ -48,7 +48,7 @@ describe("the file of a mailbox", () => {
   });
 
   test("has a last message without a newline", async () => {
-    const { bodies } = await mailFile(line("one").trimEnd());
+    const { bodies } = await writtenFile(line("one").trimEnd());
     expect(await bodies()).toEqual(["one"]);
   });
 
@@ -58,7 +58,7 @@ describe("the file of a mailbox", () => {
       Buffer.from([0xff, 0x0a]),
       Buffer.from(line("x".repeat(200))),
     ]);
-    const { file, path } = await mailFile(Buffer.concat([bad, Buffer.from(line("good"))]), {
+    const { file, path } = await writtenFile(Buffer.concat([bad, Buffer.from(line("good"))]), {
       maxLineBytes: 100,
     });
     const before = readFileSync(path);
@@ -75,19 +75,19 @@ describe("the file of a mailbox", () => {
 
   test("is read completely across chunks, with lines of any length", async () => {
     const lengths = [1, 65_400, 65_536, 131_072, 200_000, 300_000, 5, 70_000];
-    const { file } = await mailFile(lengths.map((length) => line("x".repeat(length))).join(""));
+    const { file } = await writtenFile(lengths.map((length) => line("x".repeat(length))).join(""));
     const { messages, faults } = await file.read();
     expect(messages.map(({ body }) => body.length)).toEqual(lengths.filter((length) => length < 262_144));
     expect(faults).toEqual(["a line that is too long"]);
   });
 
   test("reports at most twenty faults", async () => {
-    const { file } = await mailFile("rubbish\n".repeat(1_000));
+    const { file } = await writtenFile("rubbish\n".repeat(1_000));
     expect((await file.read()).faults).toHaveLength(20);
   });
 
   test("is rejected if it is too large", async () => {
-    const { file } = await mailFile(line("one").repeat(100), { maxFileBytes: 1 << 10 });
+    const { file } = await writtenFile(line("one").repeat(100), { maxFileBytes: 1 << 10 });
     await expect(file.read()).rejects.toMatchObject({
       code: "full",
       message: expect.stringContaining("move its old lines"),
@@ -97,7 +97,7 @@ describe("the file of a mailbox", () => {
 
 describe("messages with the same content", () => {
   test("are separate messages", async () => {
-    const { path, file } = await mailFile(line("ping") + line("ping") + line("pong"));
+    const { path, file } = await writtenFile(line("ping") + line("ping") + line("pong"));
     const ids = (await file.read()).messages.map(({ id }) => id);
     expect(new Set(ids).size).toBe(3);
     appendFileSync(path, line("ping"));
@@ -105,7 +105,7 @@ describe("messages with the same content", () => {
   });
 
   test("keep their ids when a program marks the first as read", async () => {
-    const { path, file } = await mailFile(line("ping") + line("ping"));
+    const { path, file } = await writtenFile(line("ping") + line("ping"));
     const before = (await file.read()).messages.map(({ id }) => id);
     writeFileSync(path, line("ping", { read: true }) + line("ping"));
     const after = (await file.read()).messages;

@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import type { JsonObject } from "@reins/acp";
 import { LineReader, visibleJson } from "@reins/kit";
 import { z } from "zod";
-import { SharedFile, SharedFileError, stampOf } from "./shared-file.ts";
+import { SharedFile, SharedFileError } from "./shared-file.ts";
 
 export interface MailLimits {
   /** The largest file that is read, or that sending makes. */
@@ -122,71 +122,42 @@ const MAX_FAULTS = 20;
 const EXCERPT_LENGTH = 80;
 const EMPTY: MailboxContent = { messages: [], faults: [] };
 
-/** The file of a mailbox. Caches its content until the file changes. */
-export class MailFile {
-  readonly #file: SharedFile;
-  readonly #limits: MailLimits;
-  #cached: { readonly stamp: string; readonly mail: Promise<MailboxContent> } | undefined;
+/** The file of a mailbox. */
+export function mailFile(path: string, limits: MailLimits): SharedFile<MailboxContent> {
+  const { maxFileBytes: maxBytes } = limits;
+  const isWhole = (line: string) => parseMessage(line) !== undefined;
+  return new SharedFile({
+    path,
+    maxBytes,
+    isWhole,
+    empty: EMPTY,
+    parse: (file) => parseMail(file, path, limits),
+  });
+}
 
-  constructor(path: string, limits: MailLimits) {
-    this.#file = new SharedFile({
-      path,
-      maxBytes: limits.maxFileBytes,
-      isWhole: (line) => parseMessage(line) !== undefined,
-    });
-    this.#limits = limits;
+async function parseMail(
+  file: FileHandle,
+  path: string,
+  { maxLineBytes, maxFileBytes }: MailLimits,
+): Promise<MailboxContent> {
+  const mail = new MailParser();
+  const lines = new LineReader(mail, maxLineBytes);
+  const chunk = Buffer.alloc(CHUNK_BYTES);
+  for (let position = 0; ; ) {
+    const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES, position);
+    if (bytesRead === 0) break;
+    position += bytesRead;
+    if (position > maxFileBytes)
+      throw new SharedFileError(
+        "full",
+        `${path} is larger than ${maxFileBytes >> 20} MiB; move its old lines elsewhere`,
+      );
+    lines.push(chunk.subarray(0, bytesRead));
   }
-
-  append(line: string): Promise<void> {
-    return this.#file.append(line);
-  }
-
-  async read(): Promise<MailboxContent> {
-    const stamp = this.#file.stamp();
-    if (stamp === undefined) return EMPTY;
-    return this.#cached?.stamp === stamp ? this.#cached.mail : this.#reload();
-  }
-
-  async #reload(): Promise<MailboxContent> {
-    const file = await this.#file.openToRead();
-    if (!file) return EMPTY;
-    try {
-      const stamp = stampOf(await file.stat({ bigint: true }));
-      if (this.#cached?.stamp !== stamp) this.#cached = { stamp, mail: this.#parse(file) };
-      return await this.#cached.mail;
-    } catch (error) {
-      this.#cached = undefined;
-      throw error;
-    } finally {
-      await file.close();
-    }
-  }
-
-  async #parse(file: FileHandle): Promise<MailboxContent> {
-    const { maxLineBytes, maxFileBytes } = this.#limits;
-    const mail = new MailParser();
-    const lines = new LineReader(mail, maxLineBytes);
-    const chunk = Buffer.alloc(CHUNK_BYTES);
-    for (let position = 0; ; ) {
-      const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES, position);
-      if (bytesRead === 0) break;
-      position += bytesRead;
-      if (position > maxFileBytes) throw this.#tooLarge();
-      lines.push(chunk.subarray(0, bytesRead));
-    }
-    // The end of the file without a newline is no fault: another program may be writing it.
-    mail.reportsFaults = false;
-    lines.end();
-    return mail;
-  }
-
-  #tooLarge(): SharedFileError {
-    const most = `${this.#limits.maxFileBytes >> 20} MiB`;
-    return new SharedFileError(
-      "full",
-      `${this.#file.path} is larger than ${most}; move its old lines elsewhere`,
-    );
-  }
+  // The end of the file without a newline is no fault: another program may be writing it.
+  mail.reportsFaults = false;
+  lines.end();
+  return mail;
 }
 
 /** Collects messages and faults line by line. */

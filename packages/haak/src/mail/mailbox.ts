@@ -9,12 +9,12 @@ import {
   MAIL_LIMITS,
   type MailboxContent,
   type MailboxMessage,
-  MailFile,
   type MailLimits,
+  mailFile,
   messageLine,
   type OutgoingMessage,
 } from "./mail-file.ts";
-import { SharedFileError } from "./shared-file.ts";
+import { type SharedFile, SharedFileError } from "./shared-file.ts";
 import { mailTables } from "./tables.ts";
 import { type InjectedMessage, injectDraft, mailText, selectForTurn } from "./turn-mail.ts";
 
@@ -53,7 +53,8 @@ export const releaseInterruptedMail: Change<undefined> = change(mailTables, "rel
  * the store, so that they change in one commit with the ledger; a line with `read: true` also counts as read.
  */
 export class Mailbox {
-  readonly #file: MailFile;
+  readonly path: string;
+  readonly #file: SharedFile<MailboxContent>;
   readonly #options: MailboxOptions;
   readonly #limits: MailLimits;
   readonly #clock: Pick<Clock, "now">;
@@ -67,8 +68,8 @@ export class Mailbox {
     this.#options = options;
     this.#limits = { ...MAIL_LIMITS, ...limits };
     this.#clock = clock;
-    const path = join(dirname(policyFiles(home, tenant).rules), "agent-mailbox.jsonl");
-    this.#file = new MailFile(path, this.#limits);
+    this.path = join(dirname(policyFiles(home, tenant).rules), "agent-mailbox.jsonl");
+    this.#file = mailFile(this.path, this.#limits);
   }
 
   /** Sends a message, durably. */

@@ -6,10 +6,12 @@ import { describe, expect, test } from "vitest";
 import { scratchFolder } from "../../test/scratch.ts";
 import { SharedFile, type SharedFileOptions } from "./shared-file.ts";
 
-async function sharedFile(options: Partial<SharedFileOptions> = {}) {
+const content = { empty: "", parse: async () => "" };
+
+async function sharedFile(options: Partial<SharedFileOptions<string>> = {}) {
   const path = join(await scratchFolder(), "lines");
   const isWhole = (line: string) => line.endsWith("}");
-  return { path, file: new SharedFile({ path, maxBytes: 1_000, isWhole, ...options }) };
+  return { path, file: new SharedFile({ path, maxBytes: 1_000, isWhole, ...content, ...options }) };
 }
 
 describe("an appended line", () => {
@@ -23,7 +25,7 @@ describe("an appended line", () => {
 
   test("creates the folder", async () => {
     const path = join(await scratchFolder(), "tenants", "one", "lines");
-    await new SharedFile({ path, maxBytes: 1_000, isWhole: () => true }).append("one");
+    await new SharedFile({ path, maxBytes: 1_000, isWhole: () => true, ...content }).append("one");
     expect(readFileSync(path, "utf8")).toBe("one\n");
   });
 
@@ -100,24 +102,24 @@ describe("a path that is not a plain file", () => {
     const { path, file } = await sharedFile();
     await mkdir(path);
     await expect(file.append("one")).rejects.toMatchObject({ code: "unsafe_file" });
-    await expect(file.openToRead()).rejects.toMatchObject({ code: "unsafe_file" });
+    await expect(file.read()).rejects.toMatchObject({ code: "unsafe_file" });
   });
 
   test("is rejected without blocking if it is a pipe", async () => {
     const { path, file } = await sharedFile();
     execFileSync("mkfifo", [path]);
     await expect(file.append("one")).rejects.toMatchObject({ code: "unsafe_file" });
-    await expect(file.openToRead()).rejects.toMatchObject({ code: "unsafe_file" });
+    await expect(file.read()).rejects.toMatchObject({ code: "unsafe_file" });
   });
 
   test("is rejected if it is a link to itself or below a file", async () => {
     const { path, file } = await sharedFile();
     await symlink(path, path);
-    expect(() => file.stamp()).toThrow(`${path} cannot be opened`);
+    await expect(file.read()).rejects.toThrow(`${path} cannot be opened`);
     await expect(file.append("one")).rejects.toMatchObject({ code: "unsafe_file" });
-    await expect(file.openToRead()).rejects.toMatchObject({ code: "unsafe_file" });
+    await expect(file.read()).rejects.toMatchObject({ code: "unsafe_file" });
     await writeFile(`${path}.file`, "");
-    const below = new SharedFile({ path: join(`${path}.file`, "lines"), maxBytes: 9, isWhole: () => true });
+    const { file: below } = await sharedFile({ path: join(`${path}.file`, "lines") });
     await expect(below.append("one")).rejects.toMatchObject({ code: "unsafe_file" });
   });
 
@@ -131,5 +133,5 @@ describe("a path that is not a plain file", () => {
 
 test("a missing file has nothing to read", async () => {
   const { file } = await sharedFile();
-  expect(await file.openToRead()).toBeUndefined();
+  expect(await file.read()).toBe("");
 });

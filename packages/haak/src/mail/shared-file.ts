@@ -36,8 +36,12 @@ export class SharedFileError extends Error {
   }
 }
 
-export interface SharedFileOptions {
+export interface SharedFileOptions<Content> {
   readonly path: string;
+  /** The content of an absent file. */
+  readonly empty: Content;
+  /** Reads the content of the open file. */
+  readonly parse: (file: FileHandle, size: number) => Promise<Content>;
   /** The largest size that appending makes. */
   readonly maxBytes: number;
   /** Whether a last line without a newline is complete; if not, its writer gets a moment to finish it. */
@@ -51,17 +55,21 @@ export interface SharedFileOptions {
  * not interleave; then checks that the line is there, and retries if a program that rewrote the file lost it. Never
  * rewrites lines of others.
  */
-export class SharedFile {
+export class SharedFile<Content> {
   readonly path: string;
-  readonly #maxBytes: number;
-  readonly #isWhole: (line: string) => boolean;
-  readonly #pause: () => Promise<unknown>;
+  readonly #options: SharedFileOptions<Content>;
+  #cached: { readonly stamp: string; readonly content: Promise<Content> } | undefined;
 
-  constructor({ path, maxBytes, isWhole, pause = () => sleep(PAUSE_MS) }: SharedFileOptions) {
-    this.path = path;
-    this.#maxBytes = maxBytes;
-    this.#isWhole = isWhole;
-    this.#pause = pause;
+  constructor(options: SharedFileOptions<Content>) {
+    this.path = options.path;
+    this.#options = options;
+  }
+
+  /** The content, cached until the file changes. */
+  async read(): Promise<Content> {
+    const stat = this.#stat();
+    if (!stat) return this.#options.empty;
+    return this.#cached?.stamp === stampOf(stat) ? this.#cached.content : this.#reload();
   }
 
   /** Appends a line, durably. */
@@ -81,18 +89,34 @@ export class SharedFile {
     throw new SharedFileError("not_written", `others rewrite ${this.path} all the time; try again`);
   }
 
-  /** Identifies the current content; `undefined` if there is no file. Synchronous. */
-  stamp(): string | undefined {
+  /** Synchronous, because it is called in every turn. */
+  #stat(): BigIntStats | undefined {
     try {
-      const stat = statSync(this.path, { bigint: true, throwIfNoEntry: false });
-      return stat && stampOf(stat);
+      return statSync(this.path, { bigint: true, throwIfNoEntry: false });
     } catch (error) {
       throw notOpened(this.path, error);
     }
   }
 
+  async #reload(): Promise<Content> {
+    const file = await this.#openToRead();
+    if (!file) return this.#options.empty;
+    try {
+      const stat = await file.stat({ bigint: true });
+      const stamp = stampOf(stat);
+      if (this.#cached?.stamp !== stamp)
+        this.#cached = { stamp, content: this.#options.parse(file, Number(stat.size)) };
+      return await this.#cached.content;
+    } catch (error) {
+      this.#cached = undefined;
+      throw error;
+    } finally {
+      await file.close();
+    }
+  }
+
   /** Opens the file to read; `undefined` if there is none. */
-  async openToRead(): Promise<FileHandle | undefined> {
+  async #openToRead(): Promise<FileHandle | undefined> {
     try {
       return await openPlain(this.path, O_RDONLY);
     } catch (error) {
@@ -105,7 +129,7 @@ export class SharedFile {
   async #write(file: FileHandle, line: string): Promise<number> {
     const end = await this.#end(file);
     const bytes = Buffer.from(`${end.unfinished ? "\n" : ""}${line}\n`);
-    if (end.size + bytes.length > this.#maxBytes) throw this.#full();
+    if (end.size + bytes.length > this.#options.maxBytes) throw this.#full();
     try {
       const { bytesWritten } = await file.write(bytes);
       await file.datasync();
@@ -117,7 +141,7 @@ export class SharedFile {
   }
 
   #full(): SharedFileError {
-    const most = `${this.#maxBytes >> 20} MiB`;
+    const most = `${this.#options.maxBytes >> 20} MiB`;
     return new SharedFileError(
       "full",
       `${this.path} may not grow beyond ${most}; move its old lines elsewhere`,
@@ -126,19 +150,20 @@ export class SharedFile {
 
   /** Finds the end of the file. Waits while another program is writing a line. */
   async #end(file: FileHandle): Promise<{ size: number; unfinished: boolean }> {
+    const { isWhole, pause = () => sleep(PAUSE_MS) } = this.#options;
     for (let checks = 1; ; checks += 1) {
       const { size } = await file.stat();
       const tail = await readRange(file, Math.max(0, size - TAIL_BYTES), size);
       const last = tail.subarray(tail.lastIndexOf(NEWLINE) + 1);
       if (last.length === 0) return { size, unfinished: false };
-      if (checks >= MAX_CHECKS || this.#isWhole(last.toString())) return { size, unfinished: true };
-      await this.#pause();
+      if (checks >= MAX_CHECKS || isWhole(last.toString())) return { size, unfinished: true };
+      await pause();
     }
   }
 
   /** Whether the file at the path has the line now, on a line of its own. */
   async #holds(written: FileHandle, from: number, line: string): Promise<boolean> {
-    const file = await this.openToRead();
+    const file = await this.#openToRead();
     if (!file) return false;
     try {
       const [ours, now] = await Promise.all([written.stat(), file.stat()]);
@@ -151,7 +176,7 @@ export class SharedFile {
 }
 
 /** Identifies a file and its content. */
-export function stampOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+function stampOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join();
 }
 

@@ -163,6 +163,6 @@ export { listening, type Served } from "./transport/listening.ts";
 export { type OpenOptions, openTransport, type Transport } from "./transport/open.ts";
 export { type StdioOptions, serveStdio } from "./transport/stdio.ts";
 export { listenOnSocket, serveUnix, type UnixOptions } from "./transport/unix.ts";
-export { decode, encode } from "./wire/codec.ts";
+export { decode, isObject } from "./wire/decode.ts";
 export { DecodeError } from "./wire/decode-error.ts";
-export { isObject } from "./wire/decoder.ts";
+export { encode } from "./wire/encode.ts";

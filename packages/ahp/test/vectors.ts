@@ -6,8 +6,7 @@ import { DECISIONS, type Decisions } from "../src/protocol/families.ts";
 import { QueryResponse } from "../src/protocol/messages.ts";
 import { NOT_SUPPORTED } from "../src/server/event.ts";
 import type { EventCall, Handlers } from "../src/server/handlers.ts";
-import { decode } from "../src/wire/codec.ts";
-import { isObject } from "../src/wire/decoder.ts";
+import { decode, isObject } from "../src/wire/decode.ts";
 
 /** One message to a server and what upstream answered. */
 export interface ServerVector {

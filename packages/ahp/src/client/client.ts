@@ -22,7 +22,7 @@ import {
   QueryResponse,
 } from "../protocol/messages.ts";
 import { type OpenOptions, openTransport, type Transport } from "../transport/open.ts";
-import { encode } from "../wire/codec.ts";
+import { encode } from "../wire/encode.ts";
 import { type CallLimits, Calls, decodeResult } from "./calls.ts";
 import type { ClientTransport, SendRequest } from "./transport.ts";
 

@@ -1,6 +1,6 @@
 import { type Clock, exponentialBackoff, JsonError, type ParsedJson, parseJson, sleep } from "@reins/kit";
 import { AhpError } from "../errors.ts";
-import { isObject } from "../wire/decoder.ts";
+import { isObject } from "../wire/decode.ts";
 import {
   type CallOptions,
   type ClientTransport,

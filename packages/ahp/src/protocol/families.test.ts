@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { z } from "zod";
-import { decode } from "../wire/codec.ts";
+import { decode } from "../wire/decode.ts";
 import type { BlockingEventType } from "./event.ts";
 import { closedDecision, DECISIONS } from "./families.ts";
 

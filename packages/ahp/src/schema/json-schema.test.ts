@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { z } from "zod";
 import { mutated, PROPERTY, valuesOf } from "../../test/values.ts";
 import { readVectors } from "../../test/vectors.ts";
-import { decode } from "../wire/codec.ts";
+import { decode } from "../wire/decode.ts";
 import { DecodeError } from "../wire/decode-error.ts";
 import { choice, i64, map, nullable, optional, struct, text, u32, u64 } from "../wire/schema.ts";
 import { jsonSchemas, SCHEMA_FOLDER, schemaFiles, TYPES } from "./json-schema.ts";

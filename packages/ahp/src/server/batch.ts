@@ -2,7 +2,7 @@ import { Refusal, RPC } from "../errors.ts";
 import { Decision } from "../protocol/decisions.ts";
 import { type AhpEvent, isBatchable } from "../protocol/event.ts";
 import { BatchRequest } from "../protocol/messages.ts";
-import { encode } from "../wire/codec.ts";
+import { encode } from "../wire/encode.ts";
 import { faultOf } from "./event.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Session } from "./sessions.ts";

@@ -12,8 +12,9 @@ import {
 } from "../protocol/event.ts";
 import { closedDecision, DECISIONS, PAYLOADS, type Payloads } from "../protocol/families.ts";
 import type { HarnessConfig } from "../protocol/messages.ts";
-import { decode, encode } from "../wire/codec.ts";
+import { decode } from "../wire/decode.ts";
 import { DecodeError } from "../wire/decode-error.ts";
+import { encode } from "../wire/encode.ts";
 import { type Exchange, failure } from "./exchange.ts";
 import type { Awaitable, EventCall, SpecialisedHandlers } from "./handlers.ts";
 

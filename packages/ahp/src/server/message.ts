@@ -3,9 +3,8 @@ import { duplicatesAtTop, JsonError, type ParsedJson, parseJson } from "@reins/k
 import { Refusal, RPC } from "../errors.ts";
 import { stringifySorted } from "../json/stringify.ts";
 import { AhpNotification, AhpRequest } from "../protocol/messages.ts";
-import { decode } from "../wire/codec.ts";
+import { decode, isObject } from "../wire/decode.ts";
 import { DecodeError } from "../wire/decode-error.ts";
-import { isObject } from "../wire/decoder.ts";
 
 /** What a request is answered under. */
 export type MessageId = string | number | null;

@@ -7,7 +7,7 @@ import { Decision } from "../protocol/decisions.ts";
 import { AhpEvent } from "../protocol/event.ts";
 import { PAYLOADS } from "../protocol/families.ts";
 import { BatchRequest, HandshakeRequest, QueryRequest } from "../protocol/messages.ts";
-import { isObject } from "../wire/decoder.ts";
+import { isObject } from "../wire/decode.ts";
 import type { Handlers, TransportName } from "./handlers.ts";
 import { AhpServer } from "./server.ts";
 

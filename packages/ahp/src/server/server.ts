@@ -11,8 +11,8 @@ import {
   QueryRequest,
   QueryResponse,
 } from "../protocol/messages.ts";
-import { encode } from "../wire/codec.ts";
-import { isObject } from "../wire/decoder.ts";
+import { isObject } from "../wire/decode.ts";
+import { encode } from "../wire/encode.ts";
 import { answerBatch } from "./batch.ts";
 import { answerEvent, handleNotification, NOT_SUPPORTED } from "./event.ts";
 import { Exchange, failure } from "./exchange.ts";

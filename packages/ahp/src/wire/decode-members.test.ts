@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { TaskItem } from "../protocol/contracts.ts";
 import { ContextPerceptionEvent } from "../protocol/perception.ts";
-import { decode, encode } from "./codec.ts";
+import { decode } from "./decode.ts";
+import { encode } from "./encode.ts";
 import { any, defaulted, list, listOrNothing, map, nullable, optional, struct, text, u32 } from "./schema.ts";
 
 const Everything = struct("Everything", {

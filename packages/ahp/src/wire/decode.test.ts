@@ -1,7 +1,7 @@
 import { parseJson } from "@reins/kit";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { decode } from "./codec.ts";
+import { decode } from "./decode.ts";
 import { DecodeError } from "./decode-error.ts";
 import {
   answer,

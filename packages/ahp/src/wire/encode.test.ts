@@ -2,7 +2,8 @@ import { JsonError, parseJson } from "@reins/kit";
 import { expect, test } from "vitest";
 import { readVectors } from "../../test/vectors.ts";
 import { TYPES } from "../schema/json-schema.ts";
-import { decode, encode } from "./codec.ts";
+import { decode } from "./decode.ts";
+import { encode } from "./encode.ts";
 
 const { types } = readVectors();
 

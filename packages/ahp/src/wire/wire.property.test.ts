@@ -5,9 +5,9 @@ import type { z } from "zod";
 import { mutated, PROPERTY, valuesOf } from "../../test/values.ts";
 import { stringifySorted } from "../json/stringify.ts";
 import { TYPES } from "../schema/json-schema.ts";
-import { decode, encode } from "./codec.ts";
+import { decode, isObject } from "./decode.ts";
 import { DecodeError } from "./decode-error.ts";
-import { isObject } from "./decoder.ts";
+import { encode } from "./encode.ts";
 import { shapeOf } from "./schema.ts";
 
 const runs = { ...PROPERTY, numRuns: 40 };

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { AhpServer, type TransportName } from "../../src/index.ts";
-import { isObject } from "../../src/wire/decoder.ts";
+import { isObject } from "../../src/wire/decode.ts";
 import { tortureHandlers } from "../harness/handlers.ts";
 import { Holds } from "../harness/holds.ts";
 import type { FuzzMessage } from "./message.ts";

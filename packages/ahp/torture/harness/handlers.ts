@@ -1,5 +1,5 @@
 import type { Decision, Handlers } from "../../src/index.ts";
-import { isObject } from "../../src/wire/decoder.ts";
+import { isObject } from "../../src/wire/decode.ts";
 import type { Holds } from "./holds.ts";
 
 /**

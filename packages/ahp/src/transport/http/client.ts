@@ -8,7 +8,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { type Clock, errorMessage, JsonError, parseJson, readLimited, sleep } from "@reins/kit";
 import type { CallOptions, ClientTransport, SendRequest } from "../../client/transport.ts";
 import { AhpError } from "../../errors.ts";
-import { isObject } from "../../wire/decoder.ts";
+import { isObject } from "../../wire/decode.ts";
 import { authHeaders, type Credential } from "../auth.ts";
 import { SESSION_HEADER } from "./listener.ts";
 

@@ -1,19 +1,29 @@
 import type { Floats } from "@reins/kit";
 import type { z } from "zod";
-import { DecodeError, invalidType, missingField, unknownVariant } from "./decode-error.ts";
-import { type Fields, fieldsOf, readFields, readPositions } from "./fields.ts";
+import { compareUtf8 } from "../json/stringify.ts";
+import { DecodeError, invalidLength, invalidType, missingField, unknownVariant } from "./decode-error.ts";
 import { INTEGERS, type IntegerName, shapeOf } from "./schema.ts";
+
+/**
+ * Reads a parsed JSON value as a type of the protocol. Unknown members are dropped, defaults filled in, `null`
+ * for an optional member means absent. Throws {@link DecodeError} with the text that AHP peers give.
+ */
+export function decode<Output>(schema: z.ZodType<Output>, value: unknown, floats?: Floats): Output {
+  const holder = { value };
+  // The decoder is derived from the schema, which is what makes its result the schema's output.
+  return decoderOf(schema)(value, holder, "value", floats) as Output;
+}
 
 /**
  * Checks a value and returns its normal form: unknown members dropped, defaults filled in. `holder` and `key`
  * say where the value stands, so that `floats` can tell how a number was spelled. Throws {@link DecodeError}.
  */
-export type Decoder = (value: unknown, holder: object, key: string, floats: Floats | undefined) => unknown;
+type Decoder = (value: unknown, holder: object, key: string, floats: Floats | undefined) => unknown;
 
 const decoders = new WeakMap<z.ZodType, Decoder>();
 
 /** The decoder of a schema, made once. */
-export function decoderOf(schema: z.ZodType): Decoder {
+function decoderOf(schema: z.ZodType): Decoder {
   const known = decoders.get(schema);
   if (known) return known;
   const made = makeDecoder(schema);
@@ -39,7 +49,7 @@ function makeDecoder(schema: z.ZodType): Decoder {
     case "list":
       return listDecoder(decoderOf(shape.item));
     case "struct":
-      return structDecoder(`struct ${shape.name}`, fieldsOf(shape.members, decoderOf));
+      return structDecoder(`struct ${shape.name}`, fieldsOf(shape.members));
     case "optional":
     case "nullable":
     case "defaulted":
@@ -138,7 +148,7 @@ function externalDecoder(variants: Readonly<Record<string, z.ZodType>>): Decoder
     Object.entries(variants).map(([variant, schema]) => {
       const shape = shapeOf(schema);
       if (shape.kind !== "struct") throw new TypeError(`the variant ${variant} is not a struct`);
-      return [variant, structDecoder("struct variant", fieldsOf(shape.members, decoderOf))];
+      return [variant, structDecoder("struct variant", fieldsOf(shape.members))];
     }),
   );
   return (value, holder, key, floats) => {
@@ -161,7 +171,7 @@ function internalDecoder(
 ): Decoder {
   const names = Object.keys(variants);
   const variantFields = new Map(
-    Object.entries(variants).map(([variant, members]) => [variant, fieldsOf(members, decoderOf)]),
+    Object.entries(variants).map(([variant, members]) => [variant, fieldsOf(members)]),
   );
   const fieldsFor = (variant: unknown): { variant: string; fields: Fields } => {
     if (typeof variant !== "string") throw invalidType(variant, "variant identifier");
@@ -208,3 +218,106 @@ function oneMember(
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
 }
+
+/** What absence means for a member. */
+type Absence = "missing" | "omitted" | "null" | "default";
+
+/** One member of an object type, ready to be read. */
+interface Field {
+  readonly key: string;
+  readonly decode: Decoder;
+  readonly absence: Absence;
+  readonly fallback: () => unknown;
+}
+
+/** The members of an object type in their declared order. */
+type Fields = readonly Field[];
+
+/** Prepares the members of an object type. */
+function fieldsOf(members: Readonly<Record<string, z.ZodType>>): Fields {
+  return Object.entries(members).map(([key, schema]) => {
+    const shape = shapeOf(schema);
+    const decode = decoderOf(schema);
+    const field = { key, decode, fallback: nothing };
+    if (shape.kind === "optional") return { ...field, absence: "omitted" };
+    if (shape.kind === "nullable") return { ...field, absence: "null" };
+    if (shape.kind === "defaulted") return { ...field, absence: "default", fallback: shape.fallback };
+    return { ...field, absence: "missing" };
+  });
+}
+
+type Members = Record<string, unknown>;
+
+/** Reads the members of an object into `into`. */
+function readFields(value: Members, fields: Fields, floats: Floats | undefined, into: Members): Members {
+  try {
+    for (const field of fields) readField(value, field.key, field, floats, into);
+    return into;
+  } catch (error) {
+    throw error instanceof DecodeError ? firstFault(value, fields, floats, error) : error;
+  }
+}
+
+/** Reads an array that stands for an object, members in their declared order. */
+function readPositions(
+  values: readonly unknown[],
+  fields: Fields,
+  floats: Floats | undefined,
+  expected: string,
+  into: Members,
+): Members {
+  for (const [index, field] of fields.entries()) {
+    if (index >= values.length && field.absence !== "default") {
+      throw invalidLength(index, `${expected} with ${fields.length} elements`);
+    }
+    readField(values, String(index), field, floats, into);
+  }
+  if (values.length > fields.length) throw invalidLength(values.length, "fewer elements in array");
+  return into;
+}
+
+function readField(
+  holder: object,
+  at: string,
+  field: Field,
+  floats: Floats | undefined,
+  into: Members,
+): void {
+  const value: unknown = Reflect.get(holder, at);
+  if (value === undefined || (value === null && (field.absence === "omitted" || field.absence === "null"))) {
+    if (field.absence === "missing") throw missingField(field.key);
+    if (field.absence === "null") into[field.key] = null;
+    if (field.absence === "default") into[field.key] = field.fallback();
+    return;
+  }
+  try {
+    into[field.key] = field.decode(value, holder, at, floats);
+  } catch (error) {
+    if (error instanceof DecodeError) error.path.unshift(field.key);
+    throw error;
+  }
+}
+
+/**
+ * Peers check the members that are present in the order of their keys, and only then look for missing ones. The
+ * happy path does not care; once something is wrong, this finds the fault that a peer would report.
+ */
+function firstFault(
+  value: Members,
+  fields: Fields,
+  floats: Floats | undefined,
+  found: DecodeError,
+): DecodeError {
+  const present = fields.filter((field) => value[field.key] !== undefined);
+  for (const field of present.sort((left, right) => compareUtf8(left.key, right.key))) {
+    try {
+      readField(value, field.key, field, floats, {});
+    } catch (error) {
+      if (error instanceof DecodeError) return error;
+      throw error;
+    }
+  }
+  return found;
+}
+
+function nothing(): undefined {}

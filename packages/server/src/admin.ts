@@ -25,6 +25,8 @@ export interface AdminApiOptions {
   readonly version: string;
   /** The file for stall reports, beside standard error. */
   readonly stallFile?: string | undefined;
+  /** How long the main thread may be busy without a report; by default two seconds. */
+  readonly stallMs?: number | undefined;
   readonly clock?: Clock;
 }
 
@@ -42,7 +44,7 @@ export class AdminApi {
     this.#measures = new Measures(clock);
     this.#wire = new WireRing(() => now().getTime());
     this.#requests = new RequestRing(now);
-    this.#watchdog = new Watchdog({ file: options.stallFile });
+    this.#watchdog = new Watchdog({ file: options.stallFile, limitMs: options.stallMs });
     this.routes = [
       new AgentsRoutes(options),
       killRoutes(hosting),

@@ -1,5 +1,4 @@
 import { approvalOperations } from "@reins/api";
-import { AutoResetEvent, type SseWriter, sseText } from "@reins/kit";
 import type { Answerer, Approvals, Harness } from "@reins/supervisor";
 import {
   answererOf,
@@ -9,8 +8,8 @@ import {
   isConcerned,
   shownTo,
 } from "@reins/supervisor";
-import { lastEventId } from "../gateway/request.ts";
 import { HttpProblem } from "../problems.ts";
+import { type Batch, follow, type Growing } from "../routes/follow.ts";
 import { type AuthorizedCall, eventText, pageOf, type Routes } from "../routes/router.ts";
 
 const { listApprovals, getApproval, answerApproval, streamApprovals } = approvalOperations;
@@ -37,7 +36,7 @@ export const approvalRoutes: Routes = {
     router.handle(answerApproval, ({ params, body, principal, harness }) =>
       harness.approvals.answer(params.id, { ...body, ...answererOf(principal) }),
     );
-    router.stream(streamApprovals, streamApprovalChanges);
+    router.stream(streamApprovals, (call, open) => follow(call, open, changesOf(call)));
   },
 };
 
@@ -59,34 +58,17 @@ export const grantRoutes: Routes = {
   },
 };
 
-/** Streams the changes of a tenant's approvals as the caller may see them, from now or after the last event. */
-async function streamApprovalChanges(call: AuthorizedCall, open: () => SseWriter): Promise<void> {
-  const { request, harness, principal } = call;
-  const { tenant } = principal;
+/** The changes of a tenant's approvals, as the caller may see them. */
+function changesOf({ harness, principal: { tenant } }: AuthorizedCall): Growing {
   const tail = ApprovalTail.of(harness);
-  const newest = await harness.store.query(approvalTables, "lastChange", null);
-  let position = Math.min(lastEventId(request) ?? newest, newest);
-  const stream = open();
-  const woken = new AutoResetEvent();
-  const unlisten = tail.listen(tenant, () => woken.set());
-  stream.onKeepAlive(() => woken.set());
-  stream.closed.addEventListener("abort", () => woken.set(), { once: true });
-  try {
-    await stream.send(sseText({ id: position }));
-    // Ends when the token is revoked or the harness closes.
-    for (
-      let now = await call.currentPrincipal();
-      now && !stream.closed.aborted;
-      now = await call.currentPrincipal()
-    ) {
+  return {
+    newest: () => harness.store.query(approvalTables, "lastChange", null),
+    subscribe: (wake) => tail.listen(tenant, wake),
+    after: async (position, now) => {
       const following = await tail.after(position, answererOf(now));
-      for (const text of following.texts) if (!(await stream.send(text))) return;
-      position = following.position;
-      if (following.texts.length === 0) await woken.wait();
-    }
-  } finally {
-    unlisten();
-  }
+      return { ...following, more: following.texts.length > 0 };
+    },
+  };
 }
 
 type Change = Awaited<ReturnType<Approvals["changes"]>>[number];
@@ -96,12 +78,6 @@ interface Told {
   readonly change: Change;
   readonly characters: number;
   readonly texts: Map<string, string>;
-}
-
-/** The texts after a position, and their end. */
-interface Following {
-  readonly texts: readonly string[];
-  readonly position: number;
 }
 
 const PAGE = 100;
@@ -139,7 +115,7 @@ class ApprovalTail {
   }
 
   /** The next changes after a position as a reader may see them; none at the end. */
-  async after(position: number, answerer: Answerer): Promise<Following> {
+  async after(position: number, answerer: Answerer): Promise<Omit<Batch, "more">> {
     const { tenant } = answerer;
     if (this.#floor !== undefined && position >= this.#floor) {
       const told = this.#told.filter(

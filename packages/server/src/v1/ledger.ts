@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { ledgerOperations } from "@reins/api";
-import { AutoResetEvent, type SseWriter, sseText } from "@reins/kit";
 import {
   ArtifactStore,
   announcedKeys,
@@ -13,8 +12,8 @@ import {
 import { isOperator } from "@reins/supervisor";
 import type { z } from "zod";
 import { requireDefaultTenant } from "../access/authenticator.ts";
-import { lastEventId } from "../gateway/request.ts";
 import { HttpProblem } from "../problems.ts";
+import { follow, type Growing } from "../routes/follow.ts";
 import { type AuthorizedCall, eventText, type Routes } from "../routes/router.ts";
 
 const {
@@ -38,7 +37,7 @@ export const ledgerRoutes: Routes = {
       const { entries, seen, more } = await view.read({ ...query, order: query.order ?? "newest" });
       return { entries, ...(more && { next: seen }) };
     });
-    router.stream(streamEntries, streamLedgerEntries);
+    router.stream(streamEntries, (call, open) => follow(call, open, visibleEntries(call)));
     router.handle(getEntry, (call) => entryOf(call, call.params.cid));
     router.handle(proveEntry, async (call) => {
       const { cid } = call.params;
@@ -90,39 +89,21 @@ async function* exported(call: AuthorizedCall<typeof exportLedger>): AsyncGenera
 
 const STREAM_PAGE = 200;
 
-/** Streams the visible entries, from now or after the last event. */
-async function streamLedgerEntries(
-  call: AuthorizedCall<(typeof ledgerOperations)["streamEntries"]>,
-  open: () => SseWriter,
-): Promise<void> {
-  const { request, harness, query } = call;
-  const { ledger } = harness;
-  const newest = (await ledger.size()) - 1;
-  let position = Math.min(lastEventId(request) ?? newest, newest);
-  const stream = open();
-  const woken = new AutoResetEvent();
-  const unsubscribe = ledger.subscribe(() => woken.set());
-  stream.onKeepAlive(() => woken.set());
-  stream.closed.addEventListener("abort", () => woken.set(), { once: true });
-  try {
-    await stream.send(sseText({ id: Math.max(0, position) }));
-    while (!stream.closed.aborted && (await call.currentPrincipal())) {
+/** The entries that the caller may see. */
+function visibleEntries(call: AuthorizedCall<(typeof ledgerOperations)["streamEntries"]>): Growing {
+  const { ledger } = call.harness;
+  return {
+    newest: async () => (await ledger.size()) - 1,
+    subscribe: (wake) => ledger.subscribe(wake),
+    after: async (position) => {
       // Tenants may have been added.
       const view = await LedgerView.of(call);
-      const { entries, seen, more } = await view.read({
-        ...query,
-        order: "oldest",
-        after: position,
-        limit: STREAM_PAGE,
-      });
-      for (const placed of entries)
-        if (!(await stream.send(eventText(streamEntries, placed.seq, placed)))) return;
-      position = seen ?? position;
-      if (!more) await woken.wait();
-    }
-  } finally {
-    unsubscribe();
-  }
+      const range = { ...call.query, order: "oldest", after: position, limit: STREAM_PAGE } as const;
+      const { entries, seen = position, more } = await view.read(range);
+      const texts = entries.map((placed) => eventText(streamEntries, placed.seq, placed));
+      return { texts, position: seen, more };
+    },
+  };
 }
 
 type Filter = Partial<z.output<(typeof ledgerOperations)["listEntries"]["query"]>>;

@@ -1,12 +1,13 @@
 import { Run, runOperations, RunEvent as ShownRunEvent } from "@reins/api";
-import { AutoResetEvent, type SseWriter, sseText } from "@reins/kit";
 import type { RunEvent, RunState } from "@reins/supervisor";
 import type { z } from "zod";
-import { lastEventId } from "../gateway/request.ts";
 import { HttpProblem } from "../problems.ts";
+import { follow, type Growing } from "../routes/follow.ts";
 import { type AuthorizedCall, conforming, eventText, type Routes } from "../routes/router.ts";
 
 const PAGE = 100;
+
+type StreamRunsCall = AuthorizedCall<(typeof runOperations)["streamRuns"]>;
 
 /** Runs and their events. */
 export const runRoutes: Routes = {
@@ -16,7 +17,7 @@ export const runRoutes: Routes = {
       const states = await harness.runs.list(principal, query.session);
       return { runs: runsIn(states) };
     });
-    router.stream(runOperations.streamRuns, streamRuns);
+    router.stream(runOperations.streamRuns, (call, open) => follow(call, open, eventsOf(call)));
     router.handle(
       runOperations.listRunEvents,
       async ({ params: { id }, query, principal, harness: { runs } }) => {
@@ -48,39 +49,20 @@ function runsIn(states: readonly RunState[]): z.input<typeof Run>[] {
   });
 }
 
-/** Sends the events of runs that a principal may see, from now on or after the last one seen. */
-async function streamRuns(
-  call: AuthorizedCall<(typeof runOperations)["streamRuns"]>,
-  open: () => SseWriter,
-): Promise<void> {
-  const { request, query, principal, harness } = call;
-  const { runs } = harness;
-  const newest = await runs.lastEvent();
-  let after = Math.min(lastEventId(request) ?? newest, newest);
-  const stream = open();
-  const woken = new AutoResetEvent();
-  const unsubscribe = runs.subscribe(({ tenant }) => {
-    if (tenant === principal.tenant) woken.set();
-  });
-  stream.onKeepAlive(() => woken.set());
-  stream.closed.addEventListener("abort", () => woken.set(), { once: true });
-  try {
-    await stream.send(sseText({ id: after }));
-    // Ends when the token is revoked or the harness closes.
-    for (
-      let now = await call.currentPrincipal();
-      now && !stream.closed.aborted;
-      now = await call.currentPrincipal()
-    ) {
+/** The events of runs that the caller may see. */
+function eventsOf({ query, principal, harness: { runs } }: StreamRunsCall): Growing {
+  return {
+    newest: () => runs.lastEvent(),
+    subscribe: (wake) =>
+      runs.subscribe(({ tenant }) => {
+        if (tenant === principal.tenant) wake();
+      }),
+    after: async (after, now) => {
       const { events, seen } = await runs.events(now, { ...query, after, limit: PAGE });
-      for (const event of events)
-        if (!(await stream.send(eventText(runOperations.streamRuns, event.seq, shownEvent(event))))) return;
-      after = seen;
-      if (events.length < PAGE) await woken.wait();
-    }
-  } finally {
-    unsubscribe();
-  }
+      const texts = events.map((event) => eventText(runOperations.streamRuns, event.seq, shownEvent(event)));
+      return { texts, position: seen, more: events.length === PAGE };
+    },
+  };
 }
 
 function shownEvent({ seq, run_id, session_id, contract, at, payload, fault }: RunEvent) {

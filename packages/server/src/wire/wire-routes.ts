@@ -1,9 +1,9 @@
 import { type LoggedRequest, wireOperations } from "@reins/api";
-import { AutoResetEvent, type SseWriter, sseText } from "@reins/kit";
+import { sseText } from "@reins/kit";
 import { isOperator } from "@reins/supervisor";
 import { requireDefaultTenant } from "../access/authenticator.ts";
 import type { AnsweredRequest } from "../gateway/application.ts";
-import { lastEventId } from "../gateway/request.ts";
+import { follow, type Growing } from "../routes/follow.ts";
 import type { AuthorizedCall, Routes } from "../routes/router.ts";
 import { splitSecrets, withoutText } from "./split-secrets.ts";
 import { type KeptEnvelope, Ring, type WireRing } from "./wire-ring.ts";
@@ -32,18 +32,13 @@ export function wireRoutes(wire: WireRing, requests: RequestRing): Routes {
         };
       });
       router.stream(streamEnvelopes, (call, open) => {
-        const growing = {
-          get last() {
-            return wire.last;
-          },
-          after: (seq: number) => wire.list(fitting(call, call.query, seq), call.query.session),
-          listen: (ring: () => void) => wire.listen(ring),
-        };
-        const telling = {
-          event: "envelope",
-          shown: (some: readonly KeptEnvelope[]) => shown(call, wire, some),
-        };
-        return streamTail(call, open, growing, telling);
+        const { query } = call;
+        const after = (seq: number) => wire.list(fitting(call, query, seq), query.session);
+        return follow(
+          call,
+          open,
+          growing(wire, "envelope", after, (some) => shown(call, wire, some)),
+        );
       });
       router.handle(listRequests, async ({ query: { limit = DEFAULT_LIMIT, after }, principal }) => {
         requireDefaultTenant(principal, "requests are of all tenants");
@@ -53,15 +48,8 @@ export function wireRoutes(wire: WireRing, requests: RequestRing): Routes {
       });
       router.stream(streamRequests, async (call, open) => {
         requireDefaultTenant(call.principal, "requests are of all tenants");
-        const growing = {
-          get last() {
-            return requests.last;
-          },
-          after: (place: number) => requests.items.filter(({ seq }) => seq > place),
-          listen: (ring: () => void) => requests.listen(ring),
-        };
-        const telling = { event: "request", shown: (some: readonly LoggedRequest[]) => some };
-        await streamTail(call, open, growing, telling);
+        const after = (place: number) => requests.items.filter(({ seq }) => seq > place);
+        await follow(call, open, growing(requests, "request", after));
       });
     },
   };
@@ -132,51 +120,27 @@ export class RequestRing {
   }
 }
 
-/** A growing list of which the newest items are available. */
-interface Tail<Item extends { readonly seq: number }> {
-  /** The newest sequence number. */
-  readonly last: number;
-  /** Visible items after a sequence number, oldest first. */
-  after(seq: number): readonly Item[];
-  /** Subscribes to new items; returns `unsubscribe`. */
-  listen(ring: () => void): () => void;
-}
-
-/** The batch size, so that other requests do not wait long. */
+/** Reads this many at once, so that other requests do not wait long. */
 const MOST_AT_ONCE = 100;
 
-/** The name of the events, and their form. */
-interface Telling<Item> {
-  readonly event: string;
-  readonly shown: (items: readonly Item[]) => readonly object[];
-}
-
-/** Streams new items, from now or after the last event. A slow reader misses evicted ones. */
-async function streamTail<Item extends { readonly seq: number }>(
-  { request, currentPrincipal }: AuthorizedCall,
-  open: () => SseWriter,
-  growing: Tail<Item>,
-  { event, shown }: Telling<Item>,
-): Promise<void> {
-  let position = Math.min(lastEventId(request) ?? growing.last, growing.last);
-  const stream = open();
-  const woken = new AutoResetEvent();
-  const unlisten = growing.listen(() => woken.set());
-  stream.onKeepAlive(() => woken.set());
-  stream.closed.addEventListener("abort", () => woken.set(), { once: true });
-  try {
-    await stream.send(sseText({ id: position }));
-    while (!stream.closed.aborted && (await currentPrincipal())) {
+/** The new items of a ring, as events. A slow reader misses evicted ones. */
+function growing<Item extends { readonly seq: number }>(
+  ring: { readonly last: number; listen(wake: () => void): () => void },
+  event: string,
+  after: (seq: number) => readonly Item[],
+  shown: (items: readonly Item[]) => readonly object[] = (items) => items,
+): Growing {
+  return {
+    newest: () => ring.last,
+    subscribe: (wake) => ring.listen(wake),
+    after: (before) => {
       // Items added meanwhile are read in the next round.
-      const { last } = growing;
-      const items = growing.after(position).slice(0, MOST_AT_ONCE);
-      const told = shown(items);
-      for (const [index, { seq }] of items.entries())
-        if (!(await stream.send(sseText({ id: seq, event, json: told[index] })))) return;
-      position = items.length < MOST_AT_ONCE ? Math.max(position, last) : (items.at(-1)?.seq ?? last);
-      if (growing.last === position) await woken.wait();
-    }
-  } finally {
-    unlisten();
-  }
+      const { last } = ring;
+      const items = after(before).slice(0, MOST_AT_ONCE);
+      const contents = shown(items);
+      const position = items.length < MOST_AT_ONCE ? Math.max(before, last) : (items.at(-1)?.seq ?? last);
+      const texts = items.map(({ seq }, index) => sseText({ id: seq, event, json: contents[index] }));
+      return { texts, position, more: position !== ring.last };
+    },
+  };
 }

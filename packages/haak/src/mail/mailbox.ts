@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
-import { NO_MAIL, type TurnMail } from "@reins/host";
+import type { TurnMail } from "@reins/host";
 import { type Clock, systemClock } from "@reins/kit";
 import type { Ledger } from "@reins/ledger";
 import { type Change, change, type Store, StoreError } from "@reins/store";
@@ -43,7 +43,10 @@ export interface Injection extends TurnMail {
 /** Each failed attempt means that another process took the messages first. */
 const ATTEMPTS = 8;
 const QUERY_SIZE = 1_000;
-const NOTHING: Injection = { ...NO_MAIL, messages: [], waiting: 0 };
+const NOTHING: Injection = {
+  ...{ text: undefined, messages: [], waiting: 0, entries: [], faults: [] },
+  settle: () => Promise.resolve(),
+};
 
 /** Makes mail unread again that was in a turn when Reins stopped. Commit it at the start, before any turn. */
 export const releaseInterruptedMail: Change<undefined> = change(mailTables, "releaseAll", {});

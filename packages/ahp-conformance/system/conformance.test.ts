@@ -38,7 +38,7 @@ function failing(report: ConformanceReport): string[] {
 }
 
 describe.each(["stdio", "unix", "websocket", "http"] as const)("our own server over %s", (transport) => {
-  test("holds everything by default", async () => {
+  test("passes every check by default", async () => {
     const report = await runConformance(await served(transport, false), QUICK);
     expect(failing(report)).toEqual([]);
     expect(report).toMatchObject({ transport, conforms: true, harness: { protocol_version: "2.4" } });
@@ -46,7 +46,7 @@ describe.each(["stdio", "unix", "websocket", "http"] as const)("our own server o
     expect(report.totals.improved).toEqual({ holds: 10, fails: 0, skipped: 0 });
   });
 
-  test("holds everything but the improvements when it behaves as upstream does", async () => {
+  test("passes every check but the improvements in compatibility mode", async () => {
     const report = await runConformance(await served(transport, true), QUICK);
     expect(report.conforms).toBe(true);
     expect(report.totals.must.fails).toBe(0);
@@ -55,7 +55,7 @@ describe.each(["stdio", "unix", "websocket", "http"] as const)("our own server o
   });
 });
 
-test("a harness that supports only what it must conforms; its decisions on the rest are not looked for", async () => {
+test("a minimal harness conforms; decisions that it does not support are skipped", async () => {
   const report = await runConformance(stdio("minimal"), { ...QUICK, profile: "essential" });
   expect(failing(report)).toEqual([]);
   const decisions = report.sections.find(({ section }) => section === "Decisions");
@@ -97,6 +97,6 @@ test.each<[Target, string]>([
     "Transport error: Failed to connect to http://127.0.0.1:9/ahp",
   ],
   [{ transport: "websocket", url: "ws://127.0.0.1:9/ahp" }, "Transport error: WebSocket connection failed"],
-])("a harness that cannot be reached is no report: %o", async (target, message) => {
+])("an unreachable harness is an error, not a report: %o", async (target, message) => {
   await expect(runConformance(target)).rejects.toThrow(message);
 });

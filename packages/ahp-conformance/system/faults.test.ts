@@ -1,47 +1,58 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { AhpServer, knownTokens, mountHttp, serveHttp, serveUnix } from "@reins/ahp";
-import { expect, onTestFinished, test } from "vitest";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import { WebSocketServer } from "ws";
 import { type ConformanceReport, formatReport, runConformance, type Target } from "../src/index.ts";
-import { FAULTS, FaultyServer } from "./fixtures/faults.ts";
+import { FAULTS, type Fault, FaultyServer } from "./fixtures/faults.ts";
 import { opinionated } from "./fixtures/handlers.ts";
-import { temporaryFolder } from "./fixtures/temporary.ts";
 
-const QUICK = { quietMs: 2, waitMs: 1000, profile: "essential" } as const;
+const folder = await mkdtemp(join(tmpdir(), "ahp-"));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const QUICK = { quietMs: 2, waitMs: 5000, profile: "essential" } as const;
 
 function failing({ sections }: ConformanceReport): string[] {
   const checks = sections.flatMap((section) => section.checks);
   return checks.filter(({ outcome }) => outcome === "fails").map(({ id }) => id);
 }
 
-test.each(Object.entries(FAULTS))("names what is wrong with a harness that %s", async (_, fault) => {
-  const path = join(await temporaryFolder(), "ahp.sock");
+/** Runs all checks against a faulty harness. */
+async function reportOn(fault: Fault): Promise<ConformanceReport> {
+  const path = join(folder, `${randomUUID()}.sock`);
   const { close } = await serveUnix(new FaultyServer(opinionated, fault), { path });
-  onTestFinished(close);
-  const report = await runConformance({ transport: "unix", path }, QUICK);
+  try {
+    return await runConformance({ transport: "unix", path }, QUICK);
+  } finally {
+    await close();
+  }
+}
+
+// Concurrent, because they mostly wait for messages that do not come.
+test.concurrent.each(Object.entries(FAULTS))("reports the fault of a harness that %s", async (_, fault) => {
+  const report = await reportOn(fault);
   expect(failing(report)).toEqual(fault.fails);
   expect(report.conforms).toBe(false);
 });
 
-test("shows the exchange that gives a fault away", async () => {
-  const path = join(await temporaryFolder(), "ahp.sock");
+test("shows the exchange that reveals a fault", async () => {
   const fault = FAULTS["allows context_perception like any action"];
   if (!fault) throw new Error("no such fault");
-  const { close } = await serveUnix(new FaultyServer(opinionated, fault), { path });
-  onTestFinished(close);
-  const text = formatReport(await runConformance({ transport: "unix", path }, QUICK));
+  const text = formatReport(await reportOn(fault));
   expect(text).toMatch(
     /✗ fails: the decision on context_perception .*\n +the result does not decode: missing field `injected_context`\n +→ \{.*"context_perception".*\n +← \{.*"result":\{"decision":"allow"\}\}/,
   );
   expect(text).toContain("This harness does not conform to AHP 2.4: 1 of what it must do fails.");
 });
 
-test("names what is wrong with a process that dies of bad input, and what it said", async () => {
+test("reports a process that exits on bad input, and its error output", async () => {
   const harness = fileURLToPath(new URL("fixtures/harness.ts", import.meta.url));
   const target: Target = { transport: "stdio", command: process.execPath, args: [harness, "fragile"] };
-  const report = await runConformance(target, { ...QUICK, waitMs: 5000 });
+  const report = await runConformance(target, QUICK);
   expect(failing(report)).toEqual(["not-json-survived"]);
   const checks = report.sections.flatMap((section) => section.checks);
   expect(checks.find(({ id }) => id === "not-json-survived")?.why).toBe(
@@ -49,7 +60,7 @@ test("names what is wrong with a process that dies of bad input, and what it sai
   );
 });
 
-test("names what is wrong with an HTTP harness that answers GET", async () => {
+test("reports an HTTP harness that answers GET", async () => {
   const server = new AhpServer(opinionated);
   const mount = mountHttp(server, { protocols: ["http"] });
   const web = createServer((request, response) => {
@@ -61,7 +72,7 @@ test("names what is wrong with an HTTP harness that answers GET", async () => {
   expect(failing(await runConformance({ transport: "http", url }, QUICK))).toEqual(["http-methods"]);
 });
 
-test("names what is wrong with a WebSocket harness that takes binary messages", async () => {
+test("reports a WebSocket harness that accepts binary messages", async () => {
   const server = new AhpServer(opinionated);
   const web = createServer();
   new WebSocketServer({ server: web }).on("connection", (socket) => {
@@ -77,7 +88,7 @@ test("names what is wrong with a WebSocket harness that takes binary messages", 
 });
 
 test.each(["http", "websocket"] as const)(
-  "proves itself over %s, and sees that others are turned away",
+  "authenticates over %s, and checks that others are rejected",
   async (transport) => {
     const authenticate = knownTokens([{ principal: "user", secret: "secret" }]);
     const { address, close } = await serveHttp(new AhpServer(opinionated), { authenticate });

@@ -34,7 +34,7 @@ async function served(before: (answer: () => void, ...given: Parameters<RequestL
   return client;
 }
 
-test("a kept connection that the harness closed while it was idle costs no decision", async () => {
+test("a kept-alive connection that the harness closed while idle loses no decision", async () => {
   const client = await served((answer, request, response) => {
     response.once("finish", () => setTimeout(() => request.socket.destroy(), 2));
     answer();
@@ -45,7 +45,7 @@ test("a kept connection that the harness closed while it was idle costs no decis
   }
 });
 
-test("a harness that is busy for a moment is asked again", async () => {
+test("a request to a busy harness is retried", async () => {
   let busy = 3;
   const client = await served((answer, request, response) => {
     if (request.headers["content-length"] === undefined || busy === 0 || busy === 3) {

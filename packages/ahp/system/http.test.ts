@@ -31,7 +31,7 @@ const event = (id: string | number, payload: unknown = {}) =>
     params: { event_type: "pre_action", session_id: "s", agent_id: "a", timestamp: "t", depth: 0, payload },
   });
 
-describe("statuses", () => {
+describe("the HTTP status is", () => {
   test("200 for a request, with JSON", async () => {
     const { address } = await serve();
     const { status, headers, body } = await rawHttp(address, event("1"));
@@ -48,7 +48,7 @@ describe("statuses", () => {
     expect(await rawHttp(address, note)).toMatchObject({ status: 204, body: "" });
   });
 
-  test("400 for what cannot be read, as JSON-RPC by default and as upstream in compatibility mode", async () => {
+  test("400 for an unreadable body, as JSON-RPC by default and as upstream in compatibility mode", async () => {
     const { address } = await serve();
     for (const body of ["not json", "", Buffer.from([0x22, 0xc3, 0x22])]) {
       const answer = await rawHttp(address, body);
@@ -83,7 +83,7 @@ describe("statuses", () => {
     expect(await rawHttp(address, event("1"), { headers: patched })).toMatchObject({ status: 200 });
   });
 
-  test("413 for a body beyond the bound, told or found out", async () => {
+  test("413 for a body beyond the limit, with or without content-length", async () => {
     const { address } = await serve({ limits: { maxMessageBytes: 200 } });
     const large = event("1", "x".repeat(300));
     expect(await rawHttp(address, large)).toMatchObject({
@@ -95,7 +95,7 @@ describe("statuses", () => {
     expect(await rawHttp(address, event("1"))).toMatchObject({ status: 200 });
   });
 
-  test("503 when too many requests of a peer are under way, and not for another's", async () => {
+  test("503 when a peer has too many requests in flight, and not for other peers", async () => {
     let release = () => {};
     const held: Handlers = {
       event: (_, { peer: { principal } }) =>
@@ -149,7 +149,7 @@ describe("peers that share a token", () => {
     };
   }
 
-  test("one has hundreds of events that wait, the other is answered at once, and so are the first one's queries", async () => {
+  test("are answered at once while one of them has hundreds of pending events, and so are its queries", async () => {
     const { waiting, ask, query } = await withSlow();
     const refused: number[] = [];
     const asked = Array.from({ length: 400 }, async () => {
@@ -165,7 +165,7 @@ describe("peers that share a token", () => {
     expect(new Set(refused)).toEqual(new Set([503]));
   });
 
-  test("one that goes by many names leaves room, and all of them together keep to the principal's bound", async () => {
+  test("have separate limits by agent name, and one limit per principal", async () => {
     const { waiting, ask } = await withSlow({ maxInFlight: 8, maxInFlightPerPrincipal: 32 });
     const refused: number[] = [];
     const askOften = (name: (index: number) => string) =>
@@ -185,7 +185,7 @@ describe("peers that share a token", () => {
     expect(await ask("quick")).toMatchObject({ status: 200 });
   });
 
-  test("bodies that arrive and do not end take a bounded share, and it is given back", async () => {
+  test("can hold a limited number of unfinished bodies, which are released", async () => {
     const { address, ask } = await withSlow({ maxMessageBytes: 1_000, maxInFlightBytesPerPrincipal: 2_000 });
     const { port } = new URL(address);
     const half = `POST /ahp HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer sesame\r\ncontent-type: application/json\r\ncontent-length: 950\r\n\r\n${"x".repeat(900)}`;
@@ -203,10 +203,10 @@ describe("peers that share a token", () => {
   });
 });
 
-describe("who may ask", () => {
+describe("authentication over HTTP", () => {
   const authenticate = knownTokens([{ principal: "ann", secret: "sesame" }]);
 
-  test("401 without a valid token; bearer and API key both open", async () => {
+  test("responds with 401 without a valid token, and accepts bearer token and API key", async () => {
     const { address } = await serve({ authenticate });
     expect(await rawHttp(address, event("1"))).toMatchObject({
       status: 401,
@@ -220,7 +220,7 @@ describe("who may ask", () => {
     }
   });
 
-  test("handlers know who asked", async () => {
+  test("gives handlers the principal", async () => {
     const principals: unknown[] = [];
     const handlers: Handlers = {
       event: (_, { peer }) => {
@@ -233,7 +233,7 @@ describe("who may ask", () => {
     expect(principals).toEqual(["ann"]);
   });
 
-  test("403 for a rebound host or a page of another origin", async () => {
+  test("responds with 403 to a rebound host or a page of another origin", async () => {
     const { address } = await serve();
     expect(await rawHttp(address, event("1"), { headers: { host: "evil.example" } })).toMatchObject({
       status: 403,
@@ -244,7 +244,7 @@ describe("who may ask", () => {
   });
 });
 
-test("a WebSocket whose credential is still being checked does not keep a server from closing", async () => {
+test("a WebSocket whose credential is being checked does not block closing the server", async () => {
   const asked = Promise.withResolvers<void>();
   const known = Promise.withResolvers<string>();
   const authenticate = () => {
@@ -309,7 +309,7 @@ describe("a client over HTTP", () => {
   });
 });
 
-test("TLS where the URL says so, over HTTP and WebSocket", async () => {
+test("HTTP and WebSocket clients use TLS if the URL says so", async () => {
   const folder = await temporaryFolder();
   const [keyFile, certFile] = [join(folder, "key.pem"), join(folder, "cert.pem")];
   const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
@@ -332,7 +332,7 @@ test("TLS where the URL says so, over HTTP and WebSocket", async () => {
   }
 });
 
-test("closing lets a request under way finish", async () => {
+test("closing finishes a running request", async () => {
   const started = Promise.withResolvers<void>();
   const decided = Promise.withResolvers<{ decision: "allow" }>();
   const handlers: Handlers = {
@@ -351,7 +351,7 @@ test("closing lets a request under way finish", async () => {
   await expect(rawHttp(served.address, event("2"))).rejects.toThrow("ECONNREFUSED");
 });
 
-test("a peer that vanishes in mid-request disturbs no other", async () => {
+test("a peer that disconnects during a request does not affect others", async () => {
   const { address } = await serve();
   const { port } = new URL(address);
   const socket = connect(Number(port), "127.0.0.1");
@@ -371,7 +371,7 @@ async function until<Value>(make: () => Promise<Value>, holds: (value: Value) =>
   throw new Error("it never came true");
 }
 
-test("a client learns over HTTP that its notification was refused", async () => {
+test("a client gets an error over HTTP for a rejected notification", async () => {
   const { address } = await serve();
   const client = await AhpClient.connect({ type: "http", url: address });
   onTestFinished(() => client.close());

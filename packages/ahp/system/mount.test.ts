@@ -33,8 +33,8 @@ async function mounted(options: MountOptions = {}, looked = true) {
   return { url: `http://127.0.0.1:${port}/ahp`, seen, mount };
 }
 
-describe("on another HTTP server", () => {
-  test("peers are who its owner says, over HTTP and WebSocket", async () => {
+describe("AHP mounted on another HTTP server", () => {
+  test("uses the principals that its owner passes, over HTTP and WebSocket", async () => {
     const { url, seen } = await mounted({ authenticate: () => undefined });
     for (const transport of [
       { type: "http", url } as const,
@@ -48,7 +48,7 @@ describe("on another HTTP server", () => {
     expect(seen).toEqual(["ann", "ann"]);
   });
 
-  test("whom its owner did not look at is asked as ever", async () => {
+  test("authenticates peers for which its owner passes no principal", async () => {
     const authenticate = knownTokens([{ principal: "bob", secret: "sesame" }]);
     const { url, seen } = await mounted({ authenticate }, false);
     expect(await rawHttp(url, "{}")).toMatchObject({ status: 401 });
@@ -60,7 +60,7 @@ describe("on another HTTP server", () => {
     expect(seen).toEqual(["bob"]);
   });
 
-  test("refusals are put as its owner puts them", async () => {
+  test("rejects in the form that its owner chooses", async () => {
     const refusal = (status: number, detail: string) => ({
       type: "application/problem+json",
       body: JSON.stringify({ status, detail }),

@@ -47,7 +47,7 @@ describe.each<[string, (limits?: Partial<Limits>) => Promise<RawStream>]>([
   ["a Unix socket", async (limits) => rawUnix((await unixServer(limits)).path)],
   ["WebSocket", async (limits) => rawWebSocket((await webSocketServer(limits && { limits })).url)],
 ])("over %s", (name, open) => {
-  test("bad messages are answered and the next good one too", async () => {
+  test("invalid messages get an error, and the next valid one its answer", async () => {
     const stream = await open();
     const deep = "[".repeat(128) + "]".repeat(128);
     const duplicate = '{"jsonrpc":"2.0","id":"d","method":"ahp/event","params":{"a":1,"a":2}}';
@@ -60,7 +60,7 @@ describe.each<[string, (limits?: Partial<Limits>) => Promise<RawStream>]>([
     await stream.close();
   });
 
-  test("half a UTF-8 character ends nothing but its message", async () => {
+  test("invalid UTF-8 fails only its message", async () => {
     if (name === "WebSocket") return; // a text frame that is not UTF-8 is a protocol error that closes; see below
     const stream = await open();
     stream.send(Buffer.concat([Buffer.from('"'), Buffer.from("é").subarray(0, 1), Buffer.from('"\n')]));
@@ -93,7 +93,7 @@ describe("stdio", () => {
     expect(stream.child.exitCode).toBe(0);
   });
 
-  test("a client starts its harness, keeps its stderr apart and takes it along when it closes", async () => {
+  test("a client starts its harness, separates its stderr and stops it when it closes", async () => {
     const program = `process.stderr.write("a log line"); console.log("a stray print"); await import(${JSON.stringify(harness)});`;
     const logged: Buffer[] = [];
     const client = await AhpClient.connect({
@@ -108,13 +108,13 @@ describe("stdio", () => {
     expect(Buffer.concat(logged).toString()).toContain("a log line");
   });
 
-  test("a program that is not there is an error at once", async () => {
+  test("a missing program is an error at once", async () => {
     await expect(AhpClient.connect({ type: "stdio", program: "/no/such/program" })).rejects.toThrow(
       "Transport error: Failed to spawn process: ",
     );
   });
 
-  test("a harness that dies blocks what waits and is started again", async () => {
+  test("a harness that dies blocks pending events and is restarted", async () => {
     const dies = `
       import { createInterface } from "node:readline";
       for await (const line of createInterface({ input: process.stdin })) {
@@ -134,7 +134,7 @@ describe("stdio", () => {
     await client.close();
   });
 
-  test("a harness that will not leave is stopped with its children", async () => {
+  test("a harness that does not exit is killed with its children", async () => {
     const stubborn = `
       import { spawn } from "node:child_process";
       process.on("SIGTERM", () => {});
@@ -157,14 +157,14 @@ describe("stdio", () => {
 });
 
 describe("a Unix socket", () => {
-  test("is only for its owner and gone when closed", async () => {
+  test("is accessible only to its owner, and removed when closed", async () => {
     const { path, served } = await unixServer();
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     await served.close();
     await expect(stat(path)).rejects.toThrow("ENOENT");
   });
 
-  test("takes the place of one that a dead server left, not of a live one or of a file", async () => {
+  test("replaces the socket of a dead server, not that of a live one or a file", async () => {
     const folder = await temporaryFolder();
     const stale = join(folder, "stale.sock");
     const leaving = createServer().listen(stale);
@@ -182,7 +182,7 @@ describe("a Unix socket", () => {
     await expect(serveUnix(server, { path: file })).rejects.toThrow("a file that is no socket is there");
   });
 
-  test("a line beyond the bound is answered and the next one read", async () => {
+  test("a line beyond the limit gets an error, and the next one is read", async () => {
     const { path } = await unixServer({ maxMessageBytes: 1_000 });
     const stream = await rawUnix(path);
     stream.send(`${"x".repeat(100_000)}\n`);
@@ -202,7 +202,7 @@ describe("a Unix socket", () => {
     await stream.ended;
   });
 
-  test("connections beyond the bound are refused", async () => {
+  test("connections beyond the limit are rejected", async () => {
     const { path } = await unixServer({ maxConnections: 1 });
     const first = await rawUnix(path);
     first.send(event("1"));
@@ -224,7 +224,7 @@ describe("WebSocket", () => {
   const authenticate = knownTokens([{ principal: "ann", secret: "a b&c" }]);
 
   test.each(["header", "subprotocol", "query"] as const)(
-    "credentials in a %s open the door",
+    "a credential in a %s is accepted",
     async (credentialIn) => {
       const { url } = await webSocketServer({ authenticate });
       const auth = { method: { type: "bearer", token: "a b&c" } } as const;
@@ -235,7 +235,7 @@ describe("WebSocket", () => {
     },
   );
 
-  test("a wrong token, another origin and another path are turned away", async () => {
+  test("a wrong token, another origin and another path are rejected", async () => {
     const { url } = await webSocketServer({ authenticate, credentialsInQuery: false });
     const refusal = async (address: string, headers: Record<string, string> = {}) => {
       const webSocket = new WebSocket(address, { headers });
@@ -260,7 +260,7 @@ describe("WebSocket", () => {
     await stream.close();
   });
 
-  test("a message beyond the bound and broken UTF-8 close with the code that says so", async () => {
+  test("a message beyond the limit and invalid UTF-8 close with their close codes", async () => {
     const { url } = await webSocketServer({ limits: { maxMessageBytes: 1_000 } });
     for (const [data, code] of [
       [Buffer.alloc(2_000, 0x20), 1009],
@@ -274,14 +274,14 @@ describe("WebSocket", () => {
     }
   });
 
-  test("a peer that answers no ping is cut off", async () => {
+  test("a peer that answers no ping is disconnected", async () => {
     const { url } = await webSocketServer({ keepAliveMs: 50 });
     const dead = new WebSocket(url, { autoPong: false });
     const [code] = await once(dead, "close");
     expect(code).toBe(1006);
   });
 
-  test("closing says goodbye", async () => {
+  test("closing sends a close code", async () => {
     const { url, served } = await webSocketServer();
     const webSocket = new WebSocket(url);
     await once(webSocket, "open");
@@ -313,7 +313,7 @@ describe("a slow handler", () => {
 });
 
 describe("a client that never reads", () => {
-  test("is left unread, then cut off; others notice nothing", async () => {
+  test("is disconnected after a bounded buffer, without effect on others", async () => {
     const handlers: Handlers = {
       event: ({ payload }) => ({ decision: "allow", metadata: { echo: payload } }),
     };
@@ -338,7 +338,7 @@ describe("a client that never reads", () => {
 
 describe("a server that restarts", () => {
   test.each(["unix", "websocket"] as const)(
-    "over %s: the client comes back and shakes hands again",
+    "over %s: the client reconnects and repeats the handshake",
     async (type) => {
       const folder = await temporaryFolder();
       const handshakes: string[] = [];

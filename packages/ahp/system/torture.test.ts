@@ -19,15 +19,15 @@ async function suffer({ run }: typeof fuzz, signal: AbortSignal): Promise<string
   return said;
 }
 
-describe("the small part of", { timeout: TIMEOUT_MS }, () => {
-  test("fuzzing: every message over every transport is answered as it has to be", async ({ signal }) => {
+describe("a short torture run of", { timeout: TIMEOUT_MS }, () => {
+  test("fuzzing: every message over every transport gets the expected answer", async ({ signal }) => {
     expect(await suffer(fuzz, signal)).toEqual([
       expect.stringMatching(/^6\d{3} messages; /),
       expect.stringMatching(/^right answers to well-behaved clients: [1-9]\d*, [1-9]\d*, [1-9]\d*$/),
     ]);
   });
 
-  test("hostility: each kind is survived without a trace for other clients", async ({ signal }) => {
+  test("hostile peers: each kind is survived without effect on other clients", async ({ signal }) => {
     const said = await suffer(hostile, signal);
     expect(said.filter((line) => /: at most \d+ MB more lived in the server$/.test(line)).length).toBe(
       said.length - 1,
@@ -35,7 +35,7 @@ describe("the small part of", { timeout: TIMEOUT_MS }, () => {
     expect(said.at(-1)).toMatch(/^right answers to well-behaved clients: [1-9]\d*, [1-9]\d*, [1-9]\d*$/);
   });
 
-  test("soaking: connections and waiting events are held, answered and let go", async ({ signal }) => {
+  test("soaking: connections and pending events are held, answered and released", async ({ signal }) => {
     expect(await suffer(soak, signal)).toEqual([
       expect.stringMatching(/^50 clients, /),
       expect.stringMatching(/^20 events waited for 1 s beside \d+ quick ones$/),
@@ -50,7 +50,7 @@ describe("the small part of", { timeout: TIMEOUT_MS }, () => {
   });
 });
 
-describe("what torture found, mended", () => {
+describe("a server under hostile peers", () => {
   const UPGRADE =
     "GET /elsewhere HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
 
@@ -64,7 +64,7 @@ describe("what torture found, mended", () => {
     };
   }
 
-  test("a peer that asks for an upgrade elsewhere and is gone does not end the server", async () => {
+  test("survives a peer that requests an upgrade of another path and disconnects", async () => {
     const { served, dial } = await serve();
     for (let peers = 0; peers < 100; peers += 1) {
       const socket = dial();
@@ -77,9 +77,9 @@ describe("what torture found, mended", () => {
 
   test.each([
     ["speaks no HTTP", "nonsense\r\n\r\n", "400"],
-    ["asks for an upgrade elsewhere", UPGRADE, "404"],
+    ["requests an upgrade of another path", UPGRADE, "404"],
     ["may not connect", UPGRADE.replace("elsewhere", "ahp").replace("localhost", "evil.example"), "403"],
-  ])("a peer that %s and does not hang up is hung up on", async (_, text, status) => {
+  ])("disconnects a peer that %s and does not close its connection", async (_, text, status) => {
     const { served, dial } = await serve();
     const socket = dial();
     socket.write(text);
@@ -90,7 +90,7 @@ describe("what torture found, mended", () => {
     socket.destroy();
   });
 
-  test("an authenticator that throws rejects every peer and ends nothing", async () => {
+  test("survives an authenticator that throws, and rejects every peer", async () => {
     const { served } = await serve({ authenticate: () => Promise.reject(new Error("no database")) });
     const webSocket = new WebSocket(served.address.replace("http", "ws"));
     const [error] = await once(webSocket, "error");

@@ -137,7 +137,7 @@ describe("wrong tokens", () => {
     expect((await ask(served.address, "GET", "/v1/policy")).status).toBe(401);
   });
 
-  test("and their queries are not logged", async () => {
+  test("are logged without their queries", async () => {
     const lines: string[] = [];
     const note = (...said: unknown[]) => void lines.push(JSON.stringify(said));
     const served = await Served.open(harness(), {
@@ -217,8 +217,8 @@ describe("a browser", () => {
   });
 });
 
-describe("names and origins", () => {
-  test("of other hosts and origins are rejected", async () => {
+describe("requests", () => {
+  test("for other hosts and from other origins are rejected", async () => {
     const served = await Served.open(harness(), { listen: { allowedHosts: ["reins.example"] } });
     const status = async (headers: Record<string, string>) =>
       (await served.ask("GET", "/v1/policy", { headers })).status;

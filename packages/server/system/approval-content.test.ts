@@ -43,7 +43,7 @@ async function answer(served: Served, id: string | undefined, body: object) {
   return served.ask("POST", `/v1/approvals/${id}/answer`, { body });
 }
 
-describe("a yes counts for the content of what is run or sent", () => {
+describe("an approval is bound to the content of what is run or sent", () => {
   test.each<[string, string, Record<string, string>]>([
     ["npm test", "package.json", {}],
     ["npm test", "package-lock.json", {}],
@@ -93,8 +93,8 @@ describe("a yes counts for the content of what is run or sent", () => {
   });
 });
 
-describe("an always", () => {
-  test("does not depend on the words that only describe it", async () => {
+describe("an always answer", () => {
+  test("applies whatever the describing texts of the call are", async () => {
     const served = await Served.open(harness());
     const cwd = await workspace({ "package.json": "{}" });
     const { approval } = await ask(served, cwd, "npm test", { description: "Run tests" });
@@ -105,7 +105,7 @@ describe("an always", () => {
       expect((await ask(served, cwd, "npm test", more)).verdict).toBe("ask");
   });
 
-  test("for the beginning of a command covers what begins so, here, and nothing else", async () => {
+  test("for a command prefix covers commands with that prefix in this folder, and nothing else", async () => {
     const served = await Served.open(harness());
     const cwd = await workspace({ "package.json": "{}", "src/a.ts": "1", "sub/package.json": "{}" });
     const { approval } = await ask(served, cwd, "npm test -- a", { description: "Run tests" });
@@ -147,7 +147,7 @@ describe("an always", () => {
     ["bash x.sh", ["bash", "x.sh"]],
     ["npm test; id", ["npm", "test"]],
     ["npm test > out", ["npm", "test"]],
-  ])("of %s is not given for %j", async (command, prefix) => {
+  ])("for %s is rejected with the prefix %j", async (command, prefix) => {
     const served = await Served.open(harness());
     const cwd = await workspace();
     const { approval } = await ask(served, cwd, command);

@@ -86,7 +86,7 @@ describe("an approval", () => {
     ["kill", "nothing", "kill"],
     ["kill", "nothing, with its agent running", "stop"],
     ["stop", "a turn", "kill"],
-  ])("outlives a %s, then %s, then a %s", { timeout: 180_000 }, async (first, doing, second) => {
+  ])("survives a %s, then %s, then a %s", { timeout: 180_000 }, async (first, doing, second) => {
     const returning = new Returning(await newHome());
     const begun = await returning.start();
     const id = await begun.client.begin(begun.run.server.workspace);

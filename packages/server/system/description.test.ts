@@ -29,7 +29,7 @@ describe("the description of the API", () => {
   });
 });
 
-describe("real answers", () => {
+describe("real responses", () => {
   test("of every operation match their schema", async () => {
     const served = await Served.open(harness());
     const { identity, runs } = served.harness;
@@ -146,7 +146,7 @@ describe("real answers", () => {
     expect(operations.map((operation) => operation.id).filter((name) => !seen.has(name))).toEqual([]);
   });
 
-  test("that reject are problems", async () => {
+  test("that reject a request are problems", async () => {
     const served = await Served.open(harness());
     for (const path of ["/v1/approvals/none", "/v1/runs/none", "/v1/approvals?limit=x", "/none"])
       Problem.parse((await served.ask("GET", path)).body);

@@ -83,7 +83,7 @@ async function expectExact(served: Served, pay: (digits: string) => Promise<stri
     expect(text.includes(`"account":${recorded}`), recorded).toBe(true);
 }
 
-describe("a number that JavaScript cannot hold keeps its digits", () => {
+describe("a number beyond double precision keeps its digits", () => {
   test("over /v1/rpc", async () => {
     const home = await newHome();
     const served = await serveAgents(home);

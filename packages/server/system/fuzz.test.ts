@@ -70,7 +70,7 @@ describe("every operation", () => {
     for (const end of ends) await end();
   });
 
-  test("is described, and no other", () => {
+  test("is in the API description, and no other is", () => {
     const described = Object.entries(description.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     );

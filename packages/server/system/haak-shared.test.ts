@@ -6,7 +6,7 @@ import { serveHaak } from "./fixtures/haak.ts";
 
 type Serving = Awaited<ReturnType<typeof serveHaak>>;
 
-describe("what agents share", () => {
+describe("the API of mail, board and memory", () => {
   let serving: Serving;
   beforeEach(async () => {
     serving = await serveHaak();
@@ -14,7 +14,7 @@ describe("what agents share", () => {
   const ask = (...[method, path, asked]: Parameters<Serving["served"]["ask"]>) =>
     serving.served.ask(method, path, asked);
 
-  test("is described", async () => {
+  test("is in the API description", async () => {
     const { paths } = Object((await ask("GET", "/openapi.json")).body);
     for (const { method, path } of hostOperations)
       expect(paths[path]?.[method.toLowerCase()], path).toBeDefined();
@@ -44,7 +44,7 @@ describe("what agents share", () => {
     expect((await ask("POST", "/v1/mailbox", { body: { ...letter, body: " " } })).status).toBe(400);
   });
 
-  test("lets all principals read the board and post under their names", async () => {
+  test("allows every principal to read the board and post under its name", async () => {
     const post = (content: string, as?: string) => ask("POST", "/v1/board", { body: { content }, as });
     expect((await post("the mill is closed")).status).toBe(204);
     expect((await post("x".repeat(5_000))).status).toBe(413);

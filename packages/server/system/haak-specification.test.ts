@@ -444,7 +444,7 @@ describe("Tools", () => {
   });
 });
 
-test("what a person has remembered is recalled where it fits", async () => {
+test("a remembered fact is recalled where its workspace matches", async () => {
   const content = "the gate to the mill opens at dawn";
   expect((await serving.served.ask("POST", "/v1/memory", { body: { content } })).status).toBe(201);
   const { session_key } = await init("coder");
@@ -453,14 +453,14 @@ test("what a person has remembered is recalled where it fits", async () => {
 });
 
 describe("Backends", () => {
-  test("are named by the client: any agent that is there", async () => {
+  test("can be any installed agent that the client names", async () => {
     const { session_key, result } = await init("coder", { backend: "stub" });
     expect(result).toMatchObject({ backend: "stub", agent_id: "coder", trust: "registered" });
     expect(saidIn(await run(session_key, "say I am the stub"))).toBe("I am the stub");
     expect(await row(session_key)).toMatchObject({ backend: "stub", agent_id: "coder" });
   });
 
-  test("that cannot run are one error event, and the session is usable", async () => {
+  test("that cannot run cause one error event, and the session stays usable", async () => {
     const { session_key, result } = await init("coder", { backend: "claude_code" });
     expect(result).toMatchObject({ backend: "claude" });
     for (let turn = 0; turn < 2; turn += 1) {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ofType, saidIn, serveHaak } from "./fixtures/haak.ts";
 
 describe("the methods of /ws", () => {
-  test("begin a session, run a turn in it, tell where it stands, and close it", async () => {
+  test("begin a session, run a turn in it, report its status, and close it", async () => {
     const { connect } = await serveHaak();
     const client = await connect();
     const { result } = await client.ask("session.init", { agent_id: "coder" });
@@ -21,7 +21,7 @@ describe("the methods of /ws", () => {
     expect((await client.ask("session.status", { session_key })).result).toEqual({ state: "closed" });
   });
 
-  test("take frames with and without a version, and give back any id as it came", async () => {
+  test("accept frames with and without a version, and return any id unchanged", async () => {
     const { connect } = await serveHaak();
     const client = await connect();
     for (const id of ["text", 7, { deep: [1] }, null]) {
@@ -33,7 +33,7 @@ describe("the methods of /ws", () => {
     expect(await client.answer("v")).toMatchObject({ jsonrpc: "2.0", id: "v" });
   });
 
-  test("say what is wrong with a request, and go on", async () => {
+  test("report what is wrong with a request, and handle the next one", async () => {
     const { connect } = await serveHaak();
     const client = await connect();
     client.send("no json");
@@ -54,7 +54,7 @@ describe("the methods of /ws", () => {
     expect((await client.ask("session.init", { agent_id: "coder" }, 3)).result).toBeDefined();
   });
 
-  test("outlive frames that are nested without end, wherever in them", async () => {
+  test("survive frames that are nested too deeply", async () => {
     const { connect } = await serveHaak();
     const [client, other] = [await connect(), await connect()];
     const nests = [500, 600, 5_000, 100_000, 1_000_000].flatMap((depth) => [
@@ -74,7 +74,7 @@ describe("the methods of /ws", () => {
     );
   });
 
-  test("tell one id of a session, before its backend can be had and after", async () => {
+  test("return the same session id before and after the agent is available", async () => {
     let isInstalled = false;
     const { connect } = await serveHaak({ runner: { isInstalled: async () => isInstalled } });
     const client = await connect();
@@ -99,7 +99,7 @@ describe("the methods of /ws", () => {
     expect(result?.session_id).toBe(first?.session_id);
   });
 
-  test("may follow each other without waiting", async () => {
+  test("can be sent without waiting for responses", async () => {
     const { connect } = await serveHaak();
     const client = await connect();
     const session_key = "agent:telegram:@zach";
@@ -109,7 +109,7 @@ describe("the methods of /ws", () => {
     expect(saidIn(await client.answer(2))).toBe("at once");
   });
 
-  test("are not heard after a frame for which the line is closed", async () => {
+  test("are ignored after a frame that closes the connection", async () => {
     const { connect, served } = await serveHaak();
     const client = await connect();
     client.send(Buffer.from("no text"));
@@ -125,7 +125,7 @@ describe("the methods of /ws", () => {
     expect(await sessions()).toMatchObject({ sessions: [{ session_key: "coder:ws:other" }] });
   });
 
-  test("tell the ninth in line at once that there is no room", async () => {
+  test("reject a ninth queued turn at once with queue_full", async () => {
     const { connect } = await serveHaak();
     const [client, other] = [await connect(), await connect()];
     const session_key = "coder:ws:line";
@@ -144,7 +144,7 @@ describe("the methods of /ws", () => {
     expect((await Promise.all(waiting)).map(saidIn)).toEqual(["0", "1", "2", "3", "4", "5", "6", "7"]);
   });
 
-  test("leave a turn running whose client has gone", async () => {
+  test("keep a turn running after its client disconnected", async () => {
     const { connect, served } = await serveHaak();
     const client = await connect();
     const session_key = "coder:ws:gone";
@@ -160,7 +160,7 @@ describe("the methods of /ws", () => {
   });
 });
 
-describe("who may come", () => {
+describe("authentication at /ws", () => {
   test("accepts a token in a header or in the URL, at /ws and at /", async () => {
     const { connect, served } = await serveHaak();
     const { token } = served.access;
@@ -237,8 +237,8 @@ test("a frame that is too large or binary closes only its connection", async () 
   expect((await other.ask("session.init", { agent_id: "coder" })).result).toBeDefined();
 });
 
-describe("what is kept", () => {
-  test("is listed as HAAK's rows, by key or by id", async () => {
+describe("the stored sessions of /ws", () => {
+  test("are listed as HAAK's rows, by key or by id", async () => {
     const { connect, served } = await serveHaak();
     const client = await connect();
     const session_key = "coder:ws:kept";

@@ -8,8 +8,8 @@ import { harnessForAll, newHome, openHarness, RULES, Served } from "./fixtures/h
 
 const harness = harnessForAll();
 
-describe("identity", () => {
-  test("lets admins change users and tokens of their tenant, and the operator of any", async () => {
+describe("the identity API", () => {
+  test("allows admins to change users and tokens of their tenant, and the operator of any", async () => {
     const served = await Served.open(harness());
     const admin = await served.person({ tenant: "acme", roles: ["admin"] });
     const as = admin.secret;
@@ -34,7 +34,7 @@ describe("identity", () => {
     expect((await served.ask("DELETE", "/v1/identity/users/carl", { as })).status).toBe(204);
   });
 
-  test("refuses who may not, and says of another tenant only that it is not there", async () => {
+  test("rejects principals that are no admins, and reports users of another tenant as not found", async () => {
     const served = await Served.open(harness());
     const admin = await served.person({ tenant: "acme", roles: ["admin"] });
     const user = await served.person();
@@ -46,7 +46,7 @@ describe("identity", () => {
     expect(await users(served.access.token, "?tenant=acme")).toMatchObject({ status: 200 });
   });
 
-  test("says what is wrong, member by member", async () => {
+  test("reports one error per invalid member", async () => {
     const served = await Served.open(harness());
     const body = { id: "no name!", name: "N", email: "no address", roles: [], scopes: [] };
     const answer = await served.ask("POST", "/v1/identity/users", { body });
@@ -59,7 +59,7 @@ describe("identity", () => {
 });
 
 describe("the policy", () => {
-  test("is shown as it is in force, and as it lies on the disk", async () => {
+  test("is shown as it is in force and as it is on disk", async () => {
     const served = await Served.open(harness());
     const ann = await served.person();
     const { status, body } = await served.ask("GET", "/v1/policy", { as: ann.secret });
@@ -80,7 +80,7 @@ describe("the policy", () => {
     expect((await served.ask("GET", "/v1/policy", { as: agent.secret })).status).toBe(403);
   });
 
-  test("is shown without secrets, those that only this Reins knows included", async () => {
+  test("is shown without secrets, including those that only this server knows", async () => {
     const secret = "correct horse battery staple";
     const home = await newHome(RULES.replace("careful", `"careful, not ${secret}"`));
     const { harness: own, close } = await openHarness(home, {
@@ -123,7 +123,7 @@ describe("the policy", () => {
     expect((await reload()).body).toMatchObject({ waiting: null, fault: null });
   });
 
-  test("of a tenant is its own, or that of the house", async () => {
+  test("of a tenant is its own, or else the default tenant's", async () => {
     const served = await Served.open(harness());
     const ann = await served.person({ tenant: "globex" });
     const before = await served.ask("GET", "/v1/policy", { as: ann.secret });
@@ -139,7 +139,7 @@ describe("the policy", () => {
 });
 
 describe("runs", () => {
-  test("are listed with their state to their owner and the admins of their tenant", async () => {
+  test("are listed with their state for their owner and admins of the tenant", async () => {
     const served = await Served.open(harness());
     const { runs, identity } = served.harness;
     const member = await served.person();
@@ -185,7 +185,7 @@ describe("runs", () => {
     expect((await served.ask("GET", "/v1/runs", { as: outsider.secret })).body).toEqual({ runs: [] });
   });
 
-  test("have every transition kept and streamed, also the refused ones, for those who may see the run", async () => {
+  test("have every transition stored and streamed, also rejected ones, for principals that may see the run", async () => {
     const served = await Served.open(harness());
     const { runs, identity } = served.harness;
     const member = await served.person();
@@ -240,7 +240,7 @@ describe("runs", () => {
     expect(Object(await page("")).events[0].seq).toBeGreaterThan(Number(live[3]?.id));
   });
 
-  test("keep so many of the newest events each", async () => {
+  test("keep a limited number of their newest events", async () => {
     const { runs, identity } = harness();
     const note = (run_id: string, n: number) => {
       const updated_at = new Date(n * 1_000).toISOString();
@@ -257,7 +257,7 @@ describe("runs", () => {
 describe("the roster", () => {
   const rosterOf = (served: Served) => join(served.harness.home, "agent-roster.jsonl");
 
-  test("is changed a line at a time, and counts at once", async () => {
+  test("is changed line by line, and a change takes effect at once", async () => {
     const served = await Served.open(harness());
     const path = rosterOf(served);
     await writeFile(
@@ -297,7 +297,7 @@ describe("the roster", () => {
     expect(served.harness.policies.roster.trustOf("newt")).toBe("standing");
   });
 
-  test("is on the record before it changes", async () => {
+  test("is changed only after the change is in the ledger", async () => {
     const served = await Served.open(harness());
     await served.ask("POST", "/v1/roster", { body: { session_id: "owl", state: "live", token: "hunter2" } });
     const [found] = await served.harness.ledger.read({ tag: "roster", order: "newest", limit: 1 });
@@ -310,7 +310,7 @@ describe("the roster", () => {
     expect(JSON.stringify(found)).not.toContain("hunter2");
   });
 
-  test("says what cannot be", async () => {
+  test("reports why a change is rejected", async () => {
     const served = await Served.open(harness());
     const admin = await served.person({ tenant: "acme", roles: ["admin"] });
     const user = await served.person();
@@ -336,7 +336,7 @@ describe("the roster", () => {
     expect(await readFile(rosterOf(served), "utf8")).toBe(before);
   });
 
-  test("loses nothing when many change it at once", async () => {
+  test("loses no change when many are made concurrently", async () => {
     const served = await Served.open(harness());
     const names = Array.from({ length: 20 }, (_, n) => `herd-${n}`);
     const answers = await Promise.all(

@@ -94,7 +94,7 @@ describe("the identity API", () => {
     },
   );
 
-  test("lets only the operator remove a tenant", async () => {
+  test("allows only the operator to remove a tenant", async () => {
     await harness().identity.addUser({ ...carl, id: "carl", tenant: "doomed" });
     for (const caller of ["admin", "other-admin"]) {
       expect((await ask(caller, "DELETE", "tenants/doomed")).status).toBe(404);
@@ -104,7 +104,7 @@ describe("the identity API", () => {
     expect((await ask("operator", "DELETE", "tenants/doomed")).status).toBe(204);
   });
 
-  test("is for admins and under one root", () => {
+  test("is under one path and only for admins", () => {
     for (const { audience, path } of Object.values(identityOperations)) {
       expect(audience).toBe("admin");
       expect(path).toMatch(/^\/v1\/identity\//);

@@ -24,7 +24,7 @@ async function post(served: Served, path: string, body: string): Promise<{ statu
   return { status: response.status, text: await response.text() };
 }
 
-test.each(["/v1/rpc", "/acp?agent=stub"])("%s refuses a member that is there twice", async (path) => {
+test.each(["/v1/rpc", "/acp?agent=stub"])("%s rejects a message with a duplicate member", async (path) => {
   const served = await serveAgents(home());
   for (const body of DUPLICATES) {
     const { status, text } = await post(served, path, body);
@@ -32,7 +32,7 @@ test.each(["/v1/rpc", "/acp?agent=stub"])("%s refuses a member that is there twi
   }
 });
 
-test("/ahp refuses a member that is there twice", async () => {
+test("/ahp rejects a message with a duplicate member", async () => {
   const served = await serveAgents(home());
   for (const body of DUPLICATES) {
     const { text } = await post(served, "/ahp", body);
@@ -40,7 +40,7 @@ test("/ahp refuses a member that is there twice", async () => {
   }
 });
 
-test("the WebSocket of /acp refuses a member that is there twice, and stays open", async () => {
+test("the WebSocket of /acp rejects a message with a duplicate member, and stays open", async () => {
   const served = await serveAgents(home());
   const headers = { authorization: `Bearer ${served.access.token}` };
   const socket = new WebSocket(`${served.address.replace("http", "ws")}/acp?agent=stub`, { headers });
@@ -54,7 +54,7 @@ test("the WebSocket of /acp refuses a member that is there twice, and stays open
   }
 });
 
-test("/ws refuses a member that is there twice, and stays open", async () => {
+test("/ws rejects a message with a duplicate member, and stays open", async () => {
   const { connect } = await serveHaak();
   const socket = await connect();
   for (const [index, text] of DUPLICATES.entries()) {

@@ -10,7 +10,7 @@ async function entriesOf(served: Served, query: string, as?: string) {
 }
 
 describe("the ledger", () => {
-  test("is read page by page, and nothing slips between pages", async () => {
+  test("is read in pages without gap or repeat", async () => {
     const served = await Served.open(harness());
     for (const session of ["a", "b", "c"]) await served.question(session);
     const all = await entriesOf(served, "?order=oldest&limit=500");
@@ -40,7 +40,7 @@ describe("the ledger", () => {
     expect((await entriesOf(served, "?quality=none")).status).toBe(400);
   });
 
-  test("tells of every entry as it is written, and where to go on", async () => {
+  test("streams every entry as it is written, with event ids to resume from", async () => {
     const served = await Served.open(harness());
     const path = "/v1/ledger/stream?quality=approval";
     const events = await Events.open(served, {}, undefined, path);
@@ -82,7 +82,7 @@ describe("the ledger", () => {
     expect((await served.ask("GET", "/v1/ledger/checkpoint", { as: plain.secret })).status).toBe(200);
   });
 
-  test("ends the stream of a person who is no longer an admin", async () => {
+  test("ends the stream of a user who is no longer an admin", async () => {
     const served = await Served.open(harness());
     const { secret } = await served.person({ roles: ["admin"] });
     const { user } = Object((await harness().identity.authenticate(secret)) ?? {});
@@ -114,12 +114,12 @@ describe("the ledger", () => {
     expect(entities.filter((entity) => entity.startsWith("newcomer/"))).toEqual([]);
   });
 
-  test("says that it is another one to who saw more of it", async () => {
+  test("rejects a consistency proof from a size that it does not have", async () => {
     const served = await Served.open(harness());
     expect(await served.ask("GET", "/v1/ledger/consistency?from=999999")).toMatchObject({ status: 409 });
   });
 
-  test("is exported whole, line by line", async () => {
+  test("is exported completely, line by line", async () => {
     const served = await Served.open(harness());
     const { status, text, headers } = await served.ask("GET", "/v1/ledger/export");
     expect([status, headers["content-type"]]).toEqual([200, "application/x-ndjson"]);

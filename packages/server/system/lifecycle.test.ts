@@ -9,7 +9,7 @@ import { harnessForAll, Served } from "./fixtures/home.ts";
 
 const harness = harnessForAll();
 
-describe("closing", () => {
+describe("closing the gateway", () => {
   /** A gateway whose harness opens on demand, with a promise of the first waiting request. */
   async function waiting(limits: Partial<GatewayLimits> = {}) {
     const opening = Promise.withResolvers<ReturnType<typeof harness>>();
@@ -23,7 +23,7 @@ describe("closing", () => {
     return { served, arrived, open: () => opening.resolve(harness()) };
   }
 
-  test("lets what is under way finish, and takes nothing new", async () => {
+  test("finishes running requests, and accepts no new ones", async () => {
     const { served, arrived, open } = await waiting();
     const agent = new Agent({ keepAlive: true });
     onTestFinished(() => agent.destroy());
@@ -37,7 +37,7 @@ describe("closing", () => {
     await served.gateway.close();
   });
 
-  test("does not wait for ever", async () => {
+  test("does not wait longer than its drain timeout", async () => {
     const { served, arrived } = await waiting({ drainMs: 50 });
     const answer = served.ask("GET", "/v1/approvals").catch((error: unknown) => error);
     await arrived();
@@ -45,7 +45,7 @@ describe("closing", () => {
     expect(await answer).toBeInstanceOf(Error);
   });
 
-  test("ends WebSockets, with the last of its doors", async () => {
+  test("closes WebSockets with the last listener", async () => {
     const served = await Served.open(harness(), { limits: { drainMs: 60_000 } });
     const socketPath = join(harness().home, "closing.sock");
     const socket = await served.gateway.listenSocket(socketPath);
@@ -60,7 +60,7 @@ describe("closing", () => {
     expect(existsSync(socketPath)).toBe(false);
   });
 
-  test("of one port leaves the others open", async () => {
+  test("on one port leaves the other listeners open", async () => {
     const served = await Served.open(harness());
     const other = await served.gateway.listen({ host: "127.0.0.1", port: 0 });
     await other.close();
@@ -70,8 +70,8 @@ describe("closing", () => {
   });
 });
 
-describe("listening", () => {
-  test("says what is in the way", async () => {
+describe("a listener", () => {
+  test("reports why it cannot listen", async () => {
     const served = await Served.open(harness());
     const { port } = new URL(served.address);
     const taken = served.gateway.listen({ host: "127.0.0.1", port: Number(port) });
@@ -84,7 +84,7 @@ describe("listening", () => {
     await expect(served.gateway.listenSocket(socketPath)).rejects.toThrow("another server listens there");
   });
 
-  test("keeps a connection for the next request", async () => {
+  test("keeps a connection alive for the next request", async () => {
     const served = await Served.open(harness());
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     onTestFinished(() => agent.destroy());
@@ -97,7 +97,7 @@ describe("listening", () => {
     expect(ports.size).toBe(1);
   });
 
-  test("holds as many connections as it may, and no more", async () => {
+  test("accepts no connections beyond its limit", async () => {
     const served = await Served.open(harness(), { limits: { maxConnections: 2 } });
     const agents = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true })];
     onTestFinished(() => agents.forEach((agent) => void agent.destroy()));

@@ -65,7 +65,7 @@ async function kill(served: Served, body: object, as?: string) {
 }
 
 describe("agents", () => {
-  test("are listed with where they come from, how far they are held, and which credentials there are", async () => {
+  test("are listed with their source, enforcement level and found credentials", async () => {
     const served = await operated();
     const { body, text } = await served.ask("GET", "/v1/agents");
     const { agents } = AgentList.parse(body);
@@ -135,7 +135,7 @@ describe("agents", () => {
     expect((await served.ask("POST", "/v1/agents/native/verify")).status).toBe(409);
   });
 
-  test("are not installed at a version that is neither a version nor a tag: refused before npm is called", async () => {
+  test("are not installed at a version that is neither a version nor a tag: rejected before npm is called", async () => {
     const served = await operated();
     for (const version of ["not a version", "file:../evil", "https://localhost/x.tgz", "^1.0.0"])
       for (const member of ["agent_version", "agent_process_version"]) {
@@ -146,7 +146,7 @@ describe("agents", () => {
       }
   });
 
-  test("are restarted in peace: their sessions go on with a new process", async () => {
+  test("can be restarted: their sessions continue with a new process", async () => {
     const served = await operated();
     const client = await RpcClient.open(served);
     const session = await client.begin(home().workspace);
@@ -161,7 +161,7 @@ describe("agents", () => {
 });
 
 describe("a kill", () => {
-  test("ends a session for good with the process behind it, and is in the ledger", async () => {
+  test("ends a session and its process for good, and is in the ledger", async () => {
     const served = await operated();
     const client = await RpcClient.open(served);
     const session = await client.begin(home().workspace);
@@ -194,7 +194,7 @@ describe("a kill", () => {
     expect(Object((await served.ask("GET", `/v1/sessions/${session}`)).body).state).toBe("idle");
   });
 
-  test("is for admins, of what is theirs, and about one thing", async () => {
+  test("is only for admins of the tenant, and has exactly one target", async () => {
     const served = await operated();
     await (await RpcClient.open(served)).begin(home().workspace);
     const acme = await served.person({ tenant: "acme", roles: ["admin"] });
@@ -213,7 +213,7 @@ describe("a kill", () => {
   });
 });
 
-describe("the wire", () => {
+describe("the wire log", () => {
   test("shows messages on both edges of Reins without secrets", async () => {
     const served = await operated();
     const client = await RpcClient.open(served);
@@ -243,7 +243,7 @@ describe("the wire", () => {
     expect(WirePage.parse(asked.body).envelopes.map(({ kind }) => kind)).toEqual(["request", "answer"]);
   });
 
-  test("is followed as it happens", async () => {
+  test("is streamed live", async () => {
     const served = await operated();
     const client = await RpcClient.open(served);
     const session = await client.begin(home().workspace);
@@ -254,7 +254,7 @@ describe("the wire", () => {
     expect(first).toMatchObject({ event: "envelope", data: { method: "session/prompt", direction: "in" } });
   });
 
-  test("is for admins, who see their own tenant", async () => {
+  test("is only for admins, who see their own tenant", async () => {
     const served = await operated();
     await (await RpcClient.open(served)).begin(home().workspace);
     const acme = await served.person({ tenant: "acme", roles: ["admin"] });
@@ -265,7 +265,7 @@ describe("the wire", () => {
     expect((await served.ask("GET", "/v1/wire/requests", { as: acme.secret })).status).toBe(403);
   });
 
-  test("tells which requests were answered, without their query strings", async () => {
+  test("lists the answered requests, without their query strings", async () => {
     const served = await operated();
     await served.ask("GET", "/v1/sessions/none?token=hush");
     const { body, text } = await served.ask("GET", "/v1/wire/requests");
@@ -288,8 +288,8 @@ describe("the wire", () => {
   });
 });
 
-describe("the figures", () => {
-  test("count what was decided and asked, for people and for Prometheus", async () => {
+describe("the metrics", () => {
+  test("count decisions and approvals, as JSON and for Prometheus", async () => {
     const served = await operated();
     const client = await RpcClient.open(served);
     await client.prompt(await client.begin(home().workspace), "say one");

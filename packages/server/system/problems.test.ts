@@ -28,7 +28,7 @@ function problemIn(text: string): Problem {
   return Problem.parse(JSON.parse(text.slice(text.indexOf("\r\n\r\n") + 4)));
 }
 
-describe("every error is a problem", () => {
+describe("a problem response", () => {
   const json = { "content-type": "application/json" };
   const cases: readonly [
     string,
@@ -38,17 +38,24 @@ describe("every error is a problem", () => {
     string | Buffer | undefined,
     number,
   ][] = [
-    ["a path that leads nowhere", "GET", "/v1/nowhere", {}, undefined, 404],
+    ["an unknown path", "GET", "/v1/nowhere", {}, undefined, 404],
     ["a malformed path", "GET", "/%zz", {}, undefined, 400],
-    ["a method that does not fit", "DELETE", "/v1/approvals", {}, undefined, 405],
+    ["a method that the path does not have", "DELETE", "/v1/approvals", {}, undefined, 405],
     ["an unknown method", "PROPFIND", "/v1/approvals", {}, undefined, 405],
     ["a name that is too long", "GET", `/v1/approvals/${"x".repeat(1_025)}`, {}, undefined, 414],
     ["an unknown query parameter", "GET", "/v1/approvals?color=red", {}, undefined, 400],
-    ["a query said twice", "GET", "/v1/approvals?state=pending&state=used", {}, undefined, 400],
+    ["a repeated query parameter", "GET", "/v1/approvals?state=pending&state=used", {}, undefined, 400],
     ["no body", "POST", "/v1/approvals/x/answer", {}, undefined, 400],
     ["an empty body", "POST", "/v1/approvals/x/answer", json, undefined, 400],
-    ["a body that is no JSON", "POST", "/v1/approvals/x/answer", json, "{", 400],
-    ["a body that is no UTF-8", "POST", "/v1/approvals/x/answer", json, Buffer.from([0x22, 0xc3, 0x22]), 400],
+    ["a body that is not JSON", "POST", "/v1/approvals/x/answer", json, "{", 400],
+    [
+      "a body that is not UTF-8",
+      "POST",
+      "/v1/approvals/x/answer",
+      json,
+      Buffer.from([0x22, 0xc3, 0x22]),
+      400,
+    ],
     [
       "a body that names a member twice",
       "POST",
@@ -59,14 +66,14 @@ describe("every error is a problem", () => {
     ],
     ["a body nested too deeply", "POST", "/v1/roster", json, "[".repeat(10_000), 400],
     ["half a surrogate pair", "POST", "/v1/roster", json, '{"session_id":"\\ud800"}', 400],
-    ["a body in another form", "POST", "/v1/roster", { "content-type": "text/plain" }, "hi", 415],
-    ["a body in no form at all", "POST", "/v1/roster", { "content-type": ";;" }, "hi", 415],
+    ["a body of another media type", "POST", "/v1/roster", { "content-type": "text/plain" }, "hi", 415],
+    ["a body of an invalid media type", "POST", "/v1/roster", { "content-type": ";;" }, "hi", 415],
     ["a body that is too large", "POST", "/v1/roster", json, " ".repeat(20_000), 413],
-    ["a message to AHP that is no JSON-RPC", "GET", "/ahp", {}, undefined, 405],
-    ["a message to AHP in another form", "POST", "/ahp", { "content-type": "text/plain" }, "hi", 415],
+    ["a GET of /ahp", "GET", "/ahp", {}, undefined, 405],
+    ["an AHP message of another media type", "POST", "/ahp", { "content-type": "text/plain" }, "hi", 415],
   ];
 
-  test.each(cases)("%s", async (_, method, path, headers, body, status) => {
+  test.each(cases)("is the answer to %s", async (_, method, path, headers, body, status) => {
     const served = await Served.open(harness(), { limits: { maxBodyBytes: 10_000 } });
     const answer = await served.ask(method, path, { headers, body });
     expect(answer.status).toBe(status);
@@ -76,14 +83,14 @@ describe("every error is a problem", () => {
     expect(answer.text).not.toMatch(/node_modules|\.ts|\.js\b|FST_/);
   });
 
-  test("also where the body never says how long it is", async () => {
+  test("is the answer to a body that is too large and has no content-length", async () => {
     const served = await Served.open(harness(), { limits: { maxBodyBytes: 10_000 } });
     const headers = { "transfer-encoding": "chunked" };
     const answer = await served.ask("POST", "/v1/roster", { headers, body: " ".repeat(100_000) });
     expect(answer).toMatchObject({ status: 413, body: { code: "too_large" } });
   });
 
-  test("also what is no HTTP, or too much of it", async () => {
+  test("is the answer to invalid HTTP and to headers that are too large", async () => {
     const { address } = await Served.open(harness());
     expect(problemIn(await raw(address, "hello\r\n\r\n"))).toMatchObject({ status: 400 });
     expect(problemIn(await raw(address, "GET / HTTP/1.1\r\nconnection: close\r\n\r\n"))).toMatchObject({
@@ -95,7 +102,7 @@ describe("every error is a problem", () => {
     expect(problemIn(await raw(address, large))).toMatchObject({ status: 431, code: "headers_too_large" });
   });
 
-  test("also a request that does not come to its end", async () => {
+  test("is the answer to a request that does not arrive in time", async () => {
     const { address } = await Served.open(harness(), {
       limits: { headersTimeoutMs: 100, requestTimeoutMs: 100 },
     });
@@ -105,7 +112,7 @@ describe("every error is a problem", () => {
     });
   });
 
-  test("also an upgrade that is refused", async () => {
+  test("is the answer to a rejected upgrade", async () => {
     const { address } = await Served.open(harness());
     const head =
       "host: localhost\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==";
@@ -115,7 +122,7 @@ describe("every error is a problem", () => {
     expect(problemIn(await upgrade("/ahp?token=guess"))).toMatchObject({ status: 401 });
   });
 
-  test("an offer of another HTTP is passed over, and so is what a client expects of us", async () => {
+  test("is not the answer to h2c upgrades and Expect headers, which are ignored", async () => {
     const { address } = await Served.open(harness());
     expect((await ask(address, "GET", "/v1/health", { headers: { expect: "200-maybe" } })).status).toBe(200);
     const headers = {
@@ -127,7 +134,7 @@ describe("every error is a problem", () => {
   });
 });
 
-describe("a fault of ours", () => {
+describe("an internal error", () => {
   test("is logged; the client gets a 500 without details", async () => {
     const told: unknown[] = [];
     const quiet = () => undefined;
@@ -145,7 +152,7 @@ describe("a fault of ours", () => {
     expect(told).toEqual([expect.objectContaining({ path: "/v1/runs", err: expect.any(Error) })]);
   });
 
-  test("a harness that cannot be opened is reported to authenticated clients and by the health check", async () => {
+  test("that keeps the harness from opening is reported to authenticated clients and by the health check", async () => {
     const open = () => Promise.reject(new Error("another Reins runs on this home"));
     const served = await Served.open(harness(), { harness: open });
     expect(await served.ask("GET", "/v1/approvals")).toMatchObject({
@@ -158,7 +165,7 @@ describe("a fault of ours", () => {
     expect((await ask(served.address, "GET", "/v1/health")).body).toMatchObject({ status: "failed" });
   });
 
-  test("a harness that is still being opened is waited for, within a bound", async () => {
+  test("is not reported while the harness is opening: requests wait, up to a timeout", async () => {
     const opening = Promise.withResolvers<ReturnType<typeof harness>>();
     const served = await Served.open(harness(), { harness: () => opening.promise });
     expect((await ask(served.address, "GET", "/v1/health")).body).toMatchObject({ status: "starting" });

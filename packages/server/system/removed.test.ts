@@ -26,7 +26,7 @@ const REMOVED: readonly [method: string, path: string][] = [
   ["GET", "/v1/agents/claude/modes"],
 ];
 
-test.each(REMOVED)("%s %s is gone, whatever comes along", async (method, path) => {
+test.each(REMOVED)("%s %s responds with 410 to any request", async (method, path) => {
   const served = await Served.open(harness());
   const bodies = method === "GET" ? [undefined] : [undefined, {}, "not json", "x".repeat(2_000_000)];
   for (const body of bodies) {
@@ -42,7 +42,7 @@ test.each(REMOVED)("%s %s is gone, whatever comes along", async (method, path) =
   expect((await ask(served.address, method, path)).status).toBe(401);
 });
 
-test("other methods there are not, and never were, anything", async () => {
+test("other methods of removed paths respond with 404 or 405", async () => {
   const served = await Served.open(harness());
   expect((await served.ask("GET", "/v1/sessions/s1/messages")).status).toBe(404);
   expect((await served.ask("DELETE", "/v1/agents/claude/models")).status).toBe(404);
@@ -53,7 +53,7 @@ test.each([
   ["GET", "/opencode/session"],
   ["POST", "/opencode/session/s1/message"],
   ["DELETE", "/opencode/session/s1"],
-])("%s %s is not there yet", async (method, path) => {
+])("%s %s responds with 501", async (method, path) => {
   const served = await Served.open(harness());
   const answer = await served.ask(method, path);
   expect(answer).toMatchObject({ status: 501, body: { code: "not_implemented", status: 501 } });

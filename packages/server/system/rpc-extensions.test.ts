@@ -4,8 +4,8 @@ import { RpcClient } from "./fixtures/rpc-client.ts";
 
 const home = agentsForAll();
 
-describe("the extensions", () => {
-  test("are advertised, and only those that are there", async () => {
+describe("the extension methods", () => {
+  test("are advertised if and only if they exist", async () => {
     const client = new RpcClient(await serveAgents(home()));
     const { agentCapabilities } = await client.result("initialize", {
       protocolVersion: 1,
@@ -34,7 +34,7 @@ describe("the extensions", () => {
     }
   });
 
-  test("tell what a session is", async () => {
+  test("return the details of a session", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
     const id = await client.begin(home().workspace, "stub", { title: "First", permissionMode: "plan" });
     await client.prompt(id, "say one");
@@ -62,7 +62,7 @@ describe("the extensions", () => {
     });
   });
 
-  test("list the models that the agent told", async () => {
+  test("list the models that the agent reported", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
     const id = await client.begin(home().workspace);
     const catalogue = {
@@ -91,7 +91,7 @@ describe("the extensions", () => {
     });
   });
 
-  test("change what is kept of a session, for everybody who lists it", async () => {
+  test("change the stored metadata of a session for every client that lists it", async () => {
     const served = await serveAgents(home());
     const [client, other] = [await RpcClient.open(served), await RpcClient.open(served)];
     const id = await client.begin(home().workspace);
@@ -123,7 +123,7 @@ describe("the extensions", () => {
     });
   });
 
-  test("show every session to every client of its principal", async () => {
+  test("list every session for every client of its principal", async () => {
     const served = await serveAgents(home());
     const { secret: as } = await served.person();
     const [client, other] = [await RpcClient.open(served, { as }), await RpcClient.open(served, { as })];
@@ -134,7 +134,7 @@ describe("the extensions", () => {
     }
   });
 
-  test("let a client go from a session, which goes on for the others", async () => {
+  test("detach a client from a session, which continues for the others", async () => {
     const served = await serveAgents(home());
     const [client, other] = [await RpcClient.open(served), await RpcClient.open(served)];
     const id = await client.begin(home().workspace);
@@ -149,7 +149,7 @@ describe("the extensions", () => {
     expect(watched.said).toEqual(["one"]);
   });
 
-  test("end a session for good, once, and tell everybody", async () => {
+  test("end a session for good, once, and notify every client", async () => {
     const served = await serveAgents(home());
     const [client, other] = [await RpcClient.open(served), await RpcClient.open(served)];
     const id = await client.begin(home().workspace);
@@ -186,7 +186,7 @@ describe("the extensions", () => {
     expect(await client.prompt(id, "say hello")).toMatchObject({ body: { error: { code: -32002 } } });
   });
 
-  test("end a session whose agent goes on for a while, and nothing that it does brings it back", async () => {
+  test("end a session whose agent is still running, and no later message of it reopens the session", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
     const id = await client.begin(home().workspace);
     const stream = await client.stream();
@@ -200,7 +200,7 @@ describe("the extensions", () => {
     expect(stream.said).toEqual(["begun"]);
   });
 
-  test("are not needed to leave: a client that ends its connection ends nothing else", async () => {
+  test("are not needed to detach: a client that closes its connection ends nothing else", async () => {
     const served = await serveAgents(home());
     const [client, other] = [await RpcClient.open(served), await RpcClient.open(served)];
     const id = await client.begin(home().workspace);
@@ -212,8 +212,8 @@ describe("the extensions", () => {
   });
 });
 
-describe("a session for one turn", () => {
-  test("ends with it", async () => {
+describe("a oneshot session", () => {
+  test("ends with its turn", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
     const stream = await client.stream();
     const { sessionId: id } = await client.result("session/new", {

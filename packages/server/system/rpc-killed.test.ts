@@ -20,7 +20,7 @@ async function started(base: string): Promise<Reached & { readonly server: Serve
   };
 }
 
-test("a question that was open when the server was killed is put again, and its answer is used", async () => {
+test("a question that was open when the server was killed is asked again, and its answer is used", async () => {
   const base = await realpath(await mkdtemp(join(tmpdir(), "killed-")));
   onTestFinished(() => rm(base, { recursive: true, force: true }));
   const first = await started(base);

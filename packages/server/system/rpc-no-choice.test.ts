@@ -60,14 +60,17 @@ describe("an answer that chooses nothing", () => {
     expect(await approval()).toBe("denied");
   });
 
-  test.each(NO_CHOICE)("of one who only looks on leaves the question to the other: %s", async (_, said) => {
-    const { one, other, question, streams, turn, approval, answer } = await asked(2);
-    expect((await answer(other, said))?.status).toBe(202);
-    expect(await approval()).toBe("pending");
-    expect((await one.answer(question, "allow_once")).status).toBe(202);
-    expect(await turn).toMatchObject({ body: { result: { stopReason: "end_turn" } } });
-    await expect.poll(() => streams[0]?.said).toEqual(["yes"]);
-  });
+  test.each(NO_CHOICE)(
+    "of a client that did not prompt leaves the question to the other client: %s",
+    async (_, said) => {
+      const { one, other, question, streams, turn, approval, answer } = await asked(2);
+      expect((await answer(other, said))?.status).toBe(202);
+      expect(await approval()).toBe("pending");
+      expect((await one.answer(question, "allow_once")).status).toBe(202);
+      expect(await turn).toMatchObject({ body: { result: { stopReason: "end_turn" } } });
+      await expect.poll(() => streams[0]?.said).toEqual(["yes"]);
+    },
+  );
 
   test.each(NO_CHOICE)("of the client that prompted: %s", async (what, said) => {
     const { one, other, question, streams, turn, approval, answer } = await asked(2);
@@ -80,7 +83,7 @@ describe("an answer that chooses nothing", () => {
     await expect.poll(() => streams[0]?.said).toEqual([what === "cancelled" ? "no" : "yes"]);
   });
 
-  test.each(NO_CHOICE)("of all is a no: %s", async (_, said) => {
+  test.each(NO_CHOICE)("of every client denies: %s", async (_, said) => {
     const { one, other, streams, turn, answer } = await asked(2);
     await answer(other, said);
     await answer(one, said);
@@ -88,7 +91,7 @@ describe("an answer that chooses nothing", () => {
     await expect.poll(() => streams[0]?.said).toEqual(["no"]);
   });
 
-  test("leaves the question to who comes later, and to who comes back", async () => {
+  test("leaves the question to clients that attach or return later", async () => {
     const { served, id, other, question, streams, turn, answer } = await asked(2);
     await answer(other, { result: { outcome: { outcome: "cancelled" } } });
     const later = await RpcClient.open(served);
@@ -112,7 +115,7 @@ describe("an answer that chooses nothing", () => {
   });
 
   test.each(["sees", "does not see"])(
-    "is asked again of a client that %s it before it comes back",
+    "does not keep the question from a client that %s it before it reconnects",
     async (how) => {
       const { one, question, streams, turn } = await asked(1);
       const [stream] = streams;
@@ -138,7 +141,7 @@ describe("an answer that chooses nothing", () => {
 });
 
 describe("an option that was never offered", () => {
-  test.each(NOT_OFFERED)("is refused, and a right one still counts: %s", async (_, result) => {
+  test.each(NOT_OFFERED)("is rejected, and a valid answer still counts: %s", async (_, result) => {
     const { one, question, streams, turn, approval, answer } = await asked(1);
     expect(await answer(one, { result })).toMatchObject({ status: 400, body: { code: "invalid" } });
     expect(await approval()).toBe("pending");

@@ -32,8 +32,8 @@ function answering(client: RpcClient, stream: Messages, answers: Record<string, 
   }, 10);
 }
 
-describe("what an agent tells", () => {
-  test("beside an update and outside of a session passes to its clients, but for our own names", async () => {
+describe("a notification of an agent", () => {
+  test("other than an update, or outside of a session, is forwarded, except for Reins' own methods", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
     const id = await client.begin(home().workspace);
     const stream = await client.stream();
@@ -49,8 +49,8 @@ describe("what an agent tells", () => {
   });
 });
 
-describe("what an agent asks by a method of its own", () => {
-  test.each(["yes", "no"])("reaches a client after people have decided: %s", async (decision) => {
+describe("a request of an agent by a method of its own", () => {
+  test.each(["yes", "no"])("reaches a client only after the approval: %s", async (decision) => {
     const served = await serveAgents(home());
     const client = await editor(served, { _meta: { stub: {} } });
     const id = await client.begin(home().workspace);
@@ -75,7 +75,7 @@ describe("a file that an agent reads or writes", () => {
   const FS = { fs: { readTextFile: true, writeTextFile: true } };
   const approving = { result: { outcome: { outcome: "selected", optionId: "allow_once" } } };
 
-  test("is asked of the client that offers it, after the verdict", async () => {
+  test("is requested from the client that offers it, after the verdict", async () => {
     const served = await serveAgents(home());
     const [client, onlooker] = [await editor(served, FS), await RpcClient.open(served)];
     const path = join(home().workspace, "buffer.txt");
@@ -107,7 +107,7 @@ describe("a file that an agent reads or writes", () => {
     ["cannot", FS, { error: { code: -32601, message: "not known" } }],
     ["fails to read it", FS, { error: { code: -32603, message: "no buffer" } }],
     ["answers nonsense", FS, { result: 7 }],
-  ])("comes from the disk where the client %s", async (_, capabilities, answer) => {
+  ])("is read from disk where the client %s", async (_, capabilities, answer) => {
     const client = await editor(await serveAgents(home()), capabilities);
     const path = join(home().workspace, "disk.txt");
     await writeFile(path, "on the disk");

@@ -18,7 +18,7 @@ async function two(capabilities: object = {}) {
 }
 
 describe("a question of an agent", () => {
-  test("comes on the stream, is answered by a message, and the agent goes on", async () => {
+  test("comes on the stream, is answered by a message, and the agent continues", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
     const id = await client.begin(home().workspace);
     const stream = await client.stream();
@@ -65,7 +65,7 @@ describe("a question of an agent", () => {
     expect(Object(body).approvals[0].answers).toHaveLength(1);
   });
 
-  test("is settled for its clients by an answer from elsewhere", async () => {
+  test("is settled for its clients by an answer over the API", async () => {
     const { served, one, id, streams } = await two();
     const turn = one.prompt(id, "run npm test");
     await expect.poll(() => streams.map(({ asked }) => asked.length)).toEqual([1, 1]);
@@ -82,7 +82,7 @@ describe("a question of an agent", () => {
     expect((await one.answer({ id: question }, "allow_once")).status).toBe(409);
   });
 
-  test("that was not asked, or was asked of others, cannot be answered", async () => {
+  test("that is unknown, or was asked of other clients, cannot be answered", async () => {
     const { served, one, id, streams } = await two();
     const turn = one.prompt(id, "run npm test");
     await expect.poll(() => streams[0].asked.length).toBe(1);
@@ -107,7 +107,7 @@ describe("a question of an agent", () => {
     await turn;
   });
 
-  test("is put to who comes later, once, and keeps its name for who comes back", async () => {
+  test("is sent once to a client that attaches later, and keeps its id for one that reconnects", async () => {
     const { served, one, id, streams } = await two();
     const turn = one.prompt(id, "run npm test");
     await expect.poll(() => streams[0].asked.length).toBe(1);
@@ -127,7 +127,7 @@ describe("a question of an agent", () => {
     expect(told.asked).toHaveLength(1);
   });
 
-  test("is asked exactly, and kept without its secrets", async () => {
+  test("is asked with exact content, and stored without secrets", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
     const id = await client.begin(home().workspace);
     const stream = await client.stream();
@@ -141,7 +141,7 @@ describe("a question of an agent", () => {
     await turn;
   });
 
-  test("may be one of the older form, and is answered in its words", async () => {
+  test("can have the older form, and is answered in that form", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
     const id = await client.begin(home().workspace);
     const stream = await client.stream();
@@ -167,7 +167,7 @@ describe("a question of an agent", () => {
     await expect.poll(() => stream.said).toEqual([JSON.stringify(result)]);
   });
 
-  test("that one client does not understand is left to the other", async () => {
+  test("that one client rejects as unknown is left to the other", async () => {
     const { one, other, id, streams } = await two(FORMS);
     const turn = one.prompt(id, "elicit your name");
     await expect.poll(() => streams.map(({ asked }) => asked.length)).toEqual([1, 1]);
@@ -181,7 +181,7 @@ describe("a question of an agent", () => {
     await expect.poll(() => streams[0].said).toEqual(["decline"]);
   });
 
-  test("is put only to clients that offered to answer it", async () => {
+  test("is sent only to clients with the capability to answer it", async () => {
     const served = await serveAgents(home());
     const [able, onlooker] = [
       await RpcClient.open(served, { capabilities: FORMS }),
@@ -201,7 +201,7 @@ describe("a question of an agent", () => {
     expect(other.asked).toEqual([]);
   });
 
-  test("that is not understood gets an error", async () => {
+  test("of an unknown method gets an error", async () => {
     const client = await RpcClient.open(await serveAgents(home()), { capabilities: FORMS });
     const id = await client.begin(home().workspace);
     const stream = await client.stream();
@@ -214,7 +214,7 @@ describe("a question of an agent", () => {
   });
 });
 
-test("a client of another tenant sees nothing of a session, and can do nothing with it", async () => {
+test("a client of another tenant can neither see nor use a session", async () => {
   const { served, one, id, streams } = await two();
   const outsider = await RpcClient.open(served, {
     as: (await served.person({ tenant: "acme", roles: ["admin"] })).secret,

@@ -34,7 +34,7 @@ function backAt(served: Served, { connection, as }: RpcClient): RpcClient {
 }
 
 describe("after a restart", () => {
-  test("an old connection is known, and finds everything after what it saw", async () => {
+  test("a connection resumes after its last event without gap or repeat", async () => {
     const { start, stop } = await restartable();
     const { home, served } = await start();
     const client = await RpcClient.open(served);
@@ -62,7 +62,7 @@ describe("after a restart", () => {
     expect(body).toMatchObject({ state: "idle", event_count: 5 });
   });
 
-  test("a client that wanted to hear of others' turns still does", async () => {
+  test("a client that subscribed to turns of other clients still gets them", async () => {
     const { start, stop } = await restartable();
     const { home, served } = await start();
     const client = await RpcClient.open(served);
@@ -81,7 +81,7 @@ describe("after a restart", () => {
     await expect.poll(states).toEqual(["idle", "idle", "running", "idle"]);
   });
 
-  test("a removed connection stays removed after a restart, and another principal's stays theirs", async () => {
+  test("a removed connection stays removed, and one of another principal stays inaccessible", async () => {
     const { start, stop } = await restartable();
     const { served } = await start();
     const [ended, kept] = [await RpcClient.open(served), await RpcClient.open(served)];
@@ -95,7 +95,7 @@ describe("after a restart", () => {
     expect((await backAt(again.served, kept).request("session/list")).status).toBe(200);
   });
 
-  test("what was to be answered on the stream is answered: that it was cut off", async () => {
+  test("a request whose response was due on the stream is answered as interrupted", async () => {
     const { start, stop } = await restartable();
     const { home, served } = await start();
     const client = await RpcClient.open(served);
@@ -112,7 +112,7 @@ describe("after a restart", () => {
     expect(after.messages.find(({ id: of }) => of === "cut")).toMatchObject({ jsonrpc: "2.0" });
   });
 
-  test("a session that ended meanwhile is reported as ended", async () => {
+  test("a session that ended before is reported as ended", async () => {
     const { start, stop } = await restartable();
     const { home, served } = await start();
     const [client, other] = [await RpcClient.open(served), await RpcClient.open(served)];

@@ -12,7 +12,7 @@ const grows = (numbers: readonly number[]) =>
   numbers.every((number, index) => index === 0 || number > (numbers[index - 1] ?? 0));
 
 describe("the stream of a connection", () => {
-  test("tells everything from its beginning to who comes without a last event, and the rest to who names one", async () => {
+  test("starts at the connection's beginning without a last event id, and after it with one", async () => {
     const client = await RpcClient.open(await serveAgents(home()));
     const id = await client.begin(home().workspace);
     await client.prompt(id, "say one", "say two");
@@ -32,7 +32,7 @@ describe("the stream of a connection", () => {
     expect(grows(again.ids)).toBe(true);
   });
 
-  test("is written as server-sent events called message, each with a number and one line of data", async () => {
+  test("consists of server-sent events named message, each with an id and one line of data", async () => {
     const served = await serveAgents(home());
     const client = await RpcClient.open(served);
     const id = await client.begin(home().workspace);
@@ -51,7 +51,7 @@ describe("the stream of a connection", () => {
     expect(text).toMatch(/^id: \d+\nevent: message\ndata: \{"jsonrpc":"2\.0".*\}\n\n$/);
   });
 
-  test("says now and then that it lives", async () => {
+  test("sends keep-alives", async () => {
     const clock = new ManualClock();
     const served = await serveAgents(home(), { clock });
     const client = await RpcClient.open(served);

@@ -80,7 +80,7 @@ describe("the first message", () => {
     expect(Object(body).connections.filter(({ agent }: { agent?: string }) => agent !== "stub")).toEqual([]);
   });
 
-  test("of many at once starts one agent", async () => {
+  test("of many concurrent clients starts one agent", async () => {
     const served = await serveAgents(home());
     const person = await served.person();
     const clients = await Promise.all(
@@ -224,7 +224,7 @@ describe("a notification", () => {
 
 describe("a cancel that the agent ignores", () => {
   test.each(["session/cancel", "$/cancel_request", "session/close"])(
-    "ends the turn after a while, and those in line go on (%s)",
+    "ends the turn after a timeout, and queued turns continue (%s)",
     async (method) => {
       const own = await openAgentHome({ hosting: { cancelGraceMs: 200 } });
       onTestFinished(() => own.close());
@@ -271,7 +271,7 @@ describe("an unknown method", () => {
     ...["providers/list", "nes/start", "_sandboxagent/fs/read_file", "_sandboxagent/x", "_reins/x"],
   ];
 
-  test.each(["stub", "native"])("is answered at once, and no person is asked (%s)", async (agent) => {
+  test.each(["stub", "native"])("is answered at once, without an approval (%s)", async (agent) => {
     const served = await serveAgents(home());
     const client = await RpcClient.open(served, { agent });
     const id = await client.begin(home().workspace, agent);
@@ -290,7 +290,7 @@ describe("an unknown method", () => {
     expect(Object(body).approvals).toEqual([]);
   });
 
-  test("gets another error than one without its session, mode or model", async () => {
+  test("gets another error than a method with an unknown session, mode or model", async () => {
     const client = await RpcClient.open(await serveAgents(home()), { agent: "native" });
     const sessionId = await client.begin(home().workspace, "native");
     for (const [method, params] of [
@@ -307,7 +307,7 @@ describe("an unknown method", () => {
     ).toBeDefined();
   });
 
-  test("gets another error than one that the agent announces, which needs an approval", async () => {
+  test("gets another error than an extension that the agent announces, which needs an approval", async () => {
     const clock = new ManualClock();
     const served = await serveAgents(home(), { clock, agents: { limits: { requestMs: 1_000 } } });
     const client = await RpcClient.open(served);
@@ -353,8 +353,8 @@ describe("the methods of a session", () => {
     expect(await client.prompt(id, "say hello")).toMatchObject({ body: { error: { code: -32002 } } });
   });
 
-  test.each(["idle", "in the middle of a turn", "with prompts in line", "with a question open"])(
-    "close one for now, and delete it for good (%s)",
+  test.each(["idle", "in the middle of a turn", "with queued prompts", "with an open question"])(
+    "close a session so that it can be resumed, and delete it for good (%s)",
     async (how) => {
       const served = await serveAgents(home());
       const [client, other] = [await RpcClient.open(served), await RpcClient.open(served)];

@@ -36,7 +36,7 @@ async function runsIn(run: Run, session: string): Promise<Record<string, unknown
 }
 
 test.each<End>(["stop", "kill"])(
-  "a run whose turn is cut off by a %s of Reins has failed as interrupted, once, after the next start",
+  "a run whose turn was interrupted by a %s of the server fails once, at the next start",
   { timeout: 180_000 },
   async (how) => {
     const base = await realpath(await mkdtemp(join(tmpdir(), "runs-")));

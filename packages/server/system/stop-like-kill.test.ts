@@ -161,7 +161,7 @@ async function seenAfter(scenario: Scenario, signal: Signal) {
 
 describe("an orderly stop", () => {
   test.each(Object.entries(SCENARIOS))(
-    "leaves what kill -9 leaves: %s",
+    "leaves the same state as kill -9: %s",
     { timeout: 180_000 },
     async (_, scenario) => {
       const killed = await seenAfter(scenario, "SIGKILL");

@@ -82,8 +82,8 @@ describe("a draft of a constitution", () => {
   });
 });
 
-describe("why", () => {
-  test("explains a past verdict: the rules before the match, identity and outcome", async () => {
+describe("the explanation of a verdict", () => {
+  test("has the rules before the match, identity and outcome of a past one", async () => {
     const served = await Served.open(harness());
     const entry = await verdictOf(served, "why");
     expect(await study(served, "explain", { entry })).toMatchObject({
@@ -110,7 +110,7 @@ describe("why", () => {
     expect(await study(served, "explain", { entry }, outsider.secret)).toMatchObject({ status: 404 });
   });
 
-  test("explains a hypothetical verdict, by the rules in force or a draft", async () => {
+  test("can be of a hypothetical action, by the rules in force or a draft", async () => {
     const served = await Served.open(harness());
     const event = { tool: "deploy", arguments: { to: "production" } };
     expect(await study(served, "explain", { event })).toMatchObject({

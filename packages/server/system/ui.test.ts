@@ -28,7 +28,7 @@ async function stranger(path: string, headers: Record<string, string> = {}, ui =
 }
 
 describe("the inspector", () => {
-  test.runIf(process.platform === "linux")("may be built anew while it is served", async () => {
+  test.runIf(process.platform === "linux")("can be rebuilt while it is served", async () => {
     // Such a file can be opened and not be found, like one that goes between the two.
     const gone = join(folder, "gone.txt");
     await using file = await open(gone, "w");

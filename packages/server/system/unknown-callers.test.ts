@@ -98,7 +98,7 @@ describe("a request that names its host", () => {
       (host: string) => `GET /v1/health HTTP/1.1\r\nhost: ${host}\r\nhost: ${host}\r\n\r\n`,
     ],
     [
-      "otherwise in its address",
+      "differently in its address",
       (host: string) => `GET http://evil.example/v1/health HTTP/1.1\r\nhost: ${host}\r\n\r\n`,
     ],
     [

@@ -27,6 +27,24 @@ export interface Section {
   readonly checks: readonly Check[];
 }
 
+type Run = Check["run"];
+type Conditions = Pick<Check, "transports" | "looksBack" | "essential">;
+
+/** A check of what the protocol says and upstream does. */
+export function must(id: string, title: string, run: Run, conditions: Conditions = {}): Check {
+  return { id, title, level: "must", ...conditions, run };
+}
+
+/** A check of good behaviour that costs no peer anything. */
+export function should(id: string, title: string, run: Run, conditions: Conditions = {}): Check {
+  return { id, title, level: "should", ...conditions, run };
+}
+
+/** A check of what JSON-RPC asks for beyond upstream. */
+export function improved(id: string, title: string, run: Run, conditions: Conditions = {}): Check {
+  return { id, title, level: "improved", ...conditions, run };
+}
+
 /** What a check expects and does not find. */
 export class Unmet extends Error {
   override readonly name = "Unmet";

@@ -1,5 +1,7 @@
-import { DecodeError, decode, isObject } from "@reins/ahp";
+import { DecodeError, decode, isObject, RPC } from "@reins/ahp";
 import type { z } from "zod";
+import { type Check, must } from "./check.ts";
+import { expectAllRefused } from "./expect.ts";
 
 /** A value that is right but for one place. */
 export interface Mutation {
@@ -67,4 +69,28 @@ function refused(schema: z.ZodType, mutations: readonly Mutation[]): Mutation[] 
       throw error;
     }
   });
+}
+
+/** Checks that params with a missing member, or one of the wrong type, are refused. */
+export function memberChecks(name: string, method: string, schema: z.ZodType, sample: unknown): Check[] {
+  const check = (id: string, title: string, mutations: () => Mutation[], named: boolean) =>
+    must(`${name}-members-${id}`, title, async (probe) => {
+      const all = mutations();
+      const params = all.map(({ value }) => value);
+      expectAllRefused(all, await probe.callEach(method, params), [RPC.invalidParams], named);
+    });
+  return [
+    check(
+      "required",
+      `a missing member of ${method} is refused with -32602, by name`,
+      () => withoutEach(schema, sample),
+      true,
+    ),
+    check(
+      "typed",
+      `a member of ${method} of the wrong type is refused with -32602, at any level`,
+      () => mistypedEach(schema, sample),
+      false,
+    ),
+  ];
 }

@@ -1,5 +1,5 @@
 import { type AhpEvent, BatchResponse, Decision, EventType, isBatchable, isBlocking, RPC } from "@reins/ahp";
-import { type Check, Inapplicable, kebab, type Section, Unmet } from "../check.ts";
+import { type Check, Inapplicable, improved, kebab, must, type Section, Unmet } from "../check.ts";
 import { expectDecoded, expectError, type HarnessResponse } from "../expect.ts";
 import type { Probe } from "../probe.ts";
 import { event } from "../samples.ts";
@@ -9,15 +9,10 @@ const MOST = 500;
 const NOT_BATCHABLE = EventType.options.filter((type) => !isBatchable(type));
 
 function notBatchable(type: EventType): Check {
-  return {
-    id: `batch-${kebab(type)}-refused`,
-    title: `${type} in a batch is refused with -32602`,
-    level: "must",
-    run: async (probe) => {
-      const answer = await probe.call("ahp/batch", { events: around(probe, event(type)) });
-      expectError(answer, [RPC.invalidParams], `a batch with ${type}`);
-    },
-  };
+  return must(`batch-${kebab(type)}-refused`, `${type} in a batch is refused with -32602`, async (probe) => {
+    const answer = await probe.call("ahp/batch", { events: around(probe, event(type)) });
+    expectError(answer, [RPC.invalidParams], `a batch with ${type}`);
+  });
 }
 
 /** A bad event between good ones, as far as the limit allows. */
@@ -100,94 +95,59 @@ export const batch: Section = {
   section: "Batch",
   reference: "Batching Rules; Methods (ahp/batch)",
   checks: [
-    {
-      id: "batch-empty",
-      title: "an empty batch gets an empty list",
-      level: "must",
-      run: async (probe) => expectCount(await send(probe, []), 0),
-    },
-    {
-      id: "batch-count",
-      title: "a batch gets one generic decision for each event",
-      level: "must",
-      run: async (probe) => {
-        for (const length of [1, 2, 7].filter((size) => size <= limitOf(probe))) {
-          const events = Array.from({ length }, (_, index) => event(index % 2 ? "pre_prompt" : "pre_action"));
-          expectCount(await send(probe, events), length);
-        }
-      },
-    },
+    must("batch-empty", "an empty batch gets an empty list", async (probe) =>
+      expectCount(await send(probe, []), 0),
+    ),
+    must("batch-count", "a batch gets one generic decision for each event", async (probe) => {
+      for (const length of [1, 2, 7].filter((size) => size <= limitOf(probe))) {
+        const events = Array.from({ length }, (_, index) => event(index % 2 ? "pre_prompt" : "pre_action"));
+        expectCount(await send(probe, events), length);
+      }
+    }),
     batchOrder,
-    {
-      id: "batch-fire-and-forget",
-      title: "fire-and-forget events in a batch get a decision too",
-      level: "must",
-      run: async (probe) => {
-        for (const type of EventType.options.filter((each) => !isBlocking(each)))
-          expectCount(await send(probe, [event(type)]), 1);
-      },
-    },
-    {
-      id: "batch-at-limit",
-      title: "a batch of exactly batch_size events is decided on",
-      level: "must",
-      run: async (probe) => {
-        const limit = toldLimit(probe);
-        if (limit > MOST) throw new Inapplicable(`batch_size is ${limit}`);
-        expectCount(await send(probe, heartbeats(limit)), limit);
-      },
-    },
-    {
-      id: "batch-over-limit",
-      title: "a longer batch is refused with -32602",
-      level: "must",
-      run: async (probe) => {
-        const limit = toldLimit(probe);
-        if (limit > MOST) throw new Inapplicable(`batch_size is ${limit}`);
-        expectError(await send(probe, heartbeats(limit + 1)), [RPC.invalidParams], "the batch");
-      },
-    },
+    must("batch-fire-and-forget", "fire-and-forget events in a batch get a decision too", async (probe) => {
+      for (const type of EventType.options.filter((each) => !isBlocking(each)))
+        expectCount(await send(probe, [event(type)]), 1);
+    }),
+    must("batch-at-limit", "a batch of exactly batch_size events is decided on", async (probe) => {
+      const limit = toldLimit(probe);
+      if (limit > MOST) throw new Inapplicable(`batch_size is ${limit}`);
+      expectCount(await send(probe, heartbeats(limit)), limit);
+    }),
+    must("batch-over-limit", "a longer batch is refused with -32602", async (probe) => {
+      const limit = toldLimit(probe);
+      if (limit > MOST) throw new Inapplicable(`batch_size is ${limit}`);
+      expectError(await send(probe, heartbeats(limit + 1)), [RPC.invalidParams], "the batch");
+    }),
     ...NOT_BATCHABLE.map(notBatchable),
-    {
-      id: "batch-unknown-type",
-      title: "an unknown event type fails the whole batch with -32602",
-      level: "must",
-      run: async (probe) => {
-        const unknown = { ...event("pre_action"), event_type: "no_such_event" };
-        const answer = await probe.call("ahp/batch", { events: around(probe, unknown) });
-        expectError(answer, [RPC.invalidParams], "the batch");
-      },
-    },
-    {
-      id: "batch-bad-event",
-      title: "an event without a required member fails the whole batch with -32602",
-      level: "must",
-      run: async (probe) => {
+    must("batch-unknown-type", "an unknown event type fails the whole batch with -32602", async (probe) => {
+      const unknown = { ...event("pre_action"), event_type: "no_such_event" };
+      const answer = await probe.call("ahp/batch", { events: around(probe, unknown) });
+      expectError(answer, [RPC.invalidParams], "the batch");
+    }),
+    must(
+      "batch-bad-event",
+      "an event without a required member fails the whole batch with -32602",
+      async (probe) => {
         const { depth: _, ...bad } = event("pre_action");
         const answer = await probe.call("ahp/batch", { events: around(probe, bad) });
         expectError(answer, [RPC.invalidParams], "the batch");
       },
-    },
-    {
-      id: "batch-params",
-      title: "params without a list of events are refused with -32602",
-      level: "must",
-      run: async (probe) => {
-        for (const params of [{}, { events: null }, { events: {} }, { events: "x" }, { events: [5] }])
-          expectError(await probe.call("ahp/batch", params), [RPC.invalidParams], JSON.stringify(params));
-      },
-    },
-    {
-      id: "batch-offender-named",
-      title: "the error of a refused batch says which event it was, in data.index",
-      level: "improved",
-      run: async (probe) => {
+    ),
+    must("batch-params", "params without a list of events are refused with -32602", async (probe) => {
+      for (const params of [{}, { events: null }, { events: {} }, { events: "x" }, { events: [5] }])
+        expectError(await probe.call("ahp/batch", params), [RPC.invalidParams], JSON.stringify(params));
+    }),
+    improved(
+      "batch-offender-named",
+      "the error of a refused batch says which event it was, in data.index",
+      async (probe) => {
         const events = around(probe, event("idle"));
         const answer = await probe.call("ahp/batch", { events });
         const { data } = expectError(answer, [RPC.invalidParams]);
         const index = typeof data === "object" && data !== null && "index" in data ? data.index : undefined;
         if (index !== events.length - 2 && events.length > 1) throw new Unmet("no data.index", answer);
       },
-    },
+    ),
   ],
 };

@@ -10,7 +10,7 @@ import {
   SPECIALISED_EVENT_TYPES,
 } from "@reins/ahp";
 import type { z } from "zod";
-import { type Check, Inapplicable, kebab, type Section } from "../check.ts";
+import { type Check, Inapplicable, kebab, must, type Section, should } from "../check.ts";
 import {
   expectDecoded,
   expectError,
@@ -37,43 +37,35 @@ export const events: Section = {
 function blockingChecks(type: BlockingEventType): Check[] {
   const decided = ALWAYS_DECIDED.includes(type);
   return [
-    {
-      id: `event-${kebab(type)}-answered`,
-      title: decided
+    must(
+      `event-${kebab(type)}-answered`,
+      decided
         ? `${type} is answered with a decision`
         : `${type} is answered, or refused with -32603 where it is not supported`,
-      level: "must",
-      run: async (probe) => {
+      async (probe) => {
         const answer = await probe.decide(type);
         if (decided || !answer.error) expectResult(answer, type);
         else expectError(answer, [RPC.internalError], type);
       },
-    },
-    {
-      id: `event-${kebab(type)}-not-notified`,
-      title: `${type} is not accepted as a notification`,
-      level: "must",
-      run: async (probe) => expectNotificationRefused(await probe.notify(event(type))),
-    },
+    ),
+    must(`event-${kebab(type)}-not-notified`, `${type} is not accepted as a notification`, async (probe) =>
+      expectNotificationRefused(await probe.notify(event(type))),
+    ),
   ];
 }
 
 function fireAndForgetChecks(type: FireAndForgetEventType): Check[] {
   return [
-    {
-      id: `event-${kebab(type)}-noted`,
-      title: `${type} is accepted as a notification, in silence`,
-      level: "must",
-      run: async (probe) => expectUnanswered(await probe.notify(event(type))),
-    },
-    {
-      id: `event-${kebab(type)}-not-requested`,
-      title: `${type} is refused with -32602 as a request`,
-      level: "must",
-      run: async (probe) => {
+    must(`event-${kebab(type)}-noted`, `${type} is accepted as a notification, in silence`, async (probe) =>
+      expectUnanswered(await probe.notify(event(type))),
+    ),
+    must(
+      `event-${kebab(type)}-not-requested`,
+      `${type} is refused with -32602 as a request`,
+      async (probe) => {
         expectError(await probe.call("ahp/event", event(type)), [RPC.invalidParams], type);
       },
-    },
+    ),
   ];
 }
 
@@ -93,45 +85,34 @@ export const decisions: Section = {
   reference: "Decision Shapes",
   checks: [
     ...[...GENERIC_EVENT_TYPES, ...SPECIALISED_EVENT_TYPES].map(shapeCheck),
-    {
-      id: "decision-any-payload",
-      title: "pre_action and pre_prompt take any payload",
-      level: "must",
-      run: async (probe) => {
-        for (const type of ["pre_action", "pre_prompt"] as const) {
-          for (const payload of ANY_PAYLOAD) {
-            const answer = await probe.decide(type, { payload });
-            if (answer.error) expectError(answer, [RPC.internalError], JSON.stringify(payload));
-            else expectDecoded(Decision, answer);
-          }
+    must("decision-any-payload", "pre_action and pre_prompt take any payload", async (probe) => {
+      for (const type of ["pre_action", "pre_prompt"] as const) {
+        for (const payload of ANY_PAYLOAD) {
+          const answer = await probe.decide(type, { payload });
+          if (answer.error) expectError(answer, [RPC.internalError], JSON.stringify(payload));
+          else expectDecoded(Decision, answer);
         }
-      },
-    },
-    {
-      id: "decision-with-context",
-      title: "an event with context and metadata is decided on",
-      level: "must",
-      run: async (probe) => {
-        const metadata = { trace: "1", nested: { list: [1, 2] } };
-        expectDecoded(Decision, await probe.decide("pre_action", { context: CONTEXT, metadata }));
-        expectDecoded(Decision, await probe.decide("pre_action", { context: {}, metadata: {} }));
-      },
-    },
+      }
+    }),
+    must("decision-with-context", "an event with context and metadata is decided on", async (probe) => {
+      const metadata = { trace: "1", nested: { list: [1, 2] } };
+      expectDecoded(Decision, await probe.decide("pre_action", { context: CONTEXT, metadata }));
+      expectDecoded(Decision, await probe.decide("pre_action", { context: {}, metadata: {} }));
+    }),
   ],
 };
 
 function shapeCheck(type: BlockingEventType): Check {
   const schema: z.ZodType = DECISIONS[type];
-  return {
-    id: `decision-${kebab(type)}`,
-    title: `the decision on ${type} has the shape of its family`,
-    level: "must",
-    run: async (probe) => {
+  return must(
+    `decision-${kebab(type)}`,
+    `the decision on ${type} has the shape of its family`,
+    async (probe) => {
       const answer = await probe.decide(type);
       if (answer.error) throw new Inapplicable(`the harness answers: ${answer.error.message}`);
       expectDecoded(schema, answer, type);
     },
-  };
+  );
 }
 
 const GREATEST = 2 ** 32 - 1;
@@ -141,20 +122,14 @@ export const depth: Section = {
   section: "Depth",
   reference: "Depth And Recursion",
   checks: [
-    {
-      id: "depth-at-limit",
-      title: "an event exactly as deep as max_depth is decided on",
-      level: "must",
-      run: async (probe) => {
-        const limit = limitOf(probe);
-        expectResult(await probe.decide("pre_action", { depth: limit }), `depth ${limit}`);
-      },
-    },
-    {
-      id: "depth-over-limit",
-      title: "a deeper event is refused with -32602 and the text that says so",
-      level: "must",
-      run: async (probe) => {
+    must("depth-at-limit", "an event exactly as deep as max_depth is decided on", async (probe) => {
+      const limit = limitOf(probe);
+      expectResult(await probe.decide("pre_action", { depth: limit }), `depth ${limit}`);
+    }),
+    must(
+      "depth-over-limit",
+      "a deeper event is refused with -32602 and the text that says so",
+      async (probe) => {
         const { limit, over } = overLimit(probe);
         for (const depth of new Set([over, GREATEST])) {
           const text = `Invalid event: Protocol error: Event depth ${depth} exceeds configured max depth ${limit}`;
@@ -162,46 +137,34 @@ export const depth: Section = {
           expectText(await probe.decide("idle", { depth }), RPC.invalidParams, text);
         }
       },
-    },
-    {
-      id: "depth-over-limit-noted",
-      title: "a notification that is too deep is not accepted",
-      level: "must",
-      run: async (probe) => {
-        const { over } = overLimit(probe);
-        expectNotificationRefused(await probe.notify(event("heartbeat", { depth: over })));
-      },
-    },
-    {
-      id: "depth-over-limit-batched",
-      title: "a batch with an event that is too deep is refused with -32602",
-      level: "must",
-      run: async (probe) => {
+    ),
+    must("depth-over-limit-noted", "a notification that is too deep is not accepted", async (probe) => {
+      const { over } = overLimit(probe);
+      expectNotificationRefused(await probe.notify(event("heartbeat", { depth: over })));
+    }),
+    must(
+      "depth-over-limit-batched",
+      "a batch with an event that is too deep is refused with -32602",
+      async (probe) => {
         const { over } = overLimit(probe);
         const answer = await probe.call("ahp/batch", { events: [event("pre_action", { depth: over })] });
         expectError(answer, [RPC.invalidParams], "the batch");
       },
-    },
-    {
-      id: "depth-unlimited",
-      title: "without max_depth any depth is decided on",
-      level: "must",
-      run: async (probe) => {
-        if (!probe.harness) throw new Inapplicable("what the handshake tells cannot be read");
-        if (probe.harness.config?.max_depth !== undefined) throw new Inapplicable("there is a max_depth");
-        expectResult(await probe.decide("pre_action", { depth: GREATEST }), `depth ${GREATEST}`);
-      },
-    },
-    {
-      id: "depth-before-kind",
-      title: "depth is complained about before the way an event was sent",
-      level: "should",
-      run: async (probe) => {
+    ),
+    must("depth-unlimited", "without max_depth any depth is decided on", async (probe) => {
+      if (!probe.harness) throw new Inapplicable("what the handshake tells cannot be read");
+      if (probe.harness.config?.max_depth !== undefined) throw new Inapplicable("there is a max_depth");
+      expectResult(await probe.decide("pre_action", { depth: GREATEST }), `depth ${GREATEST}`);
+    }),
+    should(
+      "depth-before-kind",
+      "depth is complained about before the way an event was sent",
+      async (probe) => {
         const { over } = overLimit(probe);
         const answer = await probe.call("ahp/event", event("post_action", { depth: over }));
         expectText(answer, RPC.invalidParams, "Invalid event: Protocol error: Event depth");
       },
-    },
+    ),
   ],
 };
 

@@ -1,8 +1,8 @@
 import { AhpError, HandshakeRequest, HandshakeResponse, HarnessConfig, isObject, RPC } from "@reins/ahp";
 import type { Credentials } from "../channels/channel.ts";
-import { type Check, Inapplicable, type Section, Unmet } from "../check.ts";
-import { decodeOrFail, expectAllRefused, expectError, expectResult } from "../expect.ts";
-import { mistypedEach, withoutEach } from "../mutations.ts";
+import { type Check, Inapplicable, improved, must, type Section, should, Unmet } from "../check.ts";
+import { decodeOrFail, expectError, expectResult } from "../expect.ts";
+import { memberChecks } from "../mutations.ts";
 import type { Probe } from "../probe.ts";
 import { HANDSHAKE, requestText } from "../samples.ts";
 
@@ -11,116 +11,58 @@ export const handshake: Section = {
   section: "Handshake",
   reference: "Protocol Version; Methods (ahp/handshake); Client Lifecycle",
   checks: [
-    {
-      id: "handshake-result",
-      title: "a handshake is answered with version, name and capabilities",
-      level: "must",
-      run: async (probe) => {
-        const answer = await shake(probe, "2.4");
-        const { config: _, ...rest } = asObject(expectResult(answer));
-        decodeOrFail(HandshakeResponse, rest, answer);
-      },
-    },
-    {
-      id: "handshake-same-major",
-      title: "the version in the answer is a 2",
-      level: "must",
-      run: async (probe) => {
-        const answer = await shake(probe, "2.4");
-        const { protocol_version } = asObject(expectResult(answer));
-        if (typeof protocol_version !== "string" || protocol_version.split(".")[0] !== "2")
-          throw new Unmet(`the version answered is ${JSON.stringify(protocol_version)}`, answer);
-      },
-    },
-    {
-      id: "handshake-config",
-      title: "the limits in the answer are whole numbers",
-      level: "must",
-      run: async (probe) => {
-        const answer = await shake(probe, "2.4");
-        const { config } = asObject(expectResult(answer));
-        if (config === undefined || config === null) throw new Inapplicable("the answer has no config");
-        decodeOrFail(HarnessConfig, config, answer);
-      },
-    },
-    {
-      id: "handshake-config-told",
-      title: "the answer tells the limits",
-      level: "should",
-      run: async (probe) => {
-        const answer = await shake(probe, "2.4");
-        if (!isObject(asObject(expectResult(answer)).config)) throw new Unmet("no config", answer);
-      },
-    },
-    {
-      id: "handshake-minor-accepted",
-      title: "any version of major 2 is accepted",
-      level: "must",
-      run: async (probe) => {
-        for (const version of ["2", "2.0", "2.3", "2.99", "2.x", "2.4.1"])
-          expectResult(await shake(probe, version), `version ${version}`);
-      },
-    },
-    {
-      id: "handshake-other-major-refused",
-      title: "another major version is refused with -32000",
-      level: "must",
-      run: async (probe) => {
-        for (const version of ["3.0", "1.0", "20.4"])
-          expectError(await shake(probe, version), [RPC.unsupportedVersion], `version ${version}`);
-      },
-    },
-    {
-      id: "handshake-odd-version-refused",
-      title: "what is no version of major 2 is refused with -32000",
-      level: "must",
-      run: async (probe) => {
+    must("handshake-result", "a handshake is answered with version, name and capabilities", async (probe) => {
+      const answer = await shake(probe, "2.4");
+      const { config: _, ...rest } = asObject(expectResult(answer));
+      decodeOrFail(HandshakeResponse, rest, answer);
+    }),
+    must("handshake-same-major", "the version in the answer is a 2", async (probe) => {
+      const answer = await shake(probe, "2.4");
+      const { protocol_version } = asObject(expectResult(answer));
+      if (typeof protocol_version !== "string" || protocol_version.split(".")[0] !== "2")
+        throw new Unmet(`the version answered is ${JSON.stringify(protocol_version)}`, answer);
+    }),
+    must("handshake-config", "the limits in the answer are whole numbers", async (probe) => {
+      const answer = await shake(probe, "2.4");
+      const { config } = asObject(expectResult(answer));
+      if (config === undefined || config === null) throw new Inapplicable("the answer has no config");
+      decodeOrFail(HarnessConfig, config, answer);
+    }),
+    should("handshake-config-told", "the answer tells the limits", async (probe) => {
+      const answer = await shake(probe, "2.4");
+      if (!isObject(asObject(expectResult(answer)).config)) throw new Unmet("no config", answer);
+    }),
+    must("handshake-minor-accepted", "any version of major 2 is accepted", async (probe) => {
+      for (const version of ["2", "2.0", "2.3", "2.99", "2.x", "2.4.1"])
+        expectResult(await shake(probe, version), `version ${version}`);
+    }),
+    must("handshake-other-major-refused", "another major version is refused with -32000", async (probe) => {
+      for (const version of ["3.0", "1.0", "20.4"])
+        expectError(await shake(probe, version), [RPC.unsupportedVersion], `version ${version}`);
+    }),
+    must(
+      "handshake-odd-version-refused",
+      "what is no version of major 2 is refused with -32000",
+      async (probe) => {
         for (const version of ["", "v2.4", "2-beta.1", " 2.4"])
           expectError(await shake(probe, version), [RPC.unsupportedVersion], `version "${version}"`);
       },
-    },
-    {
-      id: "handshake-repeatable",
-      title: "a handshake may be repeated, also after one that was refused",
-      level: "must",
-      run: async (probe) => {
+    ),
+    must(
+      "handshake-repeatable",
+      "a handshake may be repeated, also after one that was refused",
+      async (probe) => {
         expectResult(await shake(probe, "2.4"));
         await shake(probe, "9.0");
         expectResult(await shake(probe, "2.4"), "the handshake after another");
         expectResult(await probe.decide("pre_action"), "an event after it");
       },
-    },
-    {
-      id: "handshake-members-required",
-      title: "a missing member is refused with -32602, by name",
-      level: "must",
-      run: async (probe) => {
-        const mutations = withoutEach(HandshakeRequest, HANDSHAKE);
-        const answers = await probe.callEach(
-          "ahp/handshake",
-          mutations.map(({ value }) => value),
-        );
-        expectAllRefused(mutations, answers, [RPC.invalidParams], true);
-      },
-    },
-    {
-      id: "handshake-members-typed",
-      title: "a member of the wrong type is refused with -32602",
-      level: "must",
-      run: async (probe) => {
-        const mutations = mistypedEach(HandshakeRequest, HANDSHAKE);
-        const answers = await probe.callEach(
-          "ahp/handshake",
-          mutations.map(({ value }) => value),
-        );
-        expectAllRefused(mutations, answers);
-      },
-    },
-    {
-      id: "handshake-session-token",
-      title: "each handshake returns a session token of its own",
-      level: "improved",
-      run: async (probe) => {
+    ),
+    ...memberChecks("handshake", "ahp/handshake", HandshakeRequest, HANDSHAKE),
+    improved(
+      "handshake-session-token",
+      "each handshake returns a session token of its own",
+      async (probe) => {
         const answer = await shake(probe, "2.4");
         const { session_token } = asObject(expectResult(answer));
         if (typeof session_token !== "string" || session_token === "")
@@ -129,18 +71,17 @@ export const handshake: Section = {
         if (asObject(expectResult(again)).session_token === session_token)
           throw new Unmet("the same session_token twice", again);
       },
-    },
-    {
-      id: "handshake-minor-negotiated",
-      title: "an older agent is answered with a version it knows",
-      level: "improved",
-      run: async (probe) => {
+    ),
+    improved(
+      "handshake-minor-negotiated",
+      "an older agent is answered with a version it knows",
+      async (probe) => {
         const answer = await shake(probe, "2.3");
         const { protocol_version } = asObject(expectResult(answer));
         if (!/^2\.[0-3]$/.test(String(protocol_version)))
           throw new Unmet(`2.3 is answered with ${JSON.stringify(protocol_version)}`, answer);
       },
-    },
+    ),
   ],
 };
 
@@ -164,12 +105,10 @@ export const authentication: Section = {
     check("auth-wrong", "with a wrong secret a client is turned away with 401", ({ type }) =>
       type === "bearer" ? { type, token: WRONG } : { type, key: WRONG },
     ),
-    {
-      id: "auth-in-query",
-      title: "credentials in the query of the URL are accepted, as the protocol's clients send them",
-      level: "should",
-      transports: ["websocket"],
-      run: async (probe) => {
+    should(
+      "auth-in-query",
+      "credentials in the query of the URL are accepted, as the protocol's clients send them",
+      async (probe) => {
         const { connections } = probe;
         const { target, credentials } = connections;
         if (!credentials || target.transport !== "websocket") throw new Inapplicable(NONE_GIVEN);
@@ -178,7 +117,8 @@ export const authentication: Section = {
         else url.searchParams.append("api_key", credentials.key);
         await probe.greet(await connections.anonymous({ ...target, url: url.href }));
       },
-    },
+      { transports: ["websocket"] },
+    ),
   ],
 };
 

@@ -2,7 +2,7 @@ import { RPC } from "@reins/ahp";
 import type { Reply } from "../channels/channel.ts";
 import type { HttpChannel, HttpRequest } from "../channels/http.ts";
 import type { WebSocketChannel } from "../channels/websocket.ts";
-import { type Check, Inapplicable, type Section, Unmet } from "../check.ts";
+import { type Check, Inapplicable, must, type Section, Unmet } from "../check.ts";
 import { expectError, readResponse } from "../expect.ts";
 import type { Probe } from "../probe.ts";
 import { cut, textOf } from "../report.ts";
@@ -174,18 +174,16 @@ export const websocket: Section = {
         if (code === ABNORMAL) throw new Unmet("the connection ended without a close frame");
       },
     ),
-    {
-      id: "websocket-text",
-      title: "answers come as text messages",
-      level: "must",
-      transports: ["websocket"],
-      looksBack: true,
-      run: async (probe) => {
+    must(
+      "websocket-text",
+      "answers come as text messages",
+      async (probe) => {
         await probe.connections.close();
         const binary = probe.connections.noise.find((text) => text.startsWith("(binary message)"));
         if (binary !== undefined) throw new Unmet(`a binary message came: ${binary}`);
       },
-    },
+      { transports: ["websocket"], looksBack: true },
+    ),
   ],
 };
 

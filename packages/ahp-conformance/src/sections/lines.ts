@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { LEFT_IN_PEACE, type LineChannel } from "../channels/lines.ts";
-import { type Check, Inapplicable, type Section, Unmet } from "../check.ts";
+import { type Check, Inapplicable, must, type Section, should, Unmet } from "../check.ts";
 import type { AnyChannel } from "../connections.ts";
 import { expectAlive, expectUnanswered } from "../expect.ts";
 import type { Offered, Probe } from "../probe.ts";
@@ -51,17 +51,16 @@ export const lines: Section = {
       ),
       transports: ["stdio"],
     },
-    {
-      id: "unix-private",
-      title: "only its owner may open the socket",
-      level: "should",
-      transports: ["unix"],
-      run: async ({ connections: { target } }) => {
+    should(
+      "unix-private",
+      "only its owner may open the socket",
+      async ({ connections: { target } }) => {
         if (target.transport !== "unix") throw new Inapplicable("not a Unix socket");
         const mode = statSync(target.path).mode & 0o777;
         if ((mode & 0o077) !== 0) throw new Unmet(`the mode of the socket is ${mode.toString(8)}`);
       },
-    },
+      { transports: ["unix"] },
+    ),
   ],
 };
 
@@ -93,24 +92,22 @@ function asLines(channel: AnyChannel): Lines {
 
 /** Half a character in the middle of a message. */
 export const invalidUtf8: readonly Check[] = [
-  {
-    id: "invalid-utf8-contained",
-    title: "a message that is not UTF-8 is not carried out, and others notice nothing",
-    level: "must",
-    run: async (probe) => {
+  must(
+    "invalid-utf8-contained",
+    "a message that is not UTF-8 is not carried out, and others notice nothing",
+    async (probe) => {
       const { answers } = await sendHalfACharacter(probe);
       const [answer] = answers.filter(({ error }) => !error);
       if (answer) throw new Unmet("a message that is not UTF-8 got a result", answer);
       await probe.expectOthersServed();
     },
-  },
-  {
-    id: "invalid-utf8-survived",
-    title: "a message that is not UTF-8 does not end the connection",
-    level: "should",
-    transports: ["stdio", "unix"],
-    run: async (probe) => expectAlive(await sendHalfACharacter(probe)),
-  },
+  ),
+  should(
+    "invalid-utf8-survived",
+    "a message that is not UTF-8 does not end the connection",
+    async (probe) => expectAlive(await sendHalfACharacter(probe)),
+    { transports: ["stdio", "unix"] },
+  ),
 ];
 
 async function sendHalfACharacter(probe: Probe): Promise<Offered> {

@@ -1,7 +1,7 @@
 import { AhpEvent, Decision, QueryRequest, QueryResponse, RPC } from "@reins/ahp";
-import type { Section } from "../check.ts";
-import { expectAllRefused, expectDecoded, expectError, expectResult } from "../expect.ts";
-import { mistypedEach, withoutEach } from "../mutations.ts";
+import { must, type Section } from "../check.ts";
+import { expectDecoded, expectError, expectResult } from "../expect.ts";
+import { memberChecks } from "../mutations.ts";
 import type { Probe } from "../probe.ts";
 import { event, HANDSHAKE, QUERY, requestText } from "../samples.ts";
 
@@ -23,89 +23,47 @@ export const params: Section = {
   section: "Params",
   reference: "Message Model; Methods (ahp/event)",
   checks: [
-    {
-      id: "params-object",
-      title: "params that are no object are refused with -32602",
-      level: "must",
-      run: async (probe) => {
-        for (const method of METHODS)
-          for (const answer of await probe.callEach(method, [null, "x", 5, true, []]))
-            expectError(answer, [RPC.invalidParams], method);
-      },
-    },
-    {
-      id: "event-members-required",
-      title: "a missing member of an event is refused with -32602, by name",
-      level: "must",
-      run: async (probe) => {
-        const mutations = withoutEach(AhpEvent, FULL);
-        const answers = await probe.callEach(
-          "ahp/event",
-          mutations.map(({ value }) => value),
-        );
-        expectAllRefused(mutations, answers, [RPC.invalidParams], true);
-      },
-    },
-    {
-      id: "event-members-typed",
-      title: "a member of the wrong type is refused with -32602, also inside context",
-      level: "must",
-      run: async (probe) => {
-        const mutations = mistypedEach(AhpEvent, FULL);
-        const answers = await probe.callEach(
-          "ahp/event",
-          mutations.map(({ value }) => value),
-        );
-        expectAllRefused(mutations, answers);
-      },
-    },
-    {
-      id: "event-type-known",
-      title: "an unknown event type is refused with -32602; spelling counts",
-      level: "must",
-      run: async (probe) => {
+    must("params-object", "params that are no object are refused with -32602", async (probe) => {
+      for (const method of METHODS)
+        for (const answer of await probe.callEach(method, [null, "x", 5, true, []]))
+          expectError(answer, [RPC.invalidParams], method);
+    }),
+    ...memberChecks("event", "ahp/event", AhpEvent, FULL),
+    must(
+      "event-type-known",
+      "an unknown event type is refused with -32602; spelling counts",
+      async (probe) => {
         for (const event_type of ["no_such_event", "Pre_Action", "preAction", "pre_tool_use", ""]) {
           const answer = await probe.call("ahp/event", { ...event("pre_action"), event_type });
           expectError(answer, [RPC.invalidParams], `the event type "${event_type}"`);
         }
       },
-    },
-    {
-      id: "integers-strict",
-      title: "an integer is written as an integer in its range, anything else is refused with -32602",
-      level: "must",
-      run: async (probe) => {
+    ),
+    must(
+      "integers-strict",
+      "an integer is written as an integer in its range, anything else is refused with -32602",
+      async (probe) => {
         for (const depth of ["1.0", "1e0", "0.5", "-1", "4294967296", '"0"'])
           await expectDepthRefused(probe, depth);
         const context = { session_stats: { ...FULL.context?.session_stats, total_tokens: 2 ** 31 } };
         const answer = await probe.call("ahp/event", { ...event("pre_action"), context });
         expectError(answer, [RPC.invalidParams], "a token count of 2147483648");
       },
-    },
-    {
-      id: "optional-null",
-      title: "null for an optional member means that it is absent",
-      level: "must",
-      run: async (probe) => {
-        for (const context of [null, { current_task: null, recent_facts: null, session_stats: null }]) {
-          const answer = await probe.call("ahp/event", { ...event("pre_action"), context, metadata: null });
-          expectDecoded(Decision, answer);
-        }
-      },
-    },
-    {
-      id: "strings-free",
-      title: "ids and timestamp may be any text, also none",
-      level: "must",
-      run: async (probe) => {
-        for (const text of ["", "any text ✓", "\u0000", "x".repeat(5000)]) {
-          const names = { session_id: text, agent_id: text };
-          expectResult(await probe.call("ahp/handshake", { ...HANDSHAKE, ...names }), "the handshake");
-          expectDecoded(Decision, await probe.decide("pre_action", { ...names, timestamp: text }));
-        }
-        await probe.call("ahp/handshake", HANDSHAKE);
-      },
-    },
+    ),
+    must("optional-null", "null for an optional member means that it is absent", async (probe) => {
+      for (const context of [null, { current_task: null, recent_facts: null, session_stats: null }]) {
+        const answer = await probe.call("ahp/event", { ...event("pre_action"), context, metadata: null });
+        expectDecoded(Decision, answer);
+      }
+    }),
+    must("strings-free", "ids and timestamp may be any text, also none", async (probe) => {
+      for (const text of ["", "any text ✓", "\u0000", "x".repeat(5000)]) {
+        const names = { session_id: text, agent_id: text };
+        expectResult(await probe.call("ahp/handshake", { ...HANDSHAKE, ...names }), "the handshake");
+        expectDecoded(Decision, await probe.decide("pre_action", { ...names, timestamp: text }));
+      }
+      await probe.call("ahp/handshake", HANDSHAKE);
+    }),
   ],
 };
 
@@ -121,43 +79,17 @@ export const query: Section = {
   section: "Query",
   reference: "Methods (ahp/query)",
   checks: [
-    {
-      id: "query-answered",
-      title: "a query is answered, or refused with -32603 where it is not supported",
-      level: "must",
-      run: async (probe) => {
+    must(
+      "query-answered",
+      "a query is answered, or refused with -32603 where it is not supported",
+      async (probe) => {
         for (const payload of [QUERY.payload, null, "text", []]) {
           const answer = await probe.call("ahp/query", { ...QUERY, payload });
           if (answer.error) expectError(answer, [RPC.internalError], "the query");
           else expectDecoded(QueryResponse, answer, "the query");
         }
       },
-    },
-    {
-      id: "query-members-required",
-      title: "a missing member is refused with -32602, by name",
-      level: "must",
-      run: async (probe) => {
-        const mutations = withoutEach(QueryRequest, QUERY);
-        const answers = await probe.callEach(
-          "ahp/query",
-          mutations.map(({ value }) => value),
-        );
-        expectAllRefused(mutations, answers, [RPC.invalidParams], true);
-      },
-    },
-    {
-      id: "query-members-typed",
-      title: "a member of the wrong type is refused with -32602",
-      level: "must",
-      run: async (probe) => {
-        const mutations = mistypedEach(QueryRequest, QUERY);
-        const answers = await probe.callEach(
-          "ahp/query",
-          mutations.map(({ value }) => value),
-        );
-        expectAllRefused(mutations, answers);
-      },
-    },
+    ),
+    ...memberChecks("query", "ahp/query", QueryRequest, QUERY),
   ],
 };

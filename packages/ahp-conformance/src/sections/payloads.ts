@@ -8,7 +8,7 @@ import {
   type SpecialisedEventType,
 } from "@reins/ahp";
 import type { z } from "zod";
-import { type Check, kebab, type Section, Unmet } from "../check.ts";
+import { type Check, kebab, must, type Section, Unmet } from "../check.ts";
 import {
   expectAllRefused,
   expectDecoded,
@@ -28,32 +28,26 @@ export const payloads: Section = {
 };
 
 function checked(type: SpecialisedEventType): Check {
-  return {
-    id: `payload-${kebab(type)}-checked`,
-    title: `a bad ${type} payload is refused`,
-    level: "must",
-    run: async (probe) => {
-      const schema: z.ZodType = PAYLOADS[type];
-      const mutations = [
-        ...withoutEach(schema, SAMPLES[type]),
-        ...mistypedEach(schema, SAMPLES[type]),
-        { what: "a payload of null", member: "payload", value: null },
-        { what: "a payload of text", member: "payload", value: "text" },
-      ];
-      const params = mutations.map(({ value }) => event(type, { payload: value }));
-      const answers = await probe.callEach("ahp/event", params);
-      expectAllRefused(mutations, answers, [RPC.internalError, RPC.invalidParams]);
-    },
-  };
+  return must(`payload-${kebab(type)}-checked`, `a bad ${type} payload is refused`, async (probe) => {
+    const schema: z.ZodType = PAYLOADS[type];
+    const mutations = [
+      ...withoutEach(schema, SAMPLES[type]),
+      ...mistypedEach(schema, SAMPLES[type]),
+      { what: "a payload of null", member: "payload", value: null },
+      { what: "a payload of text", member: "payload", value: "text" },
+    ];
+    const params = mutations.map(({ value }) => event(type, { payload: value }));
+    const answers = await probe.callEach("ahp/event", params);
+    expectAllRefused(mutations, answers, [RPC.internalError, RPC.invalidParams]);
+  });
 }
 
 /** A harness may not support the family, but then it says so, and does not find fault with the payload. */
 function understood(type: SpecialisedEventType): Check {
-  return {
-    id: `payload-${kebab(type)}-understood`,
-    title: `every ${type} payload that the protocol allows is understood`,
-    level: "must",
-    run: async (probe) => {
+  return must(
+    `payload-${kebab(type)}-understood`,
+    `every ${type} payload that the protocol allows is understood`,
+    async (probe) => {
       const params = VARIANTS[type].map((payload) => event(type, { payload }));
       for (const answer of await probe.callEach("ahp/event", params)) {
         const { error } = answer;
@@ -61,7 +55,7 @@ function understood(type: SpecialisedEventType): Check {
           throw new Unmet(`a good payload is refused: ${error.message}`, answer);
       }
     },
-  };
+  );
 }
 
 /** Run lifecycle, task list and verification: snapshots whose payload is checked although they expect no decision. */
@@ -75,11 +69,10 @@ function contractChecks(type: ContractEventType): Check[] {
   const schema: z.ZodType = PAYLOADS[type];
   const bad = () => event(type, { payload: { run_id: "run-1" } });
   return [
-    {
-      id: `contract-${kebab(type)}-accepted`,
-      title: `every ${type} payload that the protocol allows is accepted`,
-      level: "must",
-      run: async (probe) => {
+    must(
+      `contract-${kebab(type)}-accepted`,
+      `every ${type} payload that the protocol allows is accepted`,
+      async (probe) => {
         for (const payload of VARIANTS[type]) {
           const answer = await probe.call("ahp/batch", { events: [event(type, { payload })] });
           expectDecoded(BatchResponse, answer, JSON.stringify(payload));
@@ -87,31 +80,28 @@ function contractChecks(type: ContractEventType): Check[] {
         if (!probe.overHttp) return;
         for (const payload of VARIANTS[type]) expectUnanswered(await probe.notify(event(type, { payload })));
       },
-    },
-    {
-      id: `contract-${kebab(type)}-checked`,
-      title: `a bad ${type} payload is refused with -32602 in a batch`,
-      level: "must",
-      run: async (probe) => {
+    ),
+    must(
+      `contract-${kebab(type)}-checked`,
+      `a bad ${type} payload is refused with -32602 in a batch`,
+      async (probe) => {
         const sample = SAMPLES[type];
         const mutations = [...withoutEach(schema, sample), ...mistypedEach(schema, sample)];
         const params = mutations.map(({ value }) => ({ events: [event(type, { payload: value })] }));
         expectAllRefused(mutations, await probe.callEach("ahp/batch", params));
       },
-    },
-    {
-      id: `contract-${kebab(type)}-checked-noted`,
-      title: `a bad ${type} notification is not accepted`,
-      level: "must",
-      run: async (probe) => expectNotificationRefused(await probe.notify(bad())),
-    },
-    {
-      id: `contract-${kebab(type)}-checked-requested`,
-      title: `a bad ${type} request is refused with -32602`,
-      level: "must",
-      run: async (probe) => {
+    ),
+    must(
+      `contract-${kebab(type)}-checked-noted`,
+      `a bad ${type} notification is not accepted`,
+      async (probe) => expectNotificationRefused(await probe.notify(bad())),
+    ),
+    must(
+      `contract-${kebab(type)}-checked-requested`,
+      `a bad ${type} request is refused with -32602`,
+      async (probe) => {
         expectError(await probe.call("ahp/event", bad()), [RPC.invalidParams], type);
       },
-    },
+    ),
   ];
 }

@@ -1,5 +1,5 @@
 import { type AhpEvent, RPC } from "@reins/ahp";
-import { type Check, Inapplicable, type Section, Unmet } from "../check.ts";
+import { type Check, Inapplicable, must, type Section, should, Unmet } from "../check.ts";
 import { expectText, type HarnessResponse, readResponse } from "../expect.ts";
 import type { Probe } from "../probe.ts";
 import { event, HANDSHAKE } from "../samples.ts";
@@ -76,30 +76,26 @@ export const replies: Section = {
         return typeof reason === "string" && reason !== "" ? undefined : "an error without data.reason";
       },
     ),
-    {
-      id: "no-stray-replies",
-      title: "nothing comes that answers nothing, however late",
-      level: "must",
-      transports: ["stdio", "unix", "websocket"],
-      looksBack: true,
-      run: async ({ connections }) => {
+    must(
+      "no-stray-replies",
+      "nothing comes that answers nothing, however late",
+      async ({ connections }) => {
         const [text] = connections.strays;
         if (text !== undefined)
           throw new Unmet("a message came that answers nothing", { sent: "", text, status: undefined });
       },
-    },
-    {
-      id: "output-only-messages",
-      title: "nothing but responses comes from the harness",
-      level: "should",
-      transports: ["stdio", "unix", "websocket"],
-      looksBack: true,
-      run: async ({ connections }) => {
+      { transports: ["stdio", "unix", "websocket"], looksBack: true },
+    ),
+    should(
+      "output-only-messages",
+      "nothing but responses comes from the harness",
+      async ({ connections }) => {
         await connections.close();
         const [text] = connections.noise;
         if (text !== undefined) throw new Unmet("this is no response", { sent: "", text, status: undefined });
       },
-    },
+      { transports: ["stdio", "unix", "websocket"], looksBack: true },
+    ),
   ],
 };
 
@@ -159,10 +155,7 @@ function text(
   code: number,
   ask: (probe: Probe) => Promise<HarnessResponse>,
 ): Check {
-  return {
-    id: `text-${name}`,
-    title: `error ${code} begins with "${prefix}"`,
-    level: "should",
-    run: async (probe) => expectText(await ask(probe), code, prefix),
-  };
+  return should(`text-${name}`, `error ${code} begins with "${prefix}"`, async (probe) =>
+    expectText(await ask(probe), code, prefix),
+  );
 }

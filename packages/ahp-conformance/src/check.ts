@@ -3,16 +3,16 @@ import type { HarnessResponse } from "./expect.ts";
 import type { Probe } from "./probe.ts";
 import type { ExchangeRecord, Level } from "./report.ts";
 
-/** One thing that holds of a harness or does not. */
+/** One requirement that a harness meets or not. */
 export interface Check {
   /** Stable kebab-case name. */
   readonly id: string;
-  /** What holds, in words, when it does. */
+  /** The requirement in words. */
   readonly title: string;
   readonly level: Level;
-  /** Where it makes sense; by default everywhere. */
+  /** The transports that it applies to; by default all. */
   readonly transports?: readonly TargetTransport[];
-  /** Looks back on everything that was said, and therefore runs last. */
+  /** Whether it examines the transcript of the run, and therefore runs last. */
   readonly looksBack?: boolean;
   /** Without it nothing else can be examined. */
   readonly essential?: boolean;
@@ -45,10 +45,10 @@ export function improved(id: string, title: string, run: Run, conditions: Condit
   return { id, title, level: "improved", ...conditions, run };
 }
 
-/** What a check expects and does not find. */
+/** An unmet expectation of a check. */
 export class Unmet extends Error {
   override readonly name = "Unmet";
-  /** The exchange that shows it; by default everything the check said and heard. */
+  /** The exchange that shows it; by default all messages of the check. */
   readonly evidence: readonly ExchangeRecord[] | undefined;
 
   constructor(why: string, shownBy?: Pick<HarnessResponse, "sent" | "text" | "status">) {
@@ -64,7 +64,7 @@ export class Unmet extends Error {
   }
 }
 
-/** Why a check cannot be made on this harness. */
+/** Why a check does not apply to this harness. */
 export class Inapplicable extends Error {
   override readonly name = "Inapplicable";
 }

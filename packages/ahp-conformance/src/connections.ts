@@ -29,7 +29,7 @@ export class Connections {
     return this.#strays;
   }
 
-  /** The shared connection, made anew when the last one is gone. Rejects when it cannot be made. */
+  /** The shared connection; reconnects if it was closed. Rejects when that fails. */
   shared(prepare: (channel: AnyChannel) => Promise<unknown>): Promise<AnyChannel> {
     if (!this.#shared || this.#current?.ended !== undefined) this.#shared = this.#renew(prepare);
     return this.#shared;
@@ -40,7 +40,7 @@ export class Connections {
     return this.#keep(await openChannel(target, credentials));
   }
 
-  /** A connection of a check's own that proves nothing. */
+  /** A connection of a check's own without credentials. */
   async anonymous(target = this.target): Promise<AnyChannel> {
     return this.#keep(await openChannel(target, undefined));
   }
@@ -50,18 +50,18 @@ export class Connections {
     this.#strays.push(...channel.unclaimed());
   }
 
-  /** Says that an answer is outstanding, which may yet come and be taken for that to something else. */
+  /** Records that a response is outstanding, which could later be mistaken for another one's. */
   doubt(): void {
     this.#doubtful = true;
   }
 
-  /** Closes what a check that failed left behind, so that it spoils no other. */
+  /** Closes the connections of a failed check, so that it does not affect others. */
   async recover(): Promise<void> {
     if (this.#doubtful) await this.close();
     else await this.closeOwn();
   }
 
-  /** Closes what a check left behind. */
+  /** Closes the connections of a check. */
   async closeOwn(): Promise<void> {
     const own = this.#own;
     this.#own = [];
@@ -104,7 +104,7 @@ export class Connections {
   }
 }
 
-/** A channel of any kind; its `transport` says which. */
+/** A channel of any transport. */
 export type AnyChannel = LineChannel<"stdio"> | LineChannel<"unix"> | WebSocketChannel | HttpChannel;
 
 /** Opens a new connection to the target. Rejects with an {@link AhpError} when it cannot be reached. */

@@ -72,7 +72,7 @@ function verdict({ conforms, totals }: ConformanceReport, paint: Paint): string 
   return paint("red", `This harness does not conform to AHP 2.4: ${fails} of what it must do fails.`);
 }
 
-/** What a harness says must not steer the terminal. */
+/** Escapes control characters, because the text comes from the harness. */
 function printable(text: string): string {
   return text.replace(/[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, (character) => {
     return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`;

@@ -20,7 +20,7 @@ export interface ProbeOptions {
   readonly quietMs: number;
 }
 
-/** What became of a message that may well get no answer. */
+/** The result of a message that may get no answer. */
 export interface Offered {
   readonly sent: string;
   readonly answers: readonly HarnessResponse[];
@@ -32,11 +32,11 @@ export interface Offered {
   readonly alive: boolean;
 }
 
-/** What a check asks a harness with. It makes the handshake where it connects, and writes everything down. */
+/** The client of the checks. It makes the handshake on each connection, and records every message. */
 export class Probe {
   readonly transcript = new Transcript();
   readonly connections: Connections;
-  /** What the harness said of itself in the first handshake that could be read. */
+  /** The first handshake of the harness that could be read. */
   harness: HandshakeResponse | undefined;
   readonly #options: ProbeOptions;
   #ids = 0;
@@ -51,7 +51,7 @@ export class Probe {
     return this.#options.waitMs ?? DEFAULT_WAIT_MS;
   }
 
-  /** How long a decision may take: what the harness says it needs, unless the caller said otherwise. */
+  /** How long a decision may take: by default as long as the harness's own timeout. */
   get decisionMs(): number {
     const promised = (this.harness?.config?.timeout_ms ?? 0) + 1000;
     return this.#options.waitMs ?? Math.max(DEFAULT_WAIT_MS, Math.min(promised, MAX_DECISION_MS));
@@ -73,7 +73,7 @@ export class Probe {
     return this.connections.shared((channel) => this.transcript.aside(() => this.greet(channel)));
   }
 
-  /** A connection for one check to ruin, the handshake made. */
+  /** A connection for one check alone, after the handshake. */
   async fresh(): Promise<AnyChannel> {
     const channel = await this.connections.own();
     await this.transcript.aside(() => this.greet(channel));
@@ -143,12 +143,12 @@ export class Probe {
     return this.offer(notificationText(method, params));
   }
 
-  /** Sends anything at all and sees what happens. */
+  /** Sends any text or bytes and reports what follows. */
   async offer(message: Outgoing): Promise<Offered> {
     return this.offerOn(await this.channel(), message);
   }
 
-  /** Like {@link offer}, on a connection of the check's own. `send` says how, if not as a message. */
+  /** Like {@link offer}, on a connection of the check's own. `send` replaces the way it is sent. */
   async offerOn(channel: AnyChannel, message: Outgoing, send?: () => Promise<void>): Promise<Offered> {
     this.connections.sweep(channel);
     this.transcript.sent(message);
@@ -172,7 +172,7 @@ export class Probe {
     return { sent, answers, reply: undefined, ended, alive };
   }
 
-  /** A request after a message tells when its answer would have come, and that the harness is still there. */
+  /** A later request shows that the answer to a message would have come, and that the harness still works. */
   async #answersStill(channel: AnyChannel): Promise<boolean> {
     const id = this.newId();
     const text = requestText(id, "ahp/handshake", HANDSHAKE);

@@ -2,7 +2,7 @@ import type { HandshakeResponse } from "@reins/ahp";
 import type { Outgoing, Reply, TargetTransport } from "./channels/channel.ts";
 
 /**
- * How binding a check is. `must`: the protocol says it and the upstream implementation does it. `should`: good
+ * How binding a check is. `must`: the protocol requires it and the upstream implementation does it. `should`: good
  * behaviour that costs no peer anything. `improved`: where JSON-RPC asks for more than upstream does.
  */
 export type Level = "must" | "should" | "improved";
@@ -10,10 +10,10 @@ export type Level = "must" | "should" | "improved";
 /** Every level, the most binding first. */
 export const LEVELS = ["must", "should", "improved"] as const satisfies readonly Level[];
 
-/** What became of a check. */
+/** The result of a check. */
 export type CheckOutcome = "holds" | "fails" | "skipped";
 
-/** One thing that went over the wire. Long texts are cut. */
+/** One message on the wire. Long texts are cut. */
 export interface ExchangeRecord {
   readonly direction: "sent" | "received";
   readonly text: string;
@@ -21,7 +21,7 @@ export interface ExchangeRecord {
   readonly status?: number;
 }
 
-/** One check and what became of it. */
+/** One check and its result. */
 export interface CheckReport {
   /** Stable; does not change when the title does. */
   readonly id: string;
@@ -37,20 +37,20 @@ export interface CheckReport {
 /** The checks about one part of the protocol. */
 export interface SectionReport {
   readonly section: string;
-  /** Where the protocol speaks about it. */
+  /** The part of the protocol's specification. */
   readonly reference: string;
   readonly checks: readonly CheckReport[];
 }
 
-/** How many checks of a level came out how. */
+/** The number of checks of a level by outcome. */
 export type Tally = Readonly<Record<CheckOutcome, number>>;
 
-/** Everything a run found out. It is plain data: `JSON.stringify` is its machine-readable form. */
+/** The result of a run, as plain data for `JSON.stringify`. */
 export interface ConformanceReport {
   /** The command, address or path. */
   readonly target: string;
   readonly transport: TargetTransport;
-  /** What the harness said of itself; absent when it answered no handshake. */
+  /** The harness's handshake; absent when it answered none. */
   readonly harness?: HandshakeResponse;
   readonly sections: readonly SectionReport[];
   readonly totals: Readonly<Record<Level, Tally>>;
@@ -74,14 +74,14 @@ export function countChecks(sections: readonly SectionReport[]): ConformanceRepo
 const MAX_TEXT = 2000;
 const MAX_RECORDS = 80;
 
-/** Something the harness said, and what it was said in answer to. */
+/** A message of the harness, and the message that it answers. */
 export interface Witnessed {
   readonly sent: string;
   readonly text: string;
   readonly status: number | undefined;
 }
 
-/** Keeps what was said and heard: by check, for the report, and as a whole, for the checks that look back. */
+/** Records messages: by check for the report, and in total for checks of the whole run. */
 export class Transcript {
   /** Every message of the harness. */
   readonly witnessed: Witnessed[] = [];
@@ -92,7 +92,7 @@ export class Transcript {
     this.#records = [];
   }
 
-  /** What the check has said and heard so far. */
+  /** The messages of the check so far. */
   records(): readonly ExchangeRecord[] {
     return [...this.#records];
   }
@@ -135,7 +135,7 @@ export function cut(text: string): string {
   return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}… (${text.length} characters)`;
 }
 
-/** Over HTTP some answers are for people. */
+/** Over HTTP some responses are not JSON. */
 function isMessage({ status, headers }: Reply): boolean {
   if (status === undefined) return true;
   return status === 200 && /\bjson\b/.test(headers?.["content-type"] ?? "");

@@ -19,7 +19,7 @@ const DEFAULT_QUIET_MS = 40;
 
 /** How a run is made. */
 export interface ConformanceOptions {
-  /** Told of every check as soon as it is decided. */
+  /** Called with every check as soon as it is decided. */
   readonly onCheck?: (check: CheckReport, section: Pick<Section, "section" | "reference">) => void;
   /** How long an answer may take; by default 5 s, and for decisions the harness's own `timeout_ms`. */
   readonly waitMs?: number;
@@ -27,7 +27,7 @@ export interface ConformanceOptions {
   readonly quietMs?: number;
   /** `full` makes every check; `essential` only those that a harness must pass. */
   readonly profile?: "full" | "essential";
-  /** What to prove oneself with, over HTTP and WebSocket. */
+  /** Credentials for HTTP and WebSocket. */
   readonly auth?: Credentials;
   /** Ends the run early; what was not checked by then is reported as skipped. */
   readonly signal?: AbortSignal;
@@ -35,7 +35,7 @@ export interface ConformanceOptions {
 
 /**
  * Examines a harness and reports what holds, section by section. Rejects with an {@link AhpError} when the harness
- * cannot be reached at all; whatever it does once it is reached is part of the report.
+ * cannot be reached; everything else that it does is part of the report.
  */
 export async function runConformance(
   target: Target,

@@ -82,7 +82,7 @@ export const SAMPLES: { readonly [Type in EventType]: PayloadFor<Type> } = {
   },
 };
 
-/** Who the kit says it is, in every message, so that a harness that remembers handshakes knows it again. */
+/** The kit's names, the same in every message, by which a harness finds its session. */
 const NAMES = { session_id: "ahp-conformance", agent_id: "ahp-conformance-agent" } as const;
 
 /** Params of a handshake as an agent of today sends them. */

@@ -1,4 +1,4 @@
-/** What kind of thing went wrong, on this side of the wire. */
+/** The kind of a local error. */
 export type AhpErrorCode =
   | "protocol"
   | "serialization"
@@ -96,7 +96,7 @@ export type RefusalReason =
   | "handler_timeout"
   | "busy";
 
-/** What else `error.data` says: the place of a fault, the limit that was passed. */
+/** Further members of `error.data`, such as the path of a fault or the exceeded limit. */
 export type RefusalDetails = Readonly<Record<string, unknown>>;
 
 /** A message that is answered with an error. */

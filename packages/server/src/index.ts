@@ -1,6 +1,6 @@
 export { Access, type AccessOptions, LOCAL } from "./access/access.ts";
 export type { Caller } from "./access/authenticator.ts";
-export { AccessError } from "./access/secrets.ts";
+export { AccessError } from "./access/logins.ts";
 export { type AgentRoutesOptions, agentRoutes } from "./acp/agent-routes.ts";
 export { AdminApi, type AdminApiOptions } from "./admin.ts";
 export type { ConnectionLimits } from "./connections/connections.ts";
@@ -11,7 +11,7 @@ export {
   type InjectedRequest,
   type ListenOptions,
 } from "./gateway/gateway.ts";
-export type { Tls } from "./gateway/tls-server.ts";
+export type { Tls } from "./gateway/listener.ts";
 export { HaakRoutes, type HaakRoutesOptions } from "./haak/haak-routes.ts";
 export { hostRoutes } from "./haak/host-routes.ts";
 export type { GatewayLimits, Log } from "./limits.ts";

@@ -12,12 +12,12 @@ export interface HttpProblemOptions extends ErrorOptions {
 
 /** An error whose problem is sent to the client as it is. */
 export class HttpProblem extends Error {
-  override readonly name = "Refusal";
+  override readonly name = "HttpProblem";
   readonly problem: Problem;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(told: Problem | ProblemCode, detail = "", options: HttpProblemOptions = {}) {
-    const found = typeof told === "string" ? problem(told, detail, options.errors) : told;
+  constructor(given: Problem | ProblemCode, detail = "", options: HttpProblemOptions = {}) {
+    const found = typeof given === "string" ? problem(given, detail, options.errors) : given;
     super(found.detail, options);
     this.problem = found;
     this.headers = options.headers ?? {};

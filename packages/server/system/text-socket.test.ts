@@ -5,7 +5,7 @@ import { ManualClock } from "@reins/kit/manual-clock";
 import { expect, onTestFinished, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { settleLimits } from "../src/limits.ts";
-import { TextSocket } from "../src/streams/text-socket.ts";
+import { TextSocket } from "../src/streams/web-socket.ts";
 
 /** Both ends of a WebSocket, the server's under a clock of the test's own. */
 async function bothEnds() {

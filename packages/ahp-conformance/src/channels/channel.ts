@@ -23,12 +23,12 @@ export interface ExchangeOptions {
 }
 
 /**
- * A connection to a harness that can carry any bytes whatever, unlike a client, which carries only what is right.
+ * A connection to a harness that can carry any bytes, unlike a client, which sends only valid messages.
  * Nothing here throws because of what the harness does; it becomes part of the reply.
  */
 export interface Channel {
   readonly transport: TargetTransport;
-  /** How the connection ended; `undefined` while it stands. */
+  /** How the connection ended; `undefined` while it is open. */
   readonly ended: string | undefined;
   /** Sends one message in the framing of the transport, without waiting for anything. */
   send(message: Outgoing): Promise<void>;
@@ -40,7 +40,7 @@ export interface Channel {
   readonly noise: readonly string[];
   /** Sends the beginning of a message, and no more of it. */
   begin(beginning: Buffer): Promise<void>;
-  /** Ends the connection at once and without a word, as a client does that crashes. */
+  /** Drops the connection, as a client does that crashes. */
   vanish(): Promise<void>;
   /** Ends the connection, and the process behind it if the channel started one. */
   close(): Promise<void>;

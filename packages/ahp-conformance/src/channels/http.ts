@@ -17,9 +17,9 @@ import {
 
 /** How much of a body is written at once. */
 const CHUNK = 64 * 1024;
-/** From here on the harness gets a chance to refuse a body of which it has seen the beginning. */
+/** For larger bodies, writing pauses so that the harness can reject them early. */
 const LARGE = 2 * 1024 * 1024;
-/** How long that chance lasts, in turns. */
+/** The number of pauses. */
 const TURNS = 10;
 const TURN_MS = 30;
 const PIECE_MS = 5;
@@ -64,7 +64,7 @@ export class HttpChannel implements Channel {
   readonly noise = [];
   readonly ended = undefined;
   readonly url: URL;
-  /** Names the session that a handshake opened, for a harness that insists on one. */
+  /** The session of a handshake, for a harness that requires one. */
   sessionToken: string | undefined;
   readonly #credentials: Record<string, string>;
   readonly #agent: http.Agent;
@@ -85,7 +85,7 @@ export class HttpChannel implements Channel {
     return this.request({ body: message, waitMs });
   }
 
-  /** Makes any request; whatever goes wrong is part of the reply. */
+  /** Makes any request; a failure is part of the reply. */
   request(wanted: HttpRequest): Promise<Reply> {
     const { method = "POST", path, headers, body = "", waitMs } = wanted;
     const request = this.#start(method, path, {

@@ -14,7 +14,7 @@ const LF = Buffer.from("\n");
 /** A longer line ends the connection; no answer of a harness needs as much. */
 const MAX_LINE = 64 * 1024 * 1024;
 
-/** A pipe of lines: the two ends, and how to be rid of it. */
+/** The two ends of a stream of lines, and how to close it. */
 export interface Pipe {
   readonly writable: Writable;
   readonly readable: Readable;
@@ -130,7 +130,7 @@ export class LineChannel<Transport extends "stdio" | "unix"> implements Channel 
   }
 }
 
-/** How long a harness has to leave after its input ended. */
+/** How long a harness may take to exit after its input ended. */
 const LEAVE_MS = 1000;
 const STDERR_TAIL = 2000;
 
@@ -176,11 +176,11 @@ export async function openStdio(
   });
 }
 
-/** What {@link openStdio} says of a process that left by itself and in peace. */
-export const LEFT_IN_PEACE = "the process exited with status 0";
+/** The end of a process that exited by itself. */
+export const CLEAN_EXIT = "the process exited with status 0";
 
 function howItEnded(code: number | null, signal: string | null, complaints: string): string {
-  if (code === 0) return LEFT_IN_PEACE;
+  if (code === 0) return CLEAN_EXIT;
   const how = code === null ? `was ended by ${signal}` : `exited with status ${code}`;
   return `the process ${how}${complaints === "" ? "" : `; it wrote to stderr: ${complaints.trim()}`}`;
 }

@@ -6,7 +6,7 @@ import { memberChecks } from "../mutations.ts";
 import type { Probe } from "../probe.ts";
 import { HANDSHAKE, requestText } from "../samples.ts";
 
-/** Agreement on a version, and what the harness says of itself. */
+/** Negotiation of the version, and the harness's description of itself. */
 export const handshake: Section = {
   section: "Handshake",
   reference: "Protocol Version; Methods (ahp/handshake); Client Lifecycle",

@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { LEFT_IN_PEACE, type LineChannel } from "../channels/lines.ts";
+import { CLEAN_EXIT, type LineChannel } from "../channels/lines.ts";
 import { type Check, Inapplicable, must, type Section, should, Unmet } from "../check.ts";
 import type { AnyChannel } from "../connections.ts";
 import { expectAlive, expectUnanswered } from "../expect.ts";
@@ -46,7 +46,7 @@ export const lines: Section = {
         async (probe, channel) => {
           channel.finish();
           const how = await channel.ending(probe.waitMs);
-          if (how !== LEFT_IN_PEACE) throw new Unmet(how ?? `it still runs after ${probe.waitMs} ms`);
+          if (how !== CLEAN_EXIT) throw new Unmet(how ?? `it still runs after ${probe.waitMs} ms`);
         },
       ),
       transports: ["stdio"],
@@ -76,7 +76,7 @@ function check(id: string, title: string, run: (probe: Probe, channel: Lines) =>
   };
 }
 
-/** A check after which the harness is gone. */
+/** A check that ends the harness. */
 function last(id: string, title: string, run: (probe: Probe, channel: Lines) => Promise<void>): Check {
   return {
     ...check(id, title, run),

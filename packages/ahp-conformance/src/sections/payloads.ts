@@ -42,7 +42,7 @@ function checked(type: SpecialisedEventType): Check {
   });
 }
 
-/** A harness may not support the family, but then it says so, and does not find fault with the payload. */
+/** A harness that does not support the family reports that, and does not reject the payload. */
 function understood(type: SpecialisedEventType): Check {
   return must(
     `payload-${kebab(type)}-understood`,

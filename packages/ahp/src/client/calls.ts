@@ -8,10 +8,10 @@ import { DecodeError } from "../wire/decode-error.ts";
 import type { ClientSettings } from "./client.ts";
 import type { CallOptions, ClientTransport, SendRequest } from "./transport.ts";
 
-/** How long one call may take, and what ends it early. */
+/** Timeout and cancellation of one call. */
 export type CallLimits = Partial<CallOptions>;
 
-/** A result that was checked as far as its envelope goes. */
+/** A result whose envelope was checked. */
 export type Result = Pick<ParsedJson, "value" | "floats">;
 
 /** Makes the calls of a client: envelopes out, checked results in. */
@@ -46,7 +46,7 @@ export class Calls {
     );
   }
 
-  /** Asks for a decision; when none comes, returns the closed one, or throws if `onFailure` says so. */
+  /** Requests a decision; without one, returns the closed decision, or throws, depending on `onFailure`. */
   async decide<Answer>(
     events: readonly AhpEvent[],
     ask: () => Promise<Answer>,

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Clock, errorMessage, systemClock } from "@reins/kit";
+import { errorMessage, systemClock } from "@reins/kit";
 import type { z } from "zod";
 import { AhpError } from "../errors.ts";
 import type { Decision } from "../protocol/decisions.ts";
@@ -72,12 +72,12 @@ export class AhpClient {
     return this.#settings.agentId;
   }
 
-  /** What the harness said in the last handshake; absent before the first. */
+  /** The response to the last handshake; absent before the first. */
   get harness(): HandshakeResponse | undefined {
     return this.#harness;
   }
 
-  /** Settles version, capabilities and limits. Must come first; is repeated by itself after a reconnect. */
+  /** Negotiates version, capabilities and limits. Must be the first call; repeated automatically after a reconnect. */
   async handshake(capabilities: readonly string[], limits: CallLimits = {}): Promise<HandshakeResponse> {
     const greet = (send: SendRequest) => this.#greet(capabilities, limits, send);
     const harness = await greet(this.#transport.request);
@@ -125,7 +125,7 @@ export class AhpClient {
     await this.#calls.notify("ahp/event", this.#params(AhpEvent, event), limits);
   }
 
-  /** Sends events that get generic decisions together, in pieces if the harness takes no more at once. */
+  /** Sends events with generic decisions together, in batches of the size that the harness accepts. */
   async batch(events: readonly FullEvent[], limits?: CallLimits): Promise<Decision[]> {
     const misfit = events.find((event) => !isBatchable(event.event_type));
     if (misfit) {
@@ -140,7 +140,7 @@ export class AhpClient {
     return decisions;
   }
 
-  /** Asks the harness something. */
+  /** Sends a query. */
   async query(queryType: string, payload: unknown, limits?: CallLimits): Promise<QueryResponse> {
     const { sessionId: session_id, agentId: agent_id } = this.#settings;
     const params = this.#params(QueryRequest, { session_id, agent_id, query_type: queryType, payload });
@@ -154,7 +154,7 @@ export class AhpClient {
     return { event_type: type, session_id, agent_id, timestamp, depth: 0, payload };
   }
 
-  /** Ends the connection and, over stdio, the harness. Calls under way end as if it had broken. */
+  /** Closes the connection and, over stdio, the harness. Pending calls fail as after a broken connection. */
   close(): Promise<void> {
     return this.#transport.close();
   }
@@ -214,7 +214,7 @@ function misdirected(type: EventType, text: string): AhpError {
   return new AhpError("protocol", `Event failed: ${type} ${text}`);
 }
 
-/** Who the client is and how it behaves. */
+/** The identity and the behaviour of a client. */
 export interface ClientOptions extends OpenOptions {
   /** Sent in the handshake. */
   readonly framework?: string;
@@ -222,31 +222,21 @@ export interface ClientOptions extends OpenOptions {
   /** Names of the session and the agent; random unless given. */
   readonly sessionId?: string;
   readonly agentId?: string;
-  /** How long a call may take unless it says otherwise. */
+  /** The default timeout of a call. */
   readonly timeoutMs?: number;
   /**
    * The result of a blocking event without a valid decision: a decision that allows nothing, with the reason,
    * or an error to be caught. Never an allow.
    */
   readonly onFailure?: "block" | "throw";
-  /** Called when no decision came and the closed one is returned. */
+  /** Called when the closed decision is returned for want of a decision. */
   readonly onFailClosed?: (error: AhpError, events: readonly AhpEvent[]) => void;
   /** Makes request ids. */
   readonly newId?: () => string;
 }
 
 /** {@link ClientOptions} with every default in place. */
-export interface ClientSettings {
-  readonly framework: string;
-  readonly version: string;
-  readonly sessionId: string;
-  readonly agentId: string;
-  readonly timeoutMs: number;
-  readonly onFailure: "block" | "throw";
-  readonly onFailClosed: (error: AhpError, events: readonly AhpEvent[]) => void;
-  readonly newId: () => string;
-  readonly clock: Clock;
-}
+export type ClientSettings = Required<Omit<ClientOptions, Exclude<keyof OpenOptions, "timeoutMs" | "clock">>>;
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 

@@ -9,10 +9,10 @@ import {
   type SendRequest,
 } from "./transport.ts";
 
-/** One connection as a stream transport makes it. */
+/** One connection of a stream transport. */
 export interface Wire {
   send(text: string): void;
-  /** Bytes, about, that the other side has not taken. */
+  /** About how many bytes the other side has not read. */
   readonly buffered: number;
   /** Ends the connection; settles when it has. */
   close(): Promise<void>;
@@ -34,17 +34,17 @@ interface Connected {
   readonly life: { broken: boolean };
 }
 
-/** What a {@link StreamTransport} needs beside its connection. */
+/** The settings of a {@link StreamTransport}. */
 export interface StreamOptions {
   readonly clock: Clock;
   readonly random: () => number;
-  /** `undefined` makes the first break the last. */
+  /** `undefined` never reconnects. */
   readonly reconnect: ReconnectOptions | undefined;
 }
 
 /**
- * Requests and answers over one connection at a time, correlated by id. When the connection breaks, what waited
- * fails at once and a new connection is made in the background; calls made meanwhile wait for it as long as they may.
+ * Requests and responses over one connection at a time, correlated by id. When the connection breaks, pending calls
+ * fail at once and it reconnects in the background; calls made meanwhile wait for it until their timeout.
  */
 export class StreamTransport implements ClientTransport {
   readonly #dial: Dial;
@@ -90,7 +90,7 @@ export class StreamTransport implements ClientTransport {
   }
 
   useSession(): void {
-    // A connection is its own session.
+    // The connection identifies the session.
   }
 
   async close(): Promise<void> {
@@ -113,7 +113,7 @@ export class StreamTransport implements ClientTransport {
     return usable ? this.#current?.wire : undefined;
   }
 
-  /** The connection, waited for no longer than the call may take. */
+  /** The connection; waits for it up to the call's timeout. */
   async #connected({ timeoutMs, signal }: CallOptions): Promise<Wire> {
     if (this.#end.signal.aborted) throw AhpError.closed();
     const { promise, reject } = Promise.withResolvers<never>();
@@ -173,7 +173,7 @@ export class StreamTransport implements ClientTransport {
     throw AhpError.closed(last);
   }
 
-  /** A new connection that has been greeted; one that does not get so far is not left open. */
+  /** Opens a new connection and repeats the handshake; closes it if that fails. */
   async #reconnect(): Promise<Connected> {
     const connected = await this.#connect();
     try {
@@ -187,7 +187,7 @@ export class StreamTransport implements ClientTransport {
     }
   }
 
-  /** Ignores what is no response to a pending call: stray prints, late responses, requests. */
+  /** Ignores everything but responses to pending calls: stray prints, late responses, requests. */
   #receive(text: string): void {
     const answer = readResponse(text);
     if (isObject(answer?.value) && typeof answer.value.id === "string")
@@ -195,16 +195,16 @@ export class StreamTransport implements ClientTransport {
   }
 }
 
-/** How much may wait for a harness that does not read. */
+/** The most unread bytes of a harness that does not read. */
 const MOST_BUFFERED = 16 * 1024 * 1024;
 
-/** Refuses a message where too much waits already; one alone may be as large as it likes. */
+/** Rejects a message if too many bytes are unread; a single message can have any size. */
 function expectRoom({ buffered }: Wire, text: string): void {
   if (buffered === 0 || buffered + text.length <= MOST_BUFFERED) return;
   throw new AhpError("transport", "the harness does not read, and too much waits for it");
 }
 
-/** Ends a connection that is of no use any more, whose end may not have reached the other side. */
+/** Closes a connection that is no longer used. */
 function discard(wire: Wire): void {
   wire.close().catch(() => {
     // It was broken anyway.

@@ -1,7 +1,7 @@
 import type { Clock, ParsedJson } from "@reins/kit";
 import { AhpError } from "../errors.ts";
 
-/** How long a call may take, and what ends it early. */
+/** Timeout and cancellation of a call. */
 export interface CallOptions {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -11,19 +11,19 @@ export interface CallOptions {
 export type SendRequest = (id: string, text: string, options: CallOptions) => Promise<ParsedJson>;
 
 /**
- * How a client's messages travel. Everything that goes wrong is an {@link AhpError}, except an abort, which rejects
+ * Carries a client's messages. Every failure is an {@link AhpError}, except an abort, which rejects
  * with the signal's reason.
  */
 export interface ClientTransport {
-  /** Sends a request and waits for its response; many may be under way at once. */
+  /** Sends a request and waits for its response; many can run concurrently. */
   readonly request: SendRequest;
-  /** Sends a notification; settles when it is on its way, over HTTP when it was taken. */
+  /** Sends a notification; settles when it is sent, over HTTP when it was accepted. */
   notify(text: string, options: CallOptions): Promise<void>;
-  /** Sets what is done on every new connection before anything else is sent on it. */
+  /** Sets the first exchange on every new connection. */
   onReconnect(greet: (request: SendRequest) => Promise<void>): void;
   /** Shows the session that later requests belong to, where the transport has a place for it. */
   useSession(token: string): void;
-  /** Ends the connection; what waits for an answer fails. May be called twice. */
+  /** Closes the connection; pending requests fail. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -74,7 +74,7 @@ export class PendingCalls {
   }
 }
 
-/** How a client comes back after its connection broke. */
+/** How a client reconnects. */
 export interface ReconnectOptions {
   /** Wait before the first attempt; it doubles with every further one. */
   readonly firstMs: number;

@@ -39,7 +39,7 @@ function titled(name: string, schema: JsonSchema): JsonSchema {
   return Object.fromEntries(Object.entries({ ...first, ...schema }));
 }
 
-/** Says what zod does not know: integers, `null` for absent members, maps that hold anything. */
+/** Adds what zod does not know: integers, `null` for absent members, maps of any values. */
 function asOnTheWire(zodSchema: z.core.$ZodType, json: JsonSchema): void {
   if (!(zodSchema instanceof z.ZodType) || !isShaped(zodSchema)) return;
   const shape = shapeOf(zodSchema);

@@ -7,12 +7,12 @@ import { faultOf } from "./event.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Session } from "./sessions.ts";
 
-/** The response, its result and the list of decisions stand around each decision. */
+/** Each decision is nested in the response, its result and the list of decisions. */
 const AROUND = 3;
 
 /**
- * Decides on the events of a batch one after the other, in order. A handler that fails costs its own event a
- * block; an event that may not be in a batch ends the whole batch.
+ * Decides on the events of a batch in order. A handler that fails blocks only its event; an event that cannot be
+ * batched fails the whole batch.
  */
 export async function answerBatch(exchange: Exchange, params: unknown): Promise<string> {
   const { events } = exchange.params(BatchRequest, params);
@@ -30,7 +30,7 @@ export async function answerBatch(exchange: Exchange, params: unknown): Promise<
   const begun = clock.now().getTime();
   for (const [index, event] of events.entries()) {
     refuseMisfit(exchange, event, index);
-    // All of them have the time that one has: its sender waits no longer for many.
+    // All events share the deadline of one, because the sender waits no longer for a batch.
     const left = deadlineMs === undefined ? undefined : deadlineMs - (clock.now().getTime() - begun);
     if (exchange.gone?.aborted || (left !== undefined && left <= 0)) {
       const reason = exchange.gone?.aborted ? "its sender has gone" : `Timeout after ${deadlineMs}ms`;

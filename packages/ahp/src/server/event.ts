@@ -107,7 +107,7 @@ function closed(type: BlockingEventType, reason: string): string {
   return encode(DECISIONS[type], closedDecision(type, reason));
 }
 
-/** What is wrong with an event before any handler sees it. */
+/** Why an event is refused before any handler runs. */
 export interface EventFault {
   /** The layered text, such as `Protocol error: Event depth 11 exceeds configured max depth 10`. */
   readonly text: string;
@@ -137,13 +137,13 @@ export function faultOf(
   }
 }
 
-/** The fault of a payload that is not what its event type says. */
+/** The fault of a payload that does not match its event type. */
 function payloadFault(error: DecodeError): EventFault {
   const text = layered("serialization", error.message);
   return { text, reason: "invalid_payload", details: { path: ["payload", ...error.path] } };
 }
 
-/** What a harness that does not handle a family answers, word for word as upstream. `idle` is simply allowed. */
+/** The error texts for families without a handler, the same as upstream's. `idle` is allowed. */
 export const NOT_SUPPORTED: Readonly<Record<Exclude<SpecialisedEventType, "idle"> | "ahp/query", string>> = {
   context_perception: "Context perception not supported",
   memory_recall: "Memory recall not supported",

@@ -12,13 +12,13 @@ import type { Session, Sessions } from "./sessions.ts";
 
 /** How the result of a handler is written. */
 interface ResultOptions {
-  /** How many containers of the response it will stand in. */
+  /** The nesting level of the result in the response. */
   readonly around?: number;
-  /** What is written instead when the handler took too long; without it that is a {@link Refusal} as well. */
+  /** Makes the result of a handler that took too long; without it that is a {@link Refusal}. */
   readonly late?: (reason: string) => string;
 }
 
-/** One message on its way through the server: what came, from whom, and what answers it. */
+/** One message in the server, with its sender and what its handlers need. */
 export class Exchange {
   readonly handlers: Handlers;
   readonly settings: ServerSettings;
@@ -26,7 +26,7 @@ export class Exchange {
   readonly peer: Peer;
   readonly text: string;
   readonly floats: Floats | undefined;
-  /** Ends when the sender has gone. */
+  /** Aborts when the sender disconnects. */
   readonly gone: AbortSignal | undefined;
 
   constructor(
@@ -61,7 +61,7 @@ export class Exchange {
     throw new Refusal(RPC.handshakeRequired, message, "handshake_required");
   }
 
-  /** A time allowance for one handler. */
+  /** The deadline of one handler. */
   deadline(milliseconds = this.settings.deadlineMs): Deadline {
     return new Deadline(this.settings.clock, milliseconds);
   }
@@ -76,7 +76,7 @@ export class Exchange {
     return new HandlerEventCall(this.peer, this.text, session, deadline, event);
   }
 
-  /** Runs a handler within its deadline and writes its result; whatever fails is a {@link Refusal}. */
+  /** Runs a handler within its deadline and encodes its result; every failure is a {@link Refusal}. */
   async result(
     schema: z.ZodType,
     deadline: Deadline,
@@ -138,7 +138,7 @@ class HandlerEventCall extends HandlerCall implements EventCall {
   }
 }
 
-/** A handler's time: how long it has, and the signal that tells it when that is over. */
+/** The deadline of a handler, with the signal that aborts when it passes. */
 export class Deadline {
   readonly #clock: Clock;
   readonly #milliseconds: number | undefined;
@@ -150,14 +150,14 @@ export class Deadline {
     this.#milliseconds = milliseconds;
   }
 
-  /** Ends with the deadline. Made when first asked for, because few handlers do. */
+  /** Aborts when the deadline passes. Created lazily, because few handlers use it. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.#expired) this.#controller.abort(this.#expired);
     return this.#controller.signal;
   }
 
-  /** Whether the time is over. */
+  /** Whether the deadline has passed. */
   get expired(): boolean {
     return this.#expired !== undefined;
   }
@@ -178,7 +178,7 @@ export class Deadline {
   }
 }
 
-/** Whether a value comes later; also the promises of other libraries do. */
+/** Whether a value is a promise, also one of another library. */
 function isThenable<Result>(value: Awaitable<Result>): value is Promise<Result> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

@@ -7,21 +7,21 @@ import type { Session } from "./sessions.ts";
 /** A value now or later. */
 export type Awaitable<Value> = Value | Promise<Value>;
 
-/** What a handler knows beside its argument. */
+/** The context of a handler's call. */
 export interface Call {
   readonly peer: Peer;
-  /** What the handshake settled; absent when the peer never made one. */
+  /** The session of the handshake; absent without one. */
   readonly session: Session | undefined;
   /** Aborts when the deadline has passed. */
   readonly signal: AbortSignal;
-  /** The message exactly as it came; typed values have lost the members the protocol does not know. */
+  /** The received message; typed values lack the members that the protocol does not know. */
   readonly text: string;
 }
 
 /** A call about one event. */
 export interface EventCall extends Call {
   readonly event: AhpEvent;
-  /** The event's context, empty when it came without one. */
+  /** The event's context; empty if it has none. */
   readonly context: EventContext;
 }
 
@@ -34,11 +34,11 @@ export type SpecialisedHandlers = {
 };
 
 /**
- * What a harness does. Only `event` is required: without the others `idle` is allowed, notifications are accepted
+ * The handlers of a harness. Only `event` is required: without the others `idle` is allowed, notifications are accepted
  * and forgotten, and every other family is answered as not supported.
  *
  * A handler that throws is answered with an error, in a batch with a block. Its result is checked like any
- * message; what is not a decision is an error too.
+ * message; anything but a decision is an error too.
  */
 export interface Handlers extends SpecialisedHandlers {
   /** Decides on `pre_action`, `pre_prompt`, and on every event of a batch. */

@@ -6,7 +6,7 @@ import { AhpNotification, AhpRequest } from "../protocol/messages.ts";
 import { decode, isObject } from "../wire/decode.ts";
 import { DecodeError } from "../wire/decode-error.ts";
 
-/** What a request is answered under. */
+/** The id of a request and its response. */
 export type MessageId = string | number | null;
 
 /** A message that its sender waits on. */
@@ -26,13 +26,13 @@ export interface NotificationMessage {
   readonly floats: Floats | undefined;
 }
 
-/** A message, as far as its envelope goes. */
+/** A message whose envelope was read. */
 export type Message =
   | RequestMessage
   | NotificationMessage
   /** Not JSON. */
   | { readonly kind: "unreadable"; readonly refusal: Refusal }
-  /** JSON, but no message; `answerable` is false for what looks like a response, so that errors never echo. */
+  /** JSON, but no message; `answerable` is false for one that looks like a response, so that errors never echo. */
   | {
       readonly kind: "malformed";
       readonly id: MessageId;
@@ -75,7 +75,7 @@ function readStrictly({ value, floats, duplicateKeys }: ParsedJson): Message {
   return refuse("invalid_id", "id must be a string or an integer");
 }
 
-/** Upstream takes whatever has no string id for a notification, and typed text must not repeat a member. */
+/** Upstream treats every message without a string id as a notification, and rejects repeated members. */
 function readAsUpstream({ value, floats, duplicateKeys }: ParsedJson, text: string, http: boolean): Message {
   const repeated = duplicateKeys && !http ? duplicatesAtTop(text) : undefined;
   const message = decodeEnvelope(value, floats);

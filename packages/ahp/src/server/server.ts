@@ -26,23 +26,23 @@ import {
 } from "./message.ts";
 import { acceptHandshake, Sessions } from "./sessions.ts";
 
-/** What became of a message. */
+/** The result of a message. */
 export interface Outcome {
   /** The text to send back; absent when nothing is. */
   readonly reply: string | undefined;
-  /** Whether the message was not JSON at all, which HTTP answers with a status of its own. */
+  /** Whether the message was not JSON, for which HTTP has its own status. */
   readonly unreadable: boolean;
 }
 
-/** What waits for a decision, which may take long, and everything else. */
+/** Messages that wait for a decision, which may take long, and all others. */
 export type Lane = "decisions" | "others";
 
-/** A message that was read and not yet worked on. */
+/** A message that was read and not yet handled. */
 export interface ReadMessage {
   readonly lane: Lane;
   /** The session and agent that it names, by which senders are distinguished; nothing where it names none. */
   readonly sender: string | undefined;
-  /** Works on it; `gone` ends when its sender has gone. Never rejects. */
+  /** Handles it; `gone` aborts when its sender disconnects. Never rejects. */
   run(gone?: AbortSignal): Promise<Outcome>;
 }
 
@@ -59,8 +59,8 @@ const METHODS: ReadonlyMap<string, Answer> = new Map<Method, Answer>([
 const WAITING: ReadonlySet<string> = new Set<Method>(["ahp/event", "ahp/batch"]);
 
 /**
- * A harness, without any transport: text in, text out. Every transport hands its messages to {@link handle}; it
- * never throws and never rejects, whatever the message and whatever the handlers do.
+ * A harness without a transport: text in, text out. Every transport passes its messages to {@link handle}, which
+ * never throws or rejects for any message or handler.
  */
 export class AhpServer {
   readonly settings: ServerSettings;
@@ -79,12 +79,12 @@ export class AhpServer {
     return reply;
   }
 
-  /** Like {@link handleMessage}, and says whether the message could be read; `gone` ends when its sender has gone. */
+  /** Like {@link handleMessage}, with whether the message could be read; `gone` aborts when its sender disconnects. */
   handle(text: string, peer: Peer, gone?: AbortSignal): Promise<Outcome> {
     return this.read(text, peer).run(gone);
   }
 
-  /** Reads a message, and leaves it to the transport when it is worked on. */
+  /** Reads a message; the transport decides when it is handled. */
   read(text: string, peer: Peer): ReadMessage {
     const { compat } = this.settings;
     const message = readMessage(text, compat, peer.transport === "http");
@@ -123,7 +123,7 @@ export class AhpServer {
     try {
       this.settings.onDropped(reason, text);
     } catch {
-      // A fault of the callback, which the server survives.
+      // An error of the callback must not end the server.
     }
   }
 
@@ -163,13 +163,13 @@ async function answerHandshake(exchange: Exchange, params: unknown): Promise<str
   return encode(HandshakeResponse, response);
 }
 
-/** What a message names as its sender; of a batch, what its first event does. */
+/** The sender that a message names; for a batch, that of its first event. */
 function senderIn(params: unknown): string | undefined {
   if (!isObject(params)) return undefined;
   const named = Array.isArray(params.events) ? params.events[0] : params;
   if (!isObject(named)) return undefined;
   const { session_id, agent_id } = named;
-  // Anything else than text names no sender, and is refused when it is worked on.
+  // Other values name no sender, and are refused when the message is handled.
   return typeof session_id === "string" && typeof agent_id === "string"
     ? JSON.stringify([session_id, agent_id])
     : undefined;
@@ -187,11 +187,11 @@ function answered(reply: string | undefined): Outcome {
   return { reply, unreadable: false };
 }
 
-/** How a server presents itself and what it insists on. */
+/** The identity and the limits of a server. */
 export interface ServerOptions {
   /** Name, version and capabilities, sent in the handshake. */
   readonly info?: Partial<HarnessInfo>;
-  /** The limits; given, they replace the defaults as a whole, and an absent limit is not enforced. */
+  /** The limits. They replace the defaults as a whole; an absent limit is not enforced. */
   readonly config?: HarnessConfig;
   /**
    * Behaves exactly as the upstream implementation: unreadable messages are dropped, number ids are taken for
@@ -200,11 +200,11 @@ export interface ServerOptions {
   readonly compat?: boolean;
   /** Answers events, queries and batches only after a handshake. */
   readonly requireHandshake?: boolean;
-  /** How long a handler may take before the event is decided against; by default `config.timeout_ms`. */
+  /** How long a handler may take before the event is blocked; by default `config.timeout_ms`. */
   readonly deadlineMs?: number;
   /** How many handshakes made over HTTP are remembered. */
   readonly sessionBound?: number;
-  /** Told of every notification that was dropped, which its sender cannot be. */
+  /** Called for every dropped notification; its sender gets no response. */
   readonly onDropped?: (reason: string, text: string) => void;
   readonly clock?: Clock;
   /** Makes session tokens. */
@@ -212,17 +212,10 @@ export interface ServerOptions {
 }
 
 /** {@link ServerOptions} with every default in place. */
-export interface ServerSettings {
+export interface ServerSettings extends Required<Omit<ServerOptions, "info" | "deadlineMs">> {
   readonly info: HarnessInfo;
-  readonly config: HarnessConfig;
-  readonly compat: boolean;
-  readonly requireHandshake: boolean;
   /** `undefined` in compatibility mode. */
   readonly deadlineMs: number | undefined;
-  readonly sessionBound: number;
-  readonly onDropped: (reason: string, text: string) => void;
-  readonly clock: Clock;
-  readonly newToken: () => string;
 }
 
 const DEFAULT_INFO: HarnessInfo = {

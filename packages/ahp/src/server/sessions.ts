@@ -8,14 +8,14 @@ import {
 import type { Peer } from "./handlers.ts";
 import type { ServerSettings } from "./server.ts";
 
-/** What a handshake settled between an agent and the harness. */
+/** The result of a handshake between an agent and the harness. */
 export interface Session {
   readonly session_id: string;
   readonly agent_id: string;
   readonly agent_info: AgentInfo;
   /** The version both sides speak. */
   readonly protocol_version: string;
-  /** What both sides can do. */
+  /** The capabilities of both sides. */
   readonly capabilities: readonly string[];
   /** Names this session where a connection cannot; absent where none was issued. */
   readonly session_token: string | undefined;
@@ -38,7 +38,7 @@ export class Sessions {
     this.#bound = bound;
   }
 
-  /** Remembers what a handshake settled; the oldest makes room. */
+  /** Stores the session of a handshake; beyond the bound the oldest is evicted. */
   open(peer: Peer, session: Session): void {
     this.#byPeer.set(peer, session);
     if (peer.transport !== "http") return;

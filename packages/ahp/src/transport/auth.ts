@@ -4,16 +4,16 @@ import { AhpError } from "../errors.ts";
 import type { AuthConfig } from "../protocol/messages.ts";
 import type { Awaitable } from "../server/handlers.ts";
 
-/** Says who holds a credential; `undefined` turns the peer away. */
+/** Finds the principal of a credential; `undefined` rejects the peer. */
 export type Authenticator = (credential: Credential | undefined) => Awaitable<string | undefined>;
 
-/** One secret and the principal it stands for. */
+/** A secret and its principal. */
 export interface Token {
   readonly principal: string;
   readonly secret: string;
 }
 
-/** Knows a fixed set of secrets, each good as a bearer token and as an API key. Takes the same time for any guess. */
+/** Authenticates by a fixed set of secrets, as bearer tokens or API keys. Takes the same time for any guess. */
 export function knownTokens(
   tokens: readonly Token[],
 ): (credential: Credential | undefined) => string | undefined {
@@ -31,13 +31,13 @@ function digest(secret: string): Buffer {
   return hash("sha256", secret, "buffer");
 }
 
-/** What a peer shows to prove who it is. */
+/** A peer's credential. */
 export interface Credential {
   readonly kind: "bearer" | "api_key";
   readonly value: string;
 }
 
-/** The subprotocol that carries no credential; a client that sends one in another offers this as well. */
+/** The subprotocol without a credential; a client that sends one in another offers this too. */
 export const SUBPROTOCOL = "ahp";
 
 const SUBPROTOCOL_PREFIX = { bearer: "ahp.bearer.", api_key: "ahp.api-key." } as const;
@@ -55,7 +55,7 @@ export function credentialInHeaders({ headers }: Pick<IncomingMessage, "headers"
   return typeof key === "string" ? { kind: "api_key", value: key } : undefined;
 }
 
-/** The credential of a WebSocket client, wherever such a client can put one. */
+/** The credential of a WebSocket client: in a header, a subprotocol or the query. */
 export function upgradeCredential(
   request: Pick<IncomingMessage, "headers" | "url">,
   inQuery: boolean,
@@ -118,7 +118,7 @@ export function credentialOf(auth: AuthConfig | undefined): Credential | undefin
   }
 }
 
-/** Which names a server goes by, and which web pages may speak to it. */
+/** The host names of a server, and the web pages that may connect to it. */
 export interface OriginRules {
   /** Host names that requests may be addressed to, without port. */
   readonly allowedHosts?: readonly string[];
@@ -129,8 +129,8 @@ export interface OriginRules {
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
- * Why a request must not be served, if so. A page on the web reaches a server on this machine through the browser:
- * its `Origin` gives it away, and after DNS rebinding its `Host`.
+ * Why a request must be rejected, if so. A web page can reach a server on this machine through the browser; its
+ * `Origin` reveals it, and after DNS rebinding its `Host`.
  */
 export function originFault(
   { headers }: Pick<IncomingMessage, "headers">,

@@ -5,9 +5,9 @@ import { errorText } from "../server/message.ts";
 import type { AhpServer, Lane, ReadMessage } from "../server/server.ts";
 import type { InFlight, Limits, Place, Sender } from "./limits.ts";
 
-/** A two-way stream of messages, as a transport offers it. */
+/** A two-way stream of messages of a transport. */
 export interface Link {
-  /** Sends one message. Never waits; {@link buffered} tells how much is on its way. */
+  /** Sends one message. Never waits; {@link buffered} is the unsent amount. */
   send(text: string): void;
   /** Bytes that the peer has not taken yet. */
   readonly buffered: number;
@@ -20,13 +20,13 @@ export interface Link {
   destroy(): void;
 }
 
-/** How much a connection may ask, and what it shares with others. */
+/** The limits of a connection, and the capacity that it shares with others. */
 export interface ConnectionLimits {
   readonly limits: Limits;
   readonly inFlight: InFlight;
 }
 
-/** A message that was read, with what it takes to have it worked on. */
+/** A message that was read, and its claim on capacity. */
 interface Message extends ReadMessage {
   readonly bytes: number;
 }
@@ -86,21 +86,21 @@ export class Connection {
     else this.#send(errorText(null, refusal, false));
   }
 
-  /** Tells that the peer has read what was buffered. */
+  /** Call when the peer has read all buffered messages. */
   drained(): void {
     this.#cancelStall?.();
     this.#cancelStall = undefined;
     this.#resume();
   }
 
-  /** Lets requests under way finish, then closes the link. Settles when the last one has. */
+  /** Waits for running requests, then closes the link. */
   end(): Promise<void> {
     this.#ending = true;
     this.#closeWhenIdle();
     return this.#idle.promise;
   }
 
-  /** Tells that the link is gone; results of requests under way are dropped. */
+  /** Call when the link is lost; results of running requests are dropped. */
   lost(): void {
     this.#gone = true;
     this.#left.abort();
@@ -186,7 +186,7 @@ export interface Drainable {
   destroy(): void;
 }
 
-/** Lets every connection finish what is under way, for so long, then ends them all. */
+/** Waits for the running requests of every connection up to a timeout, then ends them all. */
 export async function drain(open: Iterable<Drainable>, milliseconds: number, clock: Clock): Promise<void> {
   const connections = [...open];
   const late = Promise.withResolvers<void>();

@@ -1,6 +1,6 @@
 import type { Lane } from "../server/server.ts";
 
-/** What one peer may ask of a server before it has to wait or is turned away. */
+/** Limits of one peer; beyond them it waits or is rejected. */
 export interface Limits {
   /** The largest message, in bytes. */
   readonly maxMessageBytes: number;
@@ -21,7 +21,7 @@ export interface Limits {
   readonly stallMs: number;
   /** How many connections are open at once; more are refused. */
   readonly maxConnections: number;
-  /** How long requests under way may take to finish when the server closes. */
+  /** How long running requests may take when the server closes. */
   readonly drainMs: number;
 }
 
@@ -38,10 +38,10 @@ const DEFAULT_LIMITS: Limits = {
   drainMs: 5_000,
 };
 
-/** The defaults with what an operator set. */
+/** Fills in the defaults. */
 export function settleLimits(limits: Partial<Limits> = {}): Limits {
   const settled = { ...DEFAULT_LIMITS, ...limits };
-  // Two of the largest messages find room, or one would wait for ever.
+  // There must be room for two of the largest messages, or one would never be read.
   const least = 2 * settled.maxMessageBytes;
   const maxInFlightBytesPerPrincipal = Math.max(least, settled.maxInFlightBytesPerPrincipal);
   const maxInFlightBytesTotal = Math.max(maxInFlightBytesPerPrincipal, settled.maxInFlightBytesTotal);
@@ -63,7 +63,7 @@ export interface Sender {
   readonly peer: unknown;
 }
 
-/** A place among what is under way. */
+/** A claim on the capacity for messages in flight. */
 export interface Place {
   /** Takes more bytes, if there is room for them. */
   grow(bytes: number): boolean;
@@ -85,10 +85,10 @@ class PrincipalUse extends Use {
 }
 
 /**
- * What is under way on one listener: messages that arrive, that wait for a decision, and all others, each by itself.
- * Principals share the whole and peers share what their principal may have, by one rule: a share
- * grows only as long as it is no larger than what is left for others. So the first takes half at most, and each that
- * comes later finds room. Names are free, so a peer that goes by many of them takes from its own principal only.
+ * Messages in flight on one listener: arriving ones, those that wait for a decision, and all others, each limited by
+ * itself. Principals share the capacity, and peers that of their principal, by one rule: a share grows only while it is
+ * no larger than what remains. So the first gets half at most, and later ones find room. Peer names are free to choose,
+ * so a peer that uses many of them only takes from its own principal.
  */
 export class InFlight {
   readonly #limits: InFlightLimits;
@@ -124,7 +124,7 @@ export class InFlight {
     };
   }
 
-  /** Runs once when something has been released; those that wait come in turn. */
+  /** Runs a callback once when capacity is released; waiters run in order. */
   whenReleased(run: () => void): void {
     this.#waiting.add(run);
   }
@@ -146,7 +146,7 @@ export class InFlight {
   }
 }
 
-/** What is under way of one kind: in all, of each principal and of each of its peers. */
+/** Messages in flight of one kind: in total, by principal and by peer. */
 class Pool {
   readonly #all = new Use();
   readonly #principals = new Map<string, PrincipalUse>();

@@ -7,9 +7,9 @@ import { Connection, type ConnectionLimits } from "./connection.ts";
 
 /** A connection over a pair of byte streams. */
 export interface LineConnection {
-  /** Settles when the peer is gone and nothing is under way. */
+  /** Settles when the peer has disconnected and no request is running. */
   readonly closed: Promise<void>;
-  /** Answers what is under way, then ends the output. */
+  /** Answers running requests, then ends the output. */
   end(): Promise<void>;
   /** Ends at once. */
   destroy(): void;

@@ -2,7 +2,7 @@ import type { Server } from "node:net";
 import { errorMessage } from "@reins/kit";
 import { AhpError } from "../errors.ts";
 
-/** Starts listening and waits until it does; what goes wrong names the place. */
+/** Starts listening and waits for it; an error names the address. */
 export async function listening(listener: Server, place: string, start: () => void): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const fail = (error: Error) =>
@@ -27,10 +27,10 @@ function advice(error: Error): string {
 
 /** A server that listens somewhere. */
 export interface Served {
-  /** Where: `http://127.0.0.1:18789/ahp`, a socket's path, `stdio`. */
+  /** The address: `http://127.0.0.1:18789/ahp`, a socket's path, `stdio`. */
   readonly address: string;
   /** Settles when it has stopped, by {@link close} or because its input ended. */
   readonly closed: Promise<void>;
-  /** Takes nothing new, lets what is under way finish for a while, then ends. May be called twice. */
+  /** Stops accepting, waits for running requests up to the drain timeout, then closes. Idempotent. */
   close(): Promise<void>;
 }

@@ -7,7 +7,7 @@ import { credentialOf } from "./auth.ts";
 import { dialStdio, type StdioTarget } from "./stdio.ts";
 import { dialUnix } from "./unix.ts";
 
-/** Where a harness is and how to reach it. */
+/** The transport and the address of a harness. */
 export type Transport =
   | ({ readonly type: "stdio" } & StdioTarget)
   | { readonly type: "http"; readonly url: string; readonly auth?: AuthConfig; readonly ca?: string | Buffer }
@@ -16,7 +16,7 @@ export type Transport =
       readonly url: string;
       readonly auth?: AuthConfig;
       readonly ca?: string | Buffer;
-      /** Where the credential goes; a header by default. */
+      /** The place of the credential; a header by default. */
       readonly credentialIn?: "header" | "subprotocol" | "query";
     }
   | { readonly type: "unix"; readonly path: string }
@@ -26,9 +26,9 @@ export type Transport =
 export interface OpenOptions {
   /** How long connecting may take. */
   readonly timeoutMs?: number;
-  /** How to come back after the connection broke; `false` never does. */
+  /** How to reconnect; `false` never does. */
   readonly reconnect?: Partial<ReconnectOptions> | false;
-  /** The largest message taken from a harness, in bytes. */
+  /** The largest message accepted from a harness, in bytes. */
   readonly maxMessageBytes?: number;
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -37,7 +37,7 @@ export interface OpenOptions {
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
-/** Opens a transport; the libraries that one needs are loaded only then. */
+/** Opens a transport; loads its libraries lazily. */
 export async function openTransport(
   transport: Transport,
   options: OpenOptions = {},

@@ -9,7 +9,7 @@ import { InFlight, type Limits, settleLimits } from "./limits.ts";
 import { lineWire, serveLines } from "./lines.ts";
 import type { Served } from "./listening.ts";
 
-/** The streams to serve, and how much a peer may ask. */
+/** The streams to serve, and the limits. */
 export interface StdioOptions {
   readonly input?: Readable;
   readonly output?: Writable;
@@ -43,11 +43,11 @@ export interface StdioTarget {
   readonly cwd?: string;
   /** The child's whole environment; by default the parent's. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Where the child's stderr goes; by default to this process's own. */
+  /** Receives the child's stderr; by default this process's own does. */
   readonly onStderr?: (chunk: Buffer) => void;
 }
 
-/** How long a child may take to leave after its input ended, and again after it was asked to stop. */
+/** How long a child may take to exit after its input ended, and again after SIGTERM. */
 const PATIENCE_MS = 2_000;
 
 /** Starts the program in a process group of its own, without a shell, and speaks to its stdin and stdout. */
@@ -92,7 +92,7 @@ async function spawned(child: Child): Promise<void> {
   }
 }
 
-/** The end of its input asks the child to leave; if it stays, its whole group is stopped. */
+/** Waits for the child to exit after its input ended; otherwise kills its process group. */
 async function stop(child: Child): Promise<void> {
   for (const signal of ["SIGTERM", "SIGKILL"] as const) {
     if (await left(child)) return;
@@ -120,6 +120,6 @@ function signalGroup(child: Child, signal: NodeJS.Signals): void {
   try {
     process.kill(process.platform === "win32" ? child.pid : -child.pid, signal);
   } catch {
-    // It has gone in the meantime.
+    // It has exited in the meantime.
   }
 }

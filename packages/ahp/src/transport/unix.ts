@@ -11,7 +11,7 @@ import { InFlight, type Limits, settleLimits } from "./limits.ts";
 import { type LineConnection, lineWire, serveLines } from "./lines.ts";
 import { listening, type Served } from "./listening.ts";
 
-/** Where to listen, and how much a peer may ask. */
+/** The path of the socket, and the limits. */
 export interface UnixOptions {
   readonly path: string;
   readonly limits?: Partial<Limits>;

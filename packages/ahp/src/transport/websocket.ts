@@ -22,15 +22,15 @@ import { hangUp, plainRefusal, type RefusalBody } from "./http/listener.ts";
 import type { Admitted } from "./http/serve.ts";
 import type { InFlight, Limits } from "./limits.ts";
 
-/** Who may connect, and how much they may ask. */
+/** Authentication and limits. */
 export interface WebSocketListenerOptions extends OriginRules {
   readonly authenticate?: Authenticator | undefined;
   readonly limits: Limits;
   readonly inFlight: InFlight;
   readonly refusal?: RefusalBody | undefined;
-  /** Whether a credential in the URL counts. Upstream's clients know no other way. */
+  /** Whether a credential in the URL is accepted, which is all that upstream's clients send. */
   readonly credentialsInQuery: boolean;
-  /** How often a quiet connection is asked whether it still lives. */
+  /** The ping interval. */
   readonly keepAliveMs: number;
 }
 
@@ -78,7 +78,7 @@ export class WebSocketListener {
     this.#acceptor.handleUpgrade(request, socket, head, (webSocket) => this.#accept(webSocket, principal));
   }
 
-  /** Lets requests under way finish, then closes every connection. */
+  /** Waits for running requests, then closes every connection. */
   close(): Promise<void> {
     this.#closed = true;
     return drain(this.#open, this.#options.limits.drainMs, this.#server.settings.clock);
@@ -137,7 +137,7 @@ export class WebSocketConnection implements Drainable {
       if (!isBinary) this.#connection.receive(data.toString());
     });
     webSocket.on("ping", (data: Buffer) => {
-      // Who pings and does not read is not answered for ever.
+      // Pongs to a peer that does not read are limited.
       if (webSocket.bufferedAmount <= limits.maxBufferedBytes) webSocket.pong(data);
     });
     webSocket.on("error", () => webSocket.terminate());
@@ -145,7 +145,7 @@ export class WebSocketConnection implements Drainable {
     keepAlive(webSocket, keepAliveMs, server.settings.clock);
   }
 
-  /** Answers what is under way, then closes and waits for the peer to agree. */
+  /** Answers running requests, then closes and waits for the peer's close frame. */
   async end(): Promise<void> {
     await this.#connection.end();
     if (this.#webSocket.readyState !== this.#webSocket.CLOSED) await once(this.#webSocket, "close");
@@ -161,7 +161,7 @@ export class WebSocketConnection implements Drainable {
 export interface WebSocketTarget {
   readonly url: string;
   readonly credential?: Credential | undefined;
-  /** Where the credential goes; `query` is for upstream's servers only, because URLs end up in logs. */
+  /** The place of the credential; `query` is for upstream's servers only, because URLs end up in logs. */
   readonly credentialIn?: "header" | "subprotocol" | "query";
   /** Certificates to trust beside the system's, in PEM. */
   readonly ca?: string | Buffer | undefined;
@@ -170,7 +170,7 @@ export interface WebSocketTarget {
 const KEEP_ALIVE_MS = 30_000;
 const CLOSE_PATIENCE_MS = 2_000;
 
-/** Connects to a WebSocket; TLS if the URL says `wss`. */
+/** Connects to a WebSocket; uses TLS for `wss`. */
 export function dialWebSocket(
   target: WebSocketTarget,
   maxMessageBytes: number,
@@ -233,7 +233,7 @@ function addressOf({ url, credential, credentialIn }: WebSocketTarget): URL {
   return parsed;
 }
 
-/** Pings a connection at intervals and cuts it off when the last ping went unanswered. One that is not being read is spared. */
+/** Pings a connection at intervals and closes it if the last ping was not answered, unless reading is paused. */
 function keepAlive(webSocket: WebSocket, intervalMs: number, clock: Clock): void {
   let alive = true;
   let cancel = clock.after(intervalMs, beat);

@@ -10,13 +10,13 @@ import { INTEGERS, type IntegerName, shapeOf } from "./schema.ts";
  */
 export function decode<Output>(schema: z.ZodType<Output>, value: unknown, floats?: Floats): Output {
   const holder = { value };
-  // The decoder is derived from the schema, which is what makes its result the schema's output.
+  // The decoder is derived from the schema, so its result is the schema's output.
   return decoderOf(schema)(value, holder, "value", floats) as Output;
 }
 
 /**
  * Checks a value and returns its normal form: unknown members dropped, defaults filled in. `holder` and `key`
- * say where the value stands, so that `floats` can tell how a number was spelled. Throws {@link DecodeError}.
+ * are the position of the value, by which `floats` knows how a number was spelled. Throws {@link DecodeError}.
  */
 type Decoder = (value: unknown, holder: object, key: string, floats: Floats | undefined) => unknown;
 
@@ -193,7 +193,7 @@ function internalDecoder(
   };
 }
 
-/** Notes the name of the variant in the path of whatever is wrong inside it. */
+/** Adds the name of the variant to the path of an error inside it. */
 function inside<Result>(variant: string, decode: () => Result): Result {
   try {
     return decode();
@@ -219,7 +219,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
 }
 
-/** What absence means for a member. */
+/** How an absent member is read. */
 type Absence = "missing" | "omitted" | "null" | "default";
 
 /** One member of an object type, ready to be read. */
@@ -258,7 +258,7 @@ function readFields(value: Members, fields: Fields, floats: Floats | undefined, 
   }
 }
 
-/** Reads an array that stands for an object, members in their declared order. */
+/** Reads an array in place of an object, with the members in their declared order. */
 function readPositions(
   values: readonly unknown[],
   fields: Fields,

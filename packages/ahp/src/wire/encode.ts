@@ -4,8 +4,7 @@ import { decode, isObject } from "./decode.ts";
 import { type Shape, shapeOf } from "./schema.ts";
 
 /**
- * A value of the protocol in the exact form in which it goes on the wire, where it will stand in `around` other
- * containers. Throws {@link DecodeError}.
+ * Encodes a value of the protocol in its exact wire form; `around` is its nesting level. Throws {@link DecodeError}.
  */
 export function encode(schema: z.ZodType, value: unknown, around = 0): string {
   return stringifySorted(withoutEmpty(schema, decode(schema, value)), around);

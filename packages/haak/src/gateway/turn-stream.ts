@@ -120,7 +120,7 @@ export class TurnStream {
     this.#state = "running";
   }
 
-  /** The mark is logged after a turn and before the next, so that its position tells whose it is. */
+  /** The mark is logged after a turn and before the next, so that its position identifies the turn. */
   #onTurnOver({ method, params }: JsonObject): void {
     if (method !== TURN_OVER) return;
     const { turn } = membersOf(membersOf(membersOf(params).draft).payload);

@@ -2,8 +2,15 @@ import { createHash, randomBytes as systemRandomBytes } from "node:crypto";
 import { join } from "node:path";
 import { knownTokens } from "@reins/ahp";
 import { type Clock, createFile, systemClock } from "@reins/kit";
-import { LoginCodes, Logins, type NewLogin } from "./logins.ts";
-import { AccessError, newSecret, type RandomBytes, readPrivate } from "./secrets.ts";
+import {
+  AccessError,
+  LoginCodes,
+  Logins,
+  type NewLogin,
+  newSecret,
+  type RandomBytes,
+  readPrivate,
+} from "./logins.ts";
 
 /** The id of the operator's principal. */
 export const LOCAL = "local";

@@ -141,12 +141,11 @@ async function takeMessage(
  */
 function sessionOf({ request }: AcpCall, method: string, { sessionId }: JsonObject): string | undefined {
   const named = headerOf(request, ACP_SESSION);
-  const told = typeof sessionId === "string" ? sessionId : undefined;
   if (named === undefined && sessionId === undefined && OF_SESSIONS.has(method))
     throw new HttpProblem("invalid", `${method} needs a sessionId`);
   if (named !== undefined && sessionId !== undefined && named !== sessionId)
     throw new HttpProblem("invalid", `the header ${ACP_SESSION} names another session than the message`);
-  return named ?? told;
+  return named ?? (typeof sessionId === "string" ? sessionId : undefined);
 }
 
 /** Rejects an answer whose header names another session than the question's. */

@@ -7,8 +7,13 @@ import type { Harness, Principal } from "@reins/supervisor";
 import type { WebSocket } from "ws";
 import { onTimeout } from "../connections/durable-connection.ts";
 import { framed } from "../connections/message-stream.ts";
-import { CLOSE, TextSocket, type TextSocketOptions } from "../streams/text-socket.ts";
-import { type Upgrade, WebSocketAcceptor } from "../streams/web-socket-acceptor.ts";
+import {
+  CLOSE,
+  TextSocket,
+  type TextSocketOptions,
+  type Upgrade,
+  WebSocketAcceptor,
+} from "../streams/web-socket.ts";
 import type { AcpSettings } from "./acp-routes.ts";
 
 interface WebSocketClientOptions extends WebSocketCaller, Pick<TextSocketOptions, "line"> {
@@ -25,7 +30,7 @@ class WebSocketClient {
   readonly #socket: TextSocket;
   readonly #options: WebSocketClientOptions;
   #connection: Connection | undefined;
-  #spoken: ((message: JsonObject) => void | Promise<void>) | undefined;
+  #handle: ((message: JsonObject) => void | Promise<void>) | undefined;
 
   constructor(socket: WebSocket, options: WebSocketClientOptions) {
     this.#options = options;
@@ -58,14 +63,14 @@ class WebSocketClient {
       return this.#send(errorOf(CODE.invalidRequest, "there are no batches in ACP"), undefined);
     if (!isObject(value))
       return this.#send(errorOf(CODE.invalidRequest, "a message is an object"), undefined);
-    if (!this.#spoken) return this.#initialize(value);
+    if (!this.#handle) return this.#initialize(value);
     const next = classify(value);
     if (next.kind === "request" && next.method === "initialize")
       return this.#send(
         errorOf(CODE.invalidRequest, "this connection is initialized already", next.id),
         undefined,
       );
-    await this.#spoken(value);
+    await this.#handle(value);
   }
 
   async #initialize(message: JsonObject): Promise<void> {
@@ -94,7 +99,7 @@ class WebSocketClient {
       cancel();
     }
     const send = async (answer: JsonObject) => this.#send(answer, undefined);
-    this.#spoken = (next) => takeMessage({ connection, conversation, answer: send }, next);
+    this.#handle = (next) => takeMessage({ connection, conversation, answer: send }, next);
     if (this.#socket.isOver) hub.disconnect(connection);
   }
 
@@ -151,11 +156,11 @@ const ID_BYTES = 24;
 /** Clients that speak ACP over WebSocket. */
 export class WebSockets {
   readonly #settings: AcpSettings;
-  readonly #door: WebSocketAcceptor;
+  readonly #acceptor: WebSocketAcceptor;
 
   constructor(settings: AcpSettings) {
     this.#settings = settings;
-    this.#door = new WebSocketAcceptor(settings.limits);
+    this.#acceptor = new WebSocketAcceptor(settings.limits);
   }
 
   /** Accepts the upgrade of an authenticated request. */
@@ -164,7 +169,7 @@ export class WebSockets {
     const id = randomBytes(ID_BYTES).toString("base64url");
     const agent = new URLSearchParams(request.url?.split("?", 2)[1] ?? "").get("agent") ?? undefined;
     const options = { ...caller, id, agent, settings: this.#settings, line: socket };
-    this.#door.take(
+    this.#acceptor.take(
       upgrade,
       (webSocket) => new WebSocketClient(webSocket, options),
       `${ACP_CONNECTION}: ${id}`,
@@ -173,6 +178,6 @@ export class WebSockets {
 
   /** Closes all connections. Their sessions and turns continue. */
   async close(): Promise<void> {
-    await this.#door.close();
+    await this.#acceptor.close();
   }
 }

@@ -27,7 +27,7 @@ export interface AnsweredRequest {
   /** From its arrival to the end of the response. */
   readonly ms: number;
   readonly principal: string | null;
-  /** Whether the response is a stream, whose duration says nothing. */
+  /** Whether the response is a stream, whose duration is not a latency. */
   readonly streams: boolean;
 }
 
@@ -103,7 +103,7 @@ function enter(
   }
   const authenticated = (caller: Caller | null) => {
     request.caller = caller;
-    if (caller) context.unknown?.isKnown(raw.socket);
+    if (caller) context.unauthenticated?.remove(raw.socket);
     done(request.is404 ? absent(allowed.of(pathOf(raw))) : undefined);
   };
   const caller = open || operation?.audience === "anyone" ? null : authenticator.authenticate(raw, context);
@@ -119,16 +119,16 @@ function absent(methods: readonly string[]): HttpProblem {
 
 /** Responds with a problem. An internal error is logged and not disclosed. */
 function sendProblem(error: unknown, reply: FastifyReply, log: Log): FastifyReply {
-  const told = frameworkProblem(error);
-  if (!told) log.error({ err: error, path: pathOf(reply.request.raw) }, "a request failed");
-  const refusal = told ?? httpProblem("internal");
+  const known = frameworkProblem(error);
+  if (!known) log.error({ err: error, path: pathOf(reply.request.raw) }, "a request failed");
+  const { problem, headers } = known ?? httpProblem("internal");
   setSecurityHeaders(reply.raw);
   // Fastify closes the connection of an unread body; over HTTP/2 only the stream ends.
   if (reply.request.raw.httpVersionMajor > 1) reply.removeHeader("connection");
   return reply
-    .code(refusal.problem.status)
-    .headers({ ...refusal.headers, "content-type": PROBLEM_TYPE })
-    .send(Buffer.from(JSON.stringify(refusal.problem)));
+    .code(problem.status)
+    .headers({ ...headers, "content-type": PROBLEM_TYPE })
+    .send(Buffer.from(JSON.stringify(problem)));
 }
 
 /** The methods of each path, for 405 responses and CORS. */

@@ -25,10 +25,11 @@ import {
   Listener,
   type ListenerContext,
   newHttpServer,
+  newTlsServer,
+  type Tls,
   UnauthenticatedConnections,
 } from "./listener.ts";
 import { IncomingBodies, JSON_TYPES } from "./request.ts";
-import { newTlsServer, type Tls } from "./tls-server.ts";
 import { Upgrades } from "./upgrades.ts";
 
 export interface GatewayOptions {
@@ -131,9 +132,9 @@ export class Gateway {
       log,
       onAnswered: options.onAnswered,
     });
-    for (const dialect of routes) {
+    for (const group of routes) {
       application.register(async (router) => {
-        dialect.mount(
+        group.mount(
           new OperationRouter(router, { harness, clock, limits, bodies, log, allowed, upgrades, operations }),
         );
       });
@@ -153,7 +154,7 @@ export class Gateway {
       operator: false,
       rules,
       secure: tls !== undefined,
-      unknown: new UnauthenticatedConnections(this.#limits),
+      unauthenticated: new UnauthenticatedConnections(this.#limits),
       streaming: true,
       streams: new Set<SseWriter>(),
     };
@@ -190,7 +191,7 @@ export class Gateway {
   /** Stops accepting, ends streams, and waits for running requests for a while. Idempotent. */
   async close(): Promise<void> {
     await Promise.all([...this.#listeners].map((listener) => listener.close()));
-    await this.#closeDialects();
+    await this.#closeRoutes();
     await this.#application.close();
   }
 
@@ -215,11 +216,11 @@ export class Gateway {
   /** Closes upgraded connections with the last listener. */
   async #closing(listener: Listener): Promise<void> {
     this.#listeners.delete(listener);
-    if (this.#listeners.size === 0) await this.#closeDialects();
+    if (this.#listeners.size === 0) await this.#closeRoutes();
   }
 
-  async #closeDialects(): Promise<void> {
-    await Promise.all(this.#routes.map((dialect) => dialect.close?.()));
+  async #closeRoutes(): Promise<void> {
+    await Promise.all(this.#routes.map((group) => group.close?.()));
   }
 }
 

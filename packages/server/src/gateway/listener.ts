@@ -1,11 +1,19 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createSecureServer,
+  Http2ServerRequest,
+  Http2ServerResponse,
+  type ServerHttp2Session,
+} from "node:http2";
 import type { AddressInfo, Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { OriginRules, Served } from "@reins/ahp";
+import { PROBLEM_TYPE } from "@reins/api";
 import type { Clock, SseWriter } from "@reins/kit";
 import type { GatewayLimits } from "../limits.ts";
-import { closeWithProblem, HttpProblem, httpProblem } from "../problems.ts";
+import { closeWithProblem, HttpProblem, httpProblem, SECURITY_HEADERS } from "../problems.ts";
+import { Usage } from "./request.ts";
 
 /** What is known about every request of one listener. */
 export interface ListenerContext {
@@ -18,16 +26,16 @@ export interface ListenerContext {
   /** Whether responses can be streams. */
   readonly streaming: boolean;
   /** Unauthenticated connections; absent where clients need no credential. */
-  readonly unknown?: UnauthenticatedConnections | undefined;
+  readonly unauthenticated?: UnauthenticatedConnections | undefined;
   /** Open streams. */
   readonly streams: Set<SseWriter>;
 }
 
-const CAME_BY: unique symbol = Symbol("doorway");
+const LISTENER: unique symbol = Symbol("listener");
 
 declare module "node:http" {
   interface IncomingMessage {
-    [CAME_BY]?: ListenerContext;
+    [LISTENER]?: ListenerContext;
   }
 }
 
@@ -37,7 +45,7 @@ const inProcessContext = new AsyncLocalStorage<ListenerContext>();
 
 /** Attaches the context of a listener to a request. */
 function setListenerContext(request: IncomingMessage, context: ListenerContext): void {
-  request[CAME_BY] = context;
+  request[LISTENER] = context;
 }
 
 /** Runs a function whose requests are those of this process. */
@@ -47,9 +55,9 @@ export function inProcess<Result>(run: () => Promise<Result>): Promise<Result> {
 
 /** The context of a request. Clients cannot set it. */
 export function listenerContextOf(request: IncomingMessage): ListenerContext {
-  const context = request[CAME_BY] ?? inProcessContext.getStore();
+  const context = request[LISTENER] ?? inProcessContext.getStore();
   if (context) return context;
-  throw new Error("a request came by no doorway");
+  throw new Error("the request has no listener context");
 }
 
 export interface ListenerOptions {
@@ -83,7 +91,7 @@ export class Listener {
     this.server = server;
     this.server.maxConnections = limits.maxConnections;
     this.server.on("connection", (socket: Socket) => {
-      if (context.unknown?.take(socket) === false) {
+      if (context.unauthenticated?.add(socket) === false) {
         socket.destroy();
         return;
       }
@@ -165,28 +173,28 @@ export class UnauthenticatedConnections {
   readonly #limits: ConnectionLimits;
   /** Addresses by remote end. */
   readonly #open = new Map<string, string>();
-  readonly #perAddress = new Map<string, number>();
+  readonly #perAddress = new Usage();
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
   }
 
   /** Adds a connection; returns whether it is within the limits. */
-  take(socket: Socket): boolean {
+  add(socket: Socket): boolean {
     const { unknownConnections, unknownConnectionsPerAddress } = this.#limits;
     const { remoteAddress: address } = socket;
     if (address === undefined) return true;
-    const ofAddress = this.#perAddress.get(address) ?? 0;
-    if (this.#open.size >= unknownConnections || ofAddress >= unknownConnectionsPerAddress) return false;
+    if (this.#open.size >= unknownConnections || this.#perAddress.of(address) >= unknownConnectionsPerAddress)
+      return false;
     const key = keyOf(socket);
     this.#open.set(key, address);
-    this.#perAddress.set(address, ofAddress + 1);
+    this.#perAddress.add(address);
     socket.once("close", () => this.#remove(key));
     return true;
   }
 
-  /** Removes a connection after it authenticated. */
-  isKnown(end: End): void {
+  /** Removes a connection that has authenticated. */
+  remove(end: End): void {
     this.#remove(keyOf(end));
   }
 
@@ -194,9 +202,7 @@ export class UnauthenticatedConnections {
     const address = this.#open.get(key);
     if (address === undefined) return;
     this.#open.delete(key);
-    const left = (this.#perAddress.get(address) ?? 1) - 1;
-    if (left > 0) this.#perAddress.set(address, left);
-    else this.#perAddress.delete(address);
+    this.#perAddress.add(address, -1);
   }
 }
 
@@ -208,7 +214,7 @@ function keyOf({ remoteAddress, remotePort }: End): string {
 const CHECK_MS = 2_000;
 
 /** Settings of HTTP/1.1, with and without TLS. */
-export function httpSettings({ headersTimeoutMs, requestTimeoutMs }: GatewayLimits) {
+function httpSettings({ headersTimeoutMs, requestTimeoutMs }: GatewayLimits) {
   return {
     headersTimeout: headersTimeoutMs,
     requestTimeout: requestTimeoutMs,
@@ -230,4 +236,73 @@ function closeIdleConnections(server: Server): void {
   // Node's types lack it for HTTP/2 servers.
   if ("closeIdleConnections" in server && typeof server.closeIdleConnections === "function")
     server.closeIdleConnections();
+}
+
+/** Certificate and key in PEM. */
+export interface Tls {
+  readonly cert: string | Buffer;
+  readonly key: string | Buffer;
+}
+
+/** The most concurrent requests on an HTTP/2 connection. */
+const STREAMS = 256;
+
+/**
+ * Creates a TLS server for HTTP/2 and 1.1. Over HTTP/2, requests and responses are the compatibility objects of
+ * `node:http2`.
+ */
+export function newTlsServer(tls: Tls, limits: GatewayLimits, clock: Clock): Server {
+  const settings = httpSettings(limits);
+  const server = createSecureServer({
+    ...tls,
+    ...settings,
+    allowHTTP1: true,
+    handshakeTimeout: limits.headersTimeoutMs,
+    settings: { maxConcurrentStreams: STREAMS },
+  });
+  // Node reads this setting only from the server object.
+  Object.assign(server, { shouldUpgradeCallback: settings.shouldUpgradeCallback });
+  server.on("session", (session) => endIdle(session, limits.requestTimeoutMs));
+  server.on("connect", (_, response) => {
+    if (response instanceof Http2ServerResponse)
+      answerWith(response, new HttpProblem("method_not_allowed", "this is no proxy"));
+  });
+  for (const event of ["request", "checkExpectation"])
+    server.on(event, (request: unknown) => {
+      if (request instanceof Http2ServerRequest) adapt(request, limits.requestTimeoutMs, clock);
+    });
+  return server;
+}
+
+/** Closes an HTTP/2 connection after an idle timeout. */
+function endIdle(session: ServerHttp2Session, milliseconds: number): void {
+  let underWay = 0;
+  session.on("stream", (stream) => {
+    underWay += 1;
+    stream.once("close", () => {
+      underWay -= 1;
+    });
+  });
+  session.setTimeout(milliseconds);
+  session.on("timeout", () => {
+    if (underWay === 0) session.close();
+  });
+}
+
+/** Adds to an HTTP/2 request what Node does only for HTTP/1.1: the host header and a timeout for its arrival. */
+function adapt(request: Http2ServerRequest, milliseconds: number, clock: Clock): void {
+  const { headers, stream } = request;
+  const authority = headers[":authority"];
+  if (typeof authority === "string") headers.host = authority;
+  // The reader of the body gets the error.
+  request.on("error", () => undefined);
+  if (stream.endAfterHeaders) return;
+  const cancel = clock.after(milliseconds, () => request.destroy(httpProblem("timeout")));
+  request.once("end", cancel);
+  stream.once("close", cancel);
+}
+
+function answerWith(response: Http2ServerResponse, { problem, headers }: HttpProblem): void {
+  response.writeHead(problem.status, { ...SECURITY_HEADERS, ...headers, "content-type": PROBLEM_TYPE });
+  response.end(JSON.stringify(problem));
 }

@@ -76,15 +76,36 @@ type BodyLimits = Pick<
 
 const BUSY = { headers: { "retry-after": "1" } };
 
+/** Amounts in use, by key and in total. */
+export class Usage {
+  readonly #used = new Map<string, number>();
+  #total = 0;
+
+  get total(): number {
+    return this.#total;
+  }
+
+  of(key: string): number {
+    return this.#used.get(key) ?? 0;
+  }
+
+  /** Adds an amount; a negative one releases it. */
+  add(key: string, amount = 1): void {
+    const used = this.of(key) + amount;
+    this.#total += amount;
+    if (used > 0) this.#used.set(key, used);
+    else this.#used.delete(key);
+  }
+}
+
 /** Limits bodies in flight: of unauthenticated callers size, number and time; of each principal the total bytes. */
 export class IncomingBodies {
   readonly #limits: BodyLimits;
   readonly #clock: Clock;
   /** Bodies in flight of unauthenticated callers, by address. */
-  readonly #anonymous = new Map<string, number>();
-  #anonymousCount = 0;
+  readonly #anonymous = new Usage();
   /** Bytes in flight, by principal. */
-  readonly #bytes = new Map<string, number>();
+  readonly #bytes = new Usage();
 
   constructor(limits: BodyLimits, clock: Clock) {
     this.#limits = limits;
@@ -97,43 +118,36 @@ export class IncomingBodies {
   }
 
   async #readOf(principal: string, raw: IncomingMessage, maxBytes: number): Promise<unknown> {
-    const told = Number(raw.headers["content-length"] ?? maxBytes);
-    const bytes = Math.min(Number.isFinite(told) ? told : maxBytes, maxBytes);
-    const before = this.#bytes.get(principal) ?? 0;
+    const length = Number(raw.headers["content-length"] ?? maxBytes);
+    const bytes = Math.min(Number.isFinite(length) ? length : maxBytes, maxBytes);
+    const before = this.#bytes.of(principal);
     if (before > 0 && before + bytes > this.#limits.arrivingBytesPerPrincipal)
       throw new HttpProblem(
         "unavailable",
         "too many of your request bodies are in flight; wait for responses",
         BUSY,
       );
-    this.#bytes.set(principal, before + bytes);
+    this.#bytes.add(principal, bytes);
     try {
       return await readJson(raw, maxBytes, this.#clock);
     } finally {
-      const left = (this.#bytes.get(principal) ?? 0) - bytes;
-      if (left > 0) this.#bytes.set(principal, left);
-      else this.#bytes.delete(principal);
+      this.#bytes.add(principal, -bytes);
     }
   }
 
   async #readAnonymous(raw: IncomingMessage, maxBytes: number): Promise<unknown> {
     const { anonymousBodies, anonymousBodiesPerAddress, anonymousBodyBytes, anonymousBodyMs } = this.#limits;
     const address = raw.socket.remoteAddress ?? "unknown";
-    const before = this.#anonymous.get(address) ?? 0;
-    if (before >= anonymousBodiesPerAddress || this.#anonymousCount >= anonymousBodies)
+    if (this.#anonymous.of(address) >= anonymousBodiesPerAddress || this.#anonymous.total >= anonymousBodies)
       throw new HttpProblem("too_many_requests", "too many unauthenticated requests are in flight", BUSY);
-    this.#anonymous.set(address, before + 1);
-    this.#anonymousCount += 1;
+    this.#anonymous.add(address);
     const { promise: late, reject } = Promise.withResolvers<never>();
     const cancel = this.#clock.after(anonymousBodyMs, () => reject(httpProblem("timeout")));
     try {
       return await Promise.race([readJson(raw, Math.min(maxBytes, anonymousBodyBytes), this.#clock), late]);
     } finally {
       cancel();
-      this.#anonymousCount -= 1;
-      const left = (this.#anonymous.get(address) ?? 1) - 1;
-      if (left > 0) this.#anonymous.set(address, left);
-      else this.#anonymous.delete(address);
+      this.#anonymous.add(address, -1);
     }
   }
 }

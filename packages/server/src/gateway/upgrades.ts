@@ -44,9 +44,9 @@ export class Upgrades {
       if (!handler) throw new HttpProblem("not_found", "this path has no WebSocket");
       if (socket.writable) await handler.take(request, socket, head, caller);
     } catch (error) {
-      const refusal = frameworkProblem(error);
-      if (!refusal) this.#options.log.error({ err: error, path: pathOf(request) }, "an upgrade failed");
-      closeWithProblem(socket, refusal ?? httpProblem("internal"));
+      const known = frameworkProblem(error);
+      if (!known) this.#options.log.error({ err: error, path: pathOf(request) }, "an upgrade failed");
+      closeWithProblem(socket, known ?? httpProblem("internal"));
     }
   }
 
@@ -61,7 +61,7 @@ export class Upgrades {
     const cancel = clock.after(answerTimeoutMs, () => closeWithProblem(socket, httpProblem("unavailable")));
     try {
       const caller = await authenticator.authenticate(request, context, { upgrades: true, anonymous });
-      context.unknown?.isKnown(request.socket);
+      context.unauthenticated?.remove(request.socket);
       return caller;
     } finally {
       cancel();

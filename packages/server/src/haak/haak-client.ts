@@ -13,7 +13,7 @@ import type { Harness, Principal } from "@reins/supervisor";
 import type { WebSocket } from "ws";
 import { z } from "zod";
 import type { Log } from "../limits.ts";
-import { CLOSE, TextSocket, type TextSocketOptions } from "../streams/text-socket.ts";
+import { CLOSE, TextSocket, type TextSocketOptions } from "../streams/web-socket.ts";
 
 export interface HaakClientOptions extends TextSocketOptions {
   readonly principal: Principal;

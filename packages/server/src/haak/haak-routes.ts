@@ -7,7 +7,7 @@ import { authorize } from "../access/authenticator.ts";
 import { type GatewayLimits, type Log, settleLimits } from "../limits.ts";
 import { HttpProblem } from "../problems.ts";
 import type { Router, Routes, UpgradeHandler } from "../routes/router.ts";
-import { WebSocketAcceptor } from "../streams/web-socket-acceptor.ts";
+import { WebSocketAcceptor } from "../streams/web-socket.ts";
 import { HaakClient } from "./haak-client.ts";
 
 export interface HaakRoutesOptions {

@@ -5,30 +5,39 @@ import { type SessionRecord, userMemory } from "@reins/host";
 import type { Harness, Principal } from "@reins/supervisor";
 import { actorOf } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
-import type { Routes } from "../routes/router.ts";
+import { perHarness, type Routes } from "../routes/router.ts";
 
 /** The shared board. */
 const boardRoutes: Routes = {
   name: "board",
   mount(router) {
     router.handle(boardOperations.showBoard, ({ harness, principal, query }) =>
-      shared(async () => ({ lines: await (await boardOf(harness, principal)).read(query.lines) })),
+      shared(async () => ({ lines: await boardOf(harness, principal).read(query.lines) })),
     );
     router.handle(boardOperations.postBoard, ({ harness, principal, body }) =>
       shared(async () => {
-        await (await boardOf(harness, principal)).post(actorOf(principal), body.content);
+        await boardOf(harness, principal).post(actorOf(principal), body.content);
         return undefined;
       }),
     );
   },
 };
 
-async function boardOf({ home }: Harness, { tenant }: Principal): Promise<Board> {
+const LIMIT = 100;
+const mailboxes = perHarness(() => new Map<string, Mailbox>());
+
+function boardOf({ home }: Harness, { tenant }: Principal): Board {
   return new Board({ home, tenant });
 }
 
-const LIMIT = 100;
-const mailboxes = new WeakMap<Harness, Map<string, Mailbox>>();
+/** One per tenant, because it caches what was read. */
+function mailboxOf(harness: Harness, { tenant }: Principal): Mailbox {
+  const { home, store } = harness;
+  const ofTenant = mailboxes(harness);
+  const mailbox = ofTenant.get(tenant) ?? new Mailbox({ home, tenant, store });
+  ofTenant.set(tenant, mailbox);
+  return mailbox;
+}
 
 /** The mailboxes of agents. */
 const mailboxRoutes: Routes = {
@@ -36,7 +45,7 @@ const mailboxRoutes: Routes = {
   mount(router) {
     router.handle(mailboxOperations.listMail, ({ harness, principal, query: { agent, limit = LIMIT } }) =>
       shared(async () => {
-        const mailbox = await mailboxOf(harness, principal);
+        const mailbox = mailboxOf(harness, principal);
         const { messages: all, faults } = await mailbox.read();
         const asked = agent === undefined ? all : all.filter((message) => concerns(message, agent));
         return { messages: asked.slice(-limit).map(shown), faults };
@@ -44,7 +53,7 @@ const mailboxRoutes: Routes = {
     );
     router.handle(mailboxOperations.sendMail, ({ harness, principal, body }) =>
       shared(async () => {
-        const mailbox = await mailboxOf(harness, principal);
+        const mailbox = mailboxOf(harness, principal);
         await mailbox.send({ from: actorOf(principal), ...body });
         return undefined;
       }),
@@ -52,7 +61,7 @@ const mailboxRoutes: Routes = {
     router.handle(mailboxOperations.listUnreadMail, (call) =>
       shared(async () => {
         const { harness, principal, params, query } = call;
-        const mailbox = await mailboxOf(harness, principal);
+        const mailbox = mailboxOf(harness, principal);
         const unread = await mailbox.unreadFor(params.agent);
         const messages = unread.slice(0, query.limit ?? LIMIT).map(shown);
         return { messages, faults: (await mailbox.read()).faults };
@@ -60,22 +69,13 @@ const mailboxRoutes: Routes = {
     );
     router.handle(mailboxOperations.markMailRead, ({ harness, principal, params, body }) =>
       shared(async () => {
-        const mailbox = await mailboxOf(harness, principal);
+        const mailbox = mailboxOf(harness, principal);
         await harness.store.commit([mailbox.markRead(params.agent, body.messages)]);
         return undefined;
       }),
     );
   },
 };
-
-async function mailboxOf(harness: Harness, { tenant }: Principal): Promise<Mailbox> {
-  const { home, store } = harness;
-  const ofTenant = mailboxes.get(harness) ?? new Map<string, Mailbox>();
-  mailboxes.set(harness, ofTenant);
-  const mailbox = ofTenant.get(tenant) ?? new Mailbox({ home, tenant, store });
-  ofTenant.set(tenant, mailbox);
-  return mailbox;
-}
 
 function concerns({ from, to }: MailboxMessage, agent: string): boolean {
   return from === agent || to.includes(agent);
@@ -114,7 +114,7 @@ const memoryRoutes: Routes = {
   },
 };
 
-const views = new WeakMap<Harness, HaakViews>();
+const viewsOf = perHarness((harness) => new HaakViews(harness));
 
 /** HAAK's four tables, as views of the store. */
 const haakTableRoutes: Routes = {
@@ -122,7 +122,7 @@ const haakTableRoutes: Routes = {
   mount(router) {
     router.handle(haakOperations.listHaakSessions, async ({ harness, principal, query }) => {
       const { limit = LIMIT, ...range } = query;
-      return { sessions: await (await viewsOf(harness)).sessions(principal, { ...range, limit }) };
+      return { sessions: await viewsOf(harness).sessions(principal, { ...range, limit }) };
     });
     router.handle(haakOperations.getHaakSession, async ({ harness, principal, params }) => {
       const { found, of } = await find(harness, principal, params.session);
@@ -147,18 +147,12 @@ const haakTableRoutes: Routes = {
 /** Routes for what agents share: board, mail, memory and HAAK's tables. */
 export const hostRoutes: readonly Routes[] = [boardRoutes, mailboxRoutes, memoryRoutes, haakTableRoutes];
 
-async function viewsOf(harness: Harness): Promise<HaakViews> {
-  const known = views.get(harness) ?? new HaakViews(harness);
-  views.set(harness, known);
-  return known;
-}
-
 async function find(
   harness: Harness,
   principal: Principal,
   session: string,
 ): Promise<{ readonly found: SessionRecord; readonly of: HaakViews }> {
-  const of = await viewsOf(harness);
+  const of = viewsOf(harness);
   const found = await of.find(principal, session);
   if (found) return { found, of };
   throw new HttpProblem("not_found", `there is no session ${session}`);

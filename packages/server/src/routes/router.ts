@@ -154,7 +154,7 @@ export interface Page<Item> {
   readonly next?: string;
 }
 
-/** Reads a page; one item more tells whether there is a next page. */
+/** Reads a page and one item more, to know whether there is a next page. */
 export async function pageOf<Item extends { readonly id: string }>(
   limit: number = DEFAULT,
   read: (limit: number) => Promise<readonly Item[]>,
@@ -163,4 +163,14 @@ export async function pageOf<Item extends { readonly id: string }>(
   const items = found.slice(0, limit);
   const last = items.at(-1);
   return { items, ...(found.length > limit && last && { next: last.id }) };
+}
+
+/** Creates one value per harness, when it is first needed. */
+export function perHarness<Value>(create: (harness: Harness) => Value): (harness: Harness) => Value {
+  const created = new WeakMap<Harness, Value>();
+  return (harness) => {
+    const value = created.get(harness) ?? create(harness);
+    created.set(harness, value);
+    return value;
+  };
 }

@@ -103,15 +103,15 @@ export class AgentsRoutes implements Routes {
     const entry = entryIn(registry, params.agent);
     const { reinstall, agent_version: agentVersion, agent_process_version: agentProcessVersion } = body;
     expectInstallable(registry, entry, { agentVersion, agentProcessVersion });
-    await this.#told(this.#installs, entry.id, open, async (tell) => {
+    await this.#streamProgress(this.#installs, entry.id, open, async (report) => {
       const installed = await registry.installer.install(entry.id, {
         ...{ reinstall, agentVersion, agentProcessVersion, signal: this.#closing.signal },
         onProgress: (progress) => {
-          if (progress.phase !== "installed") tell(progress);
+          if (progress.phase !== "installed") report(progress);
         },
       });
       const install = installOf(entry, installed);
-      if (install) tell({ phase: "installed", install });
+      if (install) report({ phase: "installed", install });
     });
   }
 
@@ -127,8 +127,8 @@ export class AgentsRoutes implements Routes {
         `${entry.name} needs no verification, or cannot be given a scripted model`,
       );
     if (!installed) throw new HttpProblem("conflict", `${entry.name} is not installed; install it first`);
-    await this.#told(this.#verifications, entry.id, open, (tell) =>
-      this.#verifyAgent(registry, entry, installed, tell),
+    await this.#streamProgress(this.#verifications, entry.id, open, (report) =>
+      this.#verifyAgent(registry, entry, installed, report),
     );
   }
 
@@ -136,33 +136,33 @@ export class AgentsRoutes implements Routes {
     registry: AgentRegistry,
     entry: AgentEntry,
     installed: Installed,
-    tell: (news: AgentVerifyProgress) => void,
+    report: (progress: AgentVerifyProgress) => void,
   ): Promise<void> {
     const confined = registry.isConfined(entry.id);
     const { environment } = this.#options;
-    const onProgress = ({ setting, name, answer, done, total }: VerifyNews) =>
-      tell({ phase: "probing", setting, probe: name, answer, done, total });
+    const onProgress = ({ setting, name, answer, done, total }: ProbeProgress) =>
+      report({ phase: "probing", setting, probe: name, answer, done, total });
     const { signal } = this.#closing;
-    const report = await proveAgent({ entry, installed, confined, environment, onProgress, signal });
-    await registry.stamps.keep(report, { entry, installed, confined }, new Date());
-    tell({ phase: "verified", verification: await verificationOf(registry, entry, installed) });
+    const verified = await proveAgent({ entry, installed, confined, environment, onProgress, signal });
+    await registry.stamps.keep(verified, { entry, installed, confined }, new Date());
+    report({ phase: "verified", verification: await verificationOf(registry, entry, installed) });
   }
 
   /** Streams the progress of a single-flight job; an error is its last event. */
-  async #told<News>(
-    flights: SingleFlight<News | Failed>,
+  async #streamProgress<Progress>(
+    flights: SingleFlight<Progress | Failed>,
     name: string,
     open: () => SseWriter,
-    run: (tell: (news: News | Failed) => void) => Promise<void>,
+    run: (report: (progress: Progress | Failed) => void) => Promise<void>,
   ): Promise<void> {
     const stream = open();
     let count = 0;
-    const begin = async (tell: (news: News | Failed) => void) => {
-      await run(tell).catch((error: unknown) => tell(failed(error)));
+    const begin = async (report: (progress: Progress | Failed) => void) => {
+      await run(report).catch((error: unknown) => report(failed(error)));
     };
-    await flights.join(name, begin, (news) => {
+    await flights.join(name, begin, (progress) => {
       count += 1;
-      void stream.send(sseText({ id: count, event: "progress", json: news }));
+      void stream.send(sseText({ id: count, event: "progress", json: progress }));
     });
   }
 
@@ -178,7 +178,7 @@ export class AgentsRoutes implements Routes {
   }
 }
 
-type VerifyNews = Parameters<NonNullable<Parameters<typeof proveAgent>[0]["onProgress"]>>[0];
+type ProbeProgress = Parameters<NonNullable<Parameters<typeof proveAgent>[0]["onProgress"]>>[0];
 
 interface Failed {
   readonly phase: "failed";

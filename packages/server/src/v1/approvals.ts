@@ -1,5 +1,5 @@
 import { approvalOperations } from "@reins/api";
-import type { Answerer, Approvals, Harness } from "@reins/supervisor";
+import type { Answerer, Approvals } from "@reins/supervisor";
 import {
   answererOf,
   approvalTables,
@@ -10,7 +10,7 @@ import {
 } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
 import { type Batch, follow, type Growing } from "../routes/follow.ts";
-import { type AuthorizedCall, eventText, pageOf, type Routes } from "../routes/router.ts";
+import { type AuthorizedCall, eventText, pageOf, perHarness, type Routes } from "../routes/router.ts";
 
 const { listApprovals, getApproval, answerApproval, streamApprovals } = approvalOperations;
 
@@ -60,7 +60,7 @@ export const grantRoutes: Routes = {
 
 /** The changes of a tenant's approvals, as the caller may see them. */
 function changesOf({ harness, principal: { tenant } }: AuthorizedCall): Growing {
-  const tail = ApprovalTail.of(harness);
+  const tail = tailOf(harness);
   return {
     newest: () => harness.store.query(approvalTables, "lastChange", null),
     subscribe: (wake) => tail.listen(tenant, wake),
@@ -74,37 +74,29 @@ function changesOf({ harness, principal: { tenant } }: AuthorizedCall): Growing 
 type Change = Awaited<ReturnType<Approvals["changes"]>>[number];
 
 /** A recent change with its texts, one per view of it. */
-interface Told {
+interface RecentChange {
   readonly change: Change;
   readonly characters: number;
   readonly texts: Map<string, string>;
 }
 
 const PAGE = 100;
-const MOST_TOLD = 256;
+const MOST_RECENT = 256;
 const MOST_CHARACTERS = 4 * 1024 * 1024;
 
 /** A cache of the newest changes, serialized once for all subscribers. Slower readers are served from the store. */
 class ApprovalTail {
-  static readonly #tails = new WeakMap<Harness, ApprovalTail>();
   readonly #approvals: Approvals;
   readonly #listeners = new Set<{ readonly tenant: string; readonly ring: () => void }>();
-  #told: Told[] = [];
+  #recent: RecentChange[] = [];
   #characters = 0;
   /** The cache contains every change after this one. */
   #floor: number | undefined;
   #last = 0;
 
-  private constructor(approvals: Approvals) {
+  constructor(approvals: Approvals) {
     this.#approvals = approvals;
     approvals.subscribe((change) => this.#take(change));
-  }
-
-  /** The one tail of a harness. */
-  static of(harness: Harness): ApprovalTail {
-    const tail = ApprovalTail.#tails.get(harness) ?? new ApprovalTail(harness.approvals);
-    ApprovalTail.#tails.set(harness, tail);
-    return tail;
   }
 
   /** Subscribes to the changes of a tenant; returns `unsubscribe`. */
@@ -118,11 +110,11 @@ class ApprovalTail {
   async after(position: number, answerer: Answerer): Promise<Omit<Batch, "more">> {
     const { tenant } = answerer;
     if (this.#floor !== undefined && position >= this.#floor) {
-      const told = this.#told.filter(
+      const recent = this.#recent.filter(
         ({ change: { seq, approval } }) => seq > position && approval.tenant === tenant,
       );
       return {
-        texts: told.map((each) => this.#textOf(each, answerer)),
+        texts: recent.map((each) => this.#textOf(each, answerer)),
         position: Math.max(position, this.#last),
       };
     }
@@ -140,11 +132,11 @@ class ApprovalTail {
     for (const { tenant, ring } of this.#listeners) if (tenant === approval.tenant) ring();
   }
 
-  #keep(told: Told): void {
-    this.#told.push(told);
-    this.#characters += told.characters;
-    while (this.#told.length > MOST_TOLD || this.#characters > MOST_CHARACTERS) {
-      const oldest = this.#told.shift();
+  #keep(recent: RecentChange): void {
+    this.#recent.push(recent);
+    this.#characters += recent.characters;
+    while (this.#recent.length > MOST_RECENT || this.#characters > MOST_CHARACTERS) {
+      const oldest = this.#recent.shift();
       if (!oldest) return;
       this.#characters -= oldest.characters;
       this.#floor = oldest.change.seq;
@@ -152,7 +144,7 @@ class ApprovalTail {
   }
 
   /** The text of a change, shared by all readers with the same view. */
-  #textOf({ change, texts }: Told, answerer: Answerer): string {
+  #textOf({ change, texts }: RecentChange, answerer: Answerer): string {
     const { approval } = changeShownTo(answerer, change);
     const key = "withheld" in approval ? "withheld" : approval.options.join();
     const text = texts.get(key) ?? this.#text(change, answerer);
@@ -164,3 +156,5 @@ class ApprovalTail {
     return eventText(streamApprovals, change.seq, changeShownTo(answerer, change));
   }
 }
+
+const tailOf = perHarness(({ approvals }) => new ApprovalTail(approvals));

@@ -3,59 +3,53 @@ import { isAdmin, type Principal } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
 import type { Routes } from "../routes/router.ts";
 
-const {
-  listTenants,
-  removeTenant,
-  listUsers,
-  addUser,
-  setUser,
-  removeUser,
-  listTokens,
-  createToken,
-  revokeToken,
-  listChildSessions,
-  revokeChildSession,
-} = identityOperations;
-
 /** Users, tokens, tenants and sub-agents. `Identity` validates names and checks what the caller may change. */
 export const identityRoutes: Routes = {
   name: "identity",
   mount(router) {
-    router.handle(listTenants, async ({ principal, harness: { identity } }) => ({
+    router.handle(identityOperations.listTenants, async ({ principal, harness: { identity } }) => ({
       tenants: await identity.listTenants(principal),
     }));
-    router.handle(removeTenant, ({ principal, params, harness: { identity } }) =>
+    router.handle(identityOperations.removeTenant, ({ principal, params, harness: { identity } }) =>
       identity.removeTenant(params.tenant, principal),
     );
-    router.handle(listUsers, async ({ principal, query, harness: { identity } }) => ({
+    router.handle(identityOperations.listUsers, async ({ principal, query, harness: { identity } }) => ({
       users: await identity.listUsers(query.tenant, principal),
     }));
-    router.handle(addUser, ({ principal, body, harness: { identity } }) => identity.addUser(body, principal));
-    router.handle(setUser, ({ principal, params, query, body, harness: { identity } }) =>
+    router.handle(identityOperations.addUser, ({ principal, body, harness: { identity } }) =>
+      identity.addUser(body, principal),
+    );
+    router.handle(identityOperations.setUser, ({ principal, params, query, body, harness: { identity } }) =>
       identity.setUser({ ...body, id: params.user, tenant: query.tenant }, principal),
     );
-    router.handle(removeUser, ({ principal, params, query, harness: { identity } }) =>
+    router.handle(identityOperations.removeUser, ({ principal, params, query, harness: { identity } }) =>
       identity.removeUser({ id: params.user, tenant: query.tenant }, principal),
     );
-    router.handle(listTokens, async ({ principal, query, harness: { identity } }) => ({
+    router.handle(identityOperations.listTokens, async ({ principal, query, harness: { identity } }) => ({
       tokens: await identity.listTokens(query.tenant, principal),
     }));
     // The response contains the secret: it must not be stored or logged.
-    router.handle(createToken, ({ principal, body, harness: { identity } }) =>
+    router.handle(identityOperations.createToken, ({ principal, body, harness: { identity } }) =>
       identity.createToken(body, principal),
     );
-    router.handle(revokeToken, ({ principal, params, harness: { identity } }) =>
+    router.handle(identityOperations.revokeToken, ({ principal, params, harness: { identity } }) =>
       identity.revokeToken(params.token, principal),
     );
-    router.handle(listChildSessions, async ({ principal, query, harness: { identity } }) => ({
-      sessions: await identity.listSessions(query.tenant, principal),
-    }));
-    router.handle(revokeChildSession, async ({ principal, params, query, harness: { identity } }) => {
-      const ended = await identity.revokeSession(params.session, principal, query.tenant);
-      if (ended === 0)
-        throw new HttpProblem("not_found", `no sub-agent runs in the session "${params.session}"`);
-      return { ended };
-    });
+    router.handle(
+      identityOperations.listChildSessions,
+      async ({ principal, query, harness: { identity } }) => ({
+        sessions: await identity.listSessions(query.tenant, principal),
+      }),
+    );
+    router.handle(
+      identityOperations.revokeChildSession,
+      async ({ principal, params, query, harness: { identity } }) => {
+        const ended = await identity.revokeSession(params.session, principal, query.tenant);
+        if (ended === 0)
+          throw new HttpProblem("not_found", `no sub-agent runs in the session "${params.session}"`);
+        return { ended };
+      },
+    );
   },
 };
 

@@ -183,7 +183,7 @@ class LedgerView {
     return { entity_id, entity_prefix: own, quality, actor, tag, since: from, until: to, order };
   }
 
-  /** The chain's name tells the tenant; where an agent's own name looks like a tenant's, the subject decides. */
+  /** The chain's name has the tenant; if an agent's name looks like a tenant's, the subject decides. */
   #shows({ entry: { entity_id, payload } }: PlacedEntry): boolean {
     if (this.#seesAll) return true;
     const subject = tenantIn(payload);

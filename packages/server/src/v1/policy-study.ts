@@ -4,6 +4,7 @@ import { EventType } from "@reins/ahp";
 import { studyOperations } from "@reins/api";
 import type { Subject } from "@reins/supervisor";
 import { isAdmin, PolicyStudy, tenantFor } from "@reins/supervisor";
+import { Usage } from "../gateway/request.ts";
 import { HttpProblem } from "../problems.ts";
 import type { AuthorizedCall, ResponseBody, Routes } from "../routes/router.ts";
 import { conforming } from "../routes/router.ts";
@@ -24,22 +25,18 @@ const AT_ONCE_IN_ALL = 6;
 export const studyRoutes: Routes = {
   name: "study",
   mount(router) {
-    const running = new Map<string, number>();
+    const running = new Usage();
     const oneOfFew = async <Answer>({ principal }: AuthorizedCall, study: () => Promise<Answer>) => {
-      const own = running.get(principal.id) ?? 0;
-      const all = [...running.values()].reduce((sum, count) => sum + count, 0);
-      if (own >= AT_ONCE || all >= AT_ONCE_IN_ALL)
+      if (running.of(principal.id) >= AT_ONCE || running.total >= AT_ONCE_IN_ALL)
         throw new HttpProblem(
           "too_many_requests",
           "other drafts are being studied; try again when that is done",
         );
-      running.set(principal.id, own + 1);
+      running.add(principal.id);
       try {
         return await study();
       } finally {
-        const left = (running.get(principal.id) ?? 1) - 1;
-        if (left > 0) running.set(principal.id, left);
-        else running.delete(principal.id);
+        running.add(principal.id, -1);
       }
     };
     router.handle(validatePolicy, async (call) => {

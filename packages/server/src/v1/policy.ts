@@ -2,11 +2,16 @@ import { readFile } from "node:fs/promises";
 import { dirname, sep } from "node:path";
 import { policyOperations, rosterOperations } from "@reins/api";
 import { ifExists } from "@reins/kit";
-import type { Harness, PolicyStatus, Roster } from "@reins/supervisor";
+import type { PolicyStatus, Roster } from "@reins/supervisor";
 import { actorOf, RosterFile, tenantFor } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
-import type { AuthorizedCall, ResponseBody, Routes } from "../routes/router.ts";
-import { conforming } from "../routes/router.ts";
+import {
+  type AuthorizedCall,
+  conforming,
+  perHarness,
+  type ResponseBody,
+  type Routes,
+} from "../routes/router.ts";
 
 /** The constitution: in force, waiting and invalid versions. */
 export const policyRoutes: Routes = {
@@ -84,7 +89,8 @@ async function textOf(path: string): Promise<string | null> {
   return (await ifExists(readFile(path, "utf8"))) ?? null;
 }
 
-const files = new WeakMap<Harness, RosterFile>();
+/** One per harness, because it serializes changes of the file. */
+const rosterFile = perHarness((harness) => new RosterFile(harness));
 
 /** The roster. */
 export const rosterRoutes: Routes = {
@@ -97,11 +103,11 @@ export const rosterRoutes: Routes = {
       return { agents: counting.map((entry) => shownAgent(roster, entry)), faults };
     });
     router.handle(rosterOperations.addAgent, async (call) => {
-      const { session_id } = await fileOf(call).add(call.body, call.principal);
+      const { session_id } = await rosterFile(call.harness).add(call.body, call.principal);
       return agentIn(call.harness.policies.roster, session_id);
     });
     router.handle(rosterOperations.setAgent, async (call) => {
-      const { session_id } = await fileOf(call).set(call.params.agent, call.body, call.principal);
+      const { session_id } = await rosterFile(call.harness).set(call.params.agent, call.body, call.principal);
       return agentIn(call.harness.policies.roster, session_id);
     });
   },
@@ -116,11 +122,4 @@ function agentIn(roster: Roster, agent: string) {
 function shownAgent(roster: Roster, entry: Roster["entries"][number]) {
   const { session_id: agent } = entry;
   return { agent, trust: roster.trustOf(agent), entry };
-}
-
-/** One per harness, because it serializes changes of the file. */
-function fileOf({ harness }: AuthorizedCall): RosterFile {
-  const file = files.get(harness) ?? new RosterFile(harness);
-  files.set(harness, file);
-  return file;
 }

@@ -62,9 +62,9 @@ function capture(): Promise<readonly string[]> {
 }
 
 /** Writes a report to standard error and the file, and sends it to the main thread. */
-function report(told: StallReport): void {
-  const msg = told.kind === "stalled" ? "the main thread stalls" : "the main thread continues";
-  const line = `${JSON.stringify({ level: told.kind === "stalled" ? "error" : "warn", ...told, msg })}\n`;
+function report(stall: StallReport): void {
+  const msg = stall.kind === "stalled" ? "the main thread stalls" : "the main thread continues";
+  const line = `${JSON.stringify({ level: stall.kind === "stalled" ? "error" : "warn", ...stall, msg })}\n`;
   try {
     writeSync(STDERR, line);
   } catch {
@@ -75,7 +75,7 @@ function report(told: StallReport): void {
   } catch {
     // The disk may be full; standard error has the report.
   }
-  parentPort?.postMessage(told);
+  parentPort?.postMessage(stall);
 }
 
 function keep(path: string, line: string): void {

@@ -12,7 +12,7 @@ import { isObject } from "../../wire/decode.ts";
 import { authHeaders, type Credential } from "../auth.ts";
 import { SESSION_HEADER } from "./listener.ts";
 
-/** A harness behind HTTP; the URL is used as it stands. */
+/** A harness behind HTTP; the URL is used unchanged. */
 export interface HttpTarget {
   readonly url: string;
   readonly credential?: Credential | undefined;
@@ -27,9 +27,9 @@ interface Response {
   readonly retryAfterMs?: number | undefined;
 }
 
-/** More at once wait for one of these. */
+/** The most connections; further requests wait for one. */
 const MAX_SOCKETS = 64;
-/** How long a harness that is busy is left alone where it does not say. */
+/** The pause before a busy harness is asked again, if it names none. */
 const BUSY_MS = 1_000;
 
 /** One `POST` per message over kept-alive connections. Redirects are not followed: they would carry the key along. */
@@ -74,7 +74,7 @@ export class HttpTransport implements ClientTransport {
   }
 
   onReconnect(): void {
-    // Every request stands alone.
+    // Requests do not depend on a connection.
   }
 
   useSession(token: string): void {
@@ -107,7 +107,7 @@ export class HttpTransport implements ClientTransport {
     }
   }
 
-  /** Asks again, as long as there is time, where a harness says that it is too busy, or closed a kept connection meanwhile. */
+  /** Retries until the deadline while the harness is busy. */
   async #admitted(text: string, signal: AbortSignal): Promise<Response> {
     for (;;) {
       const response = await this.#exchange(text, signal);
@@ -149,7 +149,7 @@ function retryAfterMsIn({ headers }: IncomingMessage): number | undefined {
   return /^\d{1,4}$/.test(said) ? Number(said) * 1_000 : BUSY_MS;
 }
 
-/** Why a notification was refused, if the body says so; other servers answer notifications with anything. */
+/** The reason of a rejected notification in a body; other servers respond to notifications with anything. */
 function refusalIn(body: string): string | undefined {
   try {
     const answer: unknown = JSON.parse(body);

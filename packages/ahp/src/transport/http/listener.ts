@@ -13,16 +13,16 @@ import type { Admitted } from "./serve.ts";
 /** The header that carries the token of a handshake over HTTP. */
 export const SESSION_HEADER = "ahp-session-token";
 
-/** Who may ask, and how much. */
+/** Authentication and limits. */
 export interface HttpListenerOptions extends OriginRules {
   readonly authenticate?: Authenticator | undefined;
   readonly limits: Limits;
-  /** What is under way, where other listeners share it. */
+  /** Messages in flight, shared with other listeners. */
   readonly inFlight?: InFlight;
   readonly refusal?: RefusalBody | undefined;
 }
 
-/** What goes back for a request. */
+/** The response to a request. */
 interface Reply {
   readonly status: number;
   readonly body?: string | undefined;
@@ -50,7 +50,7 @@ export class HttpListener {
       send(response, await this.#answer(request, admitted, left.signal));
       this.#cutOffDeaf(response);
     } catch {
-      // The peer has gone in mid-request, or authentication failed.
+      // The peer disconnected during the request, or authentication failed.
       response.destroy();
     }
   }
@@ -101,7 +101,7 @@ export class HttpListener {
     return reply === undefined ? { status: 204 } : json(reply);
   }
 
-  /** Reads a body. What a principal is sending, and has not sent to its end, is bounded too. */
+  /** Reads a body. The unfinished bodies of a principal are limited too. */
   async #body(request: IncomingMessage, principal: string): Promise<RequestBody> {
     const arriving = this.#inFlight.take("arriving", { principal, peer: request }, 0);
     if (!arriving) return { fault: "busy" };
@@ -168,7 +168,7 @@ export function hangUp(
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
 }
 
-/** What a refusal says, and in which media type. */
+/** The body of a rejection, and its media type. */
 export interface RefusalText {
   readonly type: string;
   readonly body: string;

@@ -9,11 +9,11 @@ import { listening, type Served } from "../listening.ts";
 import { WebSocketListener } from "../websocket.ts";
 import { HttpListener, hangUp, type RefusalBody } from "./listener.ts";
 
-/** Where to listen over HTTP and WebSocket, for whom, and how much they may ask. */
+/** The address, authentication and limits of a server over HTTP and WebSocket. */
 export interface HttpOptions extends MountOptions {
   /** Loopback by default. */
   readonly host?: string;
-  /** 0 takes any free port. */
+  /** 0 chooses any free port. */
   readonly port?: number;
   readonly path?: string;
   /** Certificate and key in PEM; with them the server speaks `https` and `wss`. */
@@ -83,11 +83,11 @@ function bracketed(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** What to offer over HTTP and WebSocket, for whom, and how much they may ask. */
+/** Protocols, authentication and limits of a mount. */
 export interface MountOptions extends OriginRules {
   /** Authenticates a peer; without it every peer is served. */
   readonly authenticate?: Authenticator;
-  /** What to offer; both by default. */
+  /** The protocols; both by default. */
   readonly protocols?: readonly ("http" | "websocket")[];
   /** Whether a WebSocket client may put its credential in the URL. */
   readonly credentialsInQuery?: boolean;
@@ -108,7 +108,7 @@ export interface HttpMount {
   handle(request: IncomingMessage, response: ServerResponse, admitted?: Admitted): Promise<void>;
   /** Takes an upgrade to WebSocket. Never rejects. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, admitted?: Admitted): Promise<void>;
-  /** Lets WebSocket requests under way finish for a while, then closes every connection. */
+  /** Waits for running WebSocket requests up to the drain timeout, then closes every connection. */
   close(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { textFrames } from "./text-socket.ts";
+import { textFrames } from "./web-socket.ts";
 
 /** Decodes frames as a client does. */
 function textsIn(bytes: Buffer): string[] {

@@ -1,42 +1,29 @@
-import {
-  type AhpEvent,
-  type AhpServer,
-  type EventCall,
-  type Handlers,
-  type HttpMount,
-  mountHttp,
-} from "@reins/ahp";
+import { type AhpEvent, type AhpServer, type EventCall, type Handlers, mountHttp } from "@reins/ahp";
 import { codeOfStatus, PROBLEM_TYPE, problem } from "@reins/api";
 import { LOCAL } from "./access/access.ts";
-import type { Router, Routes } from "./routes/router.ts";
+import type { Routes } from "./routes/router.ts";
 import type { Passed } from "./wire/wire-ring.ts";
 
 const PATH = "/ahp";
 
 /** AHP over HTTP and WebSocket. The token determines the principal of a peer. */
-export class AhpRoutes implements Routes {
-  readonly name = "ahp";
-  readonly #mount: HttpMount;
-
-  constructor(server: AhpServer) {
-    this.#mount = mountHttp(server, {
-      refusal: (status, detail) => ({
-        type: PROBLEM_TYPE,
-        body: JSON.stringify(problem(codeOfStatus(status), detail || "AHP messages are sent with POST")),
-      }),
-    });
-  }
-
-  mount(router: Router): void {
-    router.raw(PATH, (request, response, { id }) => this.#mount.handle(request, response, { principal: id }));
-    router.upgrade(PATH, (request, socket, head, { id }) =>
-      this.#mount.upgrade(request, socket, head, { principal: id }),
-    );
-  }
-
-  close(): Promise<void> {
-    return this.#mount.close();
-  }
+export function ahpRoutes(server: AhpServer): Routes {
+  const mount = mountHttp(server, {
+    refusal: (status, detail) => ({
+      type: PROBLEM_TYPE,
+      body: JSON.stringify(problem(codeOfStatus(status), detail || "AHP messages are sent with POST")),
+    }),
+  });
+  return {
+    name: "ahp",
+    mount(router) {
+      router.raw(PATH, (request, response, { id }) => mount.handle(request, response, { principal: id }));
+      router.upgrade(PATH, (request, socket, head, { id }) =>
+        mount.upgrade(request, socket, head, { principal: id }),
+      );
+    },
+    close: () => mount.close(),
+  };
 }
 
 /** The tenant of a token is unknown here, so only the operator sees these envelopes. */

@@ -12,7 +12,7 @@ export {
   type ListenOptions,
 } from "./gateway/gateway.ts";
 export type { Tls } from "./gateway/listener.ts";
-export { HaakRoutes, type HaakRoutesOptions } from "./haak/haak-routes.ts";
+export { type HaakRoutesOptions, haakRoutes } from "./haak/haak-routes.ts";
 export { hostRoutes } from "./haak/host-routes.ts";
 export type { GatewayLimits, Log } from "./limits.ts";
 export { HttpProblem, type HttpProblemOptions } from "./problems.ts";

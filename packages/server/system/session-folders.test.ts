@@ -5,7 +5,7 @@ import { channelPair, isObject, membersOf, Peer } from "@reins/acp";
 import { AgentRunner } from "@reins/haak";
 import { serveChannel } from "@reins/host";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { HaakRoutes } from "../src/index.ts";
+import { haakRoutes } from "../src/index.ts";
 import { AcpClient } from "./fixtures/acp-client.ts";
 import { type AgentHome, openAgentHome } from "./fixtures/agent-home.ts";
 import { serveAgents } from "./fixtures/agents.ts";
@@ -151,7 +151,7 @@ async function person(served: Served, who: Parameters<Served["person"]>[0] = {})
 /** Serves all routes. */
 async function serve(): Promise<Served> {
   const { harness } = home;
-  const haak = new HaakRoutes({ harness: async () => harness, runner: async () => runner, log: silent });
+  const haak = haakRoutes({ harness: async () => harness, runner: async () => runner, log: silent });
   return serveAgents(home, { more: [haak] });
 }
 

@@ -2,7 +2,6 @@ import type { IncomingMessage } from "node:http";
 import { isIPv6 } from "node:net";
 import { type Credential, credentialInHeaders, originFault, upgradeCredential } from "@reins/ahp";
 import type { Audience } from "@reins/api";
-import type { Hosting } from "@reins/host";
 import { type Clock, errorMessage } from "@reins/kit";
 import { type Harness, isAdmin, type Principal } from "@reins/supervisor";
 import type { ListenerContext } from "../gateway/listener.ts";
@@ -216,12 +215,8 @@ export async function authorize(open: () => Promise<Harness>, id: string): Promi
   throw new HttpProblem("unauthenticated", "the token was revoked or has expired");
 }
 
-/** Waits until agents can run; fails with the reason where they cannot. */
-export function requireHosting(open: () => Promise<Hosting>): Promise<Hosting> {
-  return required(open);
-}
-
-async function required<Service>(open: () => Promise<Service>): Promise<Service> {
+/** Waits for a service; rejects with its reason where it is not available. */
+export async function required<Service>(open: () => Promise<Service>): Promise<Service> {
   try {
     return await open();
   } catch (error) {

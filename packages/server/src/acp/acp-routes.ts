@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { classify, type JsonObject, membersOf, type RequestId } from "@reins/acp";
 import { ACP_CONNECTION, ACP_SESSION, acpOperations } from "@reins/api";
 import { agentIn, questionIn } from "@reins/host";
@@ -10,55 +11,53 @@ import { framed, streamMessages } from "../connections/message-stream.ts";
 import { headerOf, requireHeader } from "../gateway/request.ts";
 import type { GatewayLimits, Log } from "../limits.ts";
 import { HttpProblem } from "../problems.ts";
-import type { LongPollCall, RawResponse, Router, Routes } from "../routes/router.ts";
-import { WebSockets } from "./acp-web-socket.ts";
+import type { LongPollCall, RawResponse, Routes } from "../routes/router.ts";
+import { WebSocketAcceptor } from "../streams/web-socket.ts";
+import { WebSocketClient } from "./acp-web-socket.ts";
 
 const PATH = "/acp";
+const ID_BYTES = 24;
 const frame = framed((text, order) => `${order === undefined ? "" : `id: ${order}\n`}data: ${text}\n\n`);
 
 /** ACP as in its HTTP draft: a stream per session, and WebSocket. */
-export class AcpRoutes implements Routes {
-  readonly name = "acp";
-  readonly #current: CurrentConnections;
-  readonly #settings: AcpSettings;
-  readonly #webSockets: WebSockets;
-
-  constructor(current: CurrentConnections, settings: AcpSettings) {
-    this.#current = current;
-    this.#settings = settings;
-    this.#webSockets = new WebSockets(settings);
-  }
-
-  mount(router: Router): void {
-    router.longPoll(acpOperations.postAcp, async (call) => {
-      return takeMessage(call, await this.#current.open(call.harness), this.#settings);
-    });
-    router.stream(acpOperations.streamAcp, async (call, open) => {
-      if (!call.request.headers.accept?.toLowerCase().includes("text/event-stream"))
-        throw new HttpProblem("not_acceptable", "messages come as text/event-stream, or over a WebSocket");
-      const id = requireHeader(call.request, ACP_CONNECTION);
-      const session = headerOf(call.request, ACP_SESSION) ?? null;
-      const connections = await this.#current.open(call.harness);
-      const kept = await connections.find("acp", id, call.principal);
-      await streamMessages(call, open, { kept, session, continues: true, frame });
-    });
-    router.longPoll(acpOperations.closeAcp, async (call) => {
-      const id = requireHeader(call.request, ACP_CONNECTION);
-      const connections = await this.#current.open(call.harness);
-      if (await connections.close("acp", id, call.principal)) return { status: 202 };
-      throw new HttpProblem("not_found", "the connection is not known, was ended or has expired");
-    });
-    router.upgrade(PATH, async (request, socket, head, caller) => {
-      const { harness } = this.#settings;
-      const { principal, harness: opened } = await authorize(harness, caller.id);
-      const { hosting } = await this.#current.open(opened);
-      this.#webSockets.take({ request, socket, head }, { principal, hosting, identity: opened.identity });
-    });
-  }
-
-  close(): Promise<void> {
-    return this.#webSockets.close();
-  }
+export function acpRoutes(current: CurrentConnections, settings: AcpSettings): Routes {
+  const acceptor = new WebSocketAcceptor(settings.limits);
+  return {
+    name: "acp",
+    mount(router) {
+      router.longPoll(acpOperations.postAcp, async (call) => {
+        return takeMessage(call, await current.open(call.harness), settings);
+      });
+      router.stream(acpOperations.streamAcp, async (call, open) => {
+        if (!call.request.headers.accept?.toLowerCase().includes("text/event-stream"))
+          throw new HttpProblem("not_acceptable", "messages come as text/event-stream, or over a WebSocket");
+        const id = requireHeader(call.request, ACP_CONNECTION);
+        const session = headerOf(call.request, ACP_SESSION) ?? null;
+        const connections = await current.open(call.harness);
+        const kept = await connections.find("acp", id, call.principal);
+        await streamMessages(call, open, { kept, session, continues: true, frame });
+      });
+      router.longPoll(acpOperations.closeAcp, async (call) => {
+        const id = requireHeader(call.request, ACP_CONNECTION);
+        const connections = await current.open(call.harness);
+        if (await connections.close("acp", id, call.principal)) return { status: 202 };
+        throw new HttpProblem("not_found", "the connection is not known, was ended or has expired");
+      });
+      router.upgrade(PATH, async (request, socket, head, caller) => {
+        const { principal, harness } = await authorize(settings.harness, caller.id);
+        const { hosting } = await current.open(harness);
+        const id = randomBytes(ID_BYTES).toString("base64url");
+        const agent = new URLSearchParams(request.url?.split("?", 2)[1] ?? "").get("agent") ?? undefined;
+        const options = { principal, hosting, identity: harness.identity, id, agent, settings, line: socket };
+        acceptor.accept(
+          { request, socket, head },
+          (webSocket) => new WebSocketClient(webSocket, options),
+          `${ACP_CONNECTION}: ${id}`,
+        );
+      });
+    },
+    close: () => acceptor.close(),
+  };
 }
 
 export interface AcpSettings {
@@ -83,7 +82,7 @@ const OF_SESSIONS: ReadonlySet<string> = new Set(
 );
 
 /** Methods answered on the connection's stream: the client cannot read the session's stream before the response. */
-const TAKES_UP: ReadonlySet<string> = new Set(["session/load", "session/resume", "session/fork"]);
+const OPENS_SESSION: ReadonlySet<string> = new Set(["session/load", "session/resume", "session/fork"]);
 
 /** Handles one message. The first must be `initialize`; all others are accepted and answered on a stream. */
 async function takeMessage(
@@ -115,7 +114,7 @@ async function takeMessage(
       const params = membersOf(message.params);
       const session = sessionOf(call, message.method, params);
       const answering = kept.ask(message.id, message.method, params);
-      const stream = TAKES_UP.has(message.method) ? undefined : session;
+      const stream = OPENS_SESSION.has(message.method) ? undefined : session;
       await kept.later(message.id, message.method, answering, stream);
       return ACCEPTED;
     }

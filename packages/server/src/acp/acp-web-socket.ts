@@ -1,22 +1,17 @@
-import { randomBytes } from "node:crypto";
 import { CODE, classify, isObject, type JsonObject, membersOf } from "@reins/acp";
-import { ACP_CONNECTION } from "@reins/api";
 import { agentIn, type Connection, Conversation, type Hosting, type Outlet, takeMessage } from "@reins/host";
 import { JsonError, parseExact } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
 import type { WebSocket } from "ws";
 import { onTimeout } from "../connections/durable-connection.ts";
 import { framed } from "../connections/message-stream.ts";
-import {
-  CLOSE,
-  TextSocket,
-  type TextSocketOptions,
-  type Upgrade,
-  WebSocketAcceptor,
-} from "../streams/web-socket.ts";
+import { CLOSE, TextSocket, type TextSocketOptions } from "../streams/web-socket.ts";
 import type { AcpSettings } from "./acp-routes.ts";
 
-interface WebSocketClientOptions extends WebSocketCaller, Pick<TextSocketOptions, "line"> {
+interface WebSocketClientOptions extends Pick<TextSocketOptions, "line"> {
+  readonly principal: Principal;
+  readonly hosting: Hosting;
+  readonly identity: Harness["identity"];
   readonly id: string;
   /** The agent named in the URL. */
   readonly agent: string | undefined;
@@ -26,7 +21,7 @@ interface WebSocketClientOptions extends WebSocketCaller, Pick<TextSocketOptions
 const frame = framed((text) => text);
 
 /** One client on one WebSocket: a JSON-RPC message per text frame, `initialize` first. */
-class WebSocketClient {
+export class WebSocketClient {
   readonly #socket: TextSocket;
   readonly #options: WebSocketClientOptions;
   #connection: Connection | undefined;
@@ -143,41 +138,4 @@ function jsonErrorOf(error: unknown): JsonObject {
 
 function errorOf(code: number, message: string, id: string | number | null = null): JsonObject {
   return { jsonrpc: "2.0", id, error: { code, message } };
-}
-
-export interface WebSocketCaller {
-  readonly principal: Principal;
-  readonly hosting: Hosting;
-  readonly identity: Harness["identity"];
-}
-
-const ID_BYTES = 24;
-
-/** Clients that speak ACP over WebSocket. */
-export class WebSockets {
-  readonly #settings: AcpSettings;
-  readonly #acceptor: WebSocketAcceptor;
-
-  constructor(settings: AcpSettings) {
-    this.#settings = settings;
-    this.#acceptor = new WebSocketAcceptor(settings.limits);
-  }
-
-  /** Accepts the upgrade of an authenticated request. */
-  take(upgrade: Upgrade, caller: WebSocketCaller): void {
-    const { request, socket } = upgrade;
-    const id = randomBytes(ID_BYTES).toString("base64url");
-    const agent = new URLSearchParams(request.url?.split("?", 2)[1] ?? "").get("agent") ?? undefined;
-    const options = { ...caller, id, agent, settings: this.#settings, line: socket };
-    this.#acceptor.take(
-      upgrade,
-      (webSocket) => new WebSocketClient(webSocket, options),
-      `${ACP_CONNECTION}: ${id}`,
-    );
-  }
-
-  /** Closes all connections. Their sessions and turns continue. */
-  async close(): Promise<void> {
-    await this.#acceptor.close();
-  }
 }

@@ -5,7 +5,7 @@ import { type ConnectionLimits, CurrentConnections } from "../connections/connec
 import { type GatewayLimits, type Log, settleLimits } from "../limits.ts";
 import type { Routes } from "../routes/router.ts";
 import { sessionRoutes } from "../v1/sessions.ts";
-import { AcpRoutes } from "./acp-routes.ts";
+import { acpRoutes } from "./acp-routes.ts";
 import { rpcRoutes } from "./rpc-routes.ts";
 
 export interface AgentRoutesOptions {
@@ -38,7 +38,7 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Routes[] {
   const current = new CurrentConnections({ hosting, clock, limits, log });
   return [
     { ...rpcRoutes(current), close: () => current.close() },
-    new AcpRoutes(current, { harness, clock, defaultAgent, limits, log }),
+    acpRoutes(current, { harness, clock, defaultAgent, limits, log }),
     sessionRoutes(current),
   ];
 }

@@ -4,7 +4,7 @@ import type { Hosting } from "@reins/host";
 import type { Clock } from "@reins/kit";
 import { change, type Store } from "@reins/store";
 import { type Harness, isAdmin, type Principal } from "@reins/supervisor";
-import { requireHosting } from "../access/authenticator.ts";
+import { required } from "../access/authenticator.ts";
 import type { Log } from "../limits.ts";
 import { agentProblem, HttpProblem } from "../problems.ts";
 import { type AgentTimeouts, DurableConnection } from "./durable-connection.ts";
@@ -267,7 +267,7 @@ export class CurrentConnections {
   /** The connections of the current hosting. */
   async open({ store }: Harness): Promise<Connections> {
     const { clock, limits, log } = this.#options;
-    const hosting = await requireHosting(this.#options.hosting);
+    const hosting = await required(this.#options.hosting);
     if (this.#current?.hosting === hosting) return await this.#current.connections;
     const onError = (error: unknown) => log.warn({ err: error }, "a background task of a connection failed");
     const connections = this.close().then(() => new Connections({ hosting, store, clock, limits, onError }));

@@ -6,7 +6,7 @@ import type { Harness } from "@reins/supervisor";
 import type { FastifyInstance } from "fastify";
 import type { Access } from "../access/access.ts";
 import { RequestAuthenticator } from "../access/authenticator.ts";
-import { AhpRoutes } from "../ahp.ts";
+import { ahpRoutes } from "../ahp.ts";
 import { type GatewayLimits, type Log, settleLimits } from "../limits.ts";
 import { OperationRouter } from "../routes/operation-router.ts";
 import type { Routes } from "../routes/router.ts";
@@ -78,22 +78,11 @@ export interface InjectedAnswer {
 
 /** The HTTP server of Reins: one port for every protocol. */
 export class Gateway {
-  readonly #application: FastifyInstance;
-  readonly #routes: readonly Routes[];
-  readonly #upgrades: Upgrades;
-  /** The network addresses that it listens on. */
-  readonly #addresses: string[];
-  readonly #limits: GatewayLimits;
-  readonly #clock: Clock;
+  readonly #parts: Parts;
   readonly #listeners = new Set<Listener>();
 
   private constructor(parts: Parts) {
-    this.#application = parts.application;
-    this.#routes = parts.routes;
-    this.#upgrades = parts.upgrades;
-    this.#addresses = parts.addresses;
-    this.#limits = parts.limits;
-    this.#clock = parts.clock;
+    this.#parts = parts;
   }
 
   /** Creates a gateway with all routes. Does not wait for the harness. */
@@ -119,7 +108,7 @@ export class Gateway {
       selfRoutes(options.workspaceFor),
       descriptionRoutes(operations, version),
       removedRoutes,
-      new AhpRoutes(options.ahp),
+      ahpRoutes(options.ahp),
       ...(options.ui === undefined ? [] : [uiRoutes(options.ui)]),
       ...(options.routes ?? []),
     ];
@@ -154,24 +143,24 @@ export class Gateway {
       operator: false,
       rules,
       secure: tls !== undefined,
-      unauthenticated: new UnauthenticatedConnections(this.#limits),
+      unauthenticated: new UnauthenticatedConnections(this.#parts.limits),
       streaming: true,
       streams: new Set<SseWriter>(),
     };
     const listener = this.#newListener(
       context,
-      tls ? newTlsServer(tls, this.#limits, this.#clock) : newHttpServer(this.#limits),
+      tls ? newTlsServer(tls, this.#parts.limits, this.#parts.clock) : newHttpServer(this.#parts.limits),
     );
     await listening(listener.server, `${host}:${port}`, () => listener.server.listen(port, host));
     const address = `${tls ? "https" : "http"}://${name}:${listener.port}`;
-    this.#addresses.push(address);
+    this.#parts.addresses.push(address);
     return this.#serve(listener, address);
   }
 
   /** Listens on a Unix socket that only this user can open. Its clients are the operator. */
   async listenSocket(path: string): Promise<Served> {
     const context = { operator: true, secure: true, streaming: true, streams: new Set<SseWriter>() };
-    const listener = this.#newListener(context, newHttpServer(this.#limits));
+    const listener = this.#newListener(context, newHttpServer(this.#parts.limits));
     await listenOnSocket(listener.server, path);
     return this.#serve(listener, path);
   }
@@ -182,7 +171,7 @@ export class Gateway {
     const type = body === undefined ? {} : { "content-type": "application/json" };
     const request = { method, url: path, headers: { ...type, ...headers }, ...content };
     // Awaited inside, because injection starts lazily.
-    const answer = await inProcess(async () => await this.#application.inject(request));
+    const answer = await inProcess(async () => await this.#parts.application.inject(request));
     const { statusCode: status, payload } = answer;
     const isJson = JSON_TYPES.test(String(answer.headers["content-type"]));
     return { status, headers: answer.headers, body: isJson ? JSON.parse(payload) : payload || undefined };
@@ -192,17 +181,17 @@ export class Gateway {
   async close(): Promise<void> {
     await Promise.all([...this.#listeners].map((listener) => listener.close()));
     await this.#closeRoutes();
-    await this.#application.close();
+    await this.#parts.application.close();
   }
 
   #newListener(context: ListenerContext, server: Server): Listener {
     const listener: Listener = new Listener({
       context,
       server,
-      limits: this.#limits,
-      clock: this.#clock,
-      request: this.#application.routing,
-      upgrade: (request, socket, head) => this.#upgrades.take(request, socket, head, context),
+      limits: this.#parts.limits,
+      clock: this.#parts.clock,
+      request: this.#parts.application.routing,
+      upgrade: (request, socket, head) => this.#parts.upgrades.take(request, socket, head, context),
       closing: () => this.#closing(listener),
     });
     return listener;
@@ -220,7 +209,7 @@ export class Gateway {
   }
 
   async #closeRoutes(): Promise<void> {
-    await Promise.all(this.#routes.map((group) => group.close?.()));
+    await Promise.all(this.#parts.routes.map((group) => group.close?.()));
   }
 }
 
@@ -228,6 +217,7 @@ interface Parts {
   readonly application: FastifyInstance;
   readonly routes: readonly Routes[];
   readonly upgrades: Upgrades;
+  /** The network addresses that it listens on. */
   readonly addresses: string[];
   readonly limits: GatewayLimits;
   readonly clock: Clock;

@@ -1,12 +1,10 @@
 import { BlockList, isIPv6 } from "node:net";
 import type { AgentRunner } from "@reins/haak";
-import { type Clock, errorMessage, systemClock } from "@reins/kit";
+import { type Clock, systemClock } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
-import type { Caller } from "../access/authenticator.ts";
-import { authorize } from "../access/authenticator.ts";
+import { authorize, type Caller, required } from "../access/authenticator.ts";
 import { type GatewayLimits, type Log, settleLimits } from "../limits.ts";
-import { HttpProblem } from "../problems.ts";
-import type { Router, Routes, UpgradeHandler } from "../routes/router.ts";
+import type { Routes, UpgradeHandler } from "../routes/router.ts";
 import { WebSocketAcceptor } from "../streams/web-socket.ts";
 import { HaakClient } from "./haak-client.ts";
 
@@ -25,38 +23,25 @@ export interface HaakRoutesOptions {
 const PATHS = ["/ws", "/"] as const;
 
 /** HAAK's gateway: requests and event streams over WebSocket. */
-export class HaakRoutes implements Routes {
-  readonly name = "haak";
-  readonly #options: HaakRoutesOptions;
-  readonly #limits: GatewayLimits;
-  readonly #acceptor: WebSocketAcceptor;
-
-  constructor(options: HaakRoutesOptions) {
-    this.#options = options;
-    this.#limits = settleLimits(options.limits);
-    this.#acceptor = new WebSocketAcceptor(this.#limits);
-  }
-
-  mount(router: Router): void {
-    const take: UpgradeHandler = async (request, socket, head, { id }) => {
-      const { clock = systemClock, log, runner: open } = this.#options;
-      const { harness, principal } = await authorize(this.#options.harness, id);
-      const runner = await open().catch((error: unknown) => {
-        throw new HttpProblem("unavailable", errorMessage(error), {
-          cause: error,
-        });
-      });
-      const { identity } = harness;
-      const options = { clock, log, runner, identity, principal, line: socket, limits: this.#limits };
-      this.#acceptor.take({ request, socket, head }, (webSocket) => new HaakClient(webSocket, options));
-    };
-    const anonymous = this.#options.auth === "none" ? { anonymous: anonymousCaller(this.#options) } : {};
-    for (const path of PATHS) router.upgrade(path, take, anonymous);
-  }
-
-  close(): Promise<void> {
-    return this.#acceptor.close();
-  }
+export function haakRoutes(options: HaakRoutesOptions): Routes {
+  const { clock = systemClock, log } = options;
+  const limits = settleLimits(options.limits);
+  const acceptor = new WebSocketAcceptor(limits);
+  const take: UpgradeHandler = async (request, socket, head, { id }) => {
+    const { harness, principal } = await authorize(options.harness, id);
+    const runner = await required(options.runner);
+    const { identity } = harness;
+    const client = { clock, log, runner, identity, principal, line: socket, limits };
+    acceptor.accept({ request, socket, head }, (webSocket) => new HaakClient(webSocket, client));
+  };
+  return {
+    name: "haak",
+    mount(router) {
+      const anonymous = options.auth === "none" ? { anonymous: anonymousCaller(options) } : {};
+      for (const path of PATHS) router.upgrade(path, take, anonymous);
+    },
+    close: () => acceptor.close(),
+  };
 }
 
 /** Finds the principal of local clients without a credential. */

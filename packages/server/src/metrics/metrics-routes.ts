@@ -2,7 +2,7 @@ import { metricsOperations } from "@reins/api";
 import type { Hosting } from "@reins/host";
 import { memoryOf } from "@reins/host";
 import type { Harness, Report } from "@reins/supervisor";
-import { requireDefaultTenant, requireHosting } from "../access/authenticator.ts";
+import { requireDefaultTenant, required } from "../access/authenticator.ts";
 import type { AuthorizedCall, Routes } from "../routes/router.ts";
 import type { Stalls, Watchdog } from "../watchdog/watchdog.ts";
 import type { Measures } from "./measures.ts";
@@ -19,7 +19,7 @@ export interface MetricsOptions {
 export function metricsRoutes({ measures, watchdog, hosting, version }: MetricsOptions): Routes {
   const look = async ({ harness, principal }: AuthorizedCall): Promise<ServerState> => {
     requireDefaultTenant(principal, "this is about all tenants");
-    const opened = await requireHosting(hosting);
+    const opened = await required(hosting);
     const standing = await serverState(harness, opened, new Date());
     measures.pending = standing.pending;
     return standing;

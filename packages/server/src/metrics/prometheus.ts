@@ -28,12 +28,12 @@ export function prometheusText(
       "From a question to its durable verdict, without people's time.",
       measures.verdicts,
     ),
-    counter("reins_main_thread_stalls_total", "How often the main thread stood still for two seconds.", [
-      { value: stalls.count },
-    ]),
-    counter("reins_main_thread_stalled_seconds_total", "For how long together.", [
-      { value: stalls.totalMs / 1_000 },
-    ]),
+    total(
+      "reins_main_thread_stalls_total",
+      "How often the main thread stood still for two seconds.",
+      stalls.count,
+    ),
+    total("reins_main_thread_stalled_seconds_total", "For how long together.", stalls.totalMs / 1_000),
     gauge("reins_approvals_pending", "Questions that wait for a person.", standing.pending),
     gauge(
       "reins_approval_oldest_wait_seconds",
@@ -46,21 +46,15 @@ export function prometheusText(
       measures.answers.series,
     ),
     secondsOf("reins_approval_wait_seconds", "How long people took to answer.", measures.waits),
-    counter("reins_turns_total", "Turns that ended.", [{ value: measures.turns.total }]),
-    counter("reins_turn_tokens_total", "Tokens that turns took, as far as agents tell.", [
-      { value: measures.tokens.total },
-    ]),
-    counter("reins_turn_cost_total", "What turns cost, as far as agents tell.", [
-      { value: measures.cost.total },
-    ]),
+    total("reins_turns_total", "Turns that ended.", measures.turns.total),
+    total("reins_turn_tokens_total", "Tokens that turns took, as far as agents tell.", measures.tokens.total),
+    total("reins_turn_cost_total", "What turns cost, as far as agents tell.", measures.cost.total),
     gauge("reins_sessions_live", "Sessions with an agent behind them.", standing.live),
     gauge("reins_sessions_running", "Sessions in the middle of a turn.", standing.running),
     gauge("reins_agents_running", "Agents that run.", standing.agents),
     gauge("reins_agents_memory_bytes", "Memory of agents and their children.", standing.memoryBytes ?? 0),
-    counter("reins_log_events_total", "Messages to clients that were ever logged.", [
-      { value: measures.logEvents },
-    ]),
-    counter("reins_ledger_entries_total", "Entries of the ledger.", [{ value: standing.entries }]),
+    total("reins_log_events_total", "Messages to clients that were ever logged.", measures.logEvents),
+    total("reins_ledger_entries_total", "Entries of the ledger.", standing.entries),
     counter(
       "reins_http_requests_total",
       "Requests that were answered, by method and class of status.",
@@ -88,6 +82,10 @@ export function prometheusText(
 
 function counter(name: string, help: string, samples: Measure["samples"]): Measure {
   return { name, kind: "counter", help, samples };
+}
+
+function total(name: string, help: string, value: number): Measure {
+  return counter(name, help, [{ value }]);
 }
 
 function gauge(name: string, help: string, value: number, labels = {}): Measure {

@@ -220,13 +220,13 @@ function writeHead(bytes: Buffer, at: number, length: number): number {
 }
 
 /** A client on a WebSocket. */
-export interface WebSocketPeer {
+interface WebSocketPeer {
   /** Closes the connection after flushing what was sent. */
   leave(reason: string): Promise<void>;
 }
 
 /** An authenticated upgrade. */
-export interface Upgrade {
+interface Upgrade {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
   readonly head: Buffer;
@@ -256,7 +256,7 @@ export class WebSocketAcceptor {
   }
 
   /** Accepts an upgrade, with an additional response header. */
-  take(upgrade: Upgrade, create: (webSocket: WebSocket) => WebSocketPeer, header?: string): void {
+  accept(upgrade: Upgrade, create: (webSocket: WebSocket) => WebSocketPeer, header?: string): void {
     const { request, socket, head } = upgrade;
     if (this.#open.size >= this.#limits.maxStreams) {
       closeWithProblem(socket, new HttpProblem("unavailable", "too many WebSockets are open"));

@@ -3,7 +3,7 @@ import { type AgentInstallProgress, type AgentVerifyProgress, agentsOperations }
 import { type Hosting, verifyAgent as proveAgent } from "@reins/host";
 import { errorMessage, SingleFlight, type SseWriter, sseText } from "@reins/kit";
 import { actorOf, isAdmin, isOperator } from "@reins/supervisor";
-import { requireDefaultTenant, requireHosting } from "../access/authenticator.ts";
+import { requireDefaultTenant, required } from "../access/authenticator.ts";
 import { HttpProblem } from "../problems.ts";
 import type { AuthorizedCall, ResponseBody, Routes } from "../routes/router.ts";
 import {
@@ -56,7 +56,7 @@ export class AgentsRoutes implements Routes {
   }
 
   #hosting(): Promise<Hosting> {
-    return requireHosting(this.#options.hosting);
+    return required(this.#options.hosting);
   }
 
   async #list(call: AuthorizedCall): Promise<ResponseBody<typeof listAgents>> {

@@ -3,7 +3,7 @@ import { type KillRequest, killOperations } from "@reins/api";
 import type { Hosting, Killed, KillOrder } from "@reins/host";
 import { KillReport } from "@reins/host";
 import { actorOf, isOperator } from "@reins/supervisor";
-import { requireHosting } from "../access/authenticator.ts";
+import { required } from "../access/authenticator.ts";
 import { HttpProblem } from "../problems.ts";
 import type { AuthorizedCall, Routes } from "../routes/router.ts";
 
@@ -15,7 +15,7 @@ export function killRoutes(hosting: () => Promise<Hosting>): Routes {
     name: "kill",
     mount(router) {
       router.handle(killOperations.kill, async (call) => {
-        const opened = await requireHosting(hosting);
+        const opened = await required(hosting);
         const order = orderIn(call);
         const killed = (await killsOf(opened).kill(order)) ?? (await endedSession(opened, order, call));
         const { tenant: _, ...report } = KillReport.parse(call.harness.redact(killed.report));

@@ -4,9 +4,9 @@ import {
   ArtifactStore,
   announcedKeys,
   type EntryRange,
-  proveEntry as entryProof,
   exportLines,
   type PlacedEntry,
+  proveEntry,
   readCheckpoint,
 } from "@reins/ledger";
 import { isOperator } from "@reins/supervisor";
@@ -16,40 +16,31 @@ import { HttpProblem } from "../problems.ts";
 import { follow, type Growing } from "../routes/follow.ts";
 import { type AuthorizedCall, eventText, type Routes } from "../routes/router.ts";
 
-const {
-  listEntries,
-  streamEntries,
-  getEntry,
-  proveEntry,
-  getCheckpoint,
-  proveConsistency,
-  listLedgerKeys,
-  exportLedger,
-} = ledgerOperations;
+const { streamEntries, exportLedger } = ledgerOperations;
 
 /** The ledger and its proofs. */
 export const ledgerRoutes: Routes = {
   name: "ledger",
   mount(router) {
-    router.handle(listEntries, async (call) => {
+    router.handle(ledgerOperations.listEntries, async (call) => {
       const { query } = call;
       const view = await LedgerView.of(call);
       const { entries, seen, more } = await view.read({ ...query, order: query.order ?? "newest" });
       return { entries, ...(more && { next: seen }) };
     });
     router.stream(streamEntries, (call, open) => follow(call, open, visibleEntries(call)));
-    router.handle(getEntry, (call) => entryOf(call, call.params.cid));
-    router.handle(proveEntry, async (call) => {
+    router.handle(ledgerOperations.getEntry, (call) => entryOf(call, call.params.cid));
+    router.handle(ledgerOperations.proveEntry, async (call) => {
       const { cid } = call.params;
       await entryOf(call, cid);
-      return entryProof(call.harness.ledger, cid);
+      return proveEntry(call.harness.ledger, cid);
     });
-    router.handle(getCheckpoint, async ({ harness: { ledger } }) => {
+    router.handle(ledgerOperations.getCheckpoint, async ({ harness: { ledger } }) => {
       const { size, note } = await ledger.checkpoint();
       const root = Buffer.from(readCheckpoint(note).root).toString("base64");
       return { origin: ledger.origin, log_key: ledger.logKey, size, root, note };
     });
-    router.handle(proveConsistency, async ({ query: { from }, harness: { ledger } }) => {
+    router.handle(ledgerOperations.proveConsistency, async ({ query: { from }, harness: { ledger } }) => {
       const { size: to, note: later } = await ledger.checkpoint();
       if (from > to)
         throw new HttpProblem(
@@ -60,7 +51,7 @@ export const ledgerRoutes: Routes = {
       const proof = hashes.map((hash) => Buffer.from(hash).toString("base64"));
       return { log_key: ledger.logKey, from, to, later, hashes: proof };
     });
-    router.handle(listLedgerKeys, async ({ harness: { ledger } }) => {
+    router.handle(ledgerOperations.listLedgerKeys, async ({ harness: { ledger } }) => {
       const keys = (await announcedKeys(ledger)).map(
         ({ added, added_at, retired, retired_at: _, ...key }) => ({
           ...key,
@@ -90,7 +81,7 @@ async function* exported(call: AuthorizedCall<typeof exportLedger>): AsyncGenera
 const STREAM_PAGE = 200;
 
 /** The entries that the caller may see. */
-function visibleEntries(call: AuthorizedCall<(typeof ledgerOperations)["streamEntries"]>): Growing {
+function visibleEntries(call: AuthorizedCall<typeof streamEntries>): Growing {
   const { ledger } = call.harness;
   return {
     newest: async () => (await ledger.size()) - 1,

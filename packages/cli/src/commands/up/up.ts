@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { type AhpEvent, AhpServer, EventType } from "@reins/ahp";
 import { errorMessage } from "@reins/kit";
-import { type Access, type AdminApi, agentRoutes, Gateway, HaakRoutes, hostRoutes } from "@reins/server";
+import { type Access, type AdminApi, agentRoutes, Gateway, haakRoutes, hostRoutes } from "@reins/server";
 import { command, type ValuesOf } from "../../command.ts";
 import { readConfiguration } from "../../configuration/configuration.ts";
 import { requirePolicyFiles } from "../../configuration/policy-files.ts";
@@ -149,7 +149,7 @@ async function listen(settings: UpSettings, parts: ServedParts): Promise<Listeni
     stalls: admin.stalls,
     routes: [
       ...agentRoutes({ harness: opener.harness, hosting: opener.hosting, log, defaultAgent: "native" }),
-      new HaakRoutes({ harness: opener.harness, runner: opener.runner, auth, log }),
+      haakRoutes({ harness: opener.harness, runner: opener.runner, auth, log }),
       ...hostRoutes,
       ...admin.routes,
     ],

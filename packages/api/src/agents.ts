@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { Enforcement } from "./approvals.ts";
 import { operation } from "./operation.ts";
-import { Moment, named, PathName } from "./schema.ts";
+import { Enforcement, Moment, named, PathName } from "./schema.ts";
 
 /** What a process has said on its standard error: its beginning and its end. */
 export const KeptStderr = named(

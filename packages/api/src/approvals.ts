@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { Hash, Moment, named, PageAfter, PageLimit, PathName } from "./schema.ts";
+import { Enforcement, Hash, ListOrder, Moment, named, PageAfter, PageLimit, PathName } from "./schema.ts";
 
 const place = z
   .string()
@@ -35,9 +35,6 @@ export const Action = named(
     arguments: z.unknown(),
   }),
 );
-
-/** Whether an action that was not allowed can happen all the same. */
-export const Enforcement = z.enum(["performed", "confined", "asked", "observed"]);
 
 /** Where an approval stands. */
 const ApprovalState = z.enum(["pending", "approved", "denied", "expired", "withdrawn", "used"]);
@@ -221,7 +218,7 @@ export const approvalOperations = {
     query: z.strictObject({
       state: ApprovalState.optional(),
       session: name,
-      order: z.enum(["oldest", "newest"]).optional(),
+      order: ListOrder.optional(),
       limit: PageLimit,
       after: PageAfter,
     }),

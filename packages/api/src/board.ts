@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { named } from "./schema.ts";
+import { named, PageLimit } from "./schema.ts";
 
 /** The end of the board. */
 const BoardExcerpt = named(
@@ -22,7 +22,7 @@ export const boardOperations = {
     path: "/v1/board",
     summary: "The last lines of the board of one's tenant.",
     audience: "principal",
-    query: z.strictObject({ lines: z.coerce.number().int().min(1).max(500).optional() }),
+    query: z.strictObject({ lines: PageLimit }),
     answer: BoardExcerpt,
     problems,
   }),

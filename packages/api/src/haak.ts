@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { Hash, Moment, named, PageAfter, PageLimit, PathName } from "./schema.ts";
-import { SessionState } from "./sessions.ts";
+import { SessionMode, SessionState } from "./sessions.ts";
 
 /** A session as HAAK's table `sessions` has it. */
 const HaakSession = named(
@@ -12,7 +12,7 @@ const HaakSession = named(
     agent_id: z.string().describe("who it says it is; the token decides whether it is"),
     backend: z.string().describe("the agent of the catalogue behind it"),
     model: z.string().nullable(),
-    mode: z.enum(["domain", "persistent", "oneshot"]),
+    mode: SessionMode,
     state: SessionState,
     pubkey: z.string().nullable().describe("Ed25519, base64: the key that its last turn is signed with"),
     last_activity: Moment,

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { Moment, named, PathName } from "./schema.ts";
+import { Moment, named, OperatorTenant, PathName, Start } from "./schema.ts";
 
 const names = z.array(z.string()).max(200);
-const started = z.enum(["interactive", "sub-agent", "background", "api"]);
 const kind = z.enum(["user", "service", "agent"]);
 const name = z.string().min(1).max(128);
 
@@ -60,7 +59,7 @@ export const Token = named(
     role: z.string().optional(),
     scopes: z.array(z.string()),
     agents: z.array(z.string()),
-    started,
+    started: Start,
     created: Moment,
     expires: Moment.optional(),
     revoked: Moment.optional(),
@@ -77,7 +76,7 @@ const NewToken = named(
     role: name.optional().describe("one of the user's; by default all of them"),
     scopes: names.optional().describe("by default all that the user has"),
     agents: names.optional().describe("the agents it may act as, * is any; by default none"),
-    started: started.optional().describe("by default api"),
+    started: Start.optional().describe("by default api"),
     kind: kind.optional().describe("by default user"),
     expires: z.string().optional().describe("RFC 3339; by default it does not expire"),
   }),
@@ -114,14 +113,7 @@ const ChildSessionList = named("ChildSessionList", z.looseObject({ sessions: z.a
 const EndedSessions = named("EndedSessions", z.looseObject({ ended: z.int() }));
 
 const audience = "admin";
-const query = z.strictObject({
-  tenant: z
-    .string()
-    .min(1)
-    .max(128)
-    .optional()
-    .describe("for the operator; to others there is but their own"),
-});
+const query = z.strictObject({ tenant: OperatorTenant });
 
 /** What admins can ask for about who is who. */
 export const identityOperations = {
@@ -243,7 +235,7 @@ export const Self = named(
   "Self",
   z.looseObject({
     id: z.string().describe("the public id of the token, or local"),
-    kind: z.enum(["user", "service", "agent"]),
+    kind,
     user: z.string(),
     tenant: z.string(),
     roles: z.array(z.string()),

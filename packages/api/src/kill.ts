@@ -1,19 +1,17 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { Hash, Moment, named } from "./schema.ts";
-
-const name = z.string().min(1).max(1_024);
+import { Hash, Moment, Name, named } from "./schema.ts";
 
 /** What is to be ended: one of session, agent, process and all. */
 export const KillRequest = named(
   "KillRequest",
   z
     .strictObject({
-      session: name
-        .optional()
-        .describe("the id of a session, or at least six characters of its beginning; it ends for good"),
-      agent: name.optional().describe("every process of an agent; its sessions stay"),
-      process: name.optional().describe("one process, by its id; its sessions stay"),
+      session: Name.optional().describe(
+        "the id of a session, or at least six characters of its beginning; it ends for good",
+      ),
+      agent: Name.optional().describe("every process of an agent; its sessions stay"),
+      process: Name.optional().describe("one process, by its id; its sessions stay"),
       all: z.literal(true).optional().describe("every process of the tenant; for the operator, of this home"),
       reason: z.string().max(1_024).optional().describe("kept in the ledger"),
     })

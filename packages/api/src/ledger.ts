@@ -1,6 +1,16 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { Hash, Moment, named, PageLimit } from "./schema.ts";
+import {
+  EntryId,
+  Hash,
+  ListOrder,
+  Moment,
+  Name,
+  named,
+  PageLimit,
+  Position,
+  RequestMoment,
+} from "./schema.ts";
 
 /** What an entry records. */
 export const LedgerQuality = z.enum([
@@ -115,10 +125,8 @@ const LedgerKeys = named(
   z.looseObject({ origin: z.string(), log_key: z.string(), keys: z.array(LedgerKey) }),
 );
 
-const name = z.string().min(1).max(1_024).optional();
-const moment = z.iso.datetime({ offset: true }).optional();
-const place = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
-const cid = z.string().regex(/^[0-9a-f]{64}$/, "64 hexadecimal digits");
+const name = Name.optional();
+const moment = RequestMoment.optional();
 
 const filter = {
   session: name.describe(
@@ -141,9 +149,9 @@ export const ledgerOperations = {
       ...filter,
       since: moment.describe("not before, RFC 3339"),
       until: moment.describe("before, RFC 3339"),
-      order: z.enum(["oldest", "newest"]).optional(),
+      order: ListOrder.optional(),
       limit: PageLimit,
-      after: place.optional().describe("`next` of the page before"),
+      after: Position.optional().describe("`next` of the page before"),
     }),
     answer: EntryPage,
     problems: ["not_found"],
@@ -165,7 +173,7 @@ export const ledgerOperations = {
     path: "/v1/ledger/entries/{cid}",
     summary: "One entry by its content id.",
     audience: "admin",
-    params: z.strictObject({ cid }),
+    params: z.strictObject({ cid: EntryId }),
     answer: PlacedEntry,
     problems: ["not_found"],
   }),
@@ -175,7 +183,7 @@ export const ledgerOperations = {
     path: "/v1/ledger/entries/{cid}/proof",
     summary: "Proves that an entry is in the ledger, against its newest checkpoint, with no ledger at hand.",
     audience: "admin",
-    params: z.strictObject({ cid }),
+    params: z.strictObject({ cid: EntryId }),
     answer: EntryProof,
     problems: ["not_found"],
   }),
@@ -194,7 +202,7 @@ export const ledgerOperations = {
     path: "/v1/ledger/consistency",
     summary: "Proves that the ledger only added entries since a checkpoint of a size.",
     audience: "person",
-    query: z.strictObject({ from: place.describe("the size of a checkpoint that was seen") }),
+    query: z.strictObject({ from: Position.describe("the size of a checkpoint that was seen") }),
     answer: ConsistencyProof,
     problems: ["conflict"],
   }),

@@ -1,8 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { named, PathName } from "./schema.ts";
-
-const Limit = z.coerce.number().int().min(1).max(1_000).optional();
+import { LongLimit, Name, named, PathName } from "./schema.ts";
 
 /** A message from one agent, or person, to others. Its content is its author's claim. */
 export const MailMessage = named(
@@ -31,7 +29,7 @@ const Mail = named(
 const NewMail = named(
   "NewMail",
   z.strictObject({
-    to: z.string().min(1).max(1_024).describe("the agent"),
+    to: Name.describe("the agent"),
     subject: z.string().max(1_024).default(""),
     body: z.string().min(1).max(65_536),
   }),
@@ -57,8 +55,8 @@ export const mailboxOperations = {
     summary: "The newest messages of one's tenant, oldest first.",
     audience: "person",
     query: z.strictObject({
-      agent: z.string().min(1).max(1_024).optional().describe("only those to or from this agent"),
-      limit: Limit,
+      agent: Name.optional().describe("only those to or from this agent"),
+      limit: LongLimit,
     }),
     answer: Mail,
     problems,
@@ -79,7 +77,7 @@ export const mailboxOperations = {
     summary: "The messages to an agent that it has not read. Marks none of them.",
     audience: "person",
     params: z.strictObject({ agent: PathName }),
-    query: z.strictObject({ limit: Limit }),
+    query: z.strictObject({ limit: LongLimit }),
     answer: Mail,
     problems,
   }),

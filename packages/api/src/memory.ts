@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { Moment, named, PathName } from "./schema.ts";
+import { LongLimit, Moment, named, PathName } from "./schema.ts";
 
 const Folder = z.string().max(4_096);
 
@@ -46,7 +46,7 @@ export const memoryOperations = {
     query: z.strictObject({
       query: z.string().min(1).max(4_096).optional().describe("words to look for"),
       workspace: Folder.optional().describe("with a query: leaves out what is true in other folders"),
-      limit: z.coerce.number().int().min(1).max(1_000).optional(),
+      limit: LongLimit,
     }),
     answer: MemoryFacts,
   }),

@@ -1,25 +1,30 @@
 import { z } from "zod";
-import { Action, Enforcement } from "./approvals.ts";
+import { Action } from "./approvals.ts";
 import { operation } from "./operation.ts";
-import { Hash, Moment, named } from "./schema.ts";
+import {
+  Enforcement,
+  EntryId,
+  Hash,
+  Moment,
+  Name,
+  named,
+  OperatorTenant,
+  RequestMoment,
+  Start,
+  Trust,
+  Verdict,
+} from "./schema.ts";
 
-const verdict = z.enum(["allowed", "blocked", "ask", "defer", "modify"]);
-const name = z.string().min(1).max(1_024);
 const text = z.string().max(512 * 1024);
 
 /** A constitution that is tried: the draft that comes along, else the one in force. */
 const draft = {
-  tenant: z
-    .string()
-    .min(1)
-    .max(128)
-    .optional()
-    .describe("for the operator; to others there is but their own"),
+  tenant: OperatorTenant,
   rules: text.optional().describe("constitution.yaml as it would be; by default the rules in force"),
   prose: text.optional().describe("constitution.md as it would be; by default the prose in force"),
 };
 const range = {
-  since: z.iso.datetime({ offset: true }).optional().describe("only verdicts not before, RFC 3339"),
+  since: RequestMoment.optional().describe("only verdicts not before, RFC 3339"),
   limit: z.int().min(1).max(100_000).optional().describe("at most so many, the newest; 20,000 by default"),
 };
 
@@ -42,8 +47,8 @@ export const PolicyTestOutcome = named(
   z.looseObject({
     name: z.string(),
     passed: z.boolean(),
-    expected: z.looseObject({ verdict, rule: z.string().nullable() }),
-    got: z.looseObject({ verdict, rule: z.string().nullable() }),
+    expected: z.looseObject({ verdict: Verdict, rule: z.string().nullable() }),
+    got: z.looseObject({ verdict: Verdict, rule: z.string().nullable() }),
     fault: z.string().nullable(),
   }),
 );
@@ -79,16 +84,16 @@ const clause = z.looseObject({ clause: z.string(), asked: z.unknown() });
 
 /** The subject of a hypothetical action; what is left out is taken from the caller. */
 const GivenSubject = z.strictObject({
-  user: name.optional(),
-  roles: z.array(name).max(64).optional(),
-  scopes: z.array(name).max(200).optional(),
-  agent: name.optional().describe("by default native"),
-  trust: z.enum(["unknown", "registered", "standing"]).optional().describe("by default what the roster says"),
-  session: name.optional(),
-  started: z.enum(["interactive", "sub-agent", "background", "api"]).optional(),
-  chain: z.array(name).max(32).optional(),
+  user: Name.optional(),
+  roles: z.array(Name).max(64).optional(),
+  scopes: z.array(Name).max(200).optional(),
+  agent: Name.optional().describe("by default native"),
+  trust: Trust.optional().describe("by default what the roster says"),
+  session: Name.optional(),
+  started: Start.optional(),
+  chain: z.array(Name).max(32).optional(),
   depth: z.int().min(0).max(32).optional(),
-  mode: name.optional(),
+  mode: Name.optional(),
   enforcement: Enforcement.optional().describe("by default asked"),
 });
 
@@ -98,23 +103,19 @@ export const ExplainRequest = named(
   z
     .strictObject({
       ...draft,
-      entry: z
-        .string()
-        .regex(/^[0-9a-f]{64}$/)
-        .optional()
-        .describe("the content id of a policy_verdict entry"),
+      entry: EntryId.optional().describe("the content id of a policy_verdict entry"),
       event: z
         .strictObject({
-          event_type: name.optional().describe("by default pre_action"),
-          tool: name.optional(),
+          event_type: Name.optional().describe("by default pre_action"),
+          tool: Name.optional(),
           arguments: z.unknown().optional(),
           payload: z.looseObject({}).optional().describe("in place of tool and arguments, as AHP has it"),
         })
         .optional(),
       subject: GivenSubject.optional(),
-      cwd: name.optional().describe("by default the home of Reins's user"),
-      roots: z.array(name).max(64).optional().describe("the folders of the session; by default cwd"),
-      tools: name.optional().describe("whose table of tools applies; by default the agent's"),
+      cwd: Name.optional().describe("by default the home of Reins's user"),
+      roots: z.array(Name).max(64).optional().describe("the folders of the session; by default cwd"),
+      tools: Name.optional().describe("whose table of tools applies; by default the agent's"),
     })
     .refine(
       ({ entry, event }) => (entry === undefined) !== (event === undefined),
@@ -127,7 +128,7 @@ export const ExplainedRule = named(
   "ExplainedRule",
   z.looseObject({
     rule: z.string(),
-    verdict,
+    verdict: Verdict,
     matched: z.boolean(),
     held: z.array(clause).describe("the parts of its condition that held"),
     failed: z.array(clause).describe("and those that did not"),
@@ -169,11 +170,11 @@ export const PolicyExplanation = named(
     }),
     rules: z.array(ExplainedRule).describe("every rule up to the one that matched, in order"),
     said: z
-      .looseObject({ verdict, rule: z.string().nullable(), reason: z.string() })
+      .looseObject({ verdict: Verdict, rule: z.string().nullable(), reason: z.string() })
       .describe("what the rules say"),
     recorded: z
       .looseObject({
-        verdict,
+        verdict: Verdict,
         rule: z.string().nullable(),
         reason: z.string(),
         enforcement: Enforcement,
@@ -193,7 +194,7 @@ export const PolicyExplanation = named(
 export type PolicyExplanation = z.infer<typeof PolicyExplanation>;
 
 const example = z.looseObject({ entry: Hash, what: z.string() });
-const said = z.looseObject({ verdict, rule: z.string().nullable() });
+const said = z.looseObject({ verdict: Verdict, rule: z.string().nullable() });
 
 /** What a draft would have changed. */
 export const BacktestReport = named(
@@ -237,7 +238,7 @@ export const CoverageReport = named(
     unnamed: z
       .array(
         z.looseObject({
-          verdict,
+          verdict: Verdict,
           rule: z.string().nullable(),
           event_type: z.string(),
           tool: z.string(),

@@ -1,8 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { Hash, named } from "./schema.ts";
-
-const verdict = z.enum(["allowed", "blocked", "ask", "defer", "modify"]);
+import { Hash, named, OperatorTenant, Verdict } from "./schema.ts";
 
 /** A policy that was read, checked and passed its own tests. */
 export const LoadedPolicy = named(
@@ -11,10 +9,10 @@ export const LoadedPolicy = named(
     constitution_hash: Hash.describe("of the prose"),
     rules_hash: Hash.describe("of the rules"),
     rules: z.array(
-      z.looseObject({ name: z.string(), condition: z.looseObject({}), verdict, reason: z.string() }),
+      z.looseObject({ name: z.string(), condition: z.looseObject({}), verdict: Verdict, reason: z.string() }),
     ),
     tests: z
-      .array(z.looseObject({ name: z.string(), expect: verdict }))
+      .array(z.looseObject({ name: z.string(), expect: Verdict }))
       .describe("the examples in the file, all of which it passed"),
     file: z.looseObject({}).describe("all that constitution.yaml says, with what it leaves to its defaults"),
   }),
@@ -43,14 +41,7 @@ const PolicyAcceptance = named(
   }),
 );
 
-const query = z.strictObject({
-  tenant: z
-    .string()
-    .min(1)
-    .max(128)
-    .optional()
-    .describe("for the operator; to others there is but their own"),
-});
+const query = z.strictObject({ tenant: OperatorTenant });
 
 /** What can be asked for about the policy. */
 export const policyOperations = {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { named, PathName } from "./schema.ts";
+import { named, PathName, Trust } from "./schema.ts";
 
 const known = {
   kind: z.string().min(1).max(64).optional().describe("role or agent"),
@@ -30,7 +30,7 @@ export const RosterAgent = named(
   "RosterAgent",
   z.looseObject({
     agent: z.string(),
-    trust: z.enum(["unknown", "registered", "standing"]),
+    trust: Trust,
     entry: z.looseObject({ session_id: z.string() }).describe("its line of the roster"),
   }),
 );

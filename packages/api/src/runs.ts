@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { Moment, named, PageLimit, PathName } from "./schema.ts";
+import { Moment, named, PageLimit, PathName, Position } from "./schema.ts";
 
 const contract = z.looseObject({ run_id: z.string(), session_id: z.string(), updated_at: z.string() });
 
@@ -44,8 +44,6 @@ export const RunEventPage = named(
   }),
 );
 
-const place = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
-
 /** What can be asked for about runs. */
 export const runOperations = {
   listRuns: operation({
@@ -82,7 +80,7 @@ export const runOperations = {
     params: z.strictObject({ id: PathName }),
     query: z.strictObject({
       limit: PageLimit,
-      after: place.optional().describe("`next` of the page before"),
+      after: Position.optional().describe("`next` of the page before"),
     }),
     answer: RunEventPage,
     problems: ["not_found"],

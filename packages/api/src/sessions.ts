@@ -1,10 +1,12 @@
 import { z } from "zod";
-import { Enforcement } from "./approvals.ts";
 import { operation } from "./operation.ts";
-import { Moment, named, PageAfter, PageLimit, PathName } from "./schema.ts";
+import { Enforcement, Moment, Name, named, PageAfter, PageLimit, PathName, Trust } from "./schema.ts";
 
 /** Where a session stands. */
 export const SessionState = z.enum(["idle", "running", "cancelled", "closed"]);
+
+/** How long a session lasts: until it is closed, until it is idle for a while, or for one turn. */
+export const SessionMode = z.enum(["persistent", "domain", "oneshot"]);
 
 /** How a session ended for good. */
 const SessionEnd = named(
@@ -29,7 +31,7 @@ export const Session = named(
     agent_session_id: z.string().describe("what the agent itself calls it"),
     cwd: z.string(),
     additional_directories: z.array(z.string()),
-    mode: z.enum(["persistent", "domain", "oneshot"]),
+    mode: SessionMode,
     state: SessionState,
     title: z.string().optional(),
     metadata: z.looseObject({}),
@@ -38,7 +40,7 @@ export const Session = named(
       .describe("its modes, models and settings, as far as its agent has reported them"),
     event_count: z.int().describe("how many messages of it are kept"),
     agent_runs: z.boolean().describe("whether an agent holds it now; if not, one will when it is wanted"),
-    trust: z.enum(["unknown", "registered", "standing"]).optional().describe("how well its agent is known"),
+    trust: Trust.optional().describe("how well its agent is known"),
     enforcement: Enforcement.optional().describe("how far its agent is held to a verdict"),
     cost_usd: z
       .number()
@@ -58,8 +60,6 @@ export const SessionPage = named(
   z.looseObject({ sessions: z.array(Session), next: z.string().optional() }),
 );
 
-const name = z.string().min(1).max(1_024).optional();
-
 /** What can be asked for about sessions. */
 export const sessionOperations = {
   listSessions: operation({
@@ -70,8 +70,8 @@ export const sessionOperations = {
       "The sessions one may see, the most recently used first: one's own, for an admin all of the tenant.",
     audience: "principal",
     query: z.strictObject({
-      agent: name,
-      cwd: name,
+      agent: Name.optional(),
+      cwd: Name.optional(),
       state: SessionState.optional(),
       limit: PageLimit,
       after: PageAfter,

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { Moment, named, PageLimit } from "./schema.ts";
+import { Moment, Name, named, PageLimit, Position } from "./schema.ts";
 
-const name = z.string().min(1).max(1_024).optional();
-const place = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const Protocol = z.enum(["acp", "ahp"]);
+const Edge = z.enum(["client", "agent"]);
+const Direction = z.enum(["in", "out"]);
 
 /** A message as it went over a wire, without secrets. */
 export const WireEnvelope = named(
@@ -11,9 +12,9 @@ export const WireEnvelope = named(
   z.looseObject({
     seq: z.int().describe("grows with every envelope; one that is missing was kept no longer"),
     at: Moment,
-    protocol: z.enum(["acp", "ahp"]),
-    edge: z.enum(["client", "agent"]).describe("between a client and Reins, or between Reins and an agent"),
-    direction: z.enum(["in", "out"]).describe("as Reins sees it"),
+    protocol: Protocol,
+    edge: Edge.describe("between a client and Reins, or between Reins and an agent"),
+    direction: Direction.describe("as Reins sees it"),
     session: z.string().nullable().describe("the id of the session it is about, as Reins calls it"),
     peer: z.string().nullable().describe("the connection or the process at the other end"),
     agent: z.string().nullable(),
@@ -62,14 +63,14 @@ export const RequestPage = named(
 );
 
 const filter = {
-  session: name,
-  protocol: z.enum(["acp", "ahp"]).optional(),
-  edge: z.enum(["client", "agent"]).optional(),
-  direction: z.enum(["in", "out"]).optional(),
-  agent: name,
-  method: name,
+  session: Name.optional(),
+  protocol: Protocol.optional(),
+  edge: Edge.optional(),
+  direction: Direction.optional(),
+  agent: Name.optional(),
+  method: Name.optional(),
 };
-const page = { limit: PageLimit, after: place.optional().describe("only those after this `seq`") };
+const page = { limit: PageLimit, after: Position.optional().describe("only those after this `seq`") };
 
 /** What goes over the wires, for admins: of their tenant's sessions, and for the default one's all requests. */
 export const wireOperations = {

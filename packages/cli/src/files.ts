@@ -1,4 +1,4 @@
-import { open, rm, stat } from "node:fs/promises";
+import { open, readFile, rm, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { errorMessage } from "@reins/kit";
 import { CliError, EXIT, systemCode } from "./errors.ts";
@@ -40,6 +40,13 @@ function newFileError(error: unknown, path: string): CliError {
     next: "Choose another path, or free disk space.",
     exitCode: EXIT.failed,
     cause: error,
+  });
+}
+
+/** Reads a file that the user named. `message` begins the error. */
+export async function readNamedFile(path: string, message: string, next: string): Promise<string> {
+  return readFile(path, "utf8").catch((error: unknown) => {
+    throw new CliError(`${message}: ${errorMessage(error)}`, { next, cause: error });
   });
 }
 

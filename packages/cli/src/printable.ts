@@ -64,3 +64,11 @@ export function screenWidth(): number | undefined {
 export function pageWidth(): number {
   return screenWidth() ?? 80;
 }
+
+export function count(number: number): string {
+  return number.toLocaleString("en-US");
+}
+
+export function counted(number: number, one: string, many = `${one}s`): string {
+  return `${count(number)} ${number === 1 ? one : many}`;
+}

@@ -4,7 +4,7 @@ import { databaseIn, homeFolder, operatorSocketIn } from "../home.ts";
 import { noLedger } from "../ledger/ledger-error.ts";
 import { noticeOnStderr } from "../output.ts";
 import { isLoopback } from "../serving/address.ts";
-import { isServed } from "../serving/socket.ts";
+import { isServed } from "../serving/listen.ts";
 import { readTokens } from "../serving/tokens.ts";
 import { ApiClient } from "./api-client.ts";
 import { HttpTransport } from "./transport.ts";

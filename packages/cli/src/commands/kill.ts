@@ -8,7 +8,7 @@ import { HttpTransport, Unreachable } from "../client/transport.ts";
 import { command } from "../command.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { operatorSocketIn } from "../home.ts";
-import { printableLine } from "../printable.ts";
+import { counted, printableLine } from "../printable.ts";
 
 /** Ends what agents run. */
 export const killCommand = command({
@@ -145,7 +145,7 @@ function describeKill(report: KillReport): string {
     ...left.map(({ pid, command }) => `  ! ${pid}  ${printableLine(command)}`),
     ...gone.slice(0, MOST_LINES).map(({ pid, command }) => `    ${pid}  ${printableLine(command)}`),
     ...(gone.length > MOST_LINES ? [`    and ${gone.length - MOST_LINES} more`] : []),
-    ...(sessions.length > 0 ? [`${counted(sessions.length, "session", "sessions")} cut off`] : []),
+    ...(sessions.length > 0 ? [`${counted(sessions.length, "session")} cut off`] : []),
     ...(inside.length > 0
       ? [`${inside.length} of them have no process of their own: Reins ends their turns itself`]
       : []),
@@ -157,8 +157,4 @@ function describeKill(report: KillReport): string {
       : `in the ledger: ${entry}`,
   ];
   return `${lines.join("\n")}\n`;
-}
-
-function counted(count: number, one: string, many: string): string {
-  return `${count} ${count === 1 ? one : many}`;
 }

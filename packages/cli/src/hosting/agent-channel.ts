@@ -10,7 +10,7 @@ import { operatorSocketIn, socketIn } from "../home.ts";
 import { isLocked, ledgerError } from "../ledger/ledger-error.ts";
 import type { Log } from "../log.ts";
 import { openAccess, operatorGateway, serveOperator } from "../serving/gateway.ts";
-import { isServed, requireSocketPath } from "../serving/socket.ts";
+import { isServed, requireSocketPath } from "../serving/listen.ts";
 
 export interface AgentChannel {
   readonly channel: Channel;

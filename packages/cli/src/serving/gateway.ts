@@ -1,9 +1,13 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { AhpServer } from "@reins/ahp";
 import type { Hosting } from "@reins/host";
 import {
   Access,
   AccessError,
   type AccessOptions,
+  AdminApi,
+  type AgentRegistry,
   agentRoutes,
   Gateway,
   type GatewayOptions,
@@ -11,10 +15,10 @@ import {
 } from "@reins/server";
 import type { Harness } from "@reins/supervisor";
 import { CliError, EXIT } from "../errors.ts";
+import { HomeAgents } from "../hosting/home-agents.ts";
 import { version } from "../installation.ts";
 import { hostNames, listenError } from "./address.ts";
-import type { ListeningServer } from "./listen.ts";
-import { listenOnSocket, type SocketInUse } from "./socket.ts";
+import { type ListeningServer, listenOnSocket, type SocketInUse } from "./listen.ts";
 import type { TlsPair } from "./tls.ts";
 
 interface GatewayAddress {
@@ -86,5 +90,24 @@ export function operatorGateway(
     version: version(),
     log,
     routes: [...hostRoutes, ...agents],
+  });
+}
+
+/** The admin API of a home. Loads what it needs on the first request. */
+export function adminApi(home: string, hosting: () => Promise<Hosting>): AdminApi {
+  let registry: Promise<AgentRegistry> | undefined;
+  const agents = () => {
+    registry ??= HomeAgents.open(home);
+    registry.catch(() => {
+      registry = undefined;
+    });
+    return registry;
+  };
+  const environment = process.env;
+  const stallFile = join(home, "stalls.log");
+  return new AdminApi({
+    ...{ hosting, agents, environment, stallFile },
+    userHome: homedir(),
+    version: version(),
   });
 }

@@ -1,10 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { AhpClient, EventType, isBlocking, parseExact, type Transport } from "@reins/ahp";
 import { errorMessage } from "@reins/kit";
 import { command, HOME } from "../../command.ts";
 import { CliError, EXIT, type ExitCode } from "../../errors.ts";
+import { readNamedFile } from "../../files.ts";
 import { wholeNumber } from "../../flags.ts";
 import { socketIn } from "../../home.ts";
 import { version } from "../../installation.ts";
@@ -186,12 +186,5 @@ export async function readPayload(flag: string, input: NodeJS.ReadableStream): P
 async function sourceOf(flag: string, input: NodeJS.ReadableStream): Promise<string> {
   if (flag === "-") return text(input);
   if (!flag.startsWith("@")) return flag;
-  try {
-    return await readFile(flag.slice(1), "utf8");
-  } catch (error) {
-    throw new CliError(`The payload cannot be read: ${errorMessage(error)}`, {
-      next: "Check the path after the @.",
-      cause: error,
-    });
-  }
+  return readNamedFile(flag.slice(1), "The payload cannot be read", "Check the path after the @.");
 }

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { sampleApproval, sampleFacts } from "../../../test/sample-approval.ts";
-import { argumentLines, changedLines } from "./arguments.ts";
 import { describeApproval, outcomeWords } from "./describe-approval.ts";
-import { sheet } from "./sheet.ts";
+import { argumentLines, changedLines, sheet } from "./sheet.ts";
 
 const NOW = new Date("2026-11-15T05:25:00Z");
 

@@ -1,9 +1,8 @@
 import type { Approval, ShownApproval } from "@reins/api";
 import { pageWidth } from "../../printable.ts";
 import { ago, formatTime, timeLeft } from "../../time.ts";
-import { argumentLines } from "./arguments.ts";
 import { approvalLine } from "./list.ts";
-import { type SheetRow, sheet } from "./sheet.ts";
+import { argumentLines, type SheetRow, sheet } from "./sheet.ts";
 import {
   actionSummary,
   answerWords,

@@ -7,8 +7,7 @@ import { command } from "../../command.ts";
 import { printPages } from "../../output.ts";
 import { pageWidth } from "../../printable.ts";
 import { ago, formatTime, timeLeft } from "../../time.ts";
-import { argumentLines } from "./arguments.ts";
-import { type SheetRow, sheet } from "./sheet.ts";
+import { argumentLines, type SheetRow, sheet } from "./sheet.ts";
 import { effectWords, exact, exactWords } from "./words.ts";
 
 export const grantsCommand = command({

@@ -5,25 +5,22 @@ import { HomeAgents } from "../../hosting/home-agents.ts";
 import { listedAgent } from "../agents/list.ts";
 import { type Check, type Finding, fine, note, wrong } from "./check.ts";
 
-export const agentsCheck: Check = {
-  name: "agents",
-  run: async ({ home, environment }) => {
-    const agents = await HomeAgents.open(home);
-    const listed = await agents.installer.list();
-    const installed = await Promise.all(
-      listed.map(({ entry, installed }) => (installed ? listedAgent(agents, entry, installed) : undefined)),
-    );
-    const found = installed.flatMap((agent) => agent ?? []);
-    return [
-      ...npmFinding(environment),
-      ...(found.length === 0
-        ? [note("only the built-in one is installed", "To install one: reins agents install claude")]
-        : found.map(agentFinding)),
-    ];
-  },
+export const agentsCheck: Check = async ({ home, environment }) => {
+  const agents = await HomeAgents.open(home);
+  const listed = await agents.installer.list();
+  const installed = await Promise.all(
+    listed.map(({ entry, installed }) => (installed ? listedAgent(agents, entry, installed) : undefined)),
+  );
+  const found = installed.flatMap((agent) => agent ?? []);
+  return [
+    ...npmFinding(environment),
+    ...(found.length === 0
+      ? [note("only the built-in one is installed", "To install one: reins agents install claude")]
+      : found.map(agentFinding)),
+  ];
 };
 
-function npmFinding(environment: NodeJS.ProcessEnv): Omit<Finding, "check">[] {
+function npmFinding(environment: NodeJS.ProcessEnv): Finding[] {
   if (findNpm(environment)) return [];
   return [wrong("npm is not installed, so no agent can be installed", "Install Node with npm.")];
 }
@@ -33,7 +30,7 @@ function agentFinding({
   version,
   outdated,
   verification,
-}: Awaited<ReturnType<typeof listedAgent>>): Omit<Finding, "check"> {
+}: Awaited<ReturnType<typeof listedAgent>>): Finding {
   const name = `${agent} ${version ?? ""}`.trim();
   const { state, live, why, level } = verification;
   if (state === "verified" && live === false)
@@ -51,56 +48,47 @@ function agentFinding({
     : fine(`${name} was verified to ask before it acts (${level})`);
 }
 
-export const credentialsCheck: Check = {
-  name: "credentials",
-  run: async ({ home, environment, userHome }) => {
-    const agents = await HomeAgents.open(home);
-    const all = await Promise.all(
-      agents.catalogue.entries.map(async (entry) => {
-        const { found } = await foundCredentials(entry, environment, userHome);
-        return found.length === 0 ? [] : [fine(`${entry.id}: ${found.join(", ")}`)];
-      }),
-    );
-    const found = all.flat();
-    if (found.length > 0) return found;
-    return [
-      note(
-        "none were found, so third-party agents cannot reach a model",
-        "Log in with the agent's own program, or set a variable such as ANTHROPIC_API_KEY. The built-in agent can be tried without.",
-      ),
-    ];
-  },
+export const credentialsCheck: Check = async ({ home, environment, userHome }) => {
+  const agents = await HomeAgents.open(home);
+  const all = await Promise.all(
+    agents.catalogue.entries.map(async (entry) => {
+      const { found } = await foundCredentials(entry, environment, userHome);
+      return found.length === 0 ? [] : [fine(`${entry.id}: ${found.join(", ")}`)];
+    }),
+  );
+  const found = all.flat();
+  if (found.length > 0) return found;
+  return [
+    note(
+      "none were found, so third-party agents cannot reach a model",
+      "Log in with the agent's own program, or set a variable such as ANTHROPIC_API_KEY. The built-in agent can be tried without.",
+    ),
+  ];
 };
 
-export const sandboxCheck: Check = {
-  name: "sandbox",
-  run: async ({ home }) => {
-    const [status, confined] = await Promise.all([detectSandbox(), confinedIn(home)]);
-    if (status.available)
-      return [
-        fine(
-          `bubblewrap ${status.version} works${confined.length > 0 ? `; confined: ${confined.join(", ")}` : ""}`,
-        ),
-      ];
-    return confined.length > 0
-      ? [wrong(`${confined.join(", ")} cannot start: ${status.reason}`, status.remedy)]
-      : [note(`agents cannot be confined: ${status.reason}`, status.remedy)];
-  },
-};
-
-export const reachCheck: Check = {
-  name: "reach",
-  run: async ({ home }) => {
-    const agents = await HomeAgents.open(home);
-    const free = agents.catalogue.entries.filter(({ id, builtIn }) => !builtIn && !agents.isConfined(id));
-    if (free.length === 0) return [fine("no agent can reach the home of Reins")];
+export const sandboxCheck: Check = async ({ home }) => {
+  const [status, confined] = await Promise.all([detectSandbox(), confinedIn(home)]);
+  if (status.available)
     return [
-      note(
-        `agents that are not confined run as this user, and could reach ${home} without asking`,
-        'Confine them: in reins.yaml, confine: { "*": { network: open } }. It needs a sandbox.',
+      fine(
+        `bubblewrap ${status.version} works${confined.length > 0 ? `; confined: ${confined.join(", ")}` : ""}`,
       ),
     ];
-  },
+  return confined.length > 0
+    ? [wrong(`${confined.join(", ")} cannot start: ${status.reason}`, status.remedy)]
+    : [note(`agents cannot be confined: ${status.reason}`, status.remedy)];
+};
+
+export const reachCheck: Check = async ({ home }) => {
+  const agents = await HomeAgents.open(home);
+  const free = agents.catalogue.entries.filter(({ id, builtIn }) => !builtIn && !agents.isConfined(id));
+  if (free.length === 0) return [fine("no agent can reach the home of Reins")];
+  return [
+    note(
+      `agents that are not confined run as this user, and could reach ${home} without asking`,
+      'Confine them: in reins.yaml, confine: { "*": { network: open } }. It needs a sandbox.',
+    ),
+  ];
 };
 
 async function confinedIn(home: string): Promise<string[]> {

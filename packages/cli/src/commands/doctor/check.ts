@@ -1,5 +1,5 @@
+/** What a check found. */
 export interface Finding {
-  readonly check: string;
   readonly state: "fine" | "note" | "wrong";
   /** A sentence without its full stop. */
   readonly found: string;
@@ -14,19 +14,16 @@ export interface CheckContext {
 }
 
 /** An error that a check throws becomes a finding. */
-export interface Check {
-  readonly name: string;
-  run(context: CheckContext): Promise<readonly Omit<Finding, "check">[]>;
-}
+export type Check = (context: CheckContext) => Promise<readonly Finding[]>;
 
-export function fine(found: string): Omit<Finding, "check"> {
+export function fine(found: string): Finding {
   return { state: "fine", found };
 }
 
-export function note(found: string, mend?: string): Omit<Finding, "check"> {
+export function note(found: string, mend?: string): Finding {
   return { state: "note", found, mend };
 }
 
-export function wrong(found: string, mend: string): Omit<Finding, "check"> {
+export function wrong(found: string, mend: string): Finding {
   return { state: "wrong", found, mend };
 }

@@ -34,10 +34,10 @@ describe("reins doctor", () => {
 
   it("rejects a file as a home, without advice to change it", async () => {
     const patient = { home: fileURLToPath(import.meta.url), environment: {}, userHome: "/" };
-    const [home] = await homeCheck.run(patient);
+    const [home] = await homeCheck(patient);
     expect(home).toMatchObject({ state: "wrong", found: expect.stringContaining("is not a folder") });
     expect(home?.mend).not.toContain("chmod");
-    expect(await keysCheck.run(patient)).toMatchObject([{ state: "note", found: "no keys yet" }]);
+    expect(await keysCheck(patient)).toMatchObject([{ state: "note", found: "no keys yet" }]);
   });
 
   it("prints the remedy below each finding", () => {

@@ -9,22 +9,23 @@ import { databaseCheck, homeCheck, keysCheck, vaultCheck } from "./home.ts";
 import { browserCheck, diskCheck, nodeCheck, serverCheck } from "./machine.ts";
 import { constitutionCheck, rosterCheck } from "./policy.ts";
 
-const CHECKS: readonly Check[] = [
-  nodeCheck,
-  homeCheck,
-  keysCheck,
-  databaseCheck,
-  vaultCheck,
-  diskCheck,
-  serverCheck,
-  constitutionCheck,
-  rosterCheck,
-  agentsCheck,
-  credentialsCheck,
-  sandboxCheck,
-  reachCheck,
-  browserCheck,
-];
+/** The checks in the order of the report. */
+const CHECKS: Readonly<Record<string, Check>> = {
+  node: nodeCheck,
+  home: homeCheck,
+  keys: keysCheck,
+  database: databaseCheck,
+  vault: vaultCheck,
+  disk: diskCheck,
+  server: serverCheck,
+  constitution: constitutionCheck,
+  roster: rosterCheck,
+  agents: agentsCheck,
+  credentials: credentialsCheck,
+  sandbox: sandboxCheck,
+  reach: reachCheck,
+  browser: browserCheck,
+};
 
 export const doctorCommand = command({
   description:
@@ -37,30 +38,29 @@ agent could reach Reins itself, and the browser. Changes nothing.`,
   codes: { done: "nothing is wrong", failed: "something is", usage: "wrong usage" },
   async run({ home }) {
     const context = { home, environment: process.env, userHome: homedir() };
-    const findings = (await Promise.all(CHECKS.map((check) => runCheck(check, context)))).flat();
+    const findings = (
+      await Promise.all(Object.entries(CHECKS).map(([name, check]) => runCheck(name, check, context)))
+    ).flat();
     const well = findings.every(({ state }) => state !== "wrong");
     const exitCode = well ? EXIT.done : EXIT.failed;
     return { json: { home, well, findings }, text: () => describeFindings(findings), exitCode };
   },
 });
 
-async function runCheck(check: Check, context: CheckContext): Promise<Finding[]> {
-  const { name } = check;
-  try {
-    return (await check.run(context)).map((finding) => ({ check: name, ...finding }));
-  } catch (error) {
-    return [
-      {
-        check: name,
-        ...wrong(`the check failed: ${errorMessage(error)}`, "Correct that, then run the command again."),
-      },
-    ];
-  }
+interface NamedFinding extends Finding {
+  readonly check: string;
+}
+
+async function runCheck(name: string, check: Check, context: CheckContext): Promise<NamedFinding[]> {
+  const findings = await check(context).catch((error: unknown) => [
+    wrong(`the check failed: ${errorMessage(error)}`, "Correct that, then run the command again."),
+  ]);
+  return findings.map((finding) => ({ check: name, ...finding }));
 }
 
 const MARKS: Readonly<Record<Finding["state"], string>> = { fine: "ok", note: "note", wrong: "WRONG" };
 
-export function describeFindings(findings: readonly Finding[]): string {
+export function describeFindings(findings: readonly NamedFinding[]): string {
   const rows = findings.flatMap(({ check, state, found, mend }) => [
     [MARKS[state], check, onOneLine(found)],
     ...(mend === undefined ? [] : [["", "", `→ ${onOneLine(mend)}`]]),

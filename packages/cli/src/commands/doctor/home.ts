@@ -6,38 +6,29 @@ import { approvalTables, Vault } from "@reins/supervisor";
 import { isNotFound } from "../../errors.ts";
 import { databaseIn, keysIn, operatorSocketIn, realDatabase } from "../../home.ts";
 import { ACCEPT_LOSS } from "../../ledger/ledger-error.ts";
-import { isServed } from "../../serving/socket.ts";
+import { isServed } from "../../serving/listen.ts";
 import { type Check, type Finding, fine, note, wrong } from "./check.ts";
 
 const OTHERS = 0o077;
 
-export const homeCheck: Check = {
-  name: "home",
-  run: async ({ home }) => [
-    await privateFolder(home, () =>
-      note(`${home} does not exist yet`, "reins up creates it on its first start."),
-    ),
-  ],
-};
+export const homeCheck: Check = async ({ home }) => [
+  await privateFolder(home, () =>
+    note(`${home} does not exist yet`, "reins up creates it on its first start."),
+  ),
+];
 
-export const keysCheck: Check = {
-  name: "keys",
-  run: async ({ home }) => [
-    await privateFolder(keysIn(home), () =>
-      existsSync(databaseIn(home))
-        ? wrong(
-            "the ledger is here without its signing keys: nothing can be added to it",
-            `Restore ${keysIn(home)} from a backup, or use another home: --home <folder>`,
-          )
-        : note("no keys yet", "They are created on the first start: reins up"),
-    ),
-  ],
-};
+export const keysCheck: Check = async ({ home }) => [
+  await privateFolder(keysIn(home), () =>
+    existsSync(databaseIn(home))
+      ? wrong(
+          "the ledger is here without its signing keys: nothing can be added to it",
+          `Restore ${keysIn(home)} from a backup, or use another home: --home <folder>`,
+        )
+      : note("no keys yet", "They are created on the first start: reins up"),
+  ),
+];
 
-async function privateFolder(
-  path: string,
-  absent: () => Omit<Finding, "check">,
-): Promise<Omit<Finding, "check">> {
+async function privateFolder(path: string, absent: () => Finding): Promise<Finding> {
   try {
     const found = await stat(path);
     const { mode, uid } = found;
@@ -57,22 +48,19 @@ async function privateFolder(
   }
 }
 
-export const databaseCheck: Check = {
-  name: "database",
-  async run({ home }) {
-    const path = await realDatabase(home);
-    if (!existsSync(path) && !existsSync(`${path}.mark`)) return [];
-    // A running server writes meanwhile, which would look like damage; it checked at its start.
-    if (await isServed(operatorSocketIn(home))) return [];
-    const { losses, isSummed } = examine(path);
-    if (losses.length === 0)
-      return [fine(isSummed ? "everything that was written is present" : "nothing is known to be missing")];
-    return losses.map(({ kind, text }) =>
-      kind === "rolled_back" || kind === "damaged"
-        ? wrong(text, ACCEPT_LOSS)
-        : note(text, "The next start records it in the ledger: reins up"),
-    );
-  },
+export const databaseCheck: Check = async ({ home }) => {
+  const path = await realDatabase(home);
+  if (!existsSync(path) && !existsSync(`${path}.mark`)) return [];
+  // A running server writes meanwhile, which would look like damage; it checked at its start.
+  if (await isServed(operatorSocketIn(home))) return [];
+  const { losses, isSummed } = examine(path);
+  if (losses.length === 0)
+    return [fine(isSummed ? "everything that was written is present" : "nothing is known to be missing")];
+  return losses.map(({ kind, text }) =>
+    kind === "rolled_back" || kind === "damaged"
+      ? wrong(text, ACCEPT_LOSS)
+      : note(text, "The next start records it in the ledger: reins up"),
+  );
 };
 
 /** A database that cannot be read at all is damaged too. */
@@ -85,20 +73,17 @@ function examine(path: string): ReturnType<typeof examineSqlite> {
   }
 }
 
-export const vaultCheck: Check = {
-  name: "vault",
-  async run({ home }) {
-    if (!existsSync(databaseIn(home))) return [];
-    const known = await keyNames(home);
-    const lost = (await sealedIn(home)).filter(({ key }) => !known.includes(key));
-    if (lost.length === 0) return known.length === 0 ? [] : [fine("the sealed content can be opened")];
-    return lost.map(({ key, count }) =>
-      wrong(
-        `${count} approvals and grants were sealed with the key ${key}, which is missing, and have no effect`,
-        `Restore ${join(keysIn(home), "vault.key")} from a backup, or let agents ask again.`,
-      ),
-    );
-  },
+export const vaultCheck: Check = async ({ home }) => {
+  if (!existsSync(databaseIn(home))) return [];
+  const known = await keyNames(home);
+  const lost = (await sealedIn(home)).filter(({ key }) => !known.includes(key));
+  if (lost.length === 0) return known.length === 0 ? [] : [fine("the sealed content can be opened")];
+  return lost.map(({ key, count }) =>
+    wrong(
+      `${count} approvals and grants were sealed with the key ${key}, which is missing, and have no effect`,
+      `Restore ${join(keysIn(home), "vault.key")} from a backup, or let agents ask again.`,
+    ),
+  );
 };
 
 /** Creates no key where there is none: a doctor changes nothing. */

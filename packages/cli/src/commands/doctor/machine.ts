@@ -10,15 +10,12 @@ import { systemCode } from "../../errors.ts";
 import { operatorSocketIn } from "../../home.ts";
 import { DEFAULT_PORT, readPort } from "../../serving/address.ts";
 import { browserOpener } from "../../serving/browser.ts";
-import { isServed } from "../../serving/socket.ts";
+import { isServed } from "../../serving/listen.ts";
 import { type Check, type Finding, fine, note, wrong } from "./check.ts";
 
 const LEAST = [22, 18] as const;
 
-export const nodeCheck: Check = {
-  name: "node",
-  run: async () => [nodeFinding(process.versions.node)],
-};
+export const nodeCheck: Check = async () => [nodeFinding(process.versions.node)];
 
 export function nodeFinding(version: string) {
   const [major = 0, minor = 0] = version.split(".").map(Number);
@@ -32,10 +29,7 @@ export function nodeFinding(version: string) {
 const TIGHT = 2 * 1024 ** 3;
 const FULL = 200 * 1024 ** 2;
 
-export const diskCheck: Check = {
-  name: "disk",
-  run: async ({ home }) => [diskFinding(await freeBytes(home))],
-};
+export const diskCheck: Check = async ({ home }) => [diskFinding(await freeBytes(home))];
 
 export function diskFinding(bytes: number) {
   const said =
@@ -64,33 +58,27 @@ async function freeBytes(folder: string): Promise<number> {
   }
 }
 
-export const browserCheck: Check = {
-  name: "browser",
-  run: async ({ environment }) => {
-    const opener = browserOpener(environment);
-    if (opener !== undefined) return [fine(`pages are opened with ${opener}`)];
-    return [
-      note(
-        "no desktop here, so the page does not open by itself",
-        "Print its address for another machine: reins open --print",
-      ),
-    ];
-  },
+export const browserCheck: Check = async ({ environment }) => {
+  const opener = browserOpener(environment);
+  if (opener !== undefined) return [fine(`pages are opened with ${opener}`)];
+  return [
+    note(
+      "no desktop here, so the page does not open by itself",
+      "Print its address for another machine: reins open --print",
+    ),
+  ];
 };
 
-export const serverCheck: Check = {
-  name: "server",
-  run: async ({ home, environment }) => {
-    const socket = operatorSocketIn(home);
-    if (await isServed(socket)) return [await health(socket)];
-    const file = await readConfiguration(home);
-    const host = environment.REINS_HOST || file.host || "127.0.0.1";
-    const port = environment.REINS_PORT ? readPort(environment.REINS_PORT, "REINS_PORT") : file.port;
-    return [await portFinding(host, port ?? DEFAULT_PORT)];
-  },
+export const serverCheck: Check = async ({ home, environment }) => {
+  const socket = operatorSocketIn(home);
+  if (await isServed(socket)) return [await health(socket)];
+  const file = await readConfiguration(home);
+  const host = environment.REINS_HOST || file.host || "127.0.0.1";
+  const port = environment.REINS_PORT ? readPort(environment.REINS_PORT, "REINS_PORT") : file.port;
+  return [await portFinding(host, port ?? DEFAULT_PORT)];
 };
 
-async function health(socket: string): Promise<Omit<Finding, "check">> {
+async function health(socket: string): Promise<Finding> {
   try {
     const client = new ApiClient(new HttpTransport({ socket }));
     const { status, version } = await client.call(accessOperations.getHealth);
@@ -107,7 +95,7 @@ async function health(socket: string): Promise<Omit<Finding, "check">> {
   }
 }
 
-export async function portFinding(host: string, port: number): Promise<Omit<Finding, "check">> {
+export async function portFinding(host: string, port: number): Promise<Finding> {
   const server = createServer();
   const { promise, resolve } = Promise.withResolvers<Error | undefined>();
   server.once("error", resolve).listen(port, host, () => resolve(undefined));

@@ -9,31 +9,28 @@ import { DEFAULT_TENANT, findConstitution } from "../policy/constitution-file.ts
 import { type Check, type CheckContext, type Finding, fine, note, wrong } from "./check.ts";
 
 /** Checks that Reins would accept the constitution, and that it is not an unchanged older default. */
-export const constitutionCheck: Check = {
-  name: "constitution",
-  run: async (context) => {
-    try {
-      const text = await findConstitution(undefined, context.home);
-      const { policy, faults, tests } = await checkConstitution(text);
-      if (policy && faults.length === 0)
-        return [
-          fine(`${policy.rules.length} rules, ${tests.length} tests of its own passed`),
-          ...(areEarlierRules(text.rules) ? [olderDefault(text.file, context)] : []),
-        ];
+export const constitutionCheck: Check = async (context) => {
+  try {
+    const text = await findConstitution(undefined, context.home);
+    const { policy, faults, tests } = await checkConstitution(text);
+    if (policy && faults.length === 0)
       return [
-        areEarlierRules(text.rules)
-          ? rejectedDefault(text.file)
-          : wrong(`the constitution has faults: ${faults[0]?.message}`, "See them all: reins policy check"),
+        fine(`${policy.rules.length} rules, ${tests.length} tests of its own passed`),
+        ...(areEarlierRules(text.rules) ? [olderDefault(text.file, context)] : []),
       ];
-    } catch (error) {
-      if (!(error instanceof CliError)) throw error;
-      return [note(error.message.replace(/\.$/, ""), error.next)];
-    }
-  },
+    return [
+      areEarlierRules(text.rules)
+        ? rejectedDefault(text.file)
+        : wrong(`the constitution has faults: ${faults[0]?.message}`, "See them all: reins policy check"),
+    ];
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return [note(error.message.replace(/\.$/, ""), error.next)];
+  }
 };
 
 /** An older default that fails its own tests in this version. */
-function rejectedDefault(file: string): Omit<Finding, "check"> {
+function rejectedDefault(file: string): Finding {
   const current = fileURLToPath(defaultFile("default.yaml"));
   return wrong(
     "it is the default of an earlier version, which this version rejects, so everything is blocked",
@@ -41,7 +38,7 @@ function rejectedDefault(file: string): Omit<Finding, "check"> {
   );
 }
 
-function olderDefault(file: string, { home, environment }: CheckContext): Omit<Finding, "check"> {
+function olderDefault(file: string, { home, environment }: CheckContext): Finding {
   const current = fileURLToPath(defaultFile("default.yaml"));
   const flag = home === homeFolder(undefined, environment) ? "" : ` --home "${home}"`;
   return note(
@@ -66,20 +63,17 @@ export function areEarlierRules(rules: string): boolean {
 }
 
 /** Agents on lines that cannot be read count as unknown. */
-export const rosterCheck: Check = {
-  name: "roster",
-  run: async ({ home }) => {
-    const path = policyFiles(home, DEFAULT_TENANT).roster;
-    const text = await readIfExists(path);
-    if (text === undefined) return [];
-    const { entries, faults } = Roster.read(text);
-    if (faults.length === 0)
-      return [fine(`${new Set(entries.map(({ session_id }) => session_id)).size} agents are known`)];
-    return [
-      wrong(
-        `${path}: ${faults[0]}${faults.length > 1 ? `, nor are ${faults.length - 1} others` : ""}; the agents on them are unknown`,
-        'Repair it: one agent per line, such as {"session_id":"reed","kind":"agent","state":"live"}',
-      ),
-    ];
-  },
+export const rosterCheck: Check = async ({ home }) => {
+  const path = policyFiles(home, DEFAULT_TENANT).roster;
+  const text = await readIfExists(path);
+  if (text === undefined) return [];
+  const { entries, faults } = Roster.read(text);
+  if (faults.length === 0)
+    return [fine(`${new Set(entries.map(({ session_id }) => session_id)).size} agents are known`)];
+  return [
+    wrong(
+      `${path}: ${faults[0]}${faults.length > 1 ? `, nor are ${faults.length - 1} others` : ""}; the agents on them are unknown`,
+      'Repair it: one agent per line, such as {"session_id":"reed","kind":"agent","state":"live"}',
+    ),
+  ];
 };

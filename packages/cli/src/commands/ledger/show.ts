@@ -7,7 +7,7 @@ import {
 } from "@reins/ledger";
 import { command, HOME } from "../../command.ts";
 import { READING, readLedger } from "../../ledger/open-ledger.ts";
-import { printableLine } from "../../printable.ts";
+import { count, printableLine } from "../../printable.ts";
 
 const RECENT = 5;
 
@@ -99,8 +99,4 @@ function keysOf(keys: readonly AnnouncedKey[]): string {
   const holders = [...new Set(active.map(({ holder }) => holder))];
   const retired = keys.length - active.length;
   return `${holders.join(", ")}${retired > 0 ? `; ${retired} retired` : ""}`;
-}
-
-function count(number: number): string {
-  return number.toLocaleString("en-US");
 }

@@ -1,18 +1,17 @@
 import { existsSync, statSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { errorMessage } from "@reins/kit";
 import { ledgerTables } from "@reins/ledger";
 import { openSqliteReader } from "@reins/store";
 import { formatReport, type Progress, type Report, VerifyError, verifyFile } from "@reins/verify";
 import { verify } from "@reins/verify/node";
 import { command, HOME } from "../../command.ts";
 import { CliError, EXIT } from "../../errors.ts";
+import { readNamedFile } from "../../files.ts";
 import { databaseIn } from "../../home.ts";
 import { readLedger } from "../../ledger/open-ledger.ts";
 import { SeenCheckpoints } from "../../ledger/seen-checkpoints.ts";
 import { noticeOnStderr } from "../../output.ts";
-import { printableLine } from "../../printable.ts";
+import { count, printableLine } from "../../printable.ts";
 import { readTokens } from "../../serving/tokens.ts";
 
 export const verifyCommand = command({
@@ -80,15 +79,9 @@ export async function verifySettings({ key, seen, token }: VerifyFlags) {
   };
 }
 
-async function read(path: string, flag: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    throw new CliError(`${flag} names a file that cannot be read: ${errorMessage(error)}`, {
-      next: "Check the path and the permissions of the file.",
-      cause: error,
-    });
-  }
+function read(path: string, flag: string): Promise<string> {
+  const next = "Check the path and the permissions of the file.";
+  return readNamedFile(path, `${flag} names a file that cannot be read`, next);
 }
 
 /** The folder that a source is: a home to verify. */
@@ -211,8 +204,4 @@ export class ProgressLine {
 
 function percent(entries: number, total: number): number {
   return total === 0 ? 100 : Math.min(100, Math.floor((100 * entries) / total));
-}
-
-function count(number: number): string {
-  return number.toLocaleString("en-US");
 }

@@ -11,6 +11,7 @@ import { command, HOME } from "../../command.ts";
 import { CliError, EXIT } from "../../errors.ts";
 import { wholeNumber } from "../../flags.ts";
 import { readLedger } from "../../ledger/open-ledger.ts";
+import { count, counted } from "../../printable.ts";
 import {
   DEFAULT_TENANT,
   JSON_FLAG,
@@ -19,7 +20,7 @@ import {
   readConstitutionFile,
   VERDICTS,
 } from "./constitution-file.ts";
-import { count, counted, numbers, ruleName, wrapped } from "./layout.ts";
+import { numbers, ruleName, wrapped } from "./layout.ts";
 import { describeExamples, describeUnreplayable, eachVerdict, who } from "./replay.ts";
 
 export const backtestCommand = command({

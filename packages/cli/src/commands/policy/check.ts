@@ -7,8 +7,9 @@ import {
 } from "@reins/policy";
 import { command } from "../../command.ts";
 import { EXIT } from "../../errors.ts";
+import { counted } from "../../printable.ts";
 import { CONSTITUTION, findConstitution, LOOKING, policyIn } from "./constitution-file.ts";
-import { counted, describeFault, plainFault, ruleName, wrapped } from "./layout.ts";
+import { describeFault, plainFault, ruleName, wrapped } from "./layout.ts";
 
 export const checkCommand = command({
   summary: "say whether Reins would accept a constitution, and if not, why",

@@ -9,8 +9,9 @@ import { namedPolicyFiles } from "../../configuration/policy-files.ts";
 import { CliError, EXIT, systemCode } from "../../errors.ts";
 import { wholeNumber } from "../../flags.ts";
 import type { Notice } from "../../output.ts";
+import { counted } from "../../printable.ts";
 import { readPastTime } from "../../time.ts";
-import { counted, describeFault } from "./layout.ts";
+import { describeFault } from "./layout.ts";
 
 /** What the exit codes of a command mean that reads a constitution. */
 export const LOOKING = {

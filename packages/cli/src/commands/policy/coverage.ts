@@ -1,6 +1,7 @@
 import { Coverage, type CoverageReport, type Group, type UnnamedKey } from "@reins/policy";
 import { command, HOME } from "../../command.ts";
 import { readLedger } from "../../ledger/open-ledger.ts";
+import { count, counted } from "../../printable.ts";
 import {
   CONSTITUTION,
   DEFAULT_TENANT,
@@ -10,7 +11,7 @@ import {
   REPLAYING,
   VERDICTS,
 } from "./constitution-file.ts";
-import { count, counted, cutPrintable, numbers, ruleName, WIDTH, wrapped } from "./layout.ts";
+import { cutPrintable, numbers, ruleName, WIDTH, wrapped } from "./layout.ts";
 import { describeExamples, describeUnreplayable, eachVerdict, who } from "./replay.ts";
 
 export const coverageCommand = command({

@@ -1,8 +1,8 @@
-import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { EventType, parseExact } from "@reins/ahp";
 import { errorMessage } from "@reins/kit";
 import { CliError } from "../../errors.ts";
+import { readNamedFile } from "../../files.ts";
 
 export interface GivenEvent {
   readonly event_type: EventType;
@@ -17,17 +17,13 @@ export async function readEvent(source: string, input: NodeJS.ReadableStream): P
   return asEvent(parse(await textFrom(source, input)));
 }
 
+const EXAMPLE = `{"tool_name":"bash","arguments":{"command":"ls"}}`;
+
 async function textFrom(source: string, input: NodeJS.ReadableStream): Promise<string> {
   if (source === "-") return text(input);
   if (source.trimStart().startsWith("{")) return source;
-  try {
-    return await readFile(source, "utf8");
-  } catch (error) {
-    throw new CliError(`The event cannot be read: ${errorMessage(error)}`, {
-      next: `Give a file, - for stdin, or the JSON itself: '{"tool_name":"bash","arguments":{"command":"ls"}}'`,
-      cause: error,
-    });
-  }
+  const next = `Give a file, - for stdin, or the JSON itself: '${EXAMPLE}'`;
+  return readNamedFile(source, "The event cannot be read", next);
 }
 
 function parse(json: string): unknown {
@@ -35,7 +31,7 @@ function parse(json: string): unknown {
     return parseExact(json);
   } catch (error) {
     throw new CliError(`The event is not JSON: ${errorMessage(error)}`, {
-      next: `Give JSON such as {"tool_name":"bash","arguments":{"command":"ls"}}.`,
+      next: `Give JSON such as ${EXAMPLE}.`,
       cause: error,
     });
   }
@@ -45,7 +41,7 @@ function parse(json: string): unknown {
 export function asEvent(value: unknown): GivenEvent {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new CliError("The event is not a JSON object.", {
-      next: `Give one such as {"tool_name":"bash","arguments":{"command":"ls"}}.`,
+      next: `Give one such as ${EXAMPLE}.`,
     });
   const event: { readonly [name: string]: unknown } = { ...value };
   if (typeof event.event_type !== "string")

@@ -7,7 +7,8 @@ import type {
   PolicyVerdict,
   Subject,
 } from "@reins/policy";
-import { counted, inline, ruleName, wrapped } from "./layout.ts";
+import { counted } from "../../printable.ts";
+import { inline, ruleName, wrapped } from "./layout.ts";
 
 export interface ExplainReport extends Explained {
   readonly file: string;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { counted, cutPrintable, describeFault, inline, numbers, WIDTH, wrapped } from "./layout.ts";
+import { counted } from "../../printable.ts";
+import { cutPrintable, describeFault, inline, numbers, WIDTH, wrapped } from "./layout.ts";
 
 describe("text", () => {
   it("is wrapped to 80 columns", () => {

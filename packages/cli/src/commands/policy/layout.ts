@@ -1,15 +1,7 @@
 import type { PolicyFault } from "@reins/policy";
-import { cut, printableLine } from "../../printable.ts";
+import { count, cut, printableLine } from "../../printable.ts";
 
 export const WIDTH = 80;
-
-export function count(number: number): string {
-  return number.toLocaleString("en-US");
-}
-
-export function counted(number: number, one: string, many = `${one}s`): string {
-  return `${count(number)} ${number === 1 ? one : many}`;
-}
 
 /** Wraps text, each line indented; the first may be indented less. */
 export function wrapped(text: string, indent: number, first = indent): string {

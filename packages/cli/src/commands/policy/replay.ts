@@ -1,7 +1,8 @@
 import type { LedgerReader } from "@reins/ledger";
 import type { Example, UnreplayableCounts } from "@reins/policy";
 import { pastVerdicts } from "@reins/supervisor";
-import { count, cutPrintable, WIDTH, wrapped } from "./layout.ts";
+import { count } from "../../printable.ts";
+import { cutPrintable, WIDTH, wrapped } from "./layout.ts";
 
 export async function eachVerdict(
   ledger: Pick<LedgerReader, "read" | "readStored">,

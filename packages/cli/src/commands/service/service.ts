@@ -7,7 +7,7 @@ import { CliError, EXIT, systemCode } from "../../errors.ts";
 import { writeNewFile } from "../../files.ts";
 import { openHome, operatorSocketIn } from "../../home.ts";
 import { print } from "../../output.ts";
-import { isServed } from "../../serving/socket.ts";
+import { isServed } from "../../serving/listen.ts";
 import { Launchd } from "./launchd.ts";
 import { runProgram, type ServiceManager, type ServicePlan, type ServiceState } from "./manager.ts";
 import { Systemd } from "./systemd.ts";

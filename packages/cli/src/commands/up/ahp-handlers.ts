@@ -1,6 +1,5 @@
 import {
   type AhpEvent,
-  type BlockingEventType,
   closedDecision,
   DECISIONS,
   type Decision,
@@ -61,36 +60,32 @@ export function ahpHandlers({ harness, workspace, observe, onRefused, native }: 
 
 type Open = () => Promise<ReturnType<typeof supervisorHandlers>>;
 
+type Families = {
+  readonly [Type in SpecialisedEventType]: (payload: Payloads[Type], call: EventCall) => unknown;
+};
+
 /** The typed families; each returns its closed decision on an error. */
 function typedFamilies(handlers: Open, observe: DecisionObserver): Required<SpecialisedHandlers> {
+  const schemas: { readonly [Key in SpecialisedEventType]: z.ZodType<Decisions[Key]> } = DECISIONS;
   const family =
-    <Type extends SpecialisedEventType>(
-      type: Type,
-      answer: (families: Required<SpecialisedHandlers>, payload: Payloads[Type], call: EventCall) => unknown,
-    ) =>
+    <Type extends SpecialisedEventType>(type: Type) =>
     async (payload: Payloads[Type], call: EventCall): Promise<Decisions[Type]> => {
       const decision = await closedOnFault(type, async () => {
-        const schemas: { readonly [Key in SpecialisedEventType]: z.ZodType<Decisions[Key]> } = DECISIONS;
-        return decode(schemas[type], await answer(await handlers(), payload, call));
+        const families: Families = await handlers();
+        return decode(schemas[type], await families[type](payload, call));
       });
       observe(call.event, decision.decision);
       return decision;
     };
   return {
-    idle: family("idle", ({ idle }, payload, call) => idle(payload, call)),
-    context_perception: family("context_perception", (families, payload, call) =>
-      families.context_perception(payload, call),
-    ),
-    memory_recall: family("memory_recall", (families, payload, call) =>
-      families.memory_recall(payload, call),
-    ),
-    planning: family("planning", ({ planning }, payload, call) => planning(payload, call)),
-    reasoning: family("reasoning", ({ reasoning }, payload, call) => reasoning(payload, call)),
-    rate_limit: family("rate_limit", (families, payload, call) => families.rate_limit(payload, call)),
-    confirmation: family("confirmation", (families, payload, call) => families.confirmation(payload, call)),
-    intent_detection: family("intent_detection", (families, payload, call) =>
-      families.intent_detection(payload, call),
-    ),
+    idle: family("idle"),
+    context_perception: family("context_perception"),
+    memory_recall: family("memory_recall"),
+    planning: family("planning"),
+    reasoning: family("reasoning"),
+    rate_limit: family("rate_limit"),
+    confirmation: family("confirmation"),
+    intent_detection: family("intent_detection"),
   };
 }
 
@@ -105,17 +100,12 @@ async function closedOnFault<Type extends SpecialisedEventType>(
   }
 }
 
-async function decided(
-  event: AhpEvent,
-  call: EventCall,
-  handlers: () => Promise<ReturnType<typeof supervisorHandlers>>,
-): Promise<Decision> {
+async function decided(event: AhpEvent, call: EventCall, handlers: Open): Promise<Decision> {
   try {
     return await (await handlers()).event(event, call);
   } catch (error) {
     if (!isBlocking(event.event_type)) throw error;
-    const type: BlockingEventType = "pre_action";
-    return closedDecision(type, `Reins allows nothing now: ${errorMessage(error)}`);
+    return closedDecision("pre_action", `Reins allows nothing now: ${errorMessage(error)}`);
   }
 }
 

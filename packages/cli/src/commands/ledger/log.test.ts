@@ -1,6 +1,6 @@
 import type { EntryRange, PlacedEntry } from "@reins/ledger";
 import { describe, expect, it } from "vitest";
-import { cursorBefore, entryPages, follow } from "./pages.ts";
+import { cursorBefore, entryPages, follow } from "./log.ts";
 
 /** A ledger of so many entries, of which those with an even place pass the filter "even". */
 class GrowingLedger {

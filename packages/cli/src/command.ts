@@ -54,7 +54,9 @@ type Word<Syntax extends string> = Syntax extends `${string}...${">" | "]"}`
   ? readonly string[]
   : Syntax extends `${string}<${string}` | `[${string}`
     ? string
-    : boolean;
+    : Syntax extends `--${string} [${string}`
+      ? string | true
+      : boolean;
 
 type Present<Syntax extends string, Options> = Options extends {
   readonly read: (...given: never[]) => infer Value;

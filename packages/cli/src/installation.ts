@@ -17,18 +17,23 @@ export function inspectorFolder(): string {
 
 /** A folder of the user alone, because its content is run as code. */
 export function compileCacheFolder(platform: NodeJS.Platform, environment: NodeJS.ProcessEnv): string {
-  const windows = platform === "win32";
-  const named = windows ? environment.LOCALAPPDATA : environment.XDG_CACHE_HOME;
-  const usual = windows ? join(homedir(), "AppData", "Local") : join(homedir(), ".cache");
-  // The XDG specification says to ignore relative paths.
-  return join(named && isAbsolute(named) ? named : usual, "reins", "compile");
+  return join(userFolder(platform, environment, "XDG_CACHE_HOME", ".cache"), "compile");
 }
 
 /** State that `reins` keeps between runs, apart from any home. */
 export function stateFolder(platform: NodeJS.Platform, environment: NodeJS.ProcessEnv): string {
+  return userFolder(platform, environment, "XDG_STATE_HOME", join(".local", "state"));
+}
+
+/** The XDG specification says to ignore relative paths. */
+function userFolder(
+  platform: NodeJS.Platform,
+  environment: NodeJS.ProcessEnv,
+  variable: string,
+  usual: string,
+): string {
   const windows = platform === "win32";
-  const named = windows ? environment.LOCALAPPDATA : environment.XDG_STATE_HOME;
-  const usual = windows ? join(homedir(), "AppData", "Local") : join(homedir(), ".local", "state");
-  // The XDG specification says to ignore relative paths.
-  return join(named && isAbsolute(named) ? named : usual, "reins");
+  const named = windows ? environment.LOCALAPPDATA : environment[variable];
+  const folder = windows ? join("AppData", "Local") : usual;
+  return join(named && isAbsolute(named) ? named : join(homedir(), folder), "reins");
 }

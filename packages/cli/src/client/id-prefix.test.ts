@@ -4,7 +4,7 @@ import { idByPrefix } from "./id-prefix.ts";
 const FORM = { what: "grant", mark: "grt_", length: 12, list: "reins approvals grants" };
 const pages = (...found: string[][]) =>
   async function* () {
-    yield* found;
+    for (const ids of found) yield ids.map((id) => ({ id }));
   };
 
 describe("an abbreviated id", () => {

@@ -8,6 +8,8 @@ interface IdFormat {
   readonly list: string;
 }
 
+type Page = readonly { readonly id: string }[];
+
 /** Shorter prefixes match another id by chance. */
 const MIN_PREFIX = 4;
 const MAX_SHOWN = 5;
@@ -16,7 +18,7 @@ const MAX_SHOWN = 5;
 export async function idByPrefix(
   given: string,
   form: IdFormat,
-  searches: readonly (() => AsyncIterable<readonly string[]>)[],
+  searches: readonly (() => Promise<Page> | AsyncIterable<Page>)[],
 ): Promise<string> {
   const { mark, length, what, list } = form;
   const start = given.startsWith(mark) ? given : mark + given;
@@ -27,7 +29,9 @@ export async function idByPrefix(
     });
   for (const search of searches) {
     const found = new Set<string>();
-    for await (const page of search()) for (const id of page) if (id.startsWith(start)) found.add(id);
+    const pages = search();
+    for await (const page of pages instanceof Promise ? [pages] : pages)
+      for (const { id } of page) if (id.startsWith(start)) found.add(id);
     const [only] = found;
     if (only !== undefined && found.size === 1) return only;
     if (only !== undefined) throw ambiguous(given, what, [...found]);

@@ -9,6 +9,7 @@ import {
   type ExitCodes,
   type InputRow,
   type Inputs,
+  type ValuesOf,
 } from "../command.ts";
 import { CliError } from "../errors.ts";
 import { readAmount, readCount } from "../flags.ts";
@@ -25,20 +26,36 @@ interface MemberOptions extends NonNullable<InputRow[2]> {
   readonly local?: true;
 }
 
+/** The members of an operation's params, query and body. */
+type Members<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> = z.output<Params> &
+  z.output<Query> &
+  NonNullable<z.output<Body>>;
+
+/** The values of a row by the name of their input: as the operation has them, else as the input says. */
+type RowValues<Given extends Inputs<MemberOptions>, Known> = {
+  readonly [Name in keyof Given]: Name extends keyof Known ? Known[Name] : ValuesOf<Given>[Name];
+};
+
 /** A command that sends one operation of the API. */
-interface OperationRow<Answer extends z.ZodType>
-  extends Omit<CommandRow<Inputs>, "description" | "codes" | "run"> {
-  readonly operation: Operation<z.ZodType, z.ZodType, z.ZodType, Answer>;
+interface OperationRow<
+  Params extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Answer extends z.ZodType,
+  Given extends Inputs<MemberOptions>,
+  RowValue = RowValues<Given, Members<Params, Query, Body>>,
+> extends Omit<CommandRow<Inputs>, "description" | "codes" | "run" | "inputs"> {
+  readonly operation: Operation<Params, Query, Body, Answer>;
   /** By default the summary of the operation. */
   readonly description?: string;
   /** By the member of the operation that each gives, which has its type, choices and range. */
-  readonly inputs?: Inputs<MemberOptions>;
+  readonly inputs?: Given;
   /** Adds members that no input gives, and rejects values that contradict each other. */
-  readonly complete?: (values: Values) => Values;
+  readonly complete?: (values: RowValue) => Values;
   /** Sends another request than the operation with these values. */
-  readonly send?: (client: ApiClient, values: Values) => Promise<z.output<Answer>>;
+  readonly send?: (client: ApiClient, values: RowValue) => Promise<z.output<Answer>>;
   /** The JSON document is the response by default. */
-  readonly output: (response: z.output<Answer>, values: Values) => CommandResult | Promise<CommandResult>;
+  readonly output: (response: z.output<Answer>, values: RowValue) => CommandResult | Promise<CommandResult>;
   /** What to do about a problem, by its code. */
   readonly advice?: Advice;
   readonly jsonHelp?: string;
@@ -46,7 +63,23 @@ interface OperationRow<Answer extends z.ZodType>
 }
 
 /** Declares a command from an operation: its flags, its request and its JSON output. */
-export function operationCommand<Answer extends z.ZodType>(row: OperationRow<Answer>): Declaration {
+export function operationCommand<
+  Params extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Answer extends z.ZodType,
+  const Given extends Inputs<MemberOptions>,
+>(row: OperationRow<Params, Query, Body, Answer, Given>): Declaration;
+export function operationCommand(
+  row: OperationRow<
+    z.ZodType,
+    z.ZodType,
+    z.ZodType,
+    z.ZodType,
+    Inputs<MemberOptions>,
+    Record<string, unknown>
+  >,
+): Declaration {
   const { operation, inputs = {}, jsonHelp = CLIENT.json[1], codes, note } = row;
   const members = Object.entries(inputs).map(([name, input]) => [name, memberInput(operation, name, input)]);
   const own: Inputs = Object.fromEntries(members);

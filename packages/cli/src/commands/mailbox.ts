@@ -1,6 +1,6 @@
 import { type MailMessage, mailboxOperations } from "@reins/api";
 import { idByPrefix } from "../client/id-prefix.ts";
-import { operationCommand, type Values } from "../client/operation-command.ts";
+import { operationCommand } from "../client/operation-command.ts";
 import { group } from "../command.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { readText } from "../flags.ts";
@@ -31,7 +31,7 @@ export const mailboxCommand = group(DESCRIPTION, {
     },
     output: (_, { to, subject, body }) => ({
       json: { to, subject, body },
-      text: () => `sent to ${printableLine(String(to))}, for its next turn\n`,
+      text: () => `sent to ${printableLine(to)}, for its next turn\n`,
     }),
     jsonHelp: "print the sent message as JSON",
     examples: [
@@ -48,14 +48,11 @@ export const mailboxCommand = group(DESCRIPTION, {
       unread: ["--unread [agent]", "only those to the agent that it has not read", { local: true }],
       limit: ["--limit <count>", "how many (default: 100)"],
     },
-    complete: (values) => ({ agent: agentIn(values) }),
-    send: (client, values) => {
-      const agent = values.agent === undefined ? undefined : String(values.agent);
-      const limit = values.limit === undefined ? {} : { limit: values.limit };
-      return values.unread === undefined || agent === undefined
-        ? client.call(mailboxOperations.listMail, { query: { agent, ...limit } })
-        : client.call(mailboxOperations.listUnreadMail, { params: { agent }, query: limit });
-    },
+    complete: ({ agent, unread }) => ({ agent: agentIn(agent, unread) }),
+    send: (client, { agent, unread, limit }) =>
+      unread === undefined || agent === undefined
+        ? client.call(mailboxOperations.listMail, { query: { agent, limit } })
+        : client.call(mailboxOperations.listUnreadMail, { params: { agent }, query: { limit } }),
     output: ({ messages, faults }) => ({
       text: () =>
         table([["id", "time", "from", "to", "subject"], ...messages.map(messageRow)], screenWidth()),
@@ -74,7 +71,7 @@ export const mailboxCommand = group(DESCRIPTION, {
     inputs: { message: ["<message>", "the message's id, or the beginning of it", { local: true }] },
     complete: () => ({ limit: MAX_SEARCHED }),
     output: async ({ messages }, { message }) => {
-      const found = await findMessage(messages, String(message));
+      const found = await findMessage(messages, message);
       return { json: found, text: () => describeMessage(found) };
     },
     jsonHelp: "print the message as JSON",
@@ -83,7 +80,7 @@ export const mailboxCommand = group(DESCRIPTION, {
 });
 
 /** The agent, which stands before `--unread` or after it. */
-function agentIn({ agent: named, unread }: Values): unknown {
+function agentIn(named: string | undefined, unread: string | true | undefined): string | undefined {
   if (unread === undefined) return named;
   const agent = unread === true ? named : unread;
   if (agent === undefined)
@@ -93,10 +90,7 @@ function agentIn({ agent: named, unread }: Values): unknown {
 }
 
 async function findMessage(messages: readonly MailMessage[], given: string): Promise<MailMessage> {
-  const ids = async function* () {
-    yield messages.map((message) => message.id);
-  };
-  const id = await idByPrefix(given, ID_FORMAT, [ids]);
+  const id = await idByPrefix(given, ID_FORMAT, [async () => messages]);
   const found = messages.find((message) => message.id === id);
   if (found) return found;
   throw new CliError(`There is no message ${id} among the newest ${MAX_SEARCHED}.`, {

@@ -70,11 +70,8 @@ export const memoryCommand = group(DESCRIPTION, {
         {
           find: (given, client) =>
             idByPrefix(given, ID_FORMAT, [
-              async function* () {
-                const query = { limit: MAX_SEARCHED };
-                const { facts } = await client.call(memoryOperations.listMemory, { query });
-                yield facts.map(({ id }) => id);
-              },
+              async () =>
+                (await client.call(memoryOperations.listMemory, { query: { limit: MAX_SEARCHED } })).facts,
             ]),
         },
       ],

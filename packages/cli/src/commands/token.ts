@@ -84,11 +84,7 @@ export const tokenCommand = group(DESCRIPTION, {
         {
           find: (given, client, { tenant }) =>
             idByPrefix(given, ID_FORMAT, [
-              async function* () {
-                const query = tenant === undefined ? {} : { tenant: String(tenant) };
-                const { tokens } = await client.call(identityOperations.listTokens, { query });
-                yield tokens.map(({ id }) => id);
-              },
+              async () => (await client.send(identityOperations.listTokens, { query: { tenant } })).tokens,
             ]),
         },
       ],

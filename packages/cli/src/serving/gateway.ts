@@ -26,8 +26,6 @@ interface GatewayAddress {
   readonly port: number;
   readonly allowHosts: readonly string[];
   readonly tls?: TlsPair | undefined;
-  /** The command to repeat with another port, for the error message. */
-  readonly command: string;
 }
 
 export async function openAccess(options: AccessOptions): Promise<Access> {
@@ -44,7 +42,7 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
 }
 
 export async function serveGateway(gateway: Gateway, options: GatewayAddress): Promise<ListeningServer> {
-  const { host, port, tls, command } = options;
+  const { host, port, tls } = options;
   const allowedHosts = [...hostNames(host), ...options.allowHosts.map((name) => name.toLowerCase())];
   try {
     const served = await gateway.listen({ host, port, allowedHosts, ...(tls && { tls }) });
@@ -57,7 +55,7 @@ export async function serveGateway(gateway: Gateway, options: GatewayAddress): P
       ],
     };
   } catch (error) {
-    throw listenError(error, host, port, command);
+    throw listenError(error, host, port, "reins up");
   }
 }
 

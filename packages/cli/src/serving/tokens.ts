@@ -13,13 +13,10 @@ export function readTokens(flags: readonly string[], environment: NodeJS.Process
   return token === undefined || token === "" ? [] : secretsOf(token, "REINS_TOKEN");
 }
 
-/** Accepts any of the tokens, each under a name of its own by default; everything without tokens. */
-export function authenticatorOf(
-  tokens: readonly string[],
-  principal?: string,
-): { authenticate?: Authenticator } {
+/** Accepts any of the tokens, each under a name of its own; everything without tokens. */
+export function authenticatorOf(tokens: readonly string[]): { authenticate?: Authenticator } {
   if (tokens.length === 0) return {};
-  const known = tokens.map((secret, index) => ({ principal: principal ?? `token-${index + 1}`, secret }));
+  const known = tokens.map((secret, index) => ({ principal: `token-${index + 1}`, secret }));
   return { authenticate: knownTokens(known) };
 }
 

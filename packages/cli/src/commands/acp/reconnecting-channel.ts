@@ -18,7 +18,6 @@ interface ReconnectingChannelOptions {
   /** Opens a channel to the agents of a home; rejects while there is none. */
   readonly open: () => Promise<AgentChannel>;
   readonly log: Pick<Log, "warn" | "info">;
-  readonly patienceMs?: number | undefined;
 }
 
 /** The largest message that the server accepts. */
@@ -173,8 +172,8 @@ export class ReconnectingChannel implements Channel {
   }
 
   async #reopen(): Promise<AgentChannel | undefined> {
-    const { open, patienceMs = RECONNECT_TIMEOUT_MS } = this.#options;
-    const until = Date.now() + patienceMs;
+    const { open } = this.#options;
+    const until = Date.now() + RECONNECT_TIMEOUT_MS;
     for (let failures = 1; !this.#isOver; failures += 1) {
       const pause = exponentialBackoff(RETRY, failures);
       try {

@@ -91,7 +91,6 @@ function webOf(flags: ServeFlags, environment: NodeJS.ProcessEnv): WebOptions | 
     protocols,
     tokens: readTokens(flags.token ?? [], environment),
     allowHosts: flags.allowHost ?? [],
-    command: "reins ahp serve …",
     ...(tls && { tls }),
   };
 }
@@ -139,16 +138,12 @@ interface WebOptions {
   readonly protocols: NonNullable<HttpOptions["protocols"]>;
   /** Without tokens, every client is served. */
   readonly tokens: readonly string[];
-  /** The principal of all tokens; by default each has its own. */
-  readonly principal?: string;
   readonly allowHosts: readonly string[];
   readonly tls?: NonNullable<HttpOptions["tls"]>;
-  /** The command to repeat with another port, for the error message. */
-  readonly command: string;
 }
 
 export async function serveWeb(server: AhpServer, web: WebOptions): Promise<ListeningServer> {
-  const { host, port, path, protocols, tokens, tls, command } = web;
+  const { host, port, path, protocols, tokens, tls } = web;
   refuseOpenServer(host, tokens);
   const allowedHosts = [...hostNames(host), ...web.allowHosts.map((name) => name.toLowerCase())];
   const options = {
@@ -157,14 +152,14 @@ export async function serveWeb(server: AhpServer, web: WebOptions): Promise<List
     path,
     protocols,
     allowedHosts,
-    ...authenticatorOf(tokens, web.principal),
+    ...authenticatorOf(tokens),
     ...(tls && { tls }),
   };
   try {
     const served = await serveHttp(server, options);
     return { served, addresses: protocols.map((protocol) => webAddress(protocol, served.address)) };
   } catch (error) {
-    throw listenError(error, host, port, command);
+    throw listenError(error, host, port, "reins ahp serve …");
   }
 }
 

@@ -39,13 +39,9 @@ const MOST_SEARCHED = 5_000;
 
 /** Completes an approval's id: among the pending ones, else among all, the newest first. */
 export function approvalId(given: string, client: Pick<ApiClient, "call">): Promise<string> {
-  const search = (filter: ApprovalFilter, most?: number) =>
-    async function* () {
-      for await (const page of approvalPages(client, filter, most)) yield page.map(({ id }) => id);
-    };
   return idByPrefix(given, ID_FORMAT, [
-    search({ state: "pending" }),
-    search({ order: "newest" }, MOST_SEARCHED),
+    () => approvalPages(client, { state: "pending" }),
+    () => approvalPages(client, { order: "newest" }, MOST_SEARCHED),
   ]);
 }
 

@@ -1,5 +1,5 @@
 import { approvalOperations } from "@reins/api";
-import { operationCommand, type Values } from "../../client/operation-command.ts";
+import { operationCommand } from "../../client/operation-command.ts";
 import { group } from "../../command.ts";
 import { CliError } from "../../errors.ts";
 import { readDuration } from "../../time.ts";
@@ -74,7 +74,13 @@ const denyCommand = operationCommand({
   ],
 });
 
-function decisionIn({ always, prefix, grant_expires_ms }: Values): "allow_always" | "allow_once" {
+interface GivenApproval {
+  readonly always: boolean | undefined;
+  readonly prefix?: readonly string[] | undefined;
+  readonly grant_expires_ms?: number | undefined;
+}
+
+function decisionIn({ always, prefix, grant_expires_ms }: GivenApproval): "allow_always" | "allow_once" {
   if (always) return "allow_always";
   if (grant_expires_ms !== undefined)
     throw new CliError("--for says how long an --always lasts.", {

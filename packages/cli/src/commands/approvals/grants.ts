@@ -58,11 +58,7 @@ const ID_FORMAT = { what: "grant", mark: "grt_", length: 26, list: "reins approv
 const PAGE = 50;
 
 function grantId(given: string, client: Pick<ApiClient, "call">): Promise<string> {
-  return idByPrefix(given, ID_FORMAT, [
-    async function* () {
-      for await (const page of grantPages(client, {}, () => true)) yield page.map(({ id }) => id);
-    },
-  ]);
+  return idByPrefix(given, ID_FORMAT, [() => grantPages(client, {}, () => true)]);
 }
 
 async function* grantPages(

@@ -155,7 +155,7 @@ async function listen(settings: UpSettings, parts: ServedParts): Promise<Listeni
   return startAll([
     () => serveSocket(server, socketIn(home), alreadyRunning(home)),
     () => serveOperator(gateway, operatorSocketIn(home), usedByCommand(home)),
-    () => serveGateway(gateway, { host, port, allowHosts, tls, command: "reins up" }),
+    () => serveGateway(gateway, { host, port, allowHosts, tls }),
   ]);
 }
 

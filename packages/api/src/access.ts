@@ -21,7 +21,7 @@ const Health = named(
 /** The code from the address that was printed at the start. */
 const LoginCode = named("LoginCode", z.strictObject({ code: z.string().min(1).max(256) }));
 
-/** A login; the cookie that comes with it is the key. */
+/** A login; the response sets its cookie. */
 const Login = named("Login", z.looseObject({ expires_at: Moment }));
 
 /** A code for a browser, and where that browser may bring it. */
@@ -38,7 +38,7 @@ const NewLoginCode = named(
 /** A description of this API, OpenAPI 3.1. */
 const ApiDescription = named("ApiDescription", z.looseObject({ openapi: z.string() }));
 
-/** What everybody can ask for. */
+/** Health, login and the description of the API. */
 export const accessOperations = {
   getHealth: operation({
     id: "get_health",
@@ -63,7 +63,7 @@ export const accessOperations = {
     id: "create_login_code",
     method: "POST",
     path: "/v1/login/codes",
-    summary: "Makes a code that lets a browser in as oneself.",
+    summary: "Creates a code that logs a browser in as the caller.",
     audience: "person",
     status: 201,
     answer: NewLoginCode,
@@ -72,7 +72,7 @@ export const accessOperations = {
     id: "logout",
     method: "POST",
     path: "/v1/logout",
-    summary: "Ends the login of the cookie that comes with it.",
+    summary: "Ends the login of the request's cookie.",
     audience: "principal",
   }),
   getApiDescription: operation({

@@ -6,7 +6,7 @@ import { named } from "./schema.ts";
 /** The id of a request, which goes back as it came. */
 export const RpcId = z.union([z.string().max(1_024), z.int(), z.null()]);
 
-/** One message of JSON-RPC: a request, a notification or an answer. What it says is ACP's. */
+/** One message of JSON-RPC: a request, a notification or an answer. Its content is ACP. */
 export const RpcMessage = named(
   "RpcMessage",
   z.looseObject({
@@ -45,7 +45,7 @@ export const rpcOperations = {
     method: "POST",
     path: "/v1/rpc",
     summary:
-      "Takes one message of ACP. A request is answered with 200 and its answer, or with 202 and the answer on the stream where `Prefer: respond-async` says so; anything else with 202.",
+      "Receives one ACP message. A request gets 200 with its response, or 202 with the response on the stream where `Prefer: respond-async` asks for that; any other message gets 202.",
     audience,
     headers: rpcHeaders.partial().extend({ Prefer: z.string().max(256).optional() }),
     body: RpcMessage,
@@ -81,7 +81,7 @@ export const acpOperations = {
     method: "POST",
     path: "/acp",
     summary:
-      "Takes one message of ACP. `initialize` is answered with 200 and its answer; anything else with 202, and the answer to a request comes on a stream.",
+      "Receives one ACP message. `initialize` gets 200 with its response; any other message gets 202, and the response to a request is sent on a stream.",
     audience,
     headers: acpHeaders.partial(),
     query: agent,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { operation } from "./operation.ts";
 import { Enforcement, Moment, named, PathName } from "./schema.ts";
 
-/** What a process has said on its standard error: its beginning and its end. */
+/** The standard error of a process: its beginning and its end. */
 export const KeptStderr = named(
   "KeptStderr",
   z.looseObject({
@@ -20,7 +20,7 @@ export const AgentProcess = named(
     agent: z.string(),
     version: z.string(),
     pid: z.int().nullable().describe("null for one that runs inside Reins itself"),
-    principal: z.string().describe("whom it runs for; it is never shared by two"),
+    principal: z.string().describe("the principal it runs for; it is never shared"),
     started_at: Moment,
     memory_bytes: z
       .int()
@@ -29,7 +29,7 @@ export const AgentProcess = named(
     processes: z.int().nullable().describe("how many these are, itself included"),
     confined: z.boolean().describe("whether the operating system keeps it to its folders"),
     sessions: z.array(z.string()).describe("the sessions it holds"),
-    stderr: KeptStderr.nullable().describe("what it complained of, without secrets; for admins"),
+    stderr: KeptStderr.nullable().describe("its error output, without secrets; for admins"),
   }),
 );
 export type AgentProcess = z.infer<typeof AgentProcess>;
@@ -56,7 +56,7 @@ export const AgentInstall = named(
     packages: z.int().optional().describe("how many packages were installed"),
     lock: z.string().optional().describe("SHA-256 of the manifest and the lockfile that npm worked from"),
     platform: z.string().optional(),
-    said: z.string().optional().describe("what it answered when it was asked for its version"),
+    said: z.string().optional().describe("the version that it reported itself"),
     installed_at: Moment.optional(),
   }),
 );
@@ -68,17 +68,17 @@ export const AgentVerification = named(
   "AgentVerification",
   z.looseObject({
     state: z.enum(["not_needed", "unverified", "verified", "outdated"]),
-    level: z.string().optional().describe("performed, confined, asked, observed, or open when nothing holds"),
-    live: z
-      .boolean()
+    level: z
+      .string()
       .optional()
-      .describe("whether it asked before it acted, heeded the answer, and let nothing change that"),
+      .describe("performed, confined, asked, observed, or open if nothing enforces verdicts"),
+    live: z.boolean().optional().describe("whether it always asked before it acted and obeyed the answer"),
     why: z.string().optional().describe("for outdated: what has changed since"),
     unasked: z.array(z.string()).optional().describe("what it did without asking"),
     held: z
       .record(z.string(), z.string())
       .optional()
-      .describe("what kept it from each action of the probes: asked, confined, unasked and so on"),
+      .describe("what stopped each action of the probes: asked, confined, unasked and so on"),
     faults: z.array(z.string()).optional().describe("why its gate is not live"),
     at: Moment.optional(),
   }),
@@ -86,7 +86,7 @@ export const AgentVerification = named(
 
 export type AgentVerification = z.infer<typeof AgentVerification>;
 
-/** An agent of the catalogue, and how it stands here. */
+/** An agent of the catalogue, with its install and its verification. */
 export const Agent = named(
   "Agent",
   z.looseObject({
@@ -100,7 +100,7 @@ export const Agent = named(
     registry: z.string().nullable().describe("its name in the ACP registry"),
     added: z.boolean().describe("whether the operator added it to the catalogue"),
     platforms: z.array(z.string()).describe("those it is made for; empty is any"),
-    megabytes: z.int().nullable().describe("what an install takes on disk, about"),
+    megabytes: z.int().nullable().describe("the approximate size of an install on disk"),
     install: AgentInstall.nullable().describe("what is installed and in use; null when nothing is"),
     installing: z.boolean().describe("whether this Reins is installing it now"),
     verification: AgentVerification,
@@ -116,7 +116,7 @@ export const Agent = named(
     credentials: z
       .looseObject({ found: z.array(z.string()), missing: z.array(z.string()) })
       .describe("names of variables and files of the user's home, for admins; never what is in them"),
-    running: z.int().describe("how many of it run that one may see"),
+    running: z.int().describe("how many of its processes the caller may see"),
     capabilities: z
       .looseObject({})
       .nullable()
@@ -161,7 +161,7 @@ const AgentInstallRequest = named(
   }),
 );
 
-/** How far an install is. The last one says `installed` or `failed`. */
+/** The progress of an install. The last event is `installed` or `failed`. */
 export const AgentInstallProgress = named(
   "AgentInstallProgress",
   z.discriminatedUnion("phase", [
@@ -174,7 +174,7 @@ export const AgentInstallProgress = named(
 );
 export type AgentInstallProgress = z.infer<typeof AgentInstallProgress>;
 
-/** How far a verification is. The last one says `verified` or `failed`. */
+/** The progress of a verification. The last event is `verified` or `failed`. */
 export const AgentVerifyProgress = named(
   "AgentVerifyProgress",
   z.discriminatedUnion("phase", [
@@ -198,13 +198,13 @@ export const AgentProcessList = named(
   z.looseObject({ processes: z.array(AgentProcess) }),
 );
 
-/** What can be asked for about agents. */
+/** Operations on agents. */
 export const agentsOperations = {
   listAgents: operation({
     id: "list_agents",
     method: "GET",
     path: "/v1/agents",
-    summary: "The agents of the catalogue, what of them is installed, and how far each is held.",
+    summary: "Lists the agents of the catalogue with their installs and enforcement levels.",
     audience: "principal",
     answer: AgentList,
     problems: ["unavailable"],
@@ -213,7 +213,7 @@ export const agentsOperations = {
     id: "get_agent",
     method: "GET",
     path: "/v1/agents/{agent}",
-    summary: "Everything that is known of an agent, with the processes of it that one may see.",
+    summary: "Returns everything known about an agent, with its processes that the caller may see.",
     audience: "principal",
     params,
     answer: AgentDetail,
@@ -224,7 +224,7 @@ export const agentsOperations = {
     method: "POST",
     path: "/v1/agents/{agent}/install",
     summary:
-      "Installs an agent and reports its progress; a request during an install follows the same install. All tenants share installs, so only admins of the default one may.",
+      "Installs an agent and reports its progress; a request during an install follows the same install. All tenants share installs, so it requires an admin of the default tenant.",
     audience: "admin",
     params,
     body: AgentInstallRequest.optional(),
@@ -237,7 +237,7 @@ export const agentsOperations = {
     method: "POST",
     path: "/v1/agents/{agent}/verify",
     summary:
-      "Proves with a scripted model whether an installed agent's gate is live, and stamps it. Only admins of the default tenant may.",
+      "Proves with a scripted model whether an installed agent's gate is live, and stamps it. Requires an admin of the default tenant.",
     audience: "admin",
     params,
     answer: AgentVerifyProgress,
@@ -248,7 +248,7 @@ export const agentsOperations = {
     id: "list_agent_processes",
     method: "GET",
     path: "/v1/processes",
-    summary: "The agents that run: one's own, for an admin all of the tenant.",
+    summary: "Lists the agents that run: the caller's own, for an admin all of the tenant.",
     audience: "principal",
     answer: AgentProcessList,
     problems: ["unavailable"],
@@ -258,7 +258,7 @@ export const agentsOperations = {
     method: "POST",
     path: "/v1/agents/{agent}/processes/{process}/restart",
     summary:
-      "Ends a process in peace. Its sessions stay; the next prompt of each starts a new one. To end it at once, see kill.",
+      "Ends a process gracefully. Its sessions stay; the next prompt of each starts a new one. To end it at once, see kill.",
     audience: "admin",
     params: ofProcess,
     problems: ["not_found", "unavailable"],

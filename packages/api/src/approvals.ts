@@ -23,7 +23,7 @@ const Effect = named(
   ]),
 );
 
-/** What an action is, as far as the harness found out by itself. */
+/** The facts about an action that the harness determined itself. */
 export const Action = named(
   "Action",
   z.looseObject({
@@ -31,18 +31,18 @@ export const Action = named(
     effects: z.array(Effect),
     opaque: z.boolean().describe("whether it may do more than its effects say"),
     doubts: z.array(z.string()),
-    claims: z.looseObject({}).describe("what the agent says of it"),
+    claims: z.looseObject({}).describe("what the agent claims about it"),
     arguments: z.unknown(),
   }),
 );
 
-/** Where an approval stands. */
+/** The state of an approval. */
 const ApprovalState = z.enum(["pending", "approved", "denied", "expired", "withdrawn", "used"]);
 
-/** What a person may say. */
+/** The answers that a person may give. */
 const ApprovalOption = z.enum(["allow_once", "allow_always", "deny"]);
 
-/** What one person said. */
+/** The answer of one person. */
 const ApprovalAnswer = named(
   "ApprovalAnswer",
   z.looseObject({
@@ -69,7 +69,7 @@ export const Approval = named(
     tool: z.string(),
     facts: Action,
     enforcement: Enforcement,
-    binding: Hash.describe("what an answer counts for, and nothing else"),
+    binding: Hash.describe("identifies the action that an answer applies to"),
     cwd: z.string(),
     target_state: z.record(z.string(), z.string()).describe("what the files to be changed are now"),
     input_state: z
@@ -83,16 +83,16 @@ export const Approval = named(
     prefixes: z
       .array(z.array(z.string()))
       .optional()
-      .describe("beginnings of the command that the one who looks can allow always"),
+      .describe("beginnings of the command that the caller can allow always"),
     rule: z.string().optional(),
     reason: z.string(),
-    options: z.array(ApprovalOption).describe("what the one who looks may answer while it waits"),
-    quorum: z.int().describe("how many people must agree; from two on, the user who asks is none of them"),
+    options: z.array(ApprovalOption).describe("the answers that the caller may give while it is pending"),
+    quorum: z.int().describe("how many people must agree; from two on, the requesting user does not count"),
     approvers: z
       .array(z.string())
       .optional()
       .describe("the roles that may answer, beside admins; by default its user, and approvers"),
-    four_eyes: z.boolean().optional().describe("whether the user who asks cannot agree to it"),
+    four_eyes: z.boolean().optional().describe("whether the requesting user may not approve it"),
     answers: z.array(ApprovalAnswer),
     state: ApprovalState,
     created_at: Moment,
@@ -103,7 +103,7 @@ export const Approval = named(
 );
 export type Approval = z.infer<typeof Approval>;
 
-/** What those are shown whom an approval does not concern: that it is there, not what it is about. */
+/** An approval of others: that it exists, without its content. */
 export const WithheldApproval = named(
   "WithheldApproval",
   z.strictObject({
@@ -122,7 +122,7 @@ export type WithheldApproval = z.infer<typeof WithheldApproval>;
 export const ShownApproval = z.union([WithheldApproval, Approval]);
 export type ShownApproval = z.infer<typeof ShownApproval>;
 
-/** An approval with the words that show a person exactly what an answer counts for. */
+/** An approval with a text that shows exactly what an answer applies to. */
 const DescribedApproval = named("DescribedApproval", Approval.extend({ description: z.string() }));
 
 /** Some approvals, and where the next ones begin. */
@@ -206,14 +206,14 @@ const GrantPage = named("GrantPage", z.looseObject({ grants: z.array(Grant), nex
 
 const name = z.string().min(1).max(256).optional();
 
-/** What can be asked for about approvals and grants. */
+/** Operations on approvals and grants. */
 export const approvalOperations = {
   listApprovals: operation({
     id: "list_approvals",
     method: "GET",
     path: "/v1/approvals",
     summary:
-      "The approvals of one's tenant, the oldest first unless asked otherwise; of those of others only that they wait.",
+      "Lists the approvals of the caller's tenant, by default the oldest first; those of others without their content.",
     audience: "person",
     query: z.strictObject({
       state: ApprovalState.optional(),
@@ -228,7 +228,8 @@ export const approvalOperations = {
     id: "stream_approvals",
     method: "GET",
     path: "/v1/approvals/stream",
-    summary: "Every change of an approval of one's tenant as it happens, or after `Last-Event-ID`.",
+    summary:
+      "Streams every change of an approval of the caller's tenant, from now on or after `Last-Event-ID`.",
     audience: "person",
     answer: ApprovalChange,
     events: "approval",
@@ -238,7 +239,7 @@ export const approvalOperations = {
     id: "get_approval",
     method: "GET",
     path: "/v1/approvals/{id}",
-    summary: "One approval, with the words that show what an answer counts for.",
+    summary: "Returns one approval, with a text that shows what an answer applies to.",
     audience: "person",
     params: z.strictObject({ id: PathName }),
     answer: z.union([WithheldApproval, DescribedApproval]),
@@ -248,7 +249,8 @@ export const approvalOperations = {
     id: "answer_approval",
     method: "POST",
     path: "/v1/approvals/{id}/answer",
-    summary: "Answers, once: as its user, or with a role that may. A late or second answer is a conflict.",
+    summary:
+      "Answers an approval, once, as its user or with a role that may. A late or second answer is a conflict.",
     audience: "person",
     params: z.strictObject({ id: PathName }),
     body: GivenAnswer,
@@ -260,7 +262,7 @@ export const approvalOperations = {
     method: "GET",
     path: "/v1/grants",
     summary:
-      "What was allowed for always to oneself, or to one's tenant for approvers; revoked grants too, the oldest first.",
+      "Lists the grants of the caller, for approvers those of the tenant; also revoked ones, the oldest first.",
     audience: "person",
     query: z.strictObject({ user: name, agent: name, limit: PageLimit, after: PageAfter }),
     answer: GrantPage,
@@ -269,7 +271,7 @@ export const approvalOperations = {
     id: "revoke_grant",
     method: "DELETE",
     path: "/v1/grants/{id}",
-    summary: "Takes a grant back, from the next decision on.",
+    summary: "Revokes a grant, from the next decision on.",
     audience: "person",
     params: z.strictObject({ id: PathName }),
     answer: Grant,

@@ -14,13 +14,13 @@ const NewPost = named("NewPost", z.strictObject({ content: z.string().min(1).max
 /** The board is a file that others write to as well: it may be full, or lead elsewhere. */
 const problems = ["conflict"] as const;
 
-/** What can be asked for about the board. */
+/** Operations on the board. */
 export const boardOperations = {
   showBoard: operation({
     id: "show_board",
     method: "GET",
     path: "/v1/board",
-    summary: "The last lines of the board of one's tenant.",
+    summary: "Returns the last lines of the board of the caller's tenant.",
     audience: "principal",
     query: z.strictObject({ lines: PageLimit }),
     answer: BoardExcerpt,
@@ -30,7 +30,7 @@ export const boardOperations = {
     id: "post_board",
     method: "POST",
     path: "/v1/board",
-    summary: "Leaves word for everybody: one line with who says it, and when.",
+    summary: "Posts a line with its author and time for everyone.",
     audience: "person",
     body: NewPost,
     problems,

@@ -25,13 +25,14 @@ export const ConnectionPage = named(
   z.looseObject({ connections: z.array(Connection), next: z.string().optional() }),
 );
 
-/** What can be asked for about connections. */
+/** Operations on connections. */
 export const connectionOperations = {
   listConnections: operation({
     id: "list_connections",
     method: "GET",
     path: "/v1/connections",
-    summary: "The connections one may see, the newest first: one's own, for an admin all of the tenant.",
+    summary:
+      "Lists the connections that the caller may see, the newest first: its own, for an admin all of the tenant.",
     audience: "principal",
     query: z.strictObject({ limit: PageLimit, after: PageAfter }),
     answer: ConnectionPage,

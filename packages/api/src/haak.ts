@@ -9,7 +9,7 @@ const HaakSession = named(
   z.looseObject({
     id: Hash.describe("BLAKE3 of agent_id, session_key and created_at, with colons between them"),
     session_key: z.string(),
-    agent_id: z.string().describe("who it says it is; the token decides whether it is"),
+    agent_id: z.string().describe("the id that it claims; the token confirms it or not"),
     backend: z.string().describe("the agent of the catalogue behind it"),
     model: z.string().nullable(),
     mode: SessionMode,
@@ -80,13 +80,13 @@ const query = z.strictObject({
 });
 const problems = ["not_found"] as const;
 
-/** What can be asked for in HAAK's terms. */
+/** Read operations in HAAK's format. */
 export const haakOperations = {
   listHaakSessions: operation({
     id: "list_haak_sessions",
     method: "GET",
     path: "/v1/haak/sessions",
-    summary: "The sessions one may see, the most recently used first.",
+    summary: "Lists the sessions that the caller may see, the most recently used first.",
     audience: "principal",
     query: z.strictObject({ state: SessionState.optional(), limit: PageLimit, after: PageAfter }),
     answer: named("HaakSessionList", z.looseObject({ sessions: z.array(HaakSession) })),
@@ -95,7 +95,7 @@ export const haakOperations = {
     id: "get_haak_session",
     method: "GET",
     path: "/v1/haak/sessions/{session}",
-    summary: "One session.",
+    summary: "Returns one session.",
     audience: "principal",
     params,
     answer: HaakSession,
@@ -105,7 +105,7 @@ export const haakOperations = {
     id: "list_haak_turns",
     method: "GET",
     path: "/v1/haak/sessions/{session}/turns",
-    summary: "The turns of a session, oldest first.",
+    summary: "Lists the turns of a session, oldest first.",
     audience: "principal",
     params,
     query,
@@ -116,7 +116,7 @@ export const haakOperations = {
     id: "list_haak_history",
     method: "GET",
     path: "/v1/haak/sessions/{session}/history",
-    summary: "The messages of a session, oldest first.",
+    summary: "Lists the messages of a session, oldest first.",
     audience: "principal",
     params,
     query,
@@ -127,7 +127,7 @@ export const haakOperations = {
     id: "list_haak_ledger",
     method: "GET",
     path: "/v1/haak/sessions/{session}/ledger",
-    summary: "The entries of a session in the ledger, oldest first.",
+    summary: "Lists the entries of a session in the ledger, oldest first.",
     audience: "principal",
     params,
     query,

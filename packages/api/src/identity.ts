@@ -31,7 +31,7 @@ const NewUser = named(
     id: name,
     name: z.string().max(1_024),
     email: z.string().max(254),
-    tenant: name.optional().describe("by default one's own"),
+    tenant: name.optional().describe("by default the caller's"),
     roles: names,
     scopes: names.describe("* alone is all"),
   }),
@@ -72,7 +72,7 @@ const NewToken = named(
   "NewToken",
   z.strictObject({
     user: name,
-    tenant: name.optional().describe("by default one's own"),
+    tenant: name.optional().describe("by default the caller's"),
     role: name.optional().describe("one of the user's; by default all of them"),
     scopes: names.optional().describe("by default all that the user has"),
     agents: names.optional().describe("the agents it may act as, * is any; by default none"),
@@ -115,7 +115,7 @@ const EndedSessions = named("EndedSessions", z.looseObject({ ended: z.int() }));
 const audience = "admin";
 const query = z.strictObject({ tenant: OperatorTenant });
 
-/** What admins can ask for about who is who. */
+/** Operations of admins on tenants, users, tokens and sub-agents. */
 export const identityOperations = {
   listTenants: operation({
     id: "list_tenants",
@@ -148,7 +148,7 @@ export const identityOperations = {
     id: "add_user",
     method: "POST",
     path: "/v1/identity/users",
-    summary: "Adds a user; a tenant comes to be with its first.",
+    summary: "Adds a user; a tenant is created with its first user.",
     audience,
     body: NewUser,
     status: 201,
@@ -246,13 +246,13 @@ export const Self = named(
 );
 export type Self = z.infer<typeof Self>;
 
-/** What anybody who is known can ask for about themselves. */
+/** Operations of a principal on itself. */
 export const selfOperations = {
   getSelf: operation({
     id: "get_self",
     method: "GET",
     path: "/v1/whoami",
-    summary: "Who one is here, and what one may.",
+    summary: "Returns the identity and the permissions of the caller.",
     audience: "principal",
     answer: Self,
   }),

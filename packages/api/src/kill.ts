@@ -29,11 +29,11 @@ const KilledProcess = named(
   z.looseObject({
     pid: z.int(),
     command: z.string(),
-    agent: z.string().nullable().describe("the agent it came out of, where that is known"),
+    agent: z.string().nullable().describe("the agent that it descends from, where known"),
   }),
 );
 
-/** What became of a kill, as the operating system says. */
+/** The result of a kill, as the operating system confirms it. */
 export const KillReport = named(
   "KillReport",
   z.looseObject({
@@ -51,7 +51,7 @@ export const KillReport = named(
     left: z.array(KilledProcess).describe("processes that are still in it: nothing helped"),
     sight: z
       .enum(["marks", "group"])
-      .describe("how far could be looked: everything that came out of an agent, or its process groups alone"),
+      .describe("what could be observed: every descendant of an agent, or its process groups alone"),
     sessions: z.array(z.string()).describe("sessions whose agent was ended"),
     inside: z
       .array(z.string())
@@ -63,7 +63,7 @@ export const KillReport = named(
 );
 export type KillReport = z.infer<typeof KillReport>;
 
-/** The way to end things at once. */
+/** The kill switch. */
 export const killOperations = {
   kill: operation({
     id: "kill",

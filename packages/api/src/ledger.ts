@@ -66,7 +66,7 @@ export const EntryPage = named(
 const hashes = z.array(z.string().describe("32 bytes, base64"));
 const note = z.string().describe("a signed note: origin, size, root and signature");
 
-/** Proves that an entry is in a ledger, with no ledger at hand: what `verifyProof` of packages/verify takes. */
+/** Proves that an entry is in a ledger, without the ledger: the input of `verifyProof` in packages/verify. */
 export const EntryProof = named(
   "EntryProof",
   z.looseObject({
@@ -83,7 +83,7 @@ export const EntryProof = named(
   }),
 );
 
-/** The ledger's newest checkpoint, which covers every entry there was when it was asked for. */
+/** The ledger's newest checkpoint, which covers every entry at the time of the request. */
 export const LedgerCheckpoint = named(
   "LedgerCheckpoint",
   z.looseObject({
@@ -95,7 +95,7 @@ export const LedgerCheckpoint = named(
   }),
 );
 
-/** Joins an earlier checkpoint to the newest: what `verifyConsistency` of packages/verify takes. */
+/** Proves that the newest checkpoint extends an earlier one: the input of `verifyConsistency` in packages/verify. */
 const ConsistencyProof = named(
   "ConsistencyProof",
   z.looseObject({
@@ -137,13 +137,13 @@ const filter = {
   tag: name,
 };
 
-/** What can be asked for about the ledger: admins see the entries of their tenant's sessions, the operator all. */
+/** Operations on the ledger. Admins see the entries of their tenant's sessions, the operator all. */
 export const ledgerOperations = {
   listEntries: operation({
     id: "list_entries",
     method: "GET",
     path: "/v1/ledger",
-    summary: "Entries, the newest first unless asked otherwise.",
+    summary: "Lists entries, by default the newest first.",
     audience: "admin",
     query: z.strictObject({
       ...filter,
@@ -160,7 +160,7 @@ export const ledgerOperations = {
     id: "stream_entries",
     method: "GET",
     path: "/v1/ledger/stream",
-    summary: "Entries as they are written, from now on or after `Last-Event-ID`, which is a `seq`.",
+    summary: "Streams entries as they are written, from now on or after `Last-Event-ID`, which is a `seq`.",
     audience: "admin",
     query: z.strictObject(filter),
     answer: PlacedEntry,
@@ -171,7 +171,7 @@ export const ledgerOperations = {
     id: "get_entry",
     method: "GET",
     path: "/v1/ledger/entries/{cid}",
-    summary: "One entry by its content id.",
+    summary: "Returns one entry by its content id.",
     audience: "admin",
     params: z.strictObject({ cid: EntryId }),
     answer: PlacedEntry,
@@ -181,7 +181,8 @@ export const ledgerOperations = {
     id: "prove_entry",
     method: "GET",
     path: "/v1/ledger/entries/{cid}/proof",
-    summary: "Proves that an entry is in the ledger, against its newest checkpoint, with no ledger at hand.",
+    summary:
+      "Proves that an entry is in the ledger, against its newest checkpoint; the proof can be checked without the ledger.",
     audience: "admin",
     params: z.strictObject({ cid: EntryId }),
     answer: EntryProof,
@@ -192,7 +193,7 @@ export const ledgerOperations = {
     method: "GET",
     path: "/v1/ledger/checkpoint",
     summary:
-      "The newest checkpoint, made now if entries are not yet covered. Keep it: it shows what comes later.",
+      "Returns the newest checkpoint; creates one if entries are not covered yet. A checkpoint that was kept shows later changes.",
     audience: "person",
     answer: LedgerCheckpoint,
   }),
@@ -210,7 +211,7 @@ export const ledgerOperations = {
     id: "list_ledger_keys",
     method: "GET",
     path: "/v1/ledger/keys",
-    summary: "The public keys that sign entries and checkpoints.",
+    summary: "Lists the public keys that sign entries and checkpoints.",
     audience: "person",
     answer: LedgerKeys,
   }),
@@ -219,13 +220,13 @@ export const ledgerOperations = {
     method: "GET",
     path: "/v1/ledger/export",
     summary:
-      "The whole ledger up to its newest checkpoint, a line of JSON each, as docs/ledger-format.md has it. Only admins of the default tenant may.",
+      "Exports the whole ledger up to its newest checkpoint as JSON Lines; see docs/ledger-format.md. Requires an admin of the default tenant.",
     audience: "admin",
     query: z.strictObject({
       private: z
         .enum(["true", "false"])
         .optional()
-        .describe("whether private content comes along; by default not"),
+        .describe("whether to include private content; by default not"),
     }),
     answer: z.string(),
     media: "application/x-ndjson",

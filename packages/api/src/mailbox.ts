@@ -46,13 +46,13 @@ const ReadMail = named(
 /** The mailbox is a file that others write to as well: it may be full, or lead elsewhere. */
 const problems = ["conflict"] as const;
 
-/** What can be asked for about mail. */
+/** Operations on mail. */
 export const mailboxOperations = {
   listMail: operation({
     id: "list_mail",
     method: "GET",
     path: "/v1/mailbox",
-    summary: "The newest messages of one's tenant, oldest first.",
+    summary: "Lists the newest messages of the caller's tenant, oldest first.",
     audience: "person",
     query: z.strictObject({
       agent: Name.optional().describe("only those to or from this agent"),
@@ -74,7 +74,7 @@ export const mailboxOperations = {
     id: "list_unread_mail",
     method: "GET",
     path: "/v1/mailbox/{agent}",
-    summary: "The messages to an agent that it has not read. Marks none of them.",
+    summary: "Lists the messages to an agent that it has not read. Marks none of them.",
     audience: "person",
     params: z.strictObject({ agent: PathName }),
     query: z.strictObject({ limit: LongLimit }),

@@ -4,7 +4,7 @@ import { LongLimit, Moment, named, PathName } from "./schema.ts";
 
 const Folder = z.string().max(4_096);
 
-/** Something known, for later sessions of the same user to find. */
+/** A fact that later sessions of the same user can find. */
 export const MemoryFact = named(
   "MemoryFact",
   z.looseObject({
@@ -14,7 +14,7 @@ export const MemoryFact = named(
     confidence: z.number().describe("from 0 to 1"),
     workspace: z.string().describe("the folder it is true in; empty when it is true everywhere"),
     created_at: Moment.describe("when it was last said, RFC 3339"),
-    score: z.number().optional().describe("how well it fits what was looked for; more is better"),
+    score: z.number().optional().describe("how well it matches the query; more is better"),
   }),
 );
 export type MemoryFact = z.infer<typeof MemoryFact>;
@@ -35,13 +35,14 @@ const NewMemoryFact = named(
   }),
 );
 
-/** What can be asked for about what a user's sessions know. */
+/** Operations on the memory of a user's sessions. */
 export const memoryOperations = {
   listMemory: operation({
     id: "list_memory",
     method: "GET",
     path: "/v1/memory",
-    summary: "The facts that the sessions of one's user know: the newest, or those that fit a query best.",
+    summary:
+      "Lists the facts that the sessions of the caller's user know: the newest, or the best matches of a query.",
     audience: "person",
     query: z.strictObject({
       query: z.string().min(1).max(4_096).optional().describe("words to look for"),
@@ -54,7 +55,7 @@ export const memoryOperations = {
     id: "add_memory",
     method: "POST",
     path: "/v1/memory",
-    summary: "Keeps a fact. To say the same again makes it newer.",
+    summary: "Adds a fact. Adding the same again makes it newer.",
     audience: "person",
     body: NewMemoryFact,
     status: 201,
@@ -64,7 +65,7 @@ export const memoryOperations = {
     id: "forget_memory",
     method: "DELETE",
     path: "/v1/memory/{fact}",
-    summary: "Forgets a fact.",
+    summary: "Deletes a fact.",
     audience: "person",
     params: z.strictObject({ fact: PathName.describe("its id") }),
     problems: ["not_found"],

@@ -16,7 +16,7 @@ const report = z
 
 const series = z.array(z.number().nullable());
 
-/** How this Reins does, in one look. */
+/** The figures of a running Reins. */
 export const Overview = named(
   "Overview",
   z.looseObject({
@@ -45,7 +45,7 @@ export const Overview = named(
     sessions: z.looseObject({ live: z.int().describe("with an agent behind them"), running: z.int() }),
     processes: z.looseObject({
       agents: z.int(),
-      memory_bytes: z.int().nullable().describe("of agents and what came out of them"),
+      memory_bytes: z.int().nullable().describe("of agents and their descendants"),
     }),
     agent_reports: z
       .array(
@@ -93,13 +93,13 @@ export const Overview = named(
 );
 export type Overview = z.infer<typeof Overview>;
 
-/** How this Reins does, for people and for machines. Only admins of the default tenant may ask: it is about all of it. */
+/** The figures of a running Reins, for admins of the default tenant, because they cover all tenants. */
 export const metricsOperations = {
   getOverview: operation({
     id: "get_overview",
     method: "GET",
     path: "/v1/overview",
-    summary: "How this Reins does, in one look.",
+    summary: "Returns the figures of this Reins.",
     audience: "admin",
     answer: Overview,
     problems: ["unavailable"],
@@ -108,7 +108,7 @@ export const metricsOperations = {
     id: "get_metrics",
     method: "GET",
     path: "/metrics",
-    summary: "The same for Prometheus; docs/operations.md says what each name means.",
+    summary: "Returns the figures for Prometheus; docs/operations.md explains the names.",
     audience: "admin",
     answer: z.string(),
     media: "text/plain; version=0.0.4; charset=utf-8",

@@ -3,7 +3,7 @@ import { Nothing, type Operation } from "./operation.ts";
 import { PROBLEM_TYPE, PROBLEMS, Problem, type ProblemCode } from "./problem.ts";
 import { schemas } from "./schema.ts";
 
-/** What an API description says of the whole. */
+/** The title and version of an API description. */
 interface ApiInfo {
   readonly title: string;
   readonly version: string;
@@ -13,7 +13,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** The problems of any request, and those of one that needs a principal. */
 const ALWAYS: readonly ProblemCode[] = ["invalid", "forbidden", "too_many_requests", "unavailable"];
-const OF_SOMEBODY: readonly ProblemCode[] = ["unauthenticated"];
+const AUTHENTICATED: readonly ProblemCode[] = ["unauthenticated"];
 const OF_BODIES: readonly ProblemCode[] = ["too_large", "unsupported_media_type"];
 
 const SECURITY_SCHEMES: Json = {
@@ -75,7 +75,7 @@ const LAST_EVENT_ID: Json = {
   schema: { type: "integer", minimum: 0 },
 };
 
-/** Every status with which an operation is answered, and what comes back. */
+/** The responses of an operation, by status. */
 function responsesOf(operation: Operation): Json {
   const { status, answer, also, events, media, audience, body, problems } = operation;
   const type = events === undefined ? (media ?? "application/json") : "text/event-stream";
@@ -85,7 +85,7 @@ function responsesOf(operation: Operation): Json {
   ];
   const codes = new Set([
     ...ALWAYS,
-    ...(audience === "anyone" ? [] : OF_SOMEBODY),
+    ...(audience === "anyone" ? [] : AUTHENTICATED),
     ...(body === Nothing ? [] : OF_BODIES),
     ...problems,
   ]);

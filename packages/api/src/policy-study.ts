@@ -17,7 +17,7 @@ import {
 
 const text = z.string().max(512 * 1024);
 
-/** A constitution that is tried: the draft that comes along, else the one in force. */
+/** A constitution to study: the draft of the request, else the one in force. */
 const draft = {
   tenant: OperatorTenant,
   rules: text.optional().describe("constitution.yaml as it would be; by default the rules in force"),
@@ -53,7 +53,7 @@ export const PolicyTestOutcome = named(
   }),
 );
 
-/** What there is to say about a constitution before it is used. */
+/** The result of checking a constitution. */
 export const PolicyCheck = named(
   "PolicyCheck",
   z.looseObject({
@@ -68,9 +68,7 @@ export const PolicyCheck = named(
     no_looser: z
       .boolean()
       .nullable()
-      .describe(
-        "whether it can be seen to let nothing more through than what is in force, so that it applies at once",
-      ),
+      .describe("whether it provably allows nothing more than the one in force, so that it applies at once"),
   }),
 );
 
@@ -123,7 +121,7 @@ export const ExplainRequest = named(
     ),
 );
 
-/** How one rule fared. */
+/** The evaluation of one rule. */
 export const ExplainedRule = named(
   "ExplainedRule",
   z.looseObject({
@@ -227,13 +225,13 @@ export const BacktestReport = named(
   }),
 );
 
-/** What the rules of a constitution are about, held against what was done. */
+/** How the rules of a constitution cover past actions. */
 export const CoverageReport = named(
   "CoverageReport",
   z.looseObject({
-    total: z.int().describe("how many actions were looked at"),
-    named: z.int().describe("decided by a rule that says what it is about"),
-    taken_by_all: z.int().describe("decided by a rule that takes everything"),
+    total: z.int().describe("how many actions were evaluated"),
+    named: z.int().describe("decided by a rule with a condition"),
+    taken_by_all: z.int().describe("decided by a rule that matches everything"),
     unmatched: z.int().describe("blocked, because no rule matched"),
     unnamed: z
       .array(
@@ -253,14 +251,14 @@ export const CoverageReport = named(
     never_matched: z.array(z.string()).describe("rules that decided nothing, though they could"),
     unreachable: z
       .array(z.looseObject({ rule: z.string() }))
-      .describe("rules behind one that takes all of theirs"),
+      .describe("rules behind one that matches everything they could"),
     not_replayable: z.looseObject({}),
   }),
 );
 
 const problems = ["not_found", "conflict", "too_many_requests"] as const;
 
-/** How a constitution is studied before it is used, and understood after it was. */
+/** Operations that check, test, explain and replay a constitution. */
 export const studyOperations = {
   validatePolicy: operation({
     id: "validate_policy",
@@ -287,7 +285,7 @@ export const studyOperations = {
     method: "POST",
     path: "/v1/policy/explain",
     summary:
-      "Why was this allowed, or would be: the rules considered, the one that matched, identity and budgets. To suppose an action takes an admin; a verdict is explained to whom it was for, too.",
+      "Explains a past verdict or a hypothetical action: the rules considered, the one that matched, identity and budgets. A hypothetical action requires an admin; a verdict is also explained to its user.",
     audience: "person",
     body: ExplainRequest,
     answer: PolicyExplanation,
@@ -297,7 +295,7 @@ export const studyOperations = {
     id: "backtest_policy",
     method: "POST",
     path: "/v1/policy/backtest",
-    summary: "Decides the verdicts of the past again, by a draft.",
+    summary: "Decides past verdicts again with a draft.",
     audience: "admin",
     body: z.strictObject({
       ...draft,
@@ -311,7 +309,7 @@ export const studyOperations = {
     id: "cover_policy",
     method: "POST",
     path: "/v1/policy/coverage",
-    summary: "Which rules decided how often, and which actions of the past no rule names.",
+    summary: "Reports how often each rule decided, and which past actions no rule names.",
     audience: "admin",
     body: z.strictObject({ ...draft, ...range }),
     answer: CoverageReport,

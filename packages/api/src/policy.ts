@@ -18,7 +18,7 @@ export const LoadedPolicy = named(
   }),
 );
 
-/** How a tenant's policy stands. */
+/** The policy of a tenant: in force, waiting and on disk. */
 export const PolicyStatus = named(
   "PolicyStatus",
   z.looseObject({
@@ -26,13 +26,13 @@ export const PolicyStatus = named(
     in_force: LoadedPolicy.nullable().describe("null blocks everything"),
     waiting: LoadedPolicy.nullable().describe("a changed file that allows more, until an admin accepts it"),
     fault: z.string().nullable().describe("what is wrong with the file as it is now"),
-    rules: z.string().nullable().describe("constitution.yaml as it lies on the disk now"),
-    prose: z.string().nullable().describe("constitution.md as it lies on the disk now"),
+    rules: z.string().nullable().describe("constitution.yaml as it is on disk now"),
+    prose: z.string().nullable().describe("constitution.md as it is on disk now"),
   }),
 );
 export type PolicyStatus = z.infer<typeof PolicyStatus>;
 
-/** What an admin has seen and now accepts. */
+/** The constitution that an admin accepts. */
 const PolicyAcceptance = named(
   "PolicyAcceptance",
   z.strictObject({
@@ -43,13 +43,13 @@ const PolicyAcceptance = named(
 
 const query = z.strictObject({ tenant: OperatorTenant });
 
-/** What can be asked for about the policy. */
+/** Operations on the policy. */
 export const policyOperations = {
   getPolicy: operation({
     id: "get_policy",
     method: "GET",
     path: "/v1/policy",
-    summary: "How the policy of a tenant stands.",
+    summary: "Returns the policy of a tenant.",
     audience: "person",
     query,
     answer: PolicyStatus,
@@ -59,7 +59,7 @@ export const policyOperations = {
     id: "reload_policy",
     method: "POST",
     path: "/v1/policy/reload",
-    summary: "Looks at the files now instead of soon.",
+    summary: "Reads the files of the policy now.",
     audience: "admin",
     query,
     answer: PolicyStatus,

@@ -14,7 +14,7 @@ const RosterEntry = named(
   z.looseObject({ session_id: z.string().min(1).max(128).describe("the agent's id"), ...known }),
 );
 
-/** What changes in a line of the roster; what is not named stays, and null takes a member out. */
+/** A change of a line of the roster; members that are not named stay, and null removes a member. */
 const RosterChange = named(
   "RosterChange",
   z.looseObject({
@@ -36,7 +36,7 @@ export const RosterAgent = named(
 );
 export type RosterAgent = z.infer<typeof RosterAgent>;
 
-/** Who is known. */
+/** The known agents. */
 const Roster = named(
   "Roster",
   z.looseObject({
@@ -45,13 +45,13 @@ const Roster = named(
   }),
 );
 
-/** What can be asked for about the roster. */
+/** Operations on the roster. */
 export const rosterOperations = {
   getRoster: operation({
     id: "get_roster",
     method: "GET",
     path: "/v1/roster",
-    summary: "The agents that are known.",
+    summary: "Lists the known agents.",
     audience: "person",
     answer: Roster,
   }),
@@ -59,7 +59,8 @@ export const rosterOperations = {
     id: "add_agent",
     method: "POST",
     path: "/v1/roster",
-    summary: "Puts an agent on the roster. All tenants share it, so only admins of the default one may.",
+    summary:
+      "Puts an agent on the roster. All tenants share it, so it requires an admin of the default tenant.",
     audience: "admin",
     body: RosterEntry,
     status: 201,
@@ -70,7 +71,7 @@ export const rosterOperations = {
     id: "set_agent",
     method: "PATCH",
     path: "/v1/roster/{agent}",
-    summary: "Changes what is named of an agent on the roster and leaves the rest.",
+    summary: "Changes the given members of an agent on the roster and keeps the rest.",
     audience: "admin",
     params: z.strictObject({ agent: PathName }),
     body: RosterChange,

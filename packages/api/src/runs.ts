@@ -4,7 +4,7 @@ import { Moment, named, PageLimit, PathName, Position } from "./schema.ts";
 
 const contract = z.looseObject({ run_id: z.string(), session_id: z.string(), updated_at: z.string() });
 
-/** A run as it stands: the newest of each kind of news that came of it, as AHP describes them. */
+/** The state of a run: the newest report of each kind, as AHP describes them. */
 export const Run = named(
   "Run",
   z.looseObject({
@@ -21,7 +21,7 @@ export type Run = z.infer<typeof Run>;
 /** Runs, the newest first. */
 const RunList = named("RunList", z.looseObject({ runs: z.array(Run) }));
 
-/** One event of a run: news of it as it arrived, or as it was refused. */
+/** One event of a run: a report that was accepted or refused. */
 export const RunEvent = named(
   "RunEvent",
   z.looseObject({
@@ -44,14 +44,14 @@ export const RunEventPage = named(
   }),
 );
 
-/** What can be asked for about runs. */
+/** Operations on runs. */
 export const runOperations = {
   listRuns: operation({
     id: "list_runs",
     method: "GET",
     path: "/v1/runs",
     summary:
-      "The newest runs that one may see, or those of one session: one's own, and for an admin the tenant's.",
+      "Lists the newest runs that the caller may see, or those of one session: its own, for an admin the tenant's.",
     audience: "principal",
     query: z.strictObject({ session: z.string().min(1).max(256).optional() }),
     answer: RunList,
@@ -61,7 +61,7 @@ export const runOperations = {
     method: "GET",
     path: "/v1/runs/stream",
     summary:
-      "Events of the runs that one may see as they arrive, from now on or after `Last-Event-ID`, which is a `seq`; 0 is from the first that is kept.",
+      "Streams the events of the runs that the caller may see, from now on or after `Last-Event-ID`, which is a `seq`; 0 is from the first that is kept.",
     audience: "principal",
     query: z.strictObject({
       run: PathName.optional(),
@@ -75,7 +75,7 @@ export const runOperations = {
     id: "list_run_events",
     method: "GET",
     path: "/v1/runs/{id}/events",
-    summary: "Every event of a run that is kept, the oldest first, with those that were refused.",
+    summary: "Lists the stored events of a run, also refused ones, the oldest first.",
     audience: "principal",
     params: z.strictObject({ id: PathName }),
     query: z.strictObject({
@@ -89,7 +89,7 @@ export const runOperations = {
     id: "get_run",
     method: "GET",
     path: "/v1/runs/{id}",
-    summary: "One run as it stands.",
+    summary: "Returns one run.",
     audience: "principal",
     params: z.strictObject({ id: PathName }),
     answer: Run,

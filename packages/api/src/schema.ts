@@ -39,7 +39,7 @@ export const OperatorTenant = z
   .min(1)
   .max(128)
   .optional()
-  .describe("for the operator; to others there is but their own");
+  .describe("for the operator; others have only their own");
 
 /** What was decided on an action. */
 export const Verdict = z.enum(["allowed", "blocked", "ask", "defer", "modify"]);

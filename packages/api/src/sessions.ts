@@ -2,7 +2,7 @@ import { z } from "zod";
 import { operation } from "./operation.ts";
 import { Enforcement, Moment, Name, named, PageAfter, PageLimit, PathName, Trust } from "./schema.ts";
 
-/** Where a session stands. */
+/** The state of a session. */
 export const SessionState = z.enum(["idle", "running", "cancelled", "closed"]);
 
 /** How long a session lasts: until it is closed, until it is idle for a while, or for one turn. */
@@ -19,7 +19,7 @@ const SessionEnd = named(
   }),
 );
 
-/** A session with an agent. Everything else about it is said in ACP. */
+/** A session with an agent. Its messages are in ACP. */
 export const Session = named(
   "Session",
   z.looseObject({
@@ -39,9 +39,11 @@ export const Session = named(
       .looseObject({})
       .describe("its modes, models and settings, as far as its agent has reported them"),
     event_count: z.int().describe("how many messages of it are kept"),
-    agent_runs: z.boolean().describe("whether an agent holds it now; if not, one will when it is wanted"),
+    agent_runs: z
+      .boolean()
+      .describe("whether an agent process has it open; if not, the next prompt starts one"),
     trust: Trust.optional().describe("how well its agent is known"),
-    enforcement: Enforcement.optional().describe("how far its agent is held to a verdict"),
+    enforcement: Enforcement.optional().describe("how far verdicts on its agent are enforced"),
     cost_usd: z
       .number()
       .optional()
@@ -60,14 +62,14 @@ export const SessionPage = named(
   z.looseObject({ sessions: z.array(Session), next: z.string().optional() }),
 );
 
-/** What can be asked for about sessions. */
+/** Operations on sessions. */
 export const sessionOperations = {
   listSessions: operation({
     id: "list_sessions",
     method: "GET",
     path: "/v1/sessions",
     summary:
-      "The sessions one may see, the most recently used first: one's own, for an admin all of the tenant.",
+      "Lists the sessions that the caller may see, the most recently used first: its own, for an admin all of the tenant.",
     audience: "principal",
     query: z.strictObject({
       agent: Name.optional(),
@@ -83,7 +85,7 @@ export const sessionOperations = {
     method: "GET",
     path: "/v1/sessions/stream",
     summary:
-      "Sessions one may see that are new or not as they were, from now on. Changes that follow each other closely are sent as one.",
+      "Streams new and changed sessions that the caller may see, from now on. Changes in quick succession are sent as one.",
     audience: "principal",
     answer: Session,
     events: "session",
@@ -93,7 +95,7 @@ export const sessionOperations = {
     id: "get_session",
     method: "GET",
     path: "/v1/sessions/{id}",
-    summary: "One session.",
+    summary: "Returns one session.",
     audience: "principal",
     params: z.strictObject({ id: PathName }),
     answer: Session,

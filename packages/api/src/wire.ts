@@ -10,7 +10,7 @@ const Direction = z.enum(["in", "out"]);
 export const WireEnvelope = named(
   "WireEnvelope",
   z.looseObject({
-    seq: z.int().describe("grows with every envelope; one that is missing was kept no longer"),
+    seq: z.int().describe("grows with every envelope; a missing one was dropped"),
     at: Moment,
     protocol: Protocol,
     edge: Edge.describe("between a client and Reins, or between Reins and an agent"),
@@ -32,7 +32,7 @@ export const WirePage = named(
   "WirePage",
   z.looseObject({
     envelopes: z.array(WireEnvelope),
-    dropped: z.int().describe("how many envelopes were kept no longer, since the start"),
+    dropped: z.int().describe("how many envelopes were dropped since the start"),
     next: z.int().optional().describe("to be given as `after` for what comes later"),
   }),
 );
@@ -72,13 +72,13 @@ const filter = {
 };
 const page = { limit: PageLimit, after: Position.optional().describe("only those after this `seq`") };
 
-/** What goes over the wires, for admins: of their tenant's sessions, and for the default one's all requests. */
+/** Operations on recorded messages, for admins of the tenant, and on requests, for admins of the default tenant. */
 export const wireOperations = {
   listEnvelopes: operation({
     id: "list_envelopes",
     method: "GET",
     path: "/v1/wire",
-    summary: "The newest envelopes that are kept in memory; with `after`, those that follow it.",
+    summary: "Lists the newest envelopes in memory; with `after`, those that follow it.",
     audience: "admin",
     query: z.strictObject({ ...filter, ...page }),
     answer: WirePage,
@@ -87,7 +87,7 @@ export const wireOperations = {
     id: "stream_envelopes",
     method: "GET",
     path: "/v1/wire/stream",
-    summary: "Envelopes as they pass, from now on or after `Last-Event-ID`, as far as they are kept.",
+    summary: "Streams envelopes, from now on or after `Last-Event-ID` as far as they are in memory.",
     audience: "admin",
     query: z.strictObject(filter),
     answer: WireEnvelope,
@@ -98,7 +98,7 @@ export const wireOperations = {
     id: "list_requests",
     method: "GET",
     path: "/v1/wire/requests",
-    summary: "The newest requests to this API. Only admins of the default tenant may ask.",
+    summary: "Lists the newest requests to this API. Requires an admin of the default tenant.",
     audience: "admin",
     query: z.strictObject(page),
     answer: RequestPage,
@@ -107,7 +107,7 @@ export const wireOperations = {
     id: "stream_requests",
     method: "GET",
     path: "/v1/wire/requests/stream",
-    summary: "Requests as they are answered. Only admins of the default tenant may ask.",
+    summary: "Streams requests as they are answered. Requires an admin of the default tenant.",
     audience: "admin",
     answer: LoggedRequest,
     events: "request",

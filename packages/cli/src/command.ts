@@ -41,14 +41,12 @@ export type InputRow<Options extends InputOptions = InputOptions> = readonly [
 export type Inputs<Options extends InputOptions = InputOptions> = Readonly<Record<string, InputRow<Options>>>;
 
 /** The home folder: the flag, then `REINS_HOME`, then the default. */
-export const HOME = [
-  "--home <folder>",
-  "the home folder",
-  {
-    read: (text: string) => homeFolder(text, process.env),
-    absent: () => homeFolder(undefined, process.env),
-  },
-] as const;
+export function homeInput(text: string) {
+  const read = (folder: string) => homeFolder(folder, process.env);
+  return ["--home <folder>", text, { read, absent: () => homeFolder(undefined, process.env) }] as const;
+}
+
+export const HOME = homeInput("the home folder");
 
 type Word<Syntax extends string> = Syntax extends `${string}...${">" | "]"}`
   ? readonly string[]

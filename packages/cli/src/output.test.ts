@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
-import { describe, expect, it } from "vitest";
-import { Output } from "./output.ts";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { Output, printPages } from "./output.ts";
 
 describe("a long result", () => {
   it("waits for a slow reader", async () => {
@@ -24,5 +24,34 @@ describe("a long result", () => {
     await writing;
     expect(output.gone.aborted).toBe(true);
     await output.write("more");
+  });
+});
+
+describe("pages of a list", () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  async function printed(json: string | undefined, ...pages: number[][]): Promise<string> {
+    let text = "";
+    vi.spyOn(process.stdout, "write").mockImplementation((chunk) => {
+      text += String(chunk);
+      return true;
+    });
+    const all = async function* () {
+      yield* pages;
+    };
+    const page = (items: readonly number[], isFirst: boolean) =>
+      `${isFirst ? "head\n" : ""}${items.join(" ")}\n`;
+    await printPages(all(), { json, text: page, none: "none\n" });
+    return text;
+  }
+
+  it("are printed one after the other, the heading once", async () => {
+    expect(await printed(undefined, [], [1, 2], [], [3])).toBe("head\n1 2\n3\n");
+    expect(await printed(undefined, [], [])).toBe("none\n");
+  });
+
+  it("are one JSON document for programs", async () => {
+    expect(await printed("items", [1, 2], [3])).toBe('{"items":[1,2,3]}\n');
+    expect(await printed("items")).toBe('{"items":[]}\n');
   });
 });

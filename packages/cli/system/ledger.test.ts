@@ -105,6 +105,9 @@ describe("reins up", () => {
       ["policy_verdict", "reed"],
       ["session_lifecycle", "reins:system"],
     ]);
+    expect(await entriesOf(home, "--actor", "reed", "--since", "1h")).toEqual(entries.slice(3, -1));
+    expect(await entriesOf(home, "--until", "2000-01-01")).toEqual([]);
+    expect(await entriesOf(home, "--newest", "--limit", "2")).toEqual(entries.slice(-2).reverse());
     expect(entries.at(-2)?.entry).toMatchObject({
       entity_id: "reed:ahp:s-1",
       payload: {

@@ -17,7 +17,7 @@ import type { Advice, ApiClient } from "./api-client.ts";
 import { CLIENT, CLIENT_CODES, CLIENT_HELP, withClient } from "./connect.ts";
 
 /** The values of a command by the name of their input. */
-export type Values = Readonly<Record<string, unknown>>;
+type Values = Readonly<Record<string, unknown>>;
 
 interface MemberOptions extends NonNullable<InputRow[2]> {
   /** Looks the value up with the API, such as an id by its prefix. */

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { stdioChannel } from "@reins/acp/stdio";
 import { errorMessage } from "@reins/kit";
-import { command, HOME } from "../../command.ts";
+import { command, homeInput } from "../../command.ts";
 import { CliError, EXIT } from "../../errors.ts";
 import { openHome } from "../../home.ts";
 import { type AgentChannel, openAgentChannel } from "../../hosting/agent-channel.ts";
@@ -20,7 +20,7 @@ export const acpCommand = command({
     "Messages for people go to standard error.",
   inputs: {
     agent: ["--agent <id>", "the agent; see reins agents list", { default: ["native"] }],
-    home: [HOME[0], "the home folder (default: reins in the user's data folder)", HOME[2]],
+    home: homeInput("the home folder (default: reins in the user's data folder)"),
   },
   note: `An editor starts it as it would start the agent itself; in Zed, for instance:
   "agent_servers": { "Claude, governed":

@@ -1,5 +1,5 @@
 import type { AgentEntry, Installed } from "@reins/agents";
-import { HOME } from "../../command.ts";
+import { homeInput } from "../../command.ts";
 import { CliError, EXIT } from "../../errors.ts";
 import { HomeAgents } from "../../hosting/home-agents.ts";
 import { catalogueEntry } from "../../hosting/install-agent.ts";
@@ -7,7 +7,7 @@ import { catalogueEntry } from "../../hosting/install-agent.ts";
 export const AGENT = ["<agent>", "the agent; see reins agents list"] as const;
 
 export const AGENT_FLAGS = {
-  home: [HOME[0], "the home folder (default: reins in\nthe user's data folder)", HOME[2]],
+  home: homeInput("the home folder (default: reins in\nthe user's data folder)"),
   json: ["--json", "print the result as JSON"],
 } as const;
 

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { AhpClient, EventType, isBlocking, parseExact, type Transport } from "@reins/ahp";
 import { errorMessage } from "@reins/kit";
-import { command, HOME } from "../../command.ts";
+import { command, homeInput } from "../../command.ts";
 import { CliError, EXIT, type ExitCode } from "../../errors.ts";
 import { readNamedFile } from "../../files.ts";
 import { wholeNumber } from "../../flags.ts";
@@ -27,7 +27,7 @@ export const sendCommand = command({
     type: ["<event_type>", "pre_action, pre_prompt, post_action, …", { read: readEventType }],
     program: ["[command...]", "with --to stdio: the program to start, after --"],
     to: ["--to <target>", "the harness (default: ahp.sock in the home folder)"],
-    home: [HOME[0], "the home folder, when --to is left out", HOME[2]],
+    home: homeInput("the home folder, when --to is left out"),
     payload: ["--payload <json>", "the event's payload: JSON, @file, or - for stdin", { default: ["{}"] }],
     session: ["--session <id>", "session the event belongs to (default: a new one)"],
     agent: ["--agent <id>", "agent the event is from (default: a new one)"],

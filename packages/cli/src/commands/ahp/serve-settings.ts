@@ -6,7 +6,7 @@ import {
   type ServerOptions,
   serveHttp,
 } from "@reins/ahp";
-import { HOME, type ValuesOf } from "../../command.ts";
+import { homeInput, type ValuesOf } from "../../command.ts";
 import { CliError } from "../../errors.ts";
 import { wholeNumber } from "../../flags.ts";
 import { DEFAULT_PORT, hostNames, listenError, readPort, refuseOpenServer } from "../../serving/address.ts";
@@ -17,7 +17,7 @@ import { authenticatorOf, readTokens } from "../../serving/tokens.ts";
 /** The flags of `reins ahp serve`. */
 export const SERVE_INPUTS = {
   handlers: ["--handlers <file>", "the module that decides; with --stdio, by default the running Reins"],
-  home: [HOME[0], "the home of the Reins that decides, with --stdio and without --handlers", HOME[2]],
+  home: homeInput("the home of the Reins that decides, with --stdio and without --handlers"),
   stdio: ["--stdio", "serve the process that started this one"],
   http: ["--http", "serve HTTP"],
   ws: ["--ws", "serve WebSocket"],

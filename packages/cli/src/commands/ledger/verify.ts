@@ -4,7 +4,7 @@ import { ledgerTables } from "@reins/ledger";
 import { openSqliteReader } from "@reins/store";
 import { formatReport, type Progress, type Report, VerifyError, verifyFile } from "@reins/verify";
 import { verify } from "@reins/verify/node";
-import { command, HOME } from "../../command.ts";
+import { command, homeInput } from "../../command.ts";
 import { CliError, EXIT } from "../../errors.ts";
 import { readNamedFile } from "../../files.ts";
 import { databaseIn } from "../../home.ts";
@@ -19,7 +19,7 @@ export const verifyCommand = command({
   description: "Checks every entry, chain, signature and checkpoint, and reports what is wrong.",
   inputs: {
     source: ["[source]", "what to check (default: the home folder)"],
-    home: [HOME[0], "the home folder, when the source is left out", HOME[2]],
+    home: homeInput("the home folder, when the source is left out"),
     key: ["--key <key>", "the log's verifier key from a trusted source; @file reads it from a file"],
     seen: ["--seen <checkpoint>", "a checkpoint from an earlier day: a file with the note, or the note"],
     token: ["--token <secret>", "bearer token for a server; @file reads it from a file"],

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { text as readAll } from "node:stream/consumers";
 import { type Channel, CODE, Peer, RpcError, readResult, updateIn } from "@reins/acp";
-import { command, HOME } from "../../command.ts";
+import { command, homeInput } from "../../command.ts";
 import { CliError, EXIT, type ExitCode } from "../../errors.ts";
 import { requireFolder } from "../../files.ts";
 import { openHome } from "../../home.ts";
@@ -25,7 +25,7 @@ export const runCommand = command({
     agent: ["--agent <id>", "the agent; see reins agents list", { default: ["native"] }],
     cwd: ["--cwd <folder>", "where it works (default: here)"],
     mode: ["--mode <mode>", "the mode of the session"],
-    home: [HOME[0], "the home folder (default: reins in the user's data folder)", HOME[2]],
+    home: homeInput("the home folder (default: reins in the user's data folder)"),
     json: ["--json", "one JSON document for each message"],
   },
   examples: [

@@ -48,6 +48,7 @@ export function homeInput(text: string) {
 
 export const HOME = homeInput("the home folder");
 
+/** The value that commander makes of an input: `<a...>` is a list, `<a>` a text, anything else a boolean. */
 type Word<Syntax extends string> = Syntax extends `${string}...${">" | "]"}`
   ? readonly string[]
   : Syntax extends `${string}<${string}` | `[${string}`
@@ -56,14 +57,18 @@ type Word<Syntax extends string> = Syntax extends `${string}...${">" | "]"}`
       ? string | true
       : boolean;
 
+/** The value of an input that is given. */
 type Present<Syntax extends string, Options> = Options extends {
   readonly read: (...given: never[]) => infer Value;
 }
   ? Value
-  : Options extends { readonly many: string }
-    ? readonly string[]
-    : Word<Syntax>;
+  : Options extends { readonly words: (...given: never[]) => infer Value }
+    ? Awaited<Value>
+    : Options extends { readonly many: string }
+      ? readonly string[]
+      : Word<Syntax>;
 
+/** The value of an input that is left out; `never` where it cannot be. */
 type Missing<Syntax extends string, Options> = Syntax extends `<${string}` | `--no-${string}`
   ? never
   : Options extends { readonly default: unknown } | { readonly required: true }

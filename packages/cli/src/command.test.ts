@@ -80,6 +80,7 @@ describe("the result of a command", () => {
   });
 
   it("is nothing where the command printed itself", async () => {
+    expect(await run(true, { exitCode: EXIT.failed })).toEqual({ stdout: "", stderr: "", exitCode: 1 });
     expect(await run(true, undefined)).toEqual({ stdout: "", stderr: "", exitCode: 0 });
   });
 });

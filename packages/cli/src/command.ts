@@ -142,7 +142,8 @@ export function command(row: CommandRow<Inputs>): Declaration {
       const result = await row.run(values, { verbose, notice: noticeOnStderr(json) });
       if (!result) return;
       if (result.exitCode !== undefined) invocation.exitCode = result.exitCode;
-      if (json) return print(`${JSON.stringify(result.json)}\n`);
+      if (json && result.json !== undefined) print(`${JSON.stringify(result.json)}\n`);
+      if (json) return;
       print(result.text?.() ?? "");
       for (const message of result.notices ?? []) noticeOnStderr(false)(message);
     });

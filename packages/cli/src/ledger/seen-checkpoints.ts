@@ -100,7 +100,7 @@ export class CheckpointRecorder {
   #newest: SeenCheckpoint | undefined;
   #timer: NodeJS.Timeout | undefined;
   #keeping: Promise<void> = Promise.resolve();
-  #isTold = false;
+  #isReported = false;
   #keptAt = Number.NEGATIVE_INFINITY;
   #closed = false;
 
@@ -135,11 +135,11 @@ export class CheckpointRecorder {
     this.#keeping = this.#keeping
       .then(() => seen.keep(home, newest))
       .then(() => {
-        this.#isTold = false;
+        this.#isReported = false;
       })
       .catch((error: unknown) => {
-        if (!this.#isTold) notice(`The newest checkpoint cannot be stored: ${errorMessage(error)}`);
-        this.#isTold = true;
+        if (!this.#isReported) notice(`The newest checkpoint cannot be stored: ${errorMessage(error)}`);
+        this.#isReported = true;
       });
   }
 }

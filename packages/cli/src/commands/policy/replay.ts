@@ -15,7 +15,7 @@ export async function eachVerdict(
 const CID_SHOWN = 12;
 const INDENT = 8;
 
-/** A group that is no tool call goes by its event type. */
+/** A group that is no tool call is named by its event type. */
 export function who({
   tool,
   event_type,

@@ -14,7 +14,7 @@ import type {
   PreparedEntry,
 } from "./entry.ts";
 import { LedgerError } from "./ledger-error.ts";
-import { assertPlainJson, MAX_NESTING } from "./plain-json.ts";
+import { assertPlainJson, DEEPEST_ENTRY } from "./plain-json.ts";
 
 /** There is no ordered form. */
 const NONE = Symbol("none");
@@ -39,7 +39,7 @@ function orderedValue(value: unknown, depth: number): unknown {
     case "object":
       if (value === null) return value;
       if (JSON.isRawJSON(value)) return NONE;
-      if (depth === MAX_NESTING) return NONE;
+      if (depth === DEEPEST_ENTRY) return NONE;
       if (Array.isArray(value)) return orderedList(value, depth + 1);
       return orderedObject(value, depth + 1);
     default:

@@ -1,7 +1,7 @@
 import { LedgerError } from "./ledger-error.ts";
 
 /** The deepest nesting of arrays and objects in an entry. */
-export const MAX_NESTING = 64;
+export const DEEPEST_ENTRY = 64;
 
 /** Refuses what is not plain JSON, and says where: a Map, a function, a lone surrogate, NaN, a cycle. */
 export function assertPlainJson(value: unknown, path = "payload"): void {
@@ -28,8 +28,8 @@ function check(value: unknown, path: string, depth: number): void {
 
 function checkContainer(value: object, path: string, depth: number): void {
   if (JSON.isRawJSON(value)) throw invalid(path, "a number that no double holds has to be recorded as text");
-  if (depth > MAX_NESTING)
-    throw invalid(path, `nested deeper than ${MAX_NESTING} arrays and objects, or a cycle`);
+  if (depth > DEEPEST_ENTRY)
+    throw invalid(path, `nested deeper than ${DEEPEST_ENTRY} arrays and objects, or a cycle`);
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index += 1) check(value[index], `${path}[${index}]`, depth);
     return;

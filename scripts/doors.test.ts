@@ -15,7 +15,7 @@ import {
   UPDATE_DOORS,
 } from "../packages/host/src/control/doors.ts";
 import { AGENT_NOTIFICATIONS, AGENT_REQUESTS } from "../packages/host/src/governor/agent-requests.ts";
-import { EXTENSIONS } from "../packages/host/src/hub/session-info.ts";
+import { EXTENSIONS } from "../packages/host/src/hub/extensions.ts";
 import { isHousekeeping } from "../packages/mcp/src/relay/governed-methods.ts";
 
 const root = join(import.meta.dirname, "..");

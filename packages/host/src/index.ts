@@ -8,15 +8,11 @@ export { toolNameOf } from "./governor/tool-name.ts";
 export type { HostedAgent } from "./hosting/agent-host.ts";
 export { Hosting, type HostingOptions } from "./hosting/hosting.ts";
 export { hostTables } from "./hosting/tables.ts";
-export { TURN_ENDED, TURN_OVER, turnsOf } from "./hub/channels.ts";
-export { type Answered, Connection } from "./hub/connection.ts";
-export { type Feed, GAP, type Outlet } from "./hub/feed.ts";
+export { type Answered, Connection, Conversation } from "./hub/connection.ts";
+export { modelsOf } from "./hub/extensions.ts";
+export { channelOf, type Feed, GAP, type Outlet } from "./hub/feed.ts";
 export { type ConnectOptions, Hub } from "./hub/hub.ts";
-export { questionId, questionIn } from "./hub/questions.ts";
-export { Conversation, serveChannel, takeMessage } from "./hub/serve-channel.ts";
-export type { Session } from "./hub/session.ts";
-export { QUEUE_FULL, TurnQueue } from "./hub/session.ts";
-export { modelsOf } from "./hub/session-info.ts";
+export { serveChannel, takeMessage } from "./hub/serve-channel.ts";
 export { agentIn } from "./hub/start-session.ts";
 export type { Kills } from "./kill/kills.ts";
 export { settled } from "./log/backlog.ts";
@@ -27,6 +23,8 @@ export { logTables } from "./log/tables.ts";
 export { familyAnswers, userMemory } from "./native/advisers.ts";
 export type { NativeSettings } from "./native/start-native.ts";
 export { newSessionRecord } from "./sessions/new-session.ts";
+export { QUEUE_FULL, type Session, TURN_ENDED, TURN_OVER, TurnQueue, turnsOf } from "./sessions/session.ts";
+export { questionId, questionIn } from "./sessions/session-clients.ts";
 export {
   SESSION_MODES,
   type SessionMode,
@@ -43,4 +41,4 @@ export {
   type TurnMail,
 } from "./turn/messaging.ts";
 export type { ClientTool, ClientToolOutcome, TurnOffers } from "./turn/turn-offers.ts";
-export type { Passing, WireTap } from "./wire/tap.ts";
+export type { Passing, WireTap } from "./wire/agent-channel.ts";

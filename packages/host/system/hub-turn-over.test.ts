@@ -1,7 +1,7 @@
 import { membersOf } from "@reins/acp";
 import { change } from "@reins/store";
 import { expect, test } from "vitest";
-import { TURN_OVER, turnsOf } from "../src/hub/channels.ts";
+import { TURN_OVER, turnsOf } from "../src/sessions/session.ts";
 import { sessionTables } from "../src/sessions/tables.ts";
 import { openTestHome } from "./fixtures/home.ts";
 import { openTestHub } from "./fixtures/hub.ts";

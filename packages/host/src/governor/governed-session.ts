@@ -4,8 +4,8 @@ import type { Harness, UpdateRedactor, Workspace } from "@reins/supervisor";
 import type { Clients, SessionPort } from "../control/ask-clients.ts";
 import type { Descent } from "../control/scope.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
-import { putSession } from "../sessions/session-records.ts";
 import { type AcceptedChanges, transition } from "../sessions/session-state.ts";
+import { putSession } from "../sessions/sessions.ts";
 import { FilePermits } from "./file-access.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import type { Turn } from "./turn.ts";
@@ -133,5 +133,9 @@ export class StandaloneSession implements SessionPort {
     const starting = { phase: "starting", record: this.#record } as const;
     this.#record = transition(starting, { type: "accepted", changes }, new Date().toISOString()).record;
     await putSession(this.#harness, this.#record, entry);
+  }
+
+  async stopped(entry: Draft): Promise<void> {
+    await this.#harness.record([entry], { durable: false });
   }
 }

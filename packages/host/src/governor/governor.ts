@@ -17,7 +17,7 @@ import type { Clients, SessionPort } from "../control/ask-clients.ts";
 import { chargePrompt, type Enforced, enforce, isAllowedUnasked } from "../control/enforce.ts";
 import { type Descent, forwardIn, subjectIn } from "../control/scope.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
-import { borderedChannel } from "../wire/agent-border.ts";
+import { borderedChannel } from "../wire/agent-channel.ts";
 import { answerAgent, mayTell, notKnown, tellClients } from "./agent-requests.ts";
 import { forwardNotification, forwardRequest, outsideOfSessions } from "./client-requests.ts";
 import type { GovernorContext, TurnPreparation } from "./context.ts";

@@ -1,6 +1,6 @@
 import { type JsonObject, membersOf, metaOf } from "@reins/acp";
 import type { AgentProfile } from "../control/agent-profile.ts";
-import { isOurMethod, isOurName } from "../wire/agent-border.ts";
+import { isOurMethod, isOurName } from "../wire/agent-channel.ts";
 
 /** Methods that any agent may know without announcing them; its sessions announce modes, options and models. */
 const BASELINE: ReadonlySet<string> = new Set([

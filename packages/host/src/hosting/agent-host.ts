@@ -31,8 +31,13 @@ import type { NativeSettings } from "../native/start-native.ts";
 import type { Subagents } from "../native/subagents.ts";
 import type { Messaging } from "../turn/messaging.ts";
 import type { TurnOffers } from "../turn/turn-offers.ts";
-import { sessionNamedIn, tappedChannel, type WireTap } from "../wire/tap.ts";
-import { type Patience, patientChannel } from "./patient-channel.ts";
+import {
+  type Patience,
+  patientChannel,
+  sessionNamedIn,
+  tappedChannel,
+  type WireTap,
+} from "../wire/agent-channel.ts";
 
 export interface AgentHostOptions {
   readonly harness: Harness;

@@ -13,12 +13,12 @@ import type { Hole } from "../log/logged-event.ts";
 import { Daemons } from "../native/daemons.ts";
 import type { NativeSettings } from "../native/start-native.ts";
 import { Subagents } from "../native/subagents.ts";
-import { renewSessionSeals } from "../sessions/session-records.ts";
+import { renewSessionSeals } from "../sessions/sessions.ts";
 import type { Messaging } from "../turn/messaging.ts";
 import { ToolOfferPreparation } from "../turn/tool-offer.ts";
 import { ConstitutionalPreparation } from "../turn/turn-context.ts";
 import { TurnOffers } from "../turn/turn-offers.ts";
-import type { WireTap } from "../wire/tap.ts";
+import type { WireTap } from "../wire/agent-channel.ts";
 import { AgentHost, type AgentHostOptions } from "./agent-host.ts";
 
 /** The store of the harness holds `hostTables` too. */
@@ -149,12 +149,12 @@ export class Hosting {
         log,
         tap: options.tap,
         onError,
+        idleScheduler: (hub) => new Daemons({ hub, harness, onError }),
         idleMs: options.idleMs,
         retentionMs: options.retentionMs,
       });
       opened = hub;
       late.resolve(hub);
-      hub.idleScheduler = new Daemons({ hub, harness, onError });
       await swept;
       const kills = await killing;
       return new Hosting({ catalogue, host, hub, offers, redact, register, kills }, gateway);

@@ -1,24 +1,22 @@
 import { CODE, type JsonObject, RpcError, updateIn } from "@reins/acp";
 import type { EventLog } from "../log/event-log.ts";
+import { type Session, UPDATE } from "../sessions/session.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
-import { UPDATE } from "./channels.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext, SessionCall } from "./context.ts";
 import { agentOf, relocate } from "./resume.ts";
-import type { Session } from "./session.ts";
 
 /** Attaches a client to a session: a load replays everything that was said, a resume continues from here. */
 export async function loadOrResume(
-  context: HubContext,
   connection: Connection,
   session: Session,
   { method, params, signal }: SessionCall,
 ): Promise<JsonObject> {
-  await relocate(context, session, { params, signal });
-  await agentOf(context, session, { params, signal });
-  session.used = context.clock.now().getTime();
+  await relocate(session, { params, signal });
+  await agentOf(session, { params, signal });
+  session.used = session.hub.clock.now().getTime();
   if (method === "session/load") await replayTo(connection, session);
-  else await join(context, connection, session);
+  else await join(connection, session);
   return session.settings;
 }
 
@@ -34,7 +32,8 @@ export async function replay(
 }
 
 /** Has a client follow a session from now on; it is asked the questions that are open, too. */
-export async function join({ log }: HubContext, connection: Connection, session: Session): Promise<void> {
+export async function join(connection: Connection, session: Session): Promise<void> {
+  const { log } = session.hub;
   if (connection.following.has(session.id)) return;
   await log.written();
   const last = log.last(connection.principal.tenant);

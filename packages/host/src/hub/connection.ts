@@ -1,13 +1,26 @@
-import { CODE, type JsonObject, membersOf, type RequestId, RpcError } from "@reins/acp";
+import {
+  CANCEL_REQUEST,
+  CODE,
+  type JsonObject,
+  membersOf,
+  type RequestId,
+  RpcError,
+  readParams,
+} from "@reins/acp";
 import type { Principal } from "@reins/supervisor";
 import type { Descent } from "../control/scope.ts";
+import { askedFor } from "../control/verdict.ts";
 import type { Cursor } from "../log/logged-event.ts";
-import { sessionNamedIn } from "../wire/tap.ts";
-import { Feed, type Outlet } from "./feed.ts";
+import type { Session } from "../sessions/session.ts";
+import {
+  questionIn,
+  type SessionClients,
+  type SessionMessage,
+  type Taken,
+} from "../sessions/session-clients.ts";
+import { sessionNamedIn } from "../wire/agent-channel.ts";
+import { channelOf, Feed, type Outlet } from "./feed.ts";
 import type { Hub } from "./hub.ts";
-import { questionIn } from "./questions.ts";
-import type { Session } from "./session.ts";
-import type { SessionClients, SessionMessage, Taken } from "./session-clients.ts";
 
 /** How a connection is made. */
 export interface ConnectionOptions {
@@ -19,7 +32,9 @@ export interface ConnectionOptions {
   readonly descent?: Descent | undefined;
   /** When new sessions were begun, where they waited for their agent; by default when they are. */
   readonly begun?: Date | undefined;
-  /** Whether its client wants to hear when turns begin and end. */
+  /** The number of the request that it serves, where that arrived before the connection was made. */
+  readonly arrival?: number | undefined;
+  /** Whether its client subscribes to the turns of the sessions that it follows. */
   readonly followsTurns?: boolean | undefined;
   /** What its client said before that it can do. */
   readonly capabilities?: JsonObject | undefined;
@@ -34,7 +49,7 @@ export type Answered = Taken | "unknown" | "foreign";
 export class Connection {
   readonly id: string;
   agent: string | undefined;
-  /** Whether its client wants to hear when turns begin and end. */
+  /** Whether its client subscribes to the turns of the sessions that it follows. */
   followsTurns: boolean;
   /** What its client said that it can do. */
   capabilities: JsonObject;
@@ -43,6 +58,7 @@ export class Connection {
   /** When new sessions were begun, where they waited for their agent. */
   readonly begun: Date | undefined;
   readonly #hub: Hub;
+  readonly #arrival: number | undefined;
   readonly #onFollow: () => void;
   readonly #feeds = new Set<Feed>();
   /** The sessions it follows, and the position in the log from which it follows each. */
@@ -55,27 +71,19 @@ export class Connection {
   #hasListened = false;
 
   constructor(hub: Hub, options: ConnectionOptions) {
-    const {
-      id,
-      principal,
-      agent,
-      descent,
-      begun,
-      followsTurns = false,
-      onFollow = () => undefined,
-    } = options;
-    this.id = id;
+    this.id = options.id;
     this.capabilities = options.capabilities ?? {};
-    this.followsTurns = followsTurns;
-    this.agent = agent;
-    this.descent = descent;
-    this.begun = begun;
-    this.#principal = principal;
+    this.followsTurns = options.followsTurns ?? false;
+    this.agent = options.agent;
+    this.descent = options.descent;
+    this.begun = options.begun;
+    this.#arrival = options.arrival;
+    this.#principal = options.principal;
     this.#hub = hub;
-    this.#onFollow = onFollow;
+    this.#onFollow = options.onFollow ?? (() => undefined);
   }
 
-  /** Whoever is connected, as of their last request. */
+  /** The client's principal, as of its last request. */
   get principal(): Principal {
     return this.#principal;
   }
@@ -106,12 +114,12 @@ export class Connection {
     const question = (key: string) => this.#hub.asking(key)?.question(key);
     const seen = this.#hub.tap ? this.#seen(outlet) : outlet;
     const feed = new Feed({ log, reader: this, outlet: seen, from, session, question });
-    if (typeof session !== "string") feed.add(this.#hub.channelOf(this.id), from.order);
+    if (typeof session !== "string") feed.add(channelOf(this.id), from.order);
     this.#feeds.add(feed);
     for (const [followed, after] of this.#followed) {
       const unreplayed = feed.covers(followed) ? this.#unreplayed.get(followed) : undefined;
       if (unreplayed) {
-        feed.add(this.#hub.channelOf(this.id, followed), Math.max(after, from.order));
+        feed.add(channelOf(this.id, followed), Math.max(after, from.order));
         this.#replayLater(feed, unreplayed).catch((error: unknown) => outlet.failed(error));
       } else this.#bring(feed, followed, Math.max(after, from.order));
     }
@@ -136,7 +144,7 @@ export class Connection {
   /** Asks, as the client's request; `id` is the one that it came with, where that is known here. */
   request(method: string, params: unknown, signal: AbortSignal, id?: RequestId): Promise<unknown> {
     if (this.#hub.tap) this.#see("in", { id: id ?? null, method, params });
-    const answer = this.#hub.request(this, method, membersOf(params), signal);
+    const answer = this.#hub.request(this, method, membersOf(params), signal, this.#arrival);
     if (this.#hub.tap) this.#seeAnswer(id ?? null, answer);
     return answer;
   }
@@ -181,7 +189,7 @@ export class Connection {
 
   /** Subscribes to the turns of a session, if the client wants to. */
   subscribeTurns(session: string): void {
-    if (this.followsTurns && this.#followed.has(session)) this.#hub.subscribeTurns(this, session);
+    if (this.followsTurns && this.#followed.has(session)) this.#hub.turns.subscribe(this, session);
   }
 
   /**
@@ -190,7 +198,7 @@ export class Connection {
    */
   async replay(session: Session): Promise<void> {
     const feed = [...this.#feeds].find((one) => one.covers(session.id));
-    if (feed) return this.attach(session, await this.#replayTo(feed, session));
+    if (feed) return this.attach(session, await feed.replay(session));
     this.attach(session, session.lastOrder);
     this.#unreplayed.set(session.id, session);
   }
@@ -199,10 +207,10 @@ export class Connection {
   detach(session: string): boolean {
     this.#unreplayed.delete(session);
     if (!this.#followed.delete(session)) return false;
-    this.#hub.turnSubscribers.remove(session, this.id);
+    this.#hub.turns.unsubscribe(this.id, session);
     for (const feed of this.#feeds) {
       feed.remove(session);
-      feed.remove(this.#hub.channelOf(this.id, session));
+      feed.remove(channelOf(this.id, session));
     }
     this.#hub.live(session)?.clients.left(this.id);
     this.#onFollow();
@@ -210,8 +218,8 @@ export class Connection {
   }
 
   /** Sends a message to this client only, through the log: on the feed of a session, or on the one for all else. */
-  send(message: JsonObject, session?: string): void | Promise<void> {
-    return this.#write({ message: membersOf(this.#hub.redact(message)) }, session);
+  send(message: JsonObject, session?: string): Promise<void> {
+    return this.#write({ message: membersOf(this.#hub.harness.redact(message)) }, session);
   }
 
   /** Sends this client, if it follows a session, a message that is not logged. */
@@ -221,13 +229,13 @@ export class Connection {
   }
 
   /** Logs a request of this client, so that a later process can answer it. */
-  note(message: JsonObject, session?: string): void | Promise<void> {
+  note(message: JsonObject, session?: string): Promise<void> {
     return this.#write({ message, except: this.id }, session);
   }
 
   /** Asks this client what others were asked before it came. */
-  ask(session: string, request: string, message: JsonObject): void | Promise<void> {
-    return this.#write({ message: membersOf(this.#hub.redact(message)), request }, session);
+  ask(session: string, request: string, message: JsonObject): Promise<void> {
+    return this.#write({ message: membersOf(this.#hub.harness.redact(message)), request }, session);
   }
 
   /** Settles when everything that was said by now, or until `said` settles, has been sent. */
@@ -241,7 +249,7 @@ export class Connection {
   /** Ends it. Sessions and turns go on. */
   close(): void {
     this.#closed = true;
-    for (const session of this.#followed.keys()) this.#hub.turnSubscribers.remove(session, this.id);
+    for (const session of this.#followed.keys()) this.#hub.turns.unsubscribe(this.id, session);
     for (const feed of this.#feeds) this.shut(feed);
   }
 
@@ -269,9 +277,9 @@ export class Connection {
     };
   }
 
-  #write(event: SessionMessage, session: string | undefined): void | Promise<void> {
+  async #write(event: SessionMessage, session: string | undefined): Promise<void> {
     const { tenant } = this.principal;
-    return this.#hub.log.append({ tenant, session: this.#hub.channelOf(this.id, session), ...event });
+    await this.#hub.log.append({ tenant, session: channelOf(this.id, session), ...event });
   }
 
   /** Asks a client that reconnects behind an open question, after everything before the question was sent. */
@@ -289,14 +297,14 @@ export class Connection {
   #bring(feed: Feed, session: string, after: number): void {
     if (!feed.covers(session)) return;
     feed.add(session, after);
-    feed.add(this.#hub.channelOf(this.id, session), after);
+    feed.add(channelOf(this.id, session), after);
   }
 
   #settle(id: RequestId, settle: (clients: SessionClients, key: string) => Taken): Answered {
     const key = questionIn(id);
     if (key === undefined) return "unknown";
     const clients = this.#hub.asking(key);
-    const { tenant, session = "" } = this.#hub.askedIn(key) ?? {};
+    const { tenant, session = "" } = this.#hub.sessions.asking.askedIn(key) ?? {};
     // A question of another tenant does not exist here.
     if (tenant !== this.principal.tenant) return "unknown";
     if (!this.#followed.has(session) || this.principal.kind === "agent") return "foreign";
@@ -305,33 +313,11 @@ export class Connection {
     return clients ? settle(clients, key) : "late";
   }
 
-  /** Replays everything that is stored of a session, and returns the position of the last message. */
-  async #replayTo(feed: Feed, session: Session): Promise<number> {
-    const { log } = this.#hub;
-    const { tenant } = this.principal;
-    await log.written();
-    const until = await log.prunedUntil(tenant, session.id);
-    if (until > 0) feed.gap(session.id, { after: 0, until, reason: "retention" });
-    for (let after = until; ; ) {
-      const page = await log.page(tenant, [session.id], after);
-      for (const event of page) {
-        if (feed.isClosed) throw closedDuringReplay();
-        await feed.resend(event);
-        after = event.order;
-      }
-      if (page.length > 0) continue;
-      // Nothing is written between this look and following: neither is interrupted.
-      if (session.lastOrder <= after) return after;
-      // It came meanwhile, unless it has been forgotten meanwhile.
-      after = Math.max(after, await log.prunedUntil(tenant, session.id));
-    }
-  }
-
   /** Replays a session that was loaded before there was a feed; from its beginning, if an earlier replay was cut off. */
   async #replayLater(feed: Feed, session: Session): Promise<void> {
     let after: number;
     try {
-      after = await this.#replayTo(feed, session);
+      after = await feed.replay(session);
     } catch (error) {
       if (feed.isClosed) return;
       throw error;
@@ -340,9 +326,69 @@ export class Connection {
   }
 }
 
-function closedDuringReplay(): RpcError {
-  return new RpcError(
-    CODE.internal,
-    "the stream was closed before the end of the replay; open it, then load again",
-  );
+/** More requests than this are not under way for one client at once. */
+const MOST_UNDER_WAY = 256;
+
+/** The requests of one client: each is answered with the id it came with, and may be taken back. */
+export class Conversation {
+  readonly #connection: Connection;
+  readonly #answering = new Map<RequestId, AbortController>();
+  readonly #underWay = new Set<AbortController>();
+  #gone: { readonly reason: unknown } | undefined;
+
+  /** `gone` aborts when the client is gone. */
+  constructor(connection: Connection, gone: AbortSignal) {
+    this.#connection = connection;
+    const end = () => {
+      this.#gone = gone;
+      for (const controller of this.#underWay) controller.abort(gone.reason);
+    };
+    if (gone.aborted) end();
+    else gone.addEventListener("abort", end, { once: true });
+  }
+
+  /** How many requests have no answer yet. */
+  get underWay(): number {
+    return this.#underWay.size;
+  }
+
+  /** How often people were asked before a request could be answered, and whether they are now. */
+  askedFor(id: RequestId): ReturnType<typeof askedFor> {
+    const { signal } = this.#answering.get(id) ?? {};
+    return signal ? askedFor(signal) : { times: 0, isOpen: false };
+  }
+
+  /** Answers a request. Never rejects: what goes wrong is the answer. */
+  async ask(id: RequestId, method: string, params: unknown): Promise<JsonObject> {
+    if (this.#underWay.size >= MOST_UNDER_WAY)
+      return failure(
+        id,
+        new RpcError(CODE.invalidRequest, `${MOST_UNDER_WAY} requests are under way already`),
+      );
+    const controller = new AbortController();
+    this.#answering.set(id, controller);
+    this.#underWay.add(controller);
+    if (this.#gone) controller.abort(this.#gone.reason);
+    try {
+      const result = await this.#connection.request(method, params, controller.signal, id);
+      return { jsonrpc: "2.0", id, result: result ?? null };
+    } catch (error) {
+      return failure(id, error);
+    } finally {
+      this.#underWay.delete(controller);
+      if (this.#answering.get(id) === controller) this.#answering.delete(id);
+    }
+  }
+
+  /** Takes a notification. Rejects when nothing can be done with it. */
+  async notify(method: string, params: unknown): Promise<void> {
+    if (method !== CANCEL_REQUEST) return this.#connection.notification(method, params);
+    const { requestId } = readParams(CANCEL_REQUEST, params);
+    if (requestId !== undefined)
+      this.#answering.get(requestId)?.abort(new RpcError(CODE.cancelled, "the request was taken back"));
+  }
+}
+
+function failure(id: RequestId, error: unknown): JsonObject {
+  return { jsonrpc: "2.0", id, error: RpcError.of(error).toWire() };
 }

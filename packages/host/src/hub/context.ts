@@ -2,20 +2,26 @@ import type { JsonObject } from "@reins/acp";
 import type { Clock } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { EventLog } from "../log/event-log.ts";
+import type { Askable } from "../sessions/session-clients.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
+import type { Sessions } from "../sessions/sessions.ts";
 import type { AgentPool } from "./agent-pool.ts";
-import type { Sessions } from "./sessions.ts";
 
-/** What the parts of a hub share. */
+/** What sessions and turns need of the hub that serves them. */
 export interface HubContext {
   readonly harness: Harness;
   readonly log: EventLog;
   readonly clock: Clock;
-  readonly newId: () => string;
   readonly sessions: Sessions;
   readonly pool: AgentPool;
+  /** Wakes sessions between prompts, where daemons are served. */
+  readonly idleScheduler: IdleScheduler | undefined;
   /** Receives errors of background work. */
   readonly onError: (error: unknown) => void;
+  /** The connections of a session that can be asked now. */
+  present(session: string): readonly Askable[];
+  /** A number for a request, higher than that of every earlier one. What cancels pending requests spares later ones. */
+  arrive(): number;
 }
 
 /** A client's request about a session. */
@@ -25,9 +31,9 @@ export interface SessionCall {
   readonly signal: AbortSignal;
 }
 
-/** Wakes sessions that stay awake between turns. */
+/** Wakes the sessions of daemons, which stay awake between turns. */
 export interface IdleScheduler {
-  /** Takes a notification of a client before the session's agent receives it; returns whether it did. */
+  /** Handles a notification of a client instead of the session's agent; returns whether it did. */
   takes(session: SessionRecord, method: string, params: JsonObject): boolean;
   turnEnded(session: SessionRecord): void;
   close(): void;

@@ -1,12 +1,21 @@
-import type { JsonObject } from "@reins/acp";
+import { CANCEL_REQUEST, CODE, type JsonObject, RpcError } from "@reins/acp";
 import type { Principal } from "@reins/supervisor";
 import { clientOffers } from "../governor/known-methods.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { Cursor, Gap, LoggedEvent } from "../log/logged-event.ts";
 import type { Subscription } from "../log/subscription.ts";
-import { isChannel, TURN } from "./channels.ts";
-import { questionId } from "./questions.ts";
-import type { OpenQuestion } from "./session-clients.ts";
+import type { Session } from "../sessions/session.ts";
+import { type OpenQuestion, questionId } from "../sessions/session-clients.ts";
+
+const CONNECTION = "connection:";
+
+/** The channel of the log with what is for one connection alone: of a session, or of none. */
+export function channelOf(connection: string, session?: string): string {
+  return session === undefined ? `${CONNECTION}${connection}` : `${CONNECTION}${connection}:${session}`;
+}
+
+/** Notifies a subscriber that a turn of a session has begun or ended, and of the current state when it attaches. */
+export const TURN = "_reins/session/turn";
 
 /** Where the messages for a client go. */
 export interface Outlet {
@@ -43,7 +52,6 @@ export interface FeedOptions {
 
 /** The name of a notification that says which messages cannot be had any more. */
 export const GAP = "_reins/gap";
-const CANCEL = "$/cancel_request";
 /** How many questions are remembered, so that none is put twice. */
 const MOST_ASKED = 1_000;
 
@@ -104,7 +112,7 @@ export class Feed {
 
   /** Sends that messages of a session are lost. */
   gap(session: string, gap: Gap): void {
-    if (!isChannel(session)) void this.#options.outlet.send(gapMessage(session, gap), undefined);
+    if (!session.startsWith(CONNECTION)) void this.#options.outlet.send(gapMessage(session, gap), undefined);
   }
 
   /** Sends a message that is not logged. */
@@ -112,9 +120,26 @@ export class Feed {
     void this.#options.outlet.send({ jsonrpc: "2.0", ...message }, undefined);
   }
 
-  /** Sends a logged message again, at the position that the stream has reached. */
-  resend(event: LoggedEvent): void | Promise<void> {
-    if (event.message.method !== CANCEL) return this.#deliver(event, this.position, true);
+  /** Replays everything that is stored of a session, and returns the position of the last message. */
+  async replay(session: Pick<Session, "id" | "lastOrder">): Promise<number> {
+    const { log, reader } = this.#options;
+    const { tenant } = reader.principal;
+    await log.written();
+    const until = await log.prunedUntil(tenant, session.id);
+    if (until > 0) this.gap(session.id, { after: 0, until, reason: "retention" });
+    for (let after = until; ; ) {
+      const page = await log.page(tenant, [session.id], after);
+      for (const event of page) {
+        if (this.#closed) throw closedDuringReplay();
+        await this.#resend(event);
+        after = event.order;
+      }
+      if (page.length > 0) continue;
+      // Nothing is written between this look and following: neither is interrupted.
+      if (session.lastOrder <= after) return after;
+      // It came meanwhile, unless it has been forgotten meanwhile.
+      after = Math.max(after, await log.prunedUntil(tenant, session.id));
+    }
   }
 
   /** Puts a question that still waits, unless it was put here before: one that stands before where the reader began. */
@@ -137,6 +162,11 @@ export class Feed {
   close(): void {
     this.#closed = true;
     this.#subscription.close();
+  }
+
+  /** Sends a logged message again, at the position that the stream has reached. */
+  async #resend(event: LoggedEvent): Promise<void> {
+    if (event.message.method !== CANCEL_REQUEST) await this.#deliver(event, this.position, true);
   }
 
   #deliver(event: LoggedEvent, order: number, isAgain = false): void | Promise<void> {
@@ -189,4 +219,11 @@ function wire({ message, text }: LoggedEvent): Wired {
 
 function gapMessage(sessionId: string, gap: Gap): JsonObject {
   return { jsonrpc: "2.0", method: GAP, params: { sessionId, ...gap } };
+}
+
+function closedDuringReplay(): RpcError {
+  return new RpcError(
+    CODE.internal,
+    "the stream was closed before the end of the replay; open it, then load again",
+  );
 }

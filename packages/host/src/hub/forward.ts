@@ -1,10 +1,9 @@
 import { CODE, type JsonObject, membersOf, RpcError, readResult } from "@reins/acp";
-import { UPDATE } from "./channels.ts";
+import { noSession, type Session } from "../sessions/session.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext, SessionCall } from "./context.ts";
+import { choicesOf, modelOption } from "./extensions.ts";
 import { agentOf } from "./resume.ts";
-import { noSession, type Session } from "./session.ts";
-import { choicesOf, modelOption } from "./session-info.ts";
 
 /** Forwards a request about no session to the agent of a connection. */
 export async function forwardOutside(
@@ -20,13 +19,12 @@ export async function forwardOutside(
 
 /** Forwards a request about a session to its agent. */
 export async function forwardToAgent(
-  context: HubContext,
   connection: Connection,
   session: Session,
   { method, params, signal }: SessionCall,
 ): Promise<unknown> {
-  const agent = await agentOf(context, session, { signal });
-  session.used = context.clock.now().getTime();
+  const agent = await agentOf(session, { signal });
+  session.used = session.hub.clock.now().getTime();
   expectSetting(session.settings, method, params);
   const option = method === "session/set_model" ? modelOption(session.settings) : undefined;
   const { sessionId, modelId: value } = params;
@@ -39,15 +37,13 @@ export async function forwardToAgent(
     : await agent.governor.request(method, params, { signal });
   const { configOptions } = membersOf(result);
   session.learn({ configOptions });
+  // The other clients are notified here: not every agent does.
   if (configOptions !== undefined)
-    await notifyOthers(context, connection, session, {
-      sessionUpdate: "config_option_update",
-      configOptions,
-    });
+    await session.update({ sessionUpdate: "config_option_update", configOptions }, connection.id);
   if (method === "session/set_mode") {
     const { modeId: currentModeId } = params;
     session.learn({ modes: { ...membersOf(session.settings.modes), currentModeId } });
-    await notifyOthers(context, connection, session, { sessionUpdate: "current_mode_update", currentModeId });
+    await session.update({ sessionUpdate: "current_mode_update", currentModeId }, connection.id);
   }
   return result;
 }
@@ -83,22 +79,11 @@ function expectKnown(what: string, given: unknown, known: readonly unknown[]): v
   throw new RpcError(CODE.invalidParams, message);
 }
 
-/** Notifies the other clients of a setting: not every agent does. */
-async function notifyOthers(
-  { sessions }: HubContext,
-  { id: except }: Connection,
-  { id: sessionId, record }: Session,
-  update: JsonObject,
-): Promise<void> {
-  await sessions.append(record, { message: { method: UPDATE, params: { sessionId, update } }, except });
-}
-
 /**
  * Closes a session for now: cancels its turn and the queued prompts, and has its agent close it. It stays listed, and the
  * next load, resume, fork or prompt resumes it.
  */
 export async function closeSession(
-  { sessions }: HubContext,
   connection: Connection,
   session: Session,
   { params, signal }: SessionCall,
@@ -106,20 +91,19 @@ export async function closeSession(
   const { agent } = session;
   await session.apply({ type: "released" });
   if (agent?.governor.session(session.id)) await agent.governor.request("session/close", params, { signal });
-  else await sessions.withdraw(session.record, "the session was closed");
+  else await session.withdraw("the session was closed");
   connection.detach(session.id);
   return {};
 }
 
 /** Ends a session for good, so that it is not listed any more. An agent that does not run has nothing to delete. */
 export async function deleteSession(
-  context: HubContext,
   connection: Connection,
   session: Session,
   call: SessionCall,
 ): Promise<unknown> {
   session.cancelPending(noSession(session.id));
-  const result = session.agent ? await forwardToAgent(context, connection, session, call) : {};
-  await context.sessions.end(session, { reason: "completed", terminated_by: "daemon" });
+  const result = session.agent ? await forwardToAgent(connection, session, call) : {};
+  await session.end({ reason: "completed", terminated_by: "daemon" });
   return result;
 }

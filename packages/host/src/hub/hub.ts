@@ -5,34 +5,31 @@ import type { Harness, Principal } from "@reins/supervisor";
 import type { AgentHost, HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { Cursor } from "../log/logged-event.ts";
+import { type Ending, Session } from "../sessions/session.ts";
+import type { SessionClients } from "../sessions/session-clients.ts";
 import type { SessionMode, SessionRecord } from "../sessions/session-record.ts";
+import { Sessions, type SessionWatcher } from "../sessions/sessions.ts";
 import type { SessionRange } from "../sessions/tables.ts";
-import { isOurName } from "../wire/agent-border.ts";
-import type { WireTap } from "../wire/tap.ts";
+import { isOurName, type WireTap } from "../wire/agent-channel.ts";
 import { AgentPool } from "./agent-pool.ts";
 import { HISTORY, historyOf, join, loadOrResume, replay } from "./attach.ts";
-import { channelOf } from "./channels.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import type { HubContext, IdleScheduler } from "./context.ts";
-import { type ExtensionHub, extend, isExtension } from "./extensions.ts";
+import { extend, isExtension, listingOf, withCapabilities } from "./extensions.ts";
 import type { Outlet } from "./feed.ts";
 import { closeSession, deleteSession, forwardOutside, forwardToAgent } from "./forward.ts";
-import type { AskedIn } from "./questions.ts";
-import { Reaper, type ReaperOptions } from "./reaper.ts";
+import { Reaper, type ReaperOptions, restartAgent } from "./reaper.ts";
 import { recover } from "./recovery.ts";
-import type { Session } from "./session.ts";
-import type { SessionClients } from "./session-clients.ts";
-import { listingOf, withCapabilities } from "./session-info.ts";
-import { type Ending, Sessions, type SessionWatcher } from "./sessions.ts";
 import { agentIn, forkSession, startSession, subscribesToTurns } from "./start-session.ts";
-import { type TurnSubscribers, Turns } from "./turns.ts";
+import { Turns } from "./turns.ts";
 
 export interface HubOptions extends ReaperOptions {
   readonly harness: Harness;
   readonly host: Pick<AgentHost, "start"> & Partial<Pick<AgentHost, "networkFor" | "separates">>;
   readonly log: EventLog;
   readonly clock?: Clock;
-  readonly newId?: () => string;
+  /** Wakes sessions between prompts. */
+  readonly idleScheduler?: ((hub: Hub) => IdleScheduler) | undefined;
   /** Sees every message between clients and sessions. */
   readonly tap?: WireTap | undefined;
   /** Receives errors of background work. */
@@ -63,65 +60,53 @@ const MAX_CAPABILITIES = 64 * 1024;
 const TERMINATED: Ending = { reason: "terminated", terminated_by: "daemon" };
 
 /** Connects clients to sessions: any number of clients to any session that they may see. */
-export class Hub implements ExtensionHub {
+export class Hub implements HubContext {
+  readonly harness: Harness;
   readonly log: EventLog;
   readonly clock: Clock;
-  /** Wakes sessions between prompts. */
-  idleScheduler: IdleScheduler | undefined;
+  readonly sessions: Sessions;
+  readonly pool: AgentPool;
+  readonly turns: Turns;
+  readonly idleScheduler: IdleScheduler | undefined;
   /** Sees every message between clients and sessions. */
   readonly tap: WireTap | undefined;
-  /** Removes secrets from what is stored or shown. */
-  readonly redact: (value: unknown) => unknown;
-  readonly #context: HubContext;
-  readonly #sessions: Sessions;
-  readonly #turns: Turns;
+  readonly onError: (error: unknown) => void;
   readonly #reaper: Reaper;
   readonly #connections = new Map<string, Connection>();
   /** Cancels the timers of connections that are gone and may reconnect. */
   readonly #reconnecting = new Set<() => void>();
+  #arrivals = 0;
   #closed = false;
 
   private constructor(options: HubOptions) {
-    const { harness, host, log, clock = systemClock, newId = randomUUID } = options;
-    const { onError = () => undefined } = options;
-    this.log = log;
-    this.clock = clock;
+    this.harness = options.harness;
+    this.log = options.log;
+    this.clock = options.clock ?? systemClock;
     this.tap = options.tap;
-    this.redact = harness.redact;
-    const present = (session: string) => {
-      const prompting = this.live(session)?.prompting;
-      return [...this.#connections.values()].filter((one) => one.canBeAsked(session, prompting));
-    };
-    this.#sessions = new Sessions({ harness, log, clock, present, onError });
-    const pool = new AgentPool({
-      host,
-      clients: (record) => this.#sessions.unlisted(record),
-      onGone: (agent, reason) => this.#reaper.agentDied(agent, reason),
-      clock,
+    this.onError = options.onError ?? (() => undefined);
+    this.sessions = new Sessions(this);
+    this.pool = new AgentPool({
+      host: options.host,
+      // Nothing finds what happens outside of every session but an approval's answer.
+      clients: (record) => new Session(this, record).clients,
+      onGone: (agent, { message }) => void restartAgent(this, agent, message).catch(this.onError),
+      clock: this.clock,
     });
-    this.#context = { harness, log, clock, newId, sessions: this.#sessions, pool, onError };
-    this.#turns = new Turns(this.#context, {
-      turnEnded: (record) => this.idleScheduler?.turnEnded(record),
-      overran: (agent, session) => this.#reaper.overran(agent, session),
-    });
-    this.#reaper = new Reaper(this.#context, options);
+    this.turns = new Turns(this);
+    this.idleScheduler = options.idleScheduler?.(this);
+    this.#reaper = new Reaper(this, options);
   }
 
   /** Opens a hub, and marks turns that an earlier process left running as interrupted. */
   static async open(options: HubOptions): Promise<Hub> {
     const hub = new Hub(options);
-    await recover(hub.#context);
+    await recover(hub);
     hub.#reaper.start();
     return hub;
   }
 
   /** Connects a client. */
-  async connect({
-    outlet,
-    id = this.#context.newId(),
-    from,
-    ...options
-  }: ConnectOptions): Promise<Connection> {
+  async connect({ outlet, id = randomUUID(), from, ...options }: ConnectOptions): Promise<Connection> {
     const start = from ?? (await this.log.end(options.principal.tenant));
     const connection = new Connection(this, { ...options, id });
     this.#connections.set(id, connection);
@@ -143,74 +128,74 @@ export class Hub implements ExtensionHub {
     this.#reconnecting.add(cancel);
   }
 
+  arrive(): number {
+    this.#arrivals += 1;
+    return this.#arrivals;
+  }
+
+  present(session: string): readonly Connection[] {
+    const prompting = this.live(session)?.prompting;
+    return [...this.#connections.values()].filter((one) => one.canBeAsked(session, prompting));
+  }
+
   /** A session that is served here. */
   live(id: string): Session | undefined {
-    return this.#sessions.get(id);
+    return this.sessions.get(id);
   }
 
   /** The session that asks a question that is open. */
   asking(key: string): SessionClients | undefined {
-    return this.#sessions.asking.get(key);
-  }
-
-  /** Where a question was asked, also one that was settled recently. */
-  askedIn(key: string): AskedIn | undefined {
-    return this.#sessions.asking.askedIn(key);
-  }
-
-  /** The name in the log of messages for one connection only: of a session, or of none. */
-  channelOf(connection: string, session?: string): string {
-    return channelOf(connection, session);
+    return this.sessions.asking.get(key);
   }
 
   /** The sessions that a principal may see, the most recently used first. */
   list(principal: Principal, range?: Partial<SessionRange>): Promise<SessionRecord[]> {
-    return this.#sessions.list(principal, range);
+    return this.sessions.list(principal, range);
   }
 
   /** A session, if the principal may see it. */
   find(principal: Principal, id: string): Promise<SessionRecord | undefined> {
-    return this.#sessions.find(principal, id);
+    return this.sessions.find(principal, id);
   }
 
   /** Calls a watcher for every session that is new or changed, until the returned function is called. */
   watch(watcher: SessionWatcher): () => void {
-    return this.#sessions.watch(watcher);
+    return this.sessions.watch(watcher);
   }
 
-  /** Handles a request of a client. */
+  /** Handles a request of a client. What cancels pending requests cancels it if it arrived before. */
   async request(
     connection: Connection,
     method: string,
     params: JsonObject,
     signal: AbortSignal,
+    arrival = this.arrive(),
   ): Promise<unknown> {
-    if (method === "initialize") return this.#initialize(connection, params);
-    if (method === "session/new") return startSession(this.#context, connection, params, signal);
-    if (method === "session/list") return listingOf(this, connection.principal, params);
-    if (isExtension(method)) return extend(this, connection, method, params);
-    if (isOurName(method) && method !== REPLAY && method !== HISTORY)
-      throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
-    if (params.sessionId === undefined && OF_SESSIONS.has(method))
-      throw new RpcError(CODE.invalidParams, `${method} needs a sessionId`);
-    if (params.sessionId === undefined)
-      return forwardOutside(this.#context, connection, { method, params, signal });
-    if (method === REPLAY) return replay(this.#context, connection, params.sessionId);
-    if (method === HISTORY)
-      return historyOf(this.log, await this.#sessions.see(connection.principal, params.sessionId), params);
-    const { principal } = connection;
-    const session =
-      this.#sessions.open(principal, params.sessionId) ??
-      this.#sessions.serve(await this.#sessions.expect(principal, params.sessionId));
-    if (method === "session/load" || method === "session/resume")
-      return loadOrResume(this.#context, connection, session, { method, params, signal });
-    if (method === "session/fork") return forkSession(this.#context, connection, session, { params, signal });
-    if (!connection.following.has(session.id)) await join(this.#context, connection, session);
-    if (method === "session/prompt") return this.#turns.prompt(connection, session, params, signal);
     const call = { method, params, signal };
-    if (method === "session/close") return closeSession(this.#context, connection, session, call);
-    if (method === "session/delete") return deleteSession(this.#context, connection, session, call);
-    return forwardToAgent(this.#context, connection, session, call);
+    const { principal } = connection;
+    const { sessionId } = params;
+    if (!OF_SESSIONS.has(method)) {
+      if (method === "initialize") return this.#initialize(connection, params);
+      if (method === "session/new") return startSession(this, connection, call);
+      if (method === "session/list") return listingOf(this, principal, params);
+      if (isExtension(method)) return extend(this, connection, method, params);
+      if (isOurName(method)) throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
+      if (sessionId === undefined) return forwardOutside(this, connection, call);
+    } else if (sessionId === undefined) throw new RpcError(CODE.invalidParams, `${method} needs a sessionId`);
+    if (method === REPLAY) return replay(this, connection, sessionId);
+    if (method === HISTORY) return historyOf(this.log, await this.sessions.see(principal, sessionId), params);
+    const session =
+      this.sessions.open(principal, sessionId) ??
+      this.sessions.serve(await this.sessions.expect(principal, sessionId));
+    if (method === "session/load" || method === "session/resume")
+      return loadOrResume(connection, session, call);
+    if (method === "session/fork") return forkSession(connection, session, call);
+    if (!connection.following.has(session.id)) await join(connection, session);
+    if (method === "session/prompt")
+      return this.turns.prompt(session, { connection, params, signal, arrival });
+    if (method === "session/close") return closeSession(connection, session, call);
+    if (method === "session/delete") return deleteSession(connection, session, call);
+    return forwardToAgent(connection, session, call);
   }
 
   /** Handles a notification of a client. It never waits for a turn. */
@@ -220,10 +205,10 @@ export class Hub implements ExtensionHub {
       return;
     }
     if (params.sessionId === undefined || isOurName(method)) return;
-    const record = await this.#sessions.expect(connection.principal, params.sessionId);
+    const record = await this.sessions.expect(connection.principal, params.sessionId);
     if (this.idleScheduler?.takes(record, method, params)) return;
-    const { waiting, agent } = this.#sessions.get(record.id) ?? {};
-    if (waiting && method === "session/cancel") waiting.abort(new Error("the turn was cancelled"));
+    const { starting, agent } = this.live(record.id) ?? {};
+    if (starting && method === "session/cancel") starting.abort(new Error("the turn was cancelled"));
     else await agent?.governor.notification(method, params);
   }
 
@@ -232,20 +217,11 @@ export class Hub implements ExtensionHub {
     for (const connection of this.#connections.values()) connection.sendUnlogged(session, message);
   }
 
-  get turnSubscribers(): TurnSubscribers {
-    return this.#turns.subscribers;
-  }
-
-  /** Subscribes a client to the turns of a session, beginning with the current state. */
-  subscribeTurns(connection: Connection, sessionId: string): void {
-    this.#turns.subscribe(connection, sessionId);
-  }
-
   /** Ends a session for good; returns whether it was open. */
   async terminate(principal: Principal, id: string, how = TERMINATED): Promise<boolean> {
     const record = await this.find(principal, id);
     if (!record || record.ended) return false;
-    await this.#sessions.closeAndEnd(this.#sessions.serve(record), how);
+    await this.sessions.serve(record).closeAndEnd(how);
     return true;
   }
 
@@ -253,15 +229,15 @@ export class Hub implements ExtensionHub {
   async reopen(principal: Principal, id: string, mode?: SessionMode): Promise<SessionRecord | undefined> {
     const record = await this.find(principal, id);
     if (!record?.ended) return record;
-    const session = this.#sessions.serve(record);
+    const session = this.sessions.serve(record);
     await session.apply({ type: "reopened", mode });
     return session.record;
   }
 
   /** Changes the metadata of a session, and its title if that is named. */
   async annotate(record: SessionRecord, metadata: Readonly<JsonObject>): Promise<void> {
-    const session = this.#sessions.serve(record);
-    const shown = membersOf(this.redact(metadata));
+    const session = this.sessions.serve(record);
+    const shown = membersOf(this.harness.redact(metadata));
     const { title } = shown;
     const merged = { ...session.record.metadata, ...shown };
     const changes = { metadata: merged, ...(typeof title === "string" && { title }) };
@@ -270,7 +246,7 @@ export class Hub implements ExtensionHub {
 
   /** The modes, models and config options of a session; empty before its agent lists them. */
   settingsOf(id: string): JsonObject {
-    return this.#sessions.get(id)?.settings ?? {};
+    return this.sessions.get(id)?.settings ?? {};
   }
 
   /** The settings of the newest session of an agent that a principal may see and that has any. */
@@ -290,12 +266,12 @@ export class Hub implements ExtensionHub {
 
   /** The agents that run. */
   async running(): Promise<readonly HostedAgent[]> {
-    return this.#context.pool.running;
+    return this.pool.running;
   }
 
   /** Stops an agent. Its sessions are parked, and the next prompt of each starts a new one. */
   restart(agent: HostedAgent, reason: string): Promise<void> {
-    return this.#reaper.restart(agent, reason);
+    return restartAgent(this, agent, reason);
   }
 
   /** Stops idle agents, unloads sessions that are not busy, and prunes what is older than the retention time. */
@@ -308,12 +284,12 @@ export class Hub implements ExtensionHub {
    * called while clients can still be answered.
    */
   interrupt(graceMs = 0): Promise<void> {
-    return this.#turns.interrupt(graceMs);
+    return this.turns.interrupt(graceMs);
   }
 
   /** Stops agents and connections. Sessions stay stored. */
   async close(): Promise<void> {
-    const { pool, onError } = this.#context;
+    const { pool, onError } = this;
     await this.interrupt();
     this.#closed = true;
     for (const cancel of this.#reconnecting) cancel();
@@ -321,11 +297,11 @@ export class Hub implements ExtensionHub {
     this.idleScheduler?.close();
     for (const connection of this.#connections.values()) connection.close();
     this.#connections.clear();
-    const sessions = this.#sessions.all.filter(({ agent }) => agent !== undefined);
+    const sessions = this.sessions.all.filter(({ agent }) => agent !== undefined);
     await pool.close("Reins is stopping").catch(onError);
     // Turns whose agent is gone still record how they ended.
     await Promise.all(sessions.map(({ queue }) => queue.settled));
-    await this.#sessions.close().catch(onError);
+    await this.sessions.close().catch(onError);
     await this.log.close().catch(onError);
   }
 
@@ -343,7 +319,7 @@ export class Hub implements ExtensionHub {
     connection.capabilities = { ...capabilities, _meta };
     if (connection.agent === undefined)
       throw new RpcError(CODE.invalidParams, "initialize has to name an agent");
-    const agent = await this.#context.pool.acquire(connection.agent, connection.principal);
+    const agent = await this.pool.acquire(connection.agent, connection.principal);
     return withCapabilities(agent.initialized);
   }
 }

@@ -10,9 +10,9 @@ import {
 } from "@reins/supervisor";
 import { z } from "zod";
 import type { EventLog } from "../log/event-log.ts";
+import { type Session, TURN_OVER, turnsOf, UPDATE } from "../sessions/session.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
-import { TURN_OVER, turnsOf, UPDATE } from "./channels.ts";
-import type { Sessions } from "./sessions.ts";
+import type { HubContext } from "./context.ts";
 
 const PAGE = 500;
 
@@ -21,8 +21,7 @@ const PAGE = 500;
  * was: a turn whose entry is in the ledger, or in the log, had ended.
  */
 export async function recordInterruption(
-  harness: Harness,
-  log: EventLog,
+  { harness, log }: Pick<HubContext, "harness" | "log">,
   record: SessionRecord,
   principal: Principal,
 ): Promise<boolean> {
@@ -60,40 +59,31 @@ export async function recordInterruption(
 }
 
 /** Notifies the clients of a session, but for one, that its turn was cut off. */
-export async function notifyInterrupted(
-  sessions: Pick<Sessions, "append">,
-  record: SessionRecord,
-  why: string,
-  except?: string,
-): Promise<void> {
+export function notifyInterrupted(session: Session, why: string, except?: string): Promise<void> {
   const text = `${why} The turn was cut off; what was under way may or may not have happened.`;
   const update = {
     sessionUpdate: "agent_message_chunk",
     content: { type: "text", text },
     _meta: { reins: { interrupted: true } },
   };
-  const message = { method: UPDATE, params: { sessionId: record.id, update } };
-  await sessions.append(record, { message, except });
+  return session.update(update, except);
 }
 
 const ENDED: ReadonlySet<unknown> = new Set(["completed", "failed"]);
 
 /** Logs an end for every open call of a turn that was cut off, so that no reader takes it for running. */
-export async function endCalls(
-  { log, sessions }: { readonly log: EventLog; readonly sessions: Pick<Sessions, "append"> },
-  record: SessionRecord,
-): Promise<void> {
+export async function endCalls(session: Session, turn_after: number | undefined): Promise<void> {
+  const { log } = session.hub;
   await log.written();
-  for (const toolCallId of await callsWithoutEnd(log, record)) {
+  for (const toolCallId of await callsWithoutEnd(log, { ...session.record, turn_after })) {
     const text = "It was cut off; whether it happened is not known.";
-    const update = {
+    await session.update({
       sessionUpdate: "tool_call_update",
       toolCallId,
       status: "failed",
       content: [{ type: "content", content: { type: "text", text } }],
       _meta: { reins: { interrupted: true, outcome: "unknown" } },
-    };
-    await sessions.append(record, { message: { method: UPDATE, params: { sessionId: record.id, update } } });
+    });
   }
 }
 

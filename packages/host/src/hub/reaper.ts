@@ -1,7 +1,7 @@
 import { Repeater, settlesWithin } from "@reins/kit";
 import type { HostedAgent } from "../hosting/agent-host.ts";
+import type { Session } from "../sessions/session.ts";
 import type { HubContext } from "./context.ts";
-import type { Session } from "./session.ts";
 
 export interface ReaperOptions {
   /** How long an agent that is not used keeps running. */
@@ -15,22 +15,22 @@ const REAP_MS = 60_000;
 /** The grace period of turns whose agent is stopped because of another session: less than its successor waits for it. */
 const OTHERS_MS = 20_000;
 
-/** Stops agents that died or that are idle. Their sessions are parked until the next prompt. */
+/** Stops idle agents from time to time, whose sessions are parked until the next prompt, and prunes what is old. */
 export class Reaper {
-  readonly #context: HubContext;
+  readonly #hub: HubContext;
   readonly #idleMs: number;
   readonly #retentionMs: number | undefined;
   #repeater: Repeater | undefined;
 
-  constructor(context: HubContext, { idleMs = IDLE_MS, retentionMs }: ReaperOptions) {
-    this.#context = context;
+  constructor(hub: HubContext, { idleMs = IDLE_MS, retentionMs }: ReaperOptions) {
+    this.#hub = hub;
     this.#idleMs = idleMs;
     this.#retentionMs = retentionMs;
   }
 
   /** Reaps from time to time from now on. */
   start(): void {
-    const { clock, onError } = this.#context;
+    const { clock, onError } = this.#hub;
     this.#repeater = new Repeater(clock, REAP_MS, () => this.reap(), onError);
   }
 
@@ -40,11 +40,11 @@ export class Reaper {
 
   /** Stops idle agents, unloads sessions that are not busy, and prunes what is older than the retention time. */
   async reap(): Promise<void> {
-    const { clock, harness, log, pool, sessions } = this.#context;
+    const { clock, harness, log, pool, sessions } = this.#hub;
     const before = clock.now().getTime() - this.#idleMs;
     for (const agent of pool.running) {
       const isIdle = sessions.of(agent).every((session) => !session.isBusy && session.used <= before);
-      if (isIdle && pool.wanted(agent) <= before) await this.restart(agent, "it is idle");
+      if (isIdle && pool.wanted(agent) <= before) await restartAgent(this.#hub, agent, "it is idle");
     }
     sessions.unload();
     if (this.#retentionMs === undefined) return;
@@ -54,31 +54,25 @@ export class Reaper {
     await harness.runs.prune(new Date(kept));
     await harness.reports.prune(new Date(kept));
   }
+}
 
-  /** Stops an agent. Its sessions are parked, and the next prompt of each starts a new one. */
-  async restart(agent: HostedAgent, reason: string): Promise<void> {
-    this.#park(agent);
-    await this.#context.pool.end(agent, reason);
-  }
+/** Stops an agent. Its sessions are parked, and the next prompt of each starts a new one. */
+export async function restartAgent(
+  { sessions, pool, onError }: HubContext,
+  agent: HostedAgent,
+  reason: string,
+): Promise<void> {
+  for (const session of sessions.of(agent)) session.apply({ type: "agent_lost" }).catch(onError);
+  await pool.end(agent, reason);
+}
 
-  /** Stops an agent that did not end a cancelled turn. Turns of its other sessions have a grace period. */
-  overran(agent: HostedAgent, session: Session): void {
-    const { pool, sessions, onError } = this.#context;
-    session.apply({ type: "agent_lost" }).catch(onError);
-    const over = Promise.all(sessions.of(agent).map(({ queue }) => queue.settled));
-    const stopped = settlesWithin(over, OTHERS_MS).then(() =>
-      this.restart(agent, "it did not end a cancelled turn"),
-    );
-    pool.retire(agent, stopped.catch(onError));
-  }
-
-  /** Parks the sessions of an agent that has died. */
-  agentDied(agent: HostedAgent, reason: Error): void {
-    this.restart(agent, reason.message).catch(this.#context.onError);
-  }
-
-  #park(agent: HostedAgent): void {
-    const { sessions, onError } = this.#context;
-    for (const session of sessions.of(agent)) session.apply({ type: "agent_lost" }).catch(onError);
-  }
+/** Stops an agent that did not end a cancelled turn of a session. Turns of its other sessions have a grace period. */
+export function retireAgent(session: Session, agent: HostedAgent): void {
+  const { hub } = session;
+  session.apply({ type: "agent_lost" }).catch(hub.onError);
+  const over = Promise.all(hub.sessions.of(agent).map(({ queue }) => queue.settled));
+  const stopped = settlesWithin(over, OTHERS_MS).then(() =>
+    restartAgent(hub, agent, "it did not end a cancelled turn"),
+  );
+  hub.pool.retire(agent, stopped.catch(hub.onError));
 }

@@ -1,13 +1,14 @@
-import { membersOf } from "@reins/acp";
-import type { RunState } from "@reins/supervisor";
+import { CANCEL_REQUEST, type JsonObject, membersOf, readParams, reinsMeta } from "@reins/acp";
+import type { Approval, Approvals, RunState } from "@reins/supervisor";
+import { offerApproval } from "../control/ask-clients.ts";
 import { runEnd } from "../governor/turn.ts";
+import type { EventLog } from "../log/event-log.ts";
+import type { Session } from "../sessions/session.ts";
+import { cancelOf } from "../sessions/session-clients.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
+import type { Sessions } from "../sessions/sessions.ts";
 import type { HubContext } from "./context.ts";
 import { endCalls, notifyInterrupted, recordInterruption } from "./interruption.ts";
-import { askedAfter, type LeftQuestion, leftQuestions, offerAgain } from "./questions.ts";
-import type { Session } from "./session.ts";
-import { cancelOf } from "./session-clients.ts";
-import type { Sessions } from "./sessions.ts";
 
 const PAGE = 500;
 
@@ -15,19 +16,19 @@ const PAGE = 500;
  * Recovers what an earlier process left, in all tenants: marks running turns as interrupted, and asks open questions
  * again, also of turns that had ended.
  */
-export async function recover(context: HubContext): Promise<void> {
-  const { harness, sessions } = context;
+export async function recover(hub: HubContext): Promise<void> {
+  const { harness, sessions } = hub;
   for (const { id: tenant } of await harness.identity.listTenants()) {
     const running = await runningSessions(sessions, tenant);
-    const waiting = await sessionsThatWait(context, tenant);
-    for (const record of running) await recoverTurn(context, record, waiting.has(record.id));
+    const waiting = await sessionsThatWait(hub, tenant);
+    for (const record of running) await recoverTurn(hub, record, waiting.has(record.id));
     for (const { id } of running) waiting.delete(id);
     for (const id of waiting) {
       const record = await sessions.read(id, tenant);
-      if (record && !record.ended) await askAgain(context, record);
+      if (record && !record.ended) await askAgain(hub, record);
     }
     // After the turns that came to their end are in the ledger.
-    await endInterruptedRuns(context, tenant);
+    await endInterruptedRuns(hub, tenant);
   }
 }
 
@@ -57,52 +58,133 @@ async function sessionsThatWait({ harness }: HubContext, tenant: string): Promis
 }
 
 /** Marks a turn that an earlier process was in the middle of as interrupted, and asks its open questions again. */
-async function recoverTurn(context: HubContext, record: SessionRecord, waits: boolean): Promise<void> {
-  const { harness, log, sessions } = context;
+async function recoverTurn(hub: HubContext, record: SessionRecord, waits: boolean): Promise<void> {
+  const { harness, log, sessions } = hub;
   const left = await leftQuestions(log, record);
   const principal = await harness.identity.current({ id: record.principal });
-  const isCut = !principal || (await recordInterruption(harness, log, record, principal));
+  const isCut = !principal || (await recordInterruption(hub, record, principal));
   const session = sessions.serve(record);
   await session.apply({ type: "recovered", asked_after: waits ? askedAfter(record) : undefined });
-  await takeBack(sessions, record, left);
+  await withdrawLeft(session, left);
   if (isCut) {
-    await endCalls({ log, sessions }, record);
-    await notifyInterrupted(sessions, record, "Reins was restarted.");
+    await endCalls(session, record.turn_after);
+    await notifyInterrupted(session, "Reins was restarted.");
     // The parent of a subagent does not wait for it any more, and no client may resume it.
     if (record.parent !== undefined)
-      return sessions.end(session, { reason: "terminated", terminated_by: "daemon", message: "interrupted" });
+      return session.end({ reason: "terminated", terminated_by: "daemon", message: "interrupted" });
   }
-  await offer(context, session, left);
+  await offerAgain(session, left);
 }
 
 /** Asks the open questions of a session again that had no turn running. */
-async function askAgain(context: HubContext, record: SessionRecord): Promise<void> {
-  const { log, sessions } = context;
+async function askAgain({ log, sessions }: HubContext, record: SessionRecord): Promise<void> {
   const left = await leftQuestions(log, record);
   const session = sessions.serve(record);
   await session.apply({ type: "recovered", asked_after: askedAfter(record) });
-  await takeBack(sessions, record, left);
-  await offer(context, session, left);
+  await withdrawLeft(session, left);
+  await offerAgain(session, left);
 }
 
 /** Withdraws what an earlier run asked clients. A late answer is rejected as such. */
-async function takeBack(
-  sessions: Sessions,
-  record: SessionRecord,
-  left: readonly LeftQuestion[],
-): Promise<void> {
+async function withdrawLeft(session: Session, left: readonly LeftQuestion[]): Promise<void> {
+  const { id, record, hub } = session;
   for (const { key } of left) {
-    sessions.asking.settle(key, { session: record.id, tenant: record.tenant });
-    await sessions.append(record, { message: cancelOf(key) });
+    hub.sessions.asking.settle(key, { session: id, tenant: record.tenant });
+    await session.append({ message: cancelOf(key) });
   }
 }
 
-function offer(
-  { harness, onError }: HubContext,
-  { id, clients, record: { key, tenant } }: Session,
-  left: readonly LeftQuestion[],
-): Promise<void> {
-  return offerAgain(harness.approvals, { id, key, tenant, clients }, { left, onError });
+/** A question of an earlier process without an answer. */
+interface LeftQuestion {
+  readonly key: string;
+  /** The approval and the call of the agent that it says it is about. */
+  readonly approval?: string;
+  readonly toolCallId?: string;
+}
+
+/** The position in the log after which an earlier process may have left questions of a session. */
+function askedAfter({ turn_after, asked_after }: SessionRecord): number {
+  if (turn_after === undefined || asked_after === undefined) return turn_after ?? asked_after ?? 0;
+  return Math.min(turn_after, asked_after);
+}
+
+/** The questions of a session that an earlier run put to clients and that are unanswered, the oldest first. */
+async function leftQuestions(log: EventLog, record: SessionRecord): Promise<readonly LeftQuestion[]> {
+  const { tenant, id } = record;
+  const left = new Map<string, LeftQuestion>();
+  for (let after = askedAfter(record); ; ) {
+    const page = await log.page(tenant, [id], after);
+    if (page.length === 0) return [...left.values()];
+    for (const { order, message, request } of page) {
+      after = order;
+      if (request !== undefined) left.set(request, readQuestion(request, message));
+      else for (const key of left.keys()) if (isCancelOf(message, key)) left.delete(key);
+    }
+  }
+}
+
+/** A session whose clients are asked again. */
+type AskedSession = Pick<Session, "id" | "clients"> & {
+  readonly record: Pick<SessionRecord, "key" | "tenant">;
+  readonly hub: {
+    readonly harness: { readonly approvals: Approvals };
+    readonly onError: (error: unknown) => void;
+  };
+};
+
+/**
+ * Puts the questions of a session to its clients again that still wait for an answer, until each is settled, here or
+ * elsewhere. They are made from the approvals; the log says only which call of the agent each was about.
+ */
+export async function offerAgain(session: AskedSession, left: readonly LeftQuestion[]): Promise<void> {
+  const { id, hub, record } = session;
+  const { tenant, key } = record;
+  const pending = await hub.harness.approvals.list({
+    tenant,
+    session: id,
+    state: "pending",
+    order: "oldest",
+  });
+  for (const approval of pending) {
+    // An agent that is not hosted here may call its session what it likes.
+    if (approval.session_key !== key) continue;
+    const toolCallId = left.find((question) => question.approval === approval.id)?.toolCallId;
+    offerOne(session, approval, toolCallId ?? `reins-${approval.id}`).catch(hub.onError);
+  }
+}
+
+async function offerOne(session: AskedSession, { id }: Approval, toolCallId: string): Promise<void> {
+  const { harness } = session.hub;
+  const { approvals } = harness;
+  const over = new AbortController();
+  const unsubscribe = approvals.subscribe(({ approval }) => {
+    if (approval.id === id && approval.state !== "pending") over.abort(new Error("the question is answered"));
+  });
+  try {
+    const approval: Approval | undefined = await approvals.get(id, session.record.tenant);
+    if (approval?.state !== "pending") return;
+    await offerApproval({ harness }, session, toolCallId)(approval, over.signal);
+  } catch (error) {
+    if (!over.signal.aborted) throw error;
+  } finally {
+    unsubscribe();
+  }
+}
+
+function readQuestion(key: string, { params }: JsonObject): LeftQuestion {
+  const { toolCallId } = readParams("session/request_permission", params).toolCall;
+  const { approval } = reinsMeta(params);
+  return {
+    key,
+    ...(approval !== undefined && { approval }),
+    ...(toolCallId !== undefined && { toolCallId }),
+  };
+}
+
+function isCancelOf({ method, params }: JsonObject, key: string): boolean {
+  const cancel = cancelOf(key);
+  const requestIdIn = (of: unknown) => readParams(CANCEL_REQUEST, of).requestId;
+  return method === cancel.method && requestIdIn(params) === requestIdIn(cancel.params);
 }
 
 /**
@@ -110,13 +192,13 @@ function offer(
  * turn with its id did; without an entry of that turn, it was interrupted and has failed. Runs that agents elsewhere
  * report are left alone.
  */
-async function endInterruptedRuns(context: HubContext, tenant: string): Promise<void> {
-  const { harness, onError } = context;
+async function endInterruptedRuns(hub: HubContext, tenant: string): Promise<void> {
+  const { harness, onError } = hub;
   for (let after = ""; ; ) {
     const page = await harness.runs.unfinished(tenant, after, PAGE);
     for (const run of page) {
       after = run.run_id;
-      await endRun(context, run).catch(onError);
+      await endRun(hub, run).catch(onError);
     }
     if (page.length < PAGE) return;
   }

@@ -3,9 +3,8 @@ import { CODE, chunkText, interruptedBy, type JsonObject, RpcError, updateIn } f
 import { raceAbort } from "@reins/kit";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
+import { noSession, type Session } from "../sessions/session.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
-import type { HubContext } from "./context.ts";
-import { noSession, type Session } from "./session.ts";
 
 /** How a session's agent is requested. */
 export interface ResumeOptions {
@@ -17,7 +16,6 @@ export interface ResumeOptions {
 
 /** The agent of a session, which is idle or running then; if it has none, one is started and resumes it. */
 export async function agentOf(
-  context: HubContext,
   session: Session,
   { params = {}, signal }: ResumeOptions,
 ): Promise<HostedAgent> {
@@ -25,13 +23,13 @@ export async function agentOf(
   if (session.phase === "ended") throw noSession(session.id);
   if (session.phase === "interrupted") throw interruptedBy("Reins is stopping");
   const isShared = session.resumed !== undefined;
-  session.resumed ??= resume(context, session, params).finally(() => {
+  session.resumed ??= resume(session, params).finally(() => {
     session.resumed = undefined;
   });
   await raceAbort(session.resumed, signal);
   if (session.agent) return session.agent;
   // What was waited for was another client's move to other folders, which has failed.
-  if (isShared) return agentOf(context, session, { params, signal });
+  if (isShared) return agentOf(session, { params, signal });
   throw new RpcError(CODE.internal, "the session's agent could not be started");
 }
 
@@ -57,12 +55,9 @@ export function hasServers(
 }
 
 /** Moves an open session to the folders that its client names now; without any, it stays where it is. */
-export async function relocate(
-  { pool }: Pick<HubContext, "pool">,
-  session: Session,
-  { params = {}, signal }: ResumeOptions,
-): Promise<void> {
+export async function relocate(session: Session, { params = {}, signal }: ResumeOptions): Promise<void> {
   const { agent, record } = session;
+  const { pool } = session.hub;
   const roots = rootsIn(params);
   if (!agent || !roots || (await isSame(roots, rootsOf(record)))) return;
   const mixes = pool.separates(record.agent) && hasServers(params) && !hasServers({}, record);
@@ -102,18 +97,18 @@ async function isSame(named: readonly string[], others: readonly string[]): Prom
   return JSON.stringify(ours) === JSON.stringify(theirs);
 }
 
-async function resume(context: HubContext, session: Session, params: JsonObject): Promise<void> {
+async function resume(session: Session, params: JsonObject): Promise<void> {
   await session.apply({ type: "resume" });
   try {
-    await start(context, session, params);
+    await start(session, params);
   } catch (error) {
     if (session.phase === "resuming") await session.apply({ type: "failed" });
     throw error;
   }
 }
 
-async function start(context: HubContext, session: Session, params: JsonObject): Promise<void> {
-  const { harness, pool, log } = context;
+async function start(session: Session, params: JsonObject): Promise<void> {
+  const { harness, pool, log } = session.hub;
   const { record, pending: signal } = session;
   const principal = await harness.identity.current({ id: record.principal });
   if (!principal) throw new RpcError(CODE.authRequired, "the principal of the session is not valid any more");
@@ -128,17 +123,17 @@ async function start(context: HubContext, session: Session, params: JsonObject):
   const call = { signal, earlier: record, open: () => session };
   session.learn(await agent.governor.request(agent.resumeMethod ?? "session/new", asked, call));
   if (!signal.aborted) return;
-  await giveBack(context, session, agent);
+  await giveBack(session, agent);
   signal.throwIfAborted();
 }
 
 /** Has an agent close a session that was cancelled while the agent resumed it. */
-async function giveBack({ onError }: HubContext, session: Session, { governor }: HostedAgent): Promise<void> {
+async function giveBack(session: Session, { governor }: HostedAgent): Promise<void> {
   const { id: sessionId } = session;
   if (session.phase === "idle") await session.apply({ type: "agent_lost" });
   if (!governor.session(sessionId)) return;
   const { signal } = new AbortController();
-  await governor.request("session/close", { sessionId }, { signal }).catch(onError);
+  await governor.request("session/close", { sessionId }, { signal }).catch(session.hub.onError);
 }
 
 /** How much of the conversation a new agent gets; of more than that, the newest. */

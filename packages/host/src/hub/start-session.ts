@@ -1,43 +1,41 @@
 import { randomUUID } from "node:crypto";
 import { CODE, type JsonObject, membersOf, RpcError, reinsMeta, sandboxMeta } from "@reins/acp";
 import type { HostedAgent } from "../hosting/agent-host.ts";
+import type { Session } from "../sessions/session.ts";
 import { SESSION_MODES, type SessionMode, type SessionRecord } from "../sessions/session-record.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext, SessionCall } from "./context.ts";
 import { agentOf, hasServers, rootsIn, rootsOf } from "./resume.ts";
-import type { Session } from "./session.ts";
 
 /** Starts a session. Its client is attached to it from the first question on. */
 export async function startSession(
-  context: HubContext,
+  hub: HubContext,
   connection: Connection,
-  params: JsonObject,
-  signal: AbortSignal,
+  { params, signal }: SessionCall,
 ): Promise<unknown> {
   const name = agentIn(params) ?? connection.agent;
   if (name === undefined) throw new RpcError(CODE.invalidParams, "session/new has to name an agent");
   const apart = hasServers(params) ? randomUUID() : undefined;
-  const agent = await context.pool.acquire(name, connection.principal, rootsIn(params) ?? [], apart);
-  const { result } = await start(context, connection, agent, { method: "session/new", params, signal });
+  const agent = await hub.pool.acquire(name, connection.principal, rootsIn(params) ?? [], apart);
+  const { result } = await start(hub, connection, agent, { method: "session/new", params, signal });
   return result;
 }
 
 /** Starts a session that continues from where another is. */
 export async function forkSession(
-  context: HubContext,
   connection: Connection,
   source: Session,
-  { params, signal }: Omit<SessionCall, "method">,
+  { params, signal }: SessionCall,
 ): Promise<unknown> {
-  const { log, pool } = context;
-  await agentOf(context, source, { signal });
+  const { hub } = source;
+  await agentOf(source, { signal });
   const { record } = source;
   const apart = hasServers(params, record) ? randomUUID() : undefined;
   const roots = rootsIn(params) ?? rootsOf(record);
-  const agent = await pool.acquire(record.agent, connection.principal, roots, apart);
-  const { order: forked_after } = await log.end(record.tenant);
+  const agent = await hub.pool.acquire(record.agent, connection.principal, roots, apart);
+  const { order: forked_after } = await hub.log.end(record.tenant);
   const call = { method: "session/fork", params, signal };
-  const { session, result } = await start(context, connection, agent, call, record);
+  const { session, result } = await start(hub, connection, agent, call, record);
   const metadata = { ...session.record.metadata, forked_from: record.id, forked_after };
   await session.apply({ type: "annotated", changes: { metadata } });
   return result;

@@ -1,59 +1,58 @@
 import { interruptedBy, type JsonObject, RpcError, readContent, readResult, reinsMeta } from "@reins/acp";
 import { raceAbort, settlesWithin } from "@reins/kit";
 import type { GovernedSession } from "../governor/governed-session.ts";
-import type { HostedAgent } from "../hosting/agent-host.ts";
-import type { SessionRecord } from "../sessions/session-record.ts";
-import { TURN, TURN_ENDED, turnsOf, UPDATE } from "./channels.ts";
+import {
+  type Ending,
+  type Session,
+  SessionClosed,
+  TURN_ENDED,
+  turnsOf,
+  UPDATE,
+} from "../sessions/session.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext } from "./context.ts";
+import { TURN } from "./feed.ts";
 import { endCalls, notifyInterrupted } from "./interruption.ts";
+import { retireAgent } from "./reaper.ts";
 import { agentOf } from "./resume.ts";
-import { type Session, SessionClosed } from "./session.ts";
-import type { Ending } from "./sessions.ts";
 
 const CANCELLED = { stopReason: "cancelled" };
 const ONE_TURN: Ending = { reason: "completed", terminated_by: "daemon", message: "oneshot" };
 
-export interface TurnListener {
-  /** A turn of a session has ended. */
-  turnEnded(record: SessionRecord): void;
-  /** A turn was cancelled, and its agent has not ended it. */
-  overran(agent: HostedAgent, session: Session): void;
+/** A prompt of a client. */
+interface Prompt {
+  readonly connection: Connection;
+  readonly params: JsonObject;
+  readonly signal: AbortSignal;
+  /** The number under which it arrived: what cancelled the session's requests since then cancels it too. */
+  readonly arrival: number;
 }
 
 /** The turns of sessions: one after the other, visible to all followers, and logged before they are answered. */
 export class Turns {
-  readonly subscribers = new TurnSubscribers();
-  readonly #context: HubContext;
-  readonly #listener: TurnListener;
+  readonly #hub: HubContext;
+  /** The connections that subscribe to the turns of each session that they follow. */
+  readonly #subscribers = new Map<string, Set<string>>();
   /** Rejects prompts once no turn may begin any more. */
   #stopping: Error | undefined;
 
-  constructor(context: HubContext, listener: TurnListener) {
-    this.#context = context;
-    this.#listener = listener;
+  constructor(hub: HubContext) {
+    this.#hub = hub;
   }
 
   /** Queues a prompt, and returns its response when its turn is over. */
-  async prompt(
-    connection: Connection,
-    session: Session,
-    params: JsonObject,
-    signal: AbortSignal,
-  ): Promise<unknown> {
-    const { pending } = session;
+  async prompt(session: Session, prompt: Prompt): Promise<unknown> {
+    const { connection, signal, arrival } = prompt;
     if (this.#stopping) throw this.#stopping;
     const result = await session.queue.run(async () => {
-      if (pending.reason instanceof SessionClosed) return CANCELLED;
-      pending.throwIfAborted();
-      const answer = await this.#turn(connection, session, params, { signal, pending }).catch(
-        (error: unknown) => {
-          if (error instanceof SessionClosed) return CANCELLED;
-          throw error;
-        },
-      );
+      if (session.cancelReason(arrival) instanceof SessionClosed) return CANCELLED;
+      expectPending(session, arrival);
+      const answer = await this.#turn(session, prompt).catch((error: unknown) => {
+        if (error instanceof SessionClosed) return CANCELLED;
+        throw error;
+      });
       // Before the next in line.
-      if (session.record.mode === "oneshot") await this.#context.sessions.closeAndEnd(session, ONE_TURN);
+      if (session.record.mode === "oneshot") await session.closeAndEnd(ONE_TURN);
       return answer;
     }, signal);
     // The response comes after everything that was said before it.
@@ -69,7 +68,7 @@ export class Turns {
     if (this.#stopping) return;
     const reason = interruptedBy("Reins is stopping");
     this.#stopping = reason;
-    const { log, onError, sessions } = this.#context;
+    const { log, onError, sessions } = this.#hub;
     for (const session of sessions.all) session.cancelPending(reason);
     const busy = sessions.all.filter(({ queue }) => queue.isBusy);
     const asking = busy.filter(({ clients }) => clients.questions.length > 0);
@@ -82,38 +81,39 @@ export class Turns {
   async #cut(session: Session, reason: Error): Promise<void> {
     if (session.record.state !== "running" || session.phase === "interrupted") return;
     const cut = () => session.cut(reason);
-    await session.agent?.governor.cut(session.id, cut).catch(this.#context.onError);
+    await session.agent?.governor.cut(session.id, cut).catch(this.#hub.onError);
     cut();
   }
 
   /** Subscribes a client to the turns of a session, beginning with the current state. */
   subscribe(connection: Connection, sessionId: string): void {
-    const { sessions, onError } = this.#context;
-    this.subscribers.add(sessionId, connection.id);
+    const subscribers = this.#subscribers.get(sessionId) ?? new Set();
+    this.#subscribers.set(sessionId, subscribers.add(connection.id));
+    const { sessions, onError } = this.#hub;
     const state = sessions.get(sessionId)?.record.state === "running" ? "running" : "idle";
-    const sent = connection.send({ method: TURN, params: { sessionId, state } }, sessionId);
-    sent?.catch(onError);
+    connection.send({ method: TURN, params: { sessionId, state } }, sessionId).catch(onError);
   }
 
-  async #turn(
-    connection: Connection,
-    session: Session,
-    params: JsonObject,
-    { signal, pending }: { readonly signal: AbortSignal; readonly pending: AbortSignal },
-  ): Promise<unknown> {
-    const { log, clock, sessions, onError } = this.#context;
-    if (!session.agent && !(await this.#isStarted(session, signal))) return CANCELLED;
-    pending.throwIfAborted();
+  unsubscribe(connection: string, session: string): void {
+    const subscribers = this.#subscribers.get(session);
+    subscribers?.delete(connection);
+    if (subscribers?.size === 0) this.#subscribers.delete(session);
+  }
+
+  async #turn(session: Session, { connection, params, signal, arrival }: Prompt): Promise<unknown> {
+    const { log, clock, idleScheduler, onError } = this.#hub;
+    if (!session.agent && !(await isStarted(session, signal))) return CANCELLED;
+    expectPending(session, arrival);
     const turn_after = log.last(session.record.tenant);
     const room = this.#showPrompt(connection, session, params);
     if (room) await room;
     // Another one, if it has died meanwhile.
     let { agent } = session;
     while (!agent) {
-      await agentOf(this.#context, session, { signal });
+      await agentOf(session, { signal });
       ({ agent } = session);
     }
-    pending.throwIfAborted();
+    expectPending(session, arrival);
     // Not waited for: what is written later comes after it.
     session.apply({ type: "prompted", turn_after }).catch(onError);
     this.#notifyTurn(session, connection, { state: "running" });
@@ -129,9 +129,8 @@ export class Turns {
     } catch (error) {
       const { signal: gone } = agent.governor;
       if (!gone.aborted || session.phase === "interrupted") throw error;
-      await endCalls(this.#context, { ...session.record, turn_after });
-      const why = `${RpcError.of(gone.reason).message}.`;
-      await notifyInterrupted(sessions, session.record, why, connection.id);
+      await endCalls(session, turn_after);
+      await notifyInterrupted(session, `${RpcError.of(gone.reason).message}.`, connection.id);
       throw error;
     } finally {
       session.prompting = undefined;
@@ -142,24 +141,9 @@ export class Turns {
         session.apply({ type: "turn_ended" }).catch(onError);
         this.#notifyTurn(session, connection, { state: "idle", stopReason });
         this.#conclude(session, governed, before).catch(onError);
-        if (governed?.overran) this.#listener.overran(agent, session);
-        this.#listener.turnEnded(session.record);
+        if (governed?.overran) retireAgent(session, agent);
+        if (session.record.daemon) idleScheduler?.turnEnded(session.record);
       }
-    }
-  }
-
-  /** Starts the agent of a session; returns false if the turn was cancelled meanwhile. */
-  async #isStarted(session: Session, signal: AbortSignal): Promise<boolean> {
-    const waiting = new AbortController();
-    session.waiting = waiting;
-    try {
-      await agentOf(this.#context, session, { signal: AbortSignal.any([signal, waiting.signal]) });
-      return true;
-    } catch (error) {
-      if (waiting.signal.aborted) return false;
-      throw error;
-    } finally {
-      session.waiting = undefined;
     }
   }
 
@@ -169,7 +153,7 @@ export class Turns {
     governed: GovernedSession | undefined,
     before: string | undefined,
   ): Promise<void> {
-    const { log } = this.#context;
+    const { log } = this.#hub;
     await governed?.placed;
     await session.apply({ type: "turn_recorded" });
     await governed?.recorded;
@@ -183,16 +167,14 @@ export class Turns {
 
   /** Notifies the other subscribers that a turn has begun or ended. */
   #notifyTurn(session: Session, { id: except }: Connection, how: JsonObject): void {
-    const { id: sessionId, record } = session;
-    if (!this.subscribers.hasOthers(sessionId, except)) return;
-    const { sessions, onError } = this.#context;
-    const message = { method: TURN, params: { sessionId, ...how } };
-    sessions.append(record, { message, except })?.catch(onError);
+    const subscribers = this.#subscribers.get(session.id);
+    if (!subscribers || (subscribers.size === 1 && subscribers.has(except))) return;
+    const message = { method: TURN, params: { sessionId: session.id, ...how } };
+    session.append({ message, except })?.catch(this.#hub.onError);
   }
 
   /** Shows a prompt to the other clients; one with an id also to its own, so that it knows that its turn has begun. */
   #showPrompt(connection: Connection, session: Session, params: JsonObject): void | Promise<void> {
-    const { harness, sessions } = this.#context;
     let room: Promise<void> | undefined;
     const { prompt } = params;
     const { prompt: name } = reinsMeta(params);
@@ -201,14 +183,35 @@ export class Turns {
       if (isForAgentAlone(content)) continue;
       const update = {
         sessionUpdate: "user_message_chunk",
-        content: harness.redact(content),
+        content: this.#hub.harness.redact(content),
         ...(isNamed && { _meta: { reins: { prompt: name } } }),
       };
       const message = { method: UPDATE, params: { sessionId: session.id, update } };
       const except = isNamed ? undefined : connection.id;
-      room = sessions.append(session.record, { message, except }) ?? room;
+      room = session.append({ message, except }) ?? room;
     }
     return room;
+  }
+}
+
+/** Throws if a prompt was cancelled since it arrived. */
+function expectPending(session: Session, arrival: number): void {
+  const cancelled = session.cancelReason(arrival);
+  if (cancelled) throw cancelled;
+}
+
+/** Starts the agent of a session; returns false if the prompt was cancelled meanwhile. */
+async function isStarted(session: Session, signal: AbortSignal): Promise<boolean> {
+  const starting = new AbortController();
+  session.starting = starting;
+  try {
+    await agentOf(session, { signal: AbortSignal.any([signal, starting.signal]) });
+    return true;
+  } catch (error) {
+    if (starting.signal.aborted) return false;
+    throw error;
+  } finally {
+    session.starting = undefined;
   }
 }
 
@@ -224,28 +227,4 @@ function withPreface(session: Session, params: JsonObject): JsonObject {
   if (preface === undefined || !Array.isArray(params.prompt)) return params;
   session.preface = undefined;
   return { ...params, prompt: [{ type: "text", text: preface }, ...params.prompt] };
-}
-
-/** The connections that subscribe to the turns of each session that they follow. */
-export class TurnSubscribers {
-  readonly #connections = new Map<string, Set<string>>();
-
-  add(session: string, connection: string): void {
-    const all = this.#connections.get(session) ?? new Set();
-    all.add(connection);
-    this.#connections.set(session, all);
-  }
-
-  remove(session: string, connection: string): void {
-    const all = this.#connections.get(session);
-    all?.delete(connection);
-    if (all?.size === 0) this.#connections.delete(session);
-  }
-
-  /** Whether a session has a subscriber beside one connection. */
-  hasOthers(session: string, connection: string): boolean {
-    const all = this.#connections.get(session);
-    if (!all) return false;
-    return all.size > 1 || !all.has(connection);
-  }
 }

@@ -20,7 +20,7 @@ import type { Allowance, Descent } from "../control/scope.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { Connection } from "../hub/connection.ts";
 import type { Hub } from "../hub/hub.ts";
-import { questionIn } from "../hub/questions.ts";
+import { questionIn } from "../sessions/session-clients.ts";
 import type { SessionEnd } from "../sessions/session-record.ts";
 
 /** What starting subagents needs. */

@@ -39,6 +39,10 @@ const EVENTS: readonly SessionEvent[] = [
   { type: "turn_ended" },
   { type: "turn_recorded" },
   { type: "agent_lost" },
+  {
+    type: "stopped",
+    entry: { quality: "session_lifecycle", actor: "a", target: "s", tags: [], payload: {} },
+  },
   { type: "released" },
   { type: "cut" },
   { type: "recovered", asked_after: 3 },

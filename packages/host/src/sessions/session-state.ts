@@ -1,3 +1,4 @@
+import type { Draft } from "@reins/ledger";
 import type { SessionEnd, SessionMode, SessionRecord, SessionState } from "./session-record.ts";
 
 /**
@@ -31,6 +32,8 @@ export type SessionEvent =
   | { readonly type: "turn_recorded" }
   /** Its agent died, was stopped, or was replaced. */
   | { readonly type: "agent_lost" }
+  /** Its agent does not have it any more; the entry of that is to be written. */
+  | { readonly type: "stopped"; readonly entry: Draft }
   /** A client closed it for now. */
   | { readonly type: "released" }
   /** Reins stops in the middle of its turn. */
@@ -57,6 +60,7 @@ type Annotations = Partial<Pick<SessionRecord, "title" | "metadata" | "mode">>;
  * - `notify`: the watchers of sessions.
  * - `cancel`: prompts in the queue, and the agent that is being started for them.
  * - `write`, `write_later`: the record.
+ * - `record`: the entry of its end in its agent, `session_end`.
  * - `withdraw`: its approvals.
  * - `announce`: its end, to its clients.
  * - `forget`: it is not served any more.
@@ -66,6 +70,7 @@ export type SessionEffect =
   | "cancel"
   | "write"
   | "write_later"
+  | "record"
   | "withdraw"
   | "announce"
   | "forget";
@@ -83,6 +88,7 @@ export const TRANSITIONS: Readonly<Record<SessionPhase, Rows>> = {
     failed: ["ended", "cancel", "forget"],
     agent_lost: ["starting"],
     annotated: ["starting"],
+    stopped: ["starting", "record"],
     released: ["starting", "cancel"],
     ended: END,
   },
@@ -94,6 +100,7 @@ export const TRANSITIONS: Readonly<Record<SessionPhase, Rows>> = {
     turn_ended: ["resuming", "notify"],
     turn_recorded: ["resuming", "write_later"],
     agent_lost: ["resuming"],
+    stopped: ["resuming", "record"],
     released: ["resuming", "cancel"],
     cut: ["interrupted"],
     annotated: ["resuming", "notify", "write"],
@@ -106,6 +113,7 @@ export const TRANSITIONS: Readonly<Record<SessionPhase, Rows>> = {
     turn_ended: ["idle", "notify"],
     turn_recorded: ["idle", "write_later"],
     agent_lost: ["parked", "notify"],
+    stopped: ["idle", "record"],
     released: ["parked", "notify", "cancel"],
     cut: ["interrupted"],
     annotated: ["idle", "notify", "write"],
@@ -115,6 +123,7 @@ export const TRANSITIONS: Readonly<Record<SessionPhase, Rows>> = {
     turn_ended: ["idle", "notify"],
     turn_recorded: ["running", "write_later"],
     agent_lost: ["parked", "notify"],
+    stopped: ["running", "record"],
     released: ["parked", "notify", "cancel"],
     cut: ["interrupted"],
     annotated: ["running", "notify", "write"],
@@ -125,6 +134,7 @@ export const TRANSITIONS: Readonly<Record<SessionPhase, Rows>> = {
     turn_ended: ["parked", "notify"],
     turn_recorded: ["parked", "write_later"],
     agent_lost: ["parked"],
+    stopped: ["parked", "record"],
     released: ["parked", "cancel"],
     cut: ["interrupted"],
     recovered: ["parked", "notify", "write"],
@@ -138,6 +148,7 @@ export const TRANSITIONS: Readonly<Record<SessionPhase, Rows>> = {
     turn_ended: ["interrupted"],
     turn_recorded: ["interrupted"],
     agent_lost: ["interrupted"],
+    stopped: ["interrupted"],
     released: ["interrupted"],
     cut: ["interrupted"],
     recovered: ["parked", "notify", "write"],
@@ -151,6 +162,7 @@ export const TRANSITIONS: Readonly<Record<SessionPhase, Rows>> = {
     turn_ended: ["ended"],
     turn_recorded: ["ended"],
     agent_lost: ["ended"],
+    stopped: ["ended", "record"],
     released: ["ended"],
     cut: ["ended"],
     annotated: ["ended", "notify", "write"],

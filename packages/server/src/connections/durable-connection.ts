@@ -3,6 +3,7 @@ import {
   type Connection,
   Conversation,
   type Cursor,
+  channelOf,
   type Feed,
   GAP,
   type Gap,
@@ -291,8 +292,8 @@ async function unansweredAfter(
 ): Promise<readonly Unanswered[]> {
   const { id, principal, sessions } = connection;
   const channels = new Map<string, string | undefined>([
-    [hub.channelOf(id), undefined],
-    ...sessions.map((session) => [hub.channelOf(id, session), session] as const),
+    [channelOf(id), undefined],
+    ...sessions.map((session) => [channelOf(id, session), session] as const),
   ]);
   const open = new Map<string, Unanswered>();
   for (let after = place; ; ) {

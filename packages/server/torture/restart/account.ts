@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { channelOf } from "@reins/host";
 import { connectionTables } from "../../src/connections/tables.ts";
 import type { AgentHome } from "../../system/fixtures/agent-home.ts";
 import type { Follower } from "./follower.ts";
@@ -18,7 +19,7 @@ export async function expectWhole(home: AgentHome, follower: Follower, session: 
   for (const [index, order] of orders.entries())
     if (index > 0 && order <= (orders[index - 1] ?? 0))
       throw new Error(`${order} came after ${orders[index - 1]}`);
-  const channels = [session, hosting.hub.channelOf(connection), hosting.hub.channelOf(connection, session)];
+  const channels = [session, channelOf(connection), channelOf(connection, session)];
   const [told, questions] = [new Set<number>(), new Set<number>()];
   for (let after = 0; ; ) {
     const page = await log.page(TENANT, channels, after);

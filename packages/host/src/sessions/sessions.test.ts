@@ -4,7 +4,7 @@ import { ManualClock, settled } from "@reins/kit/manual-clock";
 import type { Draft } from "@reins/ledger";
 import { expect, test } from "vitest";
 import type { SessionRecord } from "./session-record.ts";
-import { SessionRecords } from "./session-records.ts";
+import { Sessions } from "./sessions.ts";
 
 const entry: Draft = { quality: "session_lifecycle", actor: "a", target: "b", tags: [], payload: {} };
 const record = (title: string) => ({ id: "one", title }) as SessionRecord;
@@ -22,7 +22,7 @@ function open() {
     },
   };
   const clock = new ManualClock();
-  const records = new SessionRecords({ harness: harness as never, clock, onError: () => undefined });
+  const records = new Sessions({ harness, clock, onError: () => undefined } as never);
   return { records, written, recorded, clock };
 }
 
@@ -59,5 +59,5 @@ test("no other source of the host writes a session's record", async () => {
       /change\(\s*sessionTables/.test(await readFile(join(source, path), "utf8"))
     )
       writers.push(path);
-  expect(writers).toEqual([join("sessions", "session-records.ts")]);
+  expect(writers).toEqual([join("sessions", "sessions.ts")]);
 });

@@ -1,7 +1,7 @@
 import { channelPair, Peer, type PeerHandlers } from "@reins/acp";
 import { ManualClock, settled } from "@reins/kit/manual-clock";
 import { describe, expect, it } from "vitest";
-import { patientChannel } from "./patient-channel.ts";
+import { patientChannel } from "./agent-channel.ts";
 
 const PATIENCE = { answerMs: 1_000, turnMs: 5_000 };
 

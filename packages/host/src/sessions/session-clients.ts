@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { CODE, type JsonObject, RpcError } from "@reins/acp";
+import { CODE, type JsonObject, type RequestId, RpcError } from "@reins/acp";
 import type { Draft } from "@reins/ledger";
 import type { AskedOf, ClientAnswer, Clients, RequestOptions } from "../control/ask-clients.ts";
 import { PERMISSION, readChoice, redactedQuestion } from "../control/permission-request.ts";
 import { clientOffers } from "../governor/known-methods.ts";
+import type { HubContext } from "../hub/context.ts";
 import type { NewEvent } from "../log/logged-event.ts";
-import { TURN_OVER } from "./channels.ts";
-import { type AskedQuestions, questionId } from "./questions.ts";
+import type { SessionRecord } from "./session-record.ts";
 
 /** An open question to the clients of a session. */
 export interface OpenQuestion {
@@ -54,26 +54,24 @@ const NO_PRINCIPALS: ReadonlySet<string> = new Set();
 /** A message for the session's log. */
 export type SessionMessage = Omit<NewEvent, "tenant" | "session">;
 
-export interface SessionClientsOptions {
-  /** The id of the session. */
-  readonly session: string;
-  readonly tenant: string;
-  /** The principal whose session it is. */
-  readonly owner: string;
-  /** Who asks the questions that wait, of all sessions. */
-  readonly asking: AskedQuestions<SessionClients>;
-  /** Adds a message to the session's log. A promise is to be waited for. */
-  readonly append: (event: SessionMessage) => void | Promise<void>;
-  /** Notes something about its turns in the log. Settles when that is written. */
-  readonly note: (message: JsonObject) => Promise<void>;
-  /** Removes secrets from what is logged. */
-  readonly redact: (value: unknown) => unknown;
-  /** The connections of the session that can be asked now. */
-  readonly present: () => readonly Askable[];
-  /** The connection whose prompt is under way. */
-  readonly prompting: () => string | undefined;
-  /** Receives errors of background work. */
-  readonly onError: (error: unknown) => void;
+/** What its clients need of a session. */
+interface AskingSession {
+  readonly id: string;
+  readonly record: Pick<SessionRecord, "tenant" | "principal">;
+  /** The connection whose prompt is running. */
+  readonly prompting: string | undefined;
+  /** Adds a message of its agent to its log. A promise is to be waited for. */
+  appendFromAgent(event: SessionMessage): void | Promise<void>;
+  /** Logs the entry of a turn that is over. Settles when it is written. */
+  turnOver(draft: Draft): Promise<void>;
+}
+
+/** What they need of the hub. */
+interface AskingHub {
+  readonly harness: Pick<HubContext["harness"], "redact">;
+  readonly sessions: { readonly asking: AskedQuestions };
+  readonly onError: HubContext["onError"];
+  present(session: string): readonly Askable[];
 }
 
 /**
@@ -81,24 +79,30 @@ export interface SessionClientsOptions {
  * question the first counts.
  */
 export class SessionClients implements Clients {
-  /** The id of their session. */
-  readonly session: string;
-  readonly tenant: string;
-  readonly #options: SessionClientsOptions;
+  readonly #session: AskingSession;
+  readonly #hub: AskingHub;
   readonly #waiting = new Map<string, Waiting>();
 
-  constructor(options: SessionClientsOptions) {
-    this.session = options.session;
-    this.tenant = options.tenant;
-    this.#options = options;
+  constructor(session: AskingSession, hub: AskingHub) {
+    this.#session = session;
+    this.#hub = hub;
+  }
+
+  /** The id of their session. */
+  get session(): string {
+    return this.#session.id;
+  }
+
+  get tenant(): string {
+    return this.#session.record.tenant;
   }
 
   notify(method: string, params: JsonObject): void | Promise<void> {
-    return this.#options.append({ message: { method, params } });
+    return this.#session.appendFromAgent({ message: { method, params } });
   }
 
   concluded(draft: Draft): Promise<void> {
-    return this.#options.note({ method: TURN_OVER, params: { draft } });
+    return this.#session.turnOver(draft);
   }
 
   async request(
@@ -115,18 +119,20 @@ export class SessionClients implements Clients {
     promise.catch(() => undefined);
     const question = { key, method, params, without, asked, only };
     this.#waiting.set(key, { ...question, resolve, reject, declined: new Map() });
-    this.#options.asking.set(key, this);
+    this.#hub.sessions.asking.set(key, this);
     const withdraw = () => this.#settle(key, undefined, (waiting) => waiting.reject(signal.reason));
     signal.addEventListener("abort", withdraw, { once: true });
     try {
-      const { append, redact, present } = this.#options;
-      if (only === undefined)
-        await append({ message: { method, params: redactedQuestion(params, redact) }, request: key });
-      // The content of a file that is written is not logged.
-      else
-        await present()
+      if (only === undefined) {
+        const message = { method, params: redactedQuestion(params, this.#hub.harness.redact) };
+        await this.#session.appendFromAgent({ message, request: key });
+      } else {
+        // The content of a file that is written is not logged.
+        const message = { method, params: { ...params, content: undefined } };
+        await this.#present()
           .find(({ id }) => id === only)
-          ?.ask(this.session, key, { method, params: { ...params, content: undefined } });
+          ?.ask(this.session, key, message);
+      }
       return await promise;
     } finally {
       signal.removeEventListener("abort", withdraw);
@@ -144,8 +150,7 @@ export class SessionClients implements Clients {
     const settle: Settle = ({ resolve }) => resolve(answer);
     const choice = waiting.method === PERMISSION ? readChoice(waiting.params, answer.value) : "chosen";
     if (choice === "not_offered") return "not_offered";
-    const isFinal =
-      choice === "chosen" || (choice === "cancelled" && connection === this.#options.prompting());
+    const isFinal = choice === "chosen" || (choice === "cancelled" && connection === this.#session.prompting);
     return isFinal ? this.#settle(key, connection, settle) : this.#decline(waiting, connection, settle);
   }
 
@@ -165,10 +170,11 @@ export class SessionClients implements Clients {
   }
 
   whoServes(method: string, params: JsonObject): string | undefined {
-    const { present, prompting, owner } = this.#options;
-    const able = present().filter(({ capabilities }) => clientOffers(capabilities, method, params));
+    const { prompting, record } = this.#session;
+    const able = this.#present().filter(({ capabilities }) => clientOffers(capabilities, method, params));
     const found =
-      able.find(({ id }) => id === prompting()) ?? able.find(({ principal }) => principal.id === owner);
+      able.find(({ id }) => id === prompting) ??
+      able.find(({ principal }) => principal.id === record.principal);
     return found?.id;
   }
 
@@ -192,7 +198,7 @@ export class SessionClients implements Clients {
       waiting.declined.delete(connection);
       const [[last, settle] = []] = [...waiting.declined].reverse();
       // Without clients it waits: the next one that attaches is asked.
-      if (settle && this.#options.present().length > 0 && !this.#isLeftToOthers(waiting))
+      if (settle && this.#present().length > 0 && !this.#isLeftToOthers(waiting))
         this.#settle(waiting.key, last, settle);
     }
   }
@@ -207,6 +213,10 @@ export class SessionClients implements Clients {
     return [...this.#waiting.values()];
   }
 
+  #present(): readonly Askable[] {
+    return this.#hub.present(this.session);
+  }
+
   #decline(waiting: Waiting, connection: string, settle: Settle): Taken {
     waiting.declined.set(connection, settle);
     return this.#isLeftToOthers(waiting) ? "left" : this.#settle(waiting.key, connection, settle);
@@ -214,20 +224,18 @@ export class SessionClients implements Clients {
 
   #isLeftToOthers({ method, params, declined, without, asked, only }: Waiting): boolean {
     if (only !== undefined) return !declined.has(only);
-    return this.#options
-      .present()
-      .some(
-        ({ id, principal, capabilities }) =>
-          clientOffers(capabilities, method, params) &&
-          !declined.has(id) &&
-          !without.has(principal.id) &&
-          (!asked || asked(principal) !== undefined),
-      );
+    return this.#present().some(
+      ({ id, principal, capabilities }) =>
+        clientOffers(capabilities, method, params) &&
+        !declined.has(id) &&
+        !without.has(principal.id) &&
+        (!asked || asked(principal) !== undefined),
+    );
   }
 
   /** Whether there are clients, and none of them offers to answer a request. */
   #isUnserved(method: string, params: JsonObject): boolean {
-    const present = this.#options.present();
+    const present = this.#present();
     return (
       present.length > 0 && !present.some(({ capabilities }) => clientOffers(capabilities, method, params))
     );
@@ -238,21 +246,21 @@ export class SessionClients implements Clients {
     const waiting = this.#waiting.get(key);
     if (!waiting) return "late";
     this.#waiting.delete(key);
-    this.#options.asking.settle(key, this);
+    this.#hub.sessions.asking.settle(key, this);
     settle(waiting);
     void this.#takeBack(waiting, connection);
     return "first";
   }
 
   async #takeBack({ key, only }: Waiting, connection: string | undefined): Promise<void> {
-    const { append, present, onError } = this.#options;
     if (only !== undefined && only === connection) return;
-    const asked = present().find(({ id }) => id === only);
+    const asked = this.#present().find(({ id }) => id === only);
     try {
-      if (only === undefined) await append({ message: cancelOf(key), except: connection });
+      if (only === undefined)
+        await this.#session.appendFromAgent({ message: cancelOf(key), except: connection });
       else await asked?.send(cancelOf(key), this.session);
     } catch (error) {
-      onError(error);
+      this.#hub.onError(error);
     }
   }
 }
@@ -269,4 +277,52 @@ function gone(): RpcError {
 /** What takes a question back. */
 export function cancelOf(key: string): JsonObject {
   return { method: "$/cancel_request", params: { requestId: questionId(key) } };
+}
+
+const PATTERN = /^reins-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+
+/** The id under which a question goes to clients: the same for all of them, and after they come back. */
+export function questionId(key: string): string {
+  return `reins-${key}`;
+}
+
+/** The question that an id stands for, if it is one of ours. */
+export function questionIn(id: RequestId): string | undefined {
+  return typeof id === "string" ? PATTERN.exec(id)?.[1] : undefined;
+}
+
+/** How many settled questions are remembered, so that a late answer differs from one to no question. */
+const MOST_SETTLED = 10_000;
+
+/** Where a question was asked. */
+export interface AskedIn {
+  readonly session: string;
+  readonly tenant: string;
+}
+
+/** The questions of all sessions: those that wait, by who asks them, and where those were asked that were settled lately. */
+export class AskedQuestions {
+  readonly #waiting = new Map<string, SessionClients>();
+  readonly #settled = new Map<string, AskedIn>();
+
+  /** Who asks one that waits. */
+  get(key: string): SessionClients | undefined {
+    return this.#waiting.get(key);
+  }
+
+  set(key: string, asker: SessionClients): void {
+    this.#waiting.set(key, asker);
+  }
+
+  settle(key: string, { session, tenant }: AskedIn): void {
+    this.#waiting.delete(key);
+    this.#settled.set(key, { session, tenant });
+    const [oldest] = this.#settled.keys();
+    if (this.#settled.size > MOST_SETTLED && oldest !== undefined) this.#settled.delete(oldest);
+  }
+
+  /** Where a question was asked, also one that was settled. */
+  askedIn(key: string): AskedIn | undefined {
+    return this.#waiting.get(key) ?? this.#settled.get(key);
+  }
 }

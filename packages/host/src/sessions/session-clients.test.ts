@@ -1,24 +1,24 @@
 import { expect, test } from "vitest";
-import { AskedQuestions } from "./questions.ts";
-import { SessionClients } from "./session-clients.ts";
+import { AskedQuestions, SessionClients, type SessionMessage } from "./session-clients.ts";
 
 test("a question that is withdrawn before there was room to ask it is withdrawn, and nothing else comes of it", async () => {
   const room = Promise.withResolvers<void>();
   const appended: unknown[] = [];
-  const clients = new SessionClients({
-    session: "s",
-    tenant: "t",
-    owner: "o",
-    asking: new AskedQuestions(),
-    append: ({ message }) => {
+  const session = {
+    id: "s",
+    record: { tenant: "t", principal: "o" },
+    prompting: undefined,
+    appendFromAgent: ({ message }: SessionMessage) => {
       appended.push(message.method);
       return room.promise;
     },
-    note: async () => undefined,
-    redact: (value) => value,
-    present: () => [],
-    prompting: () => undefined,
+    turnOver: async () => undefined,
+  };
+  const clients = new SessionClients(session, {
+    harness: { redact: (value) => value },
+    sessions: { asking: new AskedQuestions() },
     onError: () => undefined,
+    present: () => [],
   });
   const unhandled: unknown[] = [];
   const note = (reason: unknown) => void unhandled.push(reason);

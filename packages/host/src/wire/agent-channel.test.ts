@@ -1,7 +1,7 @@
 import { channelPair, isObject, type JsonObject } from "@reins/acp";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { borderedChannel, withoutOurs } from "./agent-border.ts";
+import { borderedChannel, withoutOurs } from "./agent-channel.ts";
 
 /** What is put into a name so that it is another and looks the same, or nearly so. */
 const DISGUISES: ((name: string) => string)[] = [

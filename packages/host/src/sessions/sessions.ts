@@ -1,0 +1,242 @@
+import { CODE, RpcError } from "@reins/acp";
+import type { Draft } from "@reins/ledger";
+import { change, type Store } from "@reins/store";
+import { type Harness, isAdmin, type Principal, scrubbed, type Vault } from "@reins/supervisor";
+import type { HostedAgent } from "../hosting/agent-host.ts";
+import type { HubContext } from "../hub/context.ts";
+import { registerBuffer } from "../log/backlog.ts";
+import { renewServers } from "./sealed-servers.ts";
+import { noSession, Session } from "./session.ts";
+import { AskedQuestions } from "./session-clients.ts";
+import type { SessionRecord } from "./session-record.ts";
+import type { SessionPhase } from "./session-state.ts";
+import { type SessionRange, sessionTables } from "./tables.ts";
+
+/** Receives the record of every session that is new or changed. */
+export type SessionWatcher = (record: SessionRecord) => void;
+
+/** How long a write may be delayed to be merged with the next: in a busy session, its next turn starts within it. */
+const LATER_MS = 20;
+const PAGE = 100;
+
+/**
+ * The sessions that this process serves, and those that are stored. The only writer of their records: the writes of one
+ * session are committed in the order of the calls.
+ */
+export class Sessions {
+  /** The questions of all sessions. */
+  readonly asking = new AskedQuestions();
+  readonly #hub: HubContext;
+  readonly #served = new Map<string, Session>();
+  readonly #watchers = new Set<SessionWatcher>();
+  /** The sessions whose record {@link putLater} has still to write. */
+  readonly #later = new Map<string, Pick<Session, "record">>();
+  /** Writes with a ledger entry that are not committed yet: the ledger takes longer than a plain commit. */
+  readonly #entering = new Map<string, Promise<void>>();
+  /** A record never changes: its successor is another object. */
+  readonly #stored = new WeakSet<SessionRecord>();
+  readonly #unregister: () => void;
+  #cancelFlush: (() => void) | undefined;
+
+  constructor(hub: HubContext) {
+    this.#hub = hub;
+    this.#unregister = registerBuffer(hub.harness.store, () => this.flush());
+  }
+
+  /** A session that is served here. */
+  get(id: string): Session | undefined {
+    return this.#served.get(id);
+  }
+
+  /** All that are served here. */
+  get all(): readonly Session[] {
+    return [...this.#served.values()];
+  }
+
+  /** Those that an agent has, or is starting or resuming. */
+  of(agent: HostedAgent): readonly Session[] {
+    return this.all.filter((session) => session.isWith(agent));
+  }
+
+  /** One that is served here, if the principal may see it and it has not ended. */
+  open(principal: Principal, id: unknown): Session | undefined {
+    const session = typeof id === "string" ? this.#served.get(id) : undefined;
+    return session && !session.record.ended && maySee(principal, session.record) ? session : undefined;
+  }
+
+  /** Serves a stored session from now on. */
+  serve(record: SessionRecord): Session {
+    return this.#served.get(record.id) ?? this.#add(record);
+  }
+
+  /** Registers a new session that an agent is about to start. */
+  create(record: SessionRecord, agent: HostedAgent): Session {
+    if (this.#served.has(record.id))
+      throw new RpcError(CODE.invalidParams, `there is a session "${record.key}" already; resume that one`);
+    const session = this.#add(record, "starting");
+    session.assign(agent);
+    return session;
+  }
+
+  /** Stops serving a session. */
+  forget(session: Session): void {
+    if (this.#served.get(session.id) === session) this.#served.delete(session.id);
+  }
+
+  /** Stops serving the sessions that no agent has and that are not busy; the store has their records. */
+  unload(): void {
+    for (const session of this.all)
+      if (!session.agent && !session.isBusy && this.isStored(session.record)) this.forget(session);
+  }
+
+  /** The sessions that a principal may see, the most recently used first. */
+  async list(principal: Principal, range: Partial<SessionRange> = {}): Promise<SessionRecord[]> {
+    const own = isAdmin(principal) ? {} : { principal: principal.id };
+    const { tenant } = principal;
+    const stored = await this.stored({ limit: 100, ...range, ...own, tenant });
+    return stored.map((record) => this.#served.get(record.id)?.record ?? record);
+  }
+
+  /** The stored sessions of a range, of any principal, in the state that they are in now. */
+  async stored(range: SessionRange): Promise<SessionRecord[]> {
+    await this.flush();
+    const records = await this.#hub.harness.store.query(sessionTables, "list", range);
+    for (const record of records) this.#stored.add(record);
+    return records;
+  }
+
+  /** A session of a tenant, without a check of who may see it. */
+  async read(id: string, tenant: string): Promise<SessionRecord | undefined> {
+    const served = this.#served.get(id)?.record;
+    if (served) return served;
+    const record = await this.#hub.harness.store.query(sessionTables, "get", { id, tenant });
+    if (record) this.#stored.add(record);
+    return record;
+  }
+
+  /** A session, if the principal may see it. */
+  async find(principal: Principal, id: string): Promise<SessionRecord | undefined> {
+    const record = await this.read(id, principal.tenant);
+    return record && maySee(principal, record) ? record : undefined;
+  }
+
+  /** A session that the principal may see and that has not ended. */
+  async expect(principal: Principal, id: unknown): Promise<SessionRecord> {
+    const record = await this.see(principal, id);
+    if (!record.ended) return record;
+    throw noSession(id);
+  }
+
+  /** A session that a principal may see, also one that has ended. */
+  async see(principal: Principal, id: unknown): Promise<SessionRecord> {
+    const record = typeof id === "string" ? await this.find(principal, id) : undefined;
+    if (record) return record;
+    throw noSession(id);
+  }
+
+  /** Calls a watcher for every session that is new or changed, until the returned function is called. */
+  watch(watcher: SessionWatcher): () => void {
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
+  }
+
+  /** Notifies the watchers of a session that is new or changed. */
+  notify(record: SessionRecord): void {
+    for (const watcher of this.#watchers) watcher(record);
+  }
+
+  /** Writes a record; with an entry, both in one commit. */
+  put(record: SessionRecord, entry?: Draft): Promise<void> {
+    const { id } = record;
+    this.#later.delete(id);
+    if (!entry && this.isStored(record)) return Promise.resolve();
+    const before = this.#entering.get(id);
+    const write = () => this.#write(record, entry);
+    const writing = before ? before.then(write) : write();
+    if (!entry && !before) return writing;
+    const written = writing.catch(() => undefined);
+    this.#entering.set(id, written);
+    void written.then(() => {
+      if (this.#entering.get(id) === written) this.#entering.delete(id);
+    });
+    return writing;
+  }
+
+  /** Writes the record that a session has a moment from now, unless it is written earlier. */
+  putLater(session: Pick<Session, "record">): void {
+    const { clock, onError } = this.#hub;
+    this.#later.set(session.record.id, session);
+    this.#cancelFlush ??= clock.after(LATER_MS, () => {
+      this.#cancelFlush = undefined;
+      this.flush().catch(onError);
+    });
+  }
+
+  /** Whether a read of the store finds a record. */
+  isStored(record: SessionRecord): boolean {
+    return this.#stored.has(record);
+  }
+
+  /** Writes what was to be written later. */
+  async flush(): Promise<void> {
+    this.#cancelFlush?.();
+    this.#cancelFlush = undefined;
+    await Promise.all([...this.#later.values()].map(({ record }) => this.put(record)));
+  }
+
+  async close(): Promise<void> {
+    this.#unregister();
+    await this.flush();
+  }
+
+  #add(record: SessionRecord, phase?: SessionPhase): Session {
+    const session = new Session(this.#hub, record, phase);
+    this.#served.set(record.id, session);
+    return session;
+  }
+
+  async #write(record: SessionRecord, entry: Draft | undefined): Promise<void> {
+    await putSession(this.#hub.harness, record, entry);
+    this.#stored.add(record);
+  }
+}
+
+/** Writes the record of a session that no hub serves. */
+export async function putSession(
+  harness: Pick<Harness, "store" | "record">,
+  record: SessionRecord,
+  entry?: Draft,
+): Promise<void> {
+  const put = change(sessionTables, "put", record);
+  if (entry) await harness.record([entry], { with: [put], durable: false });
+  else await harness.store.commit([put], { durable: false });
+}
+
+/**
+ * Seals MCP servers of sessions anew that were sealed with a former key, then forgets that key. To be called before a
+ * session is served: it writes records that no session owns yet.
+ */
+export async function renewSessionSeals({
+  store,
+  vault,
+  onError,
+}: {
+  readonly store: Pick<Store, "query" | "commit" | "scrub">;
+  readonly vault: Vault;
+  readonly onError: (error: unknown) => void;
+}): Promise<void> {
+  const keys = vault.formerKeys;
+  if (keys.length === 0) return;
+  for (let after = ""; ; ) {
+    const page = await store.query(sessionTables, "sealedWithKeys", { keys, after, limit: PAGE });
+    const last = page.at(-1);
+    if (!last) break;
+    after = last.id;
+    await store.commit(page.map((record) => change(sessionTables, "put", renewServers(vault, record))));
+  }
+  if (await scrubbed(store, onError)) await vault.forgetFormer();
+}
+
+function maySee(principal: Principal, { tenant, principal: owner }: SessionRecord): boolean {
+  return tenant === principal.tenant && (isAdmin(principal) || owner === principal.id);
+}

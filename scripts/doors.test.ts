@@ -87,7 +87,7 @@ describe("ACP", () => {
   test("is spoken nowhere in the host by a method without a row", async () => {
     const rows = { ...CLIENT_DOORS, ...AGENT_DOORS };
     const found = await namesIn(
-      ["packages/host/src/governor", "packages/host/src/hub", "packages/host/src/control"],
+      ["governor", "hub", "sessions", "control"].map((folder) => `packages/host/src/${folder}`),
       /"((?:session|fs|terminal|providers|elicitation|auth|proxy|_sandboxagent\/session)\/[a-z_]+)"/g,
     );
     expect(found.size).toBeGreaterThan(20);

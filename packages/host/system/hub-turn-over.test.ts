@@ -52,6 +52,23 @@ test("a turn whose end was told is in the ledger, also if Reins died before it g
   expect(said).toEqual([]);
 });
 
+test("a turn whose agent is stopped stands in the ledger before the end of its session", async () => {
+  const home = await openTestHome({
+    rules: "tool_rules: [{ name: all, condition: {}, verdict: allowed }]\n",
+  });
+  const { hub, connect } = await openTestHub(home);
+  const client = await connect();
+  const { sessionId } = await client.request("session/new", { cwd: home.workspace, mcpServers: [] });
+  const turn = client.prompt(String(sessionId), "say one", "wait").catch(() => undefined);
+  await expect.poll(() => client.said).toContain("one");
+  const [agent = expect.fail()] = await hub.running();
+  await hub.restart(agent, "the test stops it");
+  await turn;
+  const entries = (await home.harness.ledger.read({ limit: 100 })).map(({ entry }) => entry);
+  const kinds = entries.map(({ quality, payload }) => `${quality} ${membersOf(payload).change ?? ""}`.trim());
+  expect(kinds.slice(-2)).toEqual(["turn", "session_lifecycle session_end"]);
+});
+
 test("turns stand in the ledger one after the other, also when the next waits in line, and before the end of their session", async () => {
   const home = await openTestHome({
     rules: "tool_rules: [{ name: all, condition: {}, verdict: allowed }]\n",

@@ -266,8 +266,7 @@ class World {
     });
     const initialized = await governor.initialize({ protocolVersion: 1 });
     const stop = async (reason: string) => {
-      await governor.close(reason);
-      kill(new Error(reason));
+      await governor.close(reason, async () => kill(new Error(reason)));
       return undefined;
     };
     return {

@@ -277,7 +277,7 @@ describe("the governor's preparation of turns", () => {
       clients: { notify: () => undefined, request: () => Promise.reject(new Error("none")) },
     };
     return new GovernedSession(
-      { ...port, started: async () => undefined },
+      { ...port, started: async () => undefined, stopped: async () => undefined },
       { cwd: home, roots: [home], tools: "acp" },
     );
   }

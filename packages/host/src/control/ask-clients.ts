@@ -69,6 +69,8 @@ export interface SessionPort {
   readonly clients: Clients;
   /** Has the owner apply what an agent accepted, and store it in one commit with the entry that says so. */
   started(changes: AcceptedChanges, entry: Draft): Promise<void>;
+  /** Has the owner write the entry of the session's end in its agent. */
+  stopped(entry: Draft): Promise<void>;
 }
 
 /** The pause before people are asked again because their answer could not be written. */

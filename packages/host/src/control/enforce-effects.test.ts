@@ -223,6 +223,7 @@ describe("an allowed action", () => {
     ["a session", { kind: "session_start", tool: "session/new", arguments: {}, origin: "client" }],
     ["unprompted work", { kind: "unprompted_work", message: "plan" }],
     ["what was done already", SEEN],
+    ["a setting of a client", { kind: "setting", tool: "session/set_mode", arguments: {} }],
   ] as const)("that is over when it is decided is settled at once: %s", async (_, point) => {
     const { context, scope, settled } = control();
     await enforce(context, scope, point);

@@ -201,6 +201,7 @@ async function apply(
 /** Kinds of points whose action is over when it is decided: nothing of them is open when the session ends. */
 const SETTLED_AT_ONCE: ReadonlySet<ControlPoint["kind"]> = new Set([
   "session_start",
+  "setting",
   "unprompted_work",
   "after_the_fact",
 ]);

@@ -25,7 +25,7 @@ import { type GovernedSession, StandaloneSession } from "./governed-session.ts";
 import { mayKnow } from "./known-methods.ts";
 import { endServers } from "./mcp-servers.ts";
 import { cancelTurn, cutTurn, runTurn } from "./prompts.ts";
-import { beginSession, endSession, keptSession, SESSION_CALLS, type SessionEnding } from "./session-calls.ts";
+import { beginSession, keptSession, recordEnd, releaseSession, SESSION_CALLS } from "./session-calls.ts";
 import { SessionFolders } from "./session-folders.ts";
 import type { TurnUsage } from "./turn.ts";
 import { tellsState } from "./updates.ts";
@@ -262,13 +262,23 @@ export class Governor {
     if (session) await cutTurn(session, onCut);
   }
 
-  /** Ends every session because the agent ends; the agent itself belongs to the caller. */
-  async close(reason: string): Promise<void> {
-    const ending = [...this.#sessions.values()].map((session) => ({ session, turn: session.turn }));
-    for (const { turn } of ending) turn?.cancel(reason);
-    await Promise.allSettled(
-      ending.map(({ session, turn }) => this.#forget(session, { reason, ends: "agent", turn })),
-    );
+  /**
+   * Ends every session because the agent ends, which `stop` sees to. A turn ends with the agent; the ends of sessions are
+   * recorded after it.
+   */
+  async close(reason: string, stop: () => Promise<void> = async () => undefined): Promise<void> {
+    const sessions = [...this.#sessions.values()];
+    for (const { turn } of sessions) turn?.cancel(reason);
+    const released = sessions.map(async (session) => {
+      this.#drop(session);
+      await releaseSession(this.#context, session, { reason, ends: "agent", turn: session.turn });
+    });
+    try {
+      await Promise.allSettled(released);
+      await stop();
+    } finally {
+      await Promise.allSettled(sessions.map((session) => this.#recordEnd(session, reason)));
+    }
   }
 
   async #begin(
@@ -315,9 +325,11 @@ export class Governor {
         session.isClosing = false;
         throw error;
       });
-    // An agent may never answer the prompt of a session that it has closed.
+    const reason = "the session was closed";
     await settlesWithin(session.turnOver, ENDING_MS);
-    await this.#forget(session, { reason: "the session was closed", ends: "session" });
+    this.#drop(session);
+    await releaseSession(this.#context, session, { reason, ends: "session" });
+    await this.#recordEnd(session, reason);
     return result;
   }
 
@@ -359,11 +371,11 @@ export class Governor {
     this.#onSessions?.([...this.#sessions.keys()]);
   }
 
-  async #forget(session: GovernedSession, ending: SessionEnding): Promise<void> {
-    this.#drop(session);
-    // The last turn stands in the ledger before the end of its session.
+  /** Records the end of a session after its last turn. An agent may never answer the prompt of one that it has closed. */
+  async #recordEnd(session: GovernedSession, reason: string): Promise<void> {
+    if (!session.isCut) await settlesWithin(session.turnOver, ENDING_MS);
     await session.placed;
-    await endSession(this.#context, session, ending);
+    await recordEnd(this.#context, session, reason);
   }
 
   /** Answers at once for a method that the agent does not know, instead of asking a person about it. */

@@ -125,25 +125,33 @@ export interface SessionEnding {
 }
 
 /**
- * Ends a session in its agent. Approvals outlive the agent, but for those of the turn that ends with it: questions of an
- * earlier turn still wait, and an answer that is not used yet counts when the same action comes again.
+ * Ends the MCP servers and the questions of a session that ends in its agent. Approvals outlive the agent, but for those
+ * of the turn that ends with it: questions of an earlier turn still wait, and an answer that is not used yet counts when
+ * the same action comes again.
  */
-export async function endSession(
+export async function releaseSession(
   context: GovernorContext,
   session: GovernedSession,
   { reason, ends, turn }: SessionEnding,
 ): Promise<void> {
-  const { harness } = context;
   await endServers(session);
   // The next start finds it as it is: with a turn that was cut off and questions that still wait.
   if (session.isCut) return;
   if (ends === "session") await withdrawQuestions(context, session, reason);
   else if (turn) await withdrawIn(context, session, turn, reason);
+}
+
+/** Has the owner of a session write its end in its agent. */
+export async function recordEnd(
+  context: GovernorContext,
+  session: GovernedSession,
+  reason: string,
+): Promise<void> {
+  if (session.isCut) return;
   const subject = subjectIn(context, session, context.enforcement);
-  const unfinished = harness.supervisor.abandon(subject);
+  const unfinished = context.harness.supervisor.abandon(subject);
   const draft = lifecycleDraft(subject, "session_end", unfinished);
-  const payload = { ...membersOf(draft.payload), reason };
-  await harness.record([{ ...draft, payload }], { durable: false });
+  await session.port.stopped({ ...draft, payload: { ...membersOf(draft.payload), reason } });
   forwardIn(context, session, "session_end", { reason });
 }
 

@@ -176,9 +176,11 @@ export class AgentHost {
     void process.exited.then(remove);
     const governor = this.#govern(entry, launch, process, { ...start, onSessions: hold, entered });
     const stop = async (reason: string) => {
-      await governor.close(reason);
-      const report = await process.stop();
-      await home.collect();
+      let report: StopReport | undefined;
+      await governor.close(reason, async () => {
+        report = await process.stop();
+        await home.collect();
+      });
       return report;
     };
     const initialized = await this.#hello(governor, start).catch(async (error: unknown) => {

@@ -127,11 +127,11 @@ export function startNative(options: NativeOptions): {
     },
     onFault: (fault) => onFault(String(fault)),
   });
-  const stop = async (reason: string) => {
-    await governor.close(reason);
-    await agent.close(reason);
-    close(new Error(reason));
-  };
+  const stop = (reason: string) =>
+    governor.close(reason, async () => {
+      await agent.close(reason);
+      close(new Error(reason));
+    });
   return { governor, stop };
 }
 

@@ -107,7 +107,7 @@ describe("a session", () => {
     const target = { kind: "agent", name: "stub" } as const;
     await hosting.kills?.kill({ id: "1", target, tenant: null, by, reason: "a test" });
     expect((await running).at(-1)).toMatchObject({ type: "error" });
-    const why = expect.stringContaining("ended on somebody's word");
+    const why = expect.stringContaining("was killed before the prompt's turn came");
     expect(await waiting).toMatchObject([{ type: "error", message: why }]);
     expect(await hosting.hub.running()).toEqual([]);
     expect(await home.entries("kill")).toHaveLength(1);

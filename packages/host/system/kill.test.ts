@@ -147,7 +147,7 @@ requirement(
     await close();
   });
 
-  it("calls off the prompts that wait for the agent, which stays away until somebody asks again", async () => {
+  it("cancels the prompts that wait for the agent, which stays away until the next prompt", async () => {
     const { hosting, harness, workspace, close } = await openHosting();
     const { hub } = hosting;
     const client = new TestClient();
@@ -160,6 +160,8 @@ requirement(
     const running = client.prompt(id, "say begun", "wait");
     await expect.poll(() => client.said).toEqual(["begun"]);
     const waiting = client.prompt(id, "say too late");
+    // A request that has arrived, and whose prompt does not wait in the hub yet.
+    const arrival = hub.arrive();
     const [killed, ...ends] = await Promise.allSettled([
       hosting.kills?.kill(order({ kind: "agent", name: "stub" })),
       ...[running, waiting],
@@ -167,8 +169,12 @@ requirement(
     expect(killed).toMatchObject({ value: { report: { left: [], sessions: [id] } } });
     expect(ends).toMatchObject([
       { reason: { message: expect.stringContaining("SIGKILL") } },
-      { reason: { message: expect.stringContaining("ended on somebody's word") } },
+      { reason: { message: expect.stringContaining("was killed before the prompt's turn came") } },
     ]);
+    const { signal } = new AbortController();
+    const late = await hub.connect({ principal, agent: "stub", arrival });
+    const params = { sessionId: id, prompt: [{ type: "text", text: "say too late" }] };
+    await expect(late.request("session/prompt", params, signal)).rejects.toThrow("was killed before");
     expect(await hub.running()).toEqual([]);
     await client.prompt(id, "say here again");
     expect(client.said).toEqual(["begun", "here again"]);

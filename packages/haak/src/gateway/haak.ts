@@ -81,8 +81,9 @@ export class Haak {
 
   /** Runs a turn, or resumes the one that waits for its client. Failures after it has begun are events. */
   async run(principal: Principal, params: RunParams, emit: Emit): Promise<void> {
+    const arrival = this.#options.hub.arrive();
     const started = await this.#starts.run(queueKey(principal, params.session_key), () =>
-      this.#start(principal, params, emit),
+      this.#start(principal, params, emit, arrival),
     );
     await started.segment;
   }
@@ -92,6 +93,7 @@ export class Haak {
     principal: Principal,
     params: RunParams,
     emit: Emit,
+    arrival: number,
   ): Promise<{ readonly segment: void | Promise<void> }> {
     const { session_key, message, messages = message ? [message] : [] } = params;
     // An empty list means the agent's own tools, as an absent one does.
@@ -125,6 +127,7 @@ export class Haak {
         sequence: session.sequence,
         input: { ...input, prompt },
         tools,
+        arrival,
         onBegin: () => {
           session.cancelled = false;
         },

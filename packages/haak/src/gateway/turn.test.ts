@@ -16,6 +16,7 @@ function newTurn({ input = {} }: { readonly input?: object } = {}) {
   let feed: (event: LoggedEvent) => void | Promise<void> = () => undefined;
   let order = 0;
   const state = { connections: 0, announced: 0, begun: 0 };
+  const arrivals: number[] = [];
   const log = {
     end: async () => ({ epoch: 1, order: 0 }),
     written: async () => undefined,
@@ -37,8 +38,9 @@ function newTurn({ input = {} }: { readonly input?: object } = {}) {
   const hub = {
     log,
     live: () => undefined,
-    connect: async () => {
+    connect: async ({ arrival }: { readonly arrival: number }) => {
       state.connections += 1;
+      arrivals.push(arrival);
       return connection;
     },
     disconnect: () => {
@@ -68,6 +70,7 @@ function newTurn({ input = {} }: { readonly input?: object } = {}) {
       sequence: new EventSequence({ messages: 0, entries: 0 }),
       input: { prompt: [{ type: "text", text: "hi" }], results: [], earlier: undefined, ...input },
       tools: undefined,
+      arrival: 7,
       onBegin: () => {
         state.begun += 1;
       },
@@ -81,7 +84,7 @@ function newTurn({ input = {} }: { readonly input?: object } = {}) {
     return feed(except === undefined ? event : { ...event, except });
   };
   return {
-    ...{ turn, state, events, emit, prompted: prompted.promise, result, update },
+    ...{ turn, state, arrivals, events, emit, prompted: prompted.promise, result, update },
     types: () => events.map(({ type }) => type),
     /** Starts the turn and lets its agent receive the prompt. */
     begin: async () => {
@@ -97,6 +100,12 @@ function newTurn({ input = {} }: { readonly input?: object } = {}) {
 }
 
 describe("a turn", () => {
+  test("prompts under the number that it arrived with, so that what came since then cancels it", async () => {
+    const { begin, arrivals } = newTurn();
+    await begin();
+    expect(arrivals).toEqual([7]);
+  });
+
   test("ends with done, the stop reason and the usage, and leaves nothing behind", async () => {
     const { turn, begin, result, update, events, state } = newTurn();
     const { segment } = await begin();

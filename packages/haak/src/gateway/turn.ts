@@ -35,6 +35,8 @@ export interface HaakTurnRequest {
   readonly sequence: EventSequence;
   readonly input: TurnInput;
   readonly tools: readonly ClientTool[] | undefined;
+  /** The number of `turn.run` from `hub.arrive`: what cancelled the session's requests since then cancels it too. */
+  readonly arrival: number;
   readonly onBegin: () => void;
 }
 
@@ -114,9 +116,9 @@ export class HaakTurn {
 
   async #run(): Promise<void> {
     const { hub, offers } = this.#options;
-    const { principal, tools } = this.#request;
+    const { principal, tools, arrival } = this.#request;
     const id = randomUUID();
-    const connection = await hub.connect({ id, principal });
+    const connection = await hub.connect({ id, principal, arrival });
     const call = (name: string, _input: unknown, signal: AbortSignal) => this.#calls.call(name, signal);
     const stream = this.#newStream(connection);
     const withdraw = offers.announce(id, { tools, call, gated: (gates) => stream.gated(gates) });

@@ -58,7 +58,7 @@ export class Kills {
 /** What waits for an agent that is ended on somebody's word would bring it back at once. */
 async function callOff({ hub: served }: KillsOptions, sessions: readonly string[]): Promise<void> {
   const hub = await served;
-  const message = "the agent was ended on somebody's word before the prompt's turn came; prompt it again";
+  const message = "the agent was killed before the prompt's turn came; prompt it again";
   for (const id of sessions) hub.live(id)?.cancelPending(new RpcError(CODE.cancelled, message));
 }
 

@@ -92,7 +92,7 @@ async function governed(): Promise<Prompter & { syncs(): number }> {
       notify: async () => {
         count += 1;
       },
-      request: () => Promise.reject(new Error("nobody is asked")),
+      request: () => Promise.reject(new Error("no client is asked")),
     }),
   });
   const { signal } = new AbortController();

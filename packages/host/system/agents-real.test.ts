@@ -120,7 +120,7 @@ describe.skipIf(!registryAnswers).each(AGENTS)(
         .toContainEqual(expect.objectContaining({ text: expect.stringContaining("canary") }));
     });
 
-    test("stops when it is told to", async () => {
+    test("stops on cancel", async () => {
       const { promise: begun, resolve } = Promise.withResolvers<void>();
       room.model.play((conversation) => {
         if (conversation.tools.length > 0) resolve();

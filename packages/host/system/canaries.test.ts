@@ -61,7 +61,7 @@ function kept(home: string): string {
     .join("\n");
 }
 
-/** What is left behind: on disk, in an export of the ledger, and in what clients were told without being asked. */
+/** What is left behind: on disk, in an export of the ledger, and in what clients received without a question. */
 async function recordsOf({ harness, ledger, home }: TestHome, hub: Hub, client: TestClient) {
   await harness.supervisor.close();
   await hub.log.flush();
@@ -129,7 +129,7 @@ describe("secrets that pass through", () => {
     expect(commitments).toEqual(commitments.map(() => expect.stringMatching(/^hmac-sha256:/)));
   });
 
-  test("are on no disk while an approval waits or a grant stands, and whoever answers sees them exactly", async () => {
+  test("are on no disk while an approval waits or a grant stands, and the person who answers sees them exactly", async () => {
     const home = await openTestHome({ redactor });
     const { approvals, identity, policies } = home.harness;
     const principal = identity.local();
@@ -190,7 +190,7 @@ describe("secrets that pass through", () => {
     },
   );
 
-  test("are not in what is told of an agent that dies, or of what it wrote before", async () => {
+  test("are not in reports of an agent that dies, or of what it wrote before", async () => {
     const stage = await openStage();
     const id = await stage.begin();
     const filler = Array.from({ length: 3_000 }, (_, line) => `line ${line} of a long complaint`).join("\n");

@@ -69,7 +69,7 @@ describe("a session that has ended", () => {
     expect(client.said).toEqual(["the one"]);
   });
 
-  test("can be opened again though somebody is reading it", async () => {
+  test("can be reopened while a client reads it", async () => {
     const { hub, client, id } = await begun();
     await client.request(TERMINATE, { sessionId: id });
     await client.request("_reins/session/replay", { sessionId: id });
@@ -97,7 +97,7 @@ describe("a request that is taken back", () => {
     expect(client.said).toEqual(["begun", "0", "1", "2", "3", "4", "5", "6", "7"]);
   });
 
-  test("leaves the agent that is being started to whoever else waits for it", async () => {
+  test("leaves the agent that is being started to the other requests that wait for it", async () => {
     const { home, hub, client, connect, id } = await begun();
     await hub.reap();
     const other = await connect();
@@ -123,7 +123,7 @@ test("a turn that waits for its agent to be started is cancelled like any other"
   expect(client.said).toEqual(["next"]);
 });
 
-test("what one client of a session sets, the others are told, and only they", async () => {
+test("what one client of a session sets, the others are notified of, and only they", async () => {
   const { home, client, connect, id } = await begun();
   const other = await connect();
   await other.request("session/load", { sessionId: id, cwd: home.workspace, mcpServers: [] });

@@ -12,7 +12,7 @@ async function begun(options: { readonly retentionMs?: number } = {}) {
   return { home, ...opened, client };
 }
 
-describe("an agent that nobody uses", () => {
+describe("an agent that is not used", () => {
   test("is ended, and is back with the next prompt; its session is none the wiser", async () => {
     const { home, hub, client } = await begun();
     const { sessionId } = await client.request("session/new", { cwd: home.workspace, mcpServers: [] });
@@ -42,7 +42,7 @@ describe("an agent that nobody uses", () => {
   });
 });
 
-test("what is too old to be kept is forgotten, and whoever asks for it is told so", async () => {
+test("what is older than the retention time is pruned, and a client that asks for it gets a gap", async () => {
   // Whatever is there is too old already.
   const { home, hub, client } = await begun({ retentionMs: -60_000 });
   const { sessionId } = await client.request("session/new", { cwd: home.workspace, mcpServers: [] });

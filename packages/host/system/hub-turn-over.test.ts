@@ -6,7 +6,7 @@ import { sessionTables } from "../src/sessions/tables.ts";
 import { openTestHome } from "./fixtures/home.ts";
 import { openTestHub } from "./fixtures/hub.ts";
 
-test("a turn whose end was told is in the ledger, also if Reins died before it got there, and is not taken for cut off", async () => {
+test("a turn whose end was logged is in the ledger, also if Reins died before it got there, and is not taken for cut off", async () => {
   const home = await openTestHome({
     rules: "tool_rules: [{ name: all, condition: {}, verdict: allowed }]\n",
   });

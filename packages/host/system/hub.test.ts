@@ -19,7 +19,7 @@ tool_rules:
 
 const orders = ({ got }: TestClient) => got.flatMap(({ order }) => (order === undefined ? [] : [order]));
 
-/** What a client was told of turns, in order. */
+/** The notifications of turns that a client received, in order. */
 const turnsOf = ({ got }: TestClient) =>
   got.flatMap(({ message: { method, params } }) => {
     const { state, stopReason } = membersOf(params);
@@ -41,7 +41,7 @@ describe("a session", () => {
     expect([prompts(client), prompts(other)]).toEqual([false, true]);
   });
 
-  test("shows a prompt that has a name to whoever sent it too, when its turn has come", async () => {
+  test("shows a prompt that has a name to its own client too, when its turn has come", async () => {
     const { client, id } = await begun();
     const prompt = [{ type: "text", text: "say one" }];
     await client.request("session/prompt", { sessionId: id, prompt, _meta: { reins: { prompt: "mine" } } });
@@ -79,12 +79,12 @@ describe("a session", () => {
       home: { workspace },
     } = await begun();
     const hearing = async (method: string) => {
-      const hearer = await connect();
-      await hearer.request("initialize", { protocolVersion: 1, _meta: { reins: { turns: true } } });
-      await hearer.request(method, { sessionId: id, cwd: workspace, mcpServers: [] });
-      return hearer;
+      const subscriber = await connect();
+      await subscriber.request("initialize", { protocolVersion: 1, _meta: { reins: { turns: true } } });
+      await subscriber.request(method, { sessionId: id, cwd: workspace, mcpServers: [] });
+      return subscriber;
     };
-    await client.prompt(id, "say nobody hears of it");
+    await client.prompt(id, "say without subscribers");
     const [other, plain] = [await hearing("session/resume"), await connect()];
     await plain.request("session/resume", { sessionId: id });
     const turn = client.prompt(id, "run npm test");
@@ -104,7 +104,7 @@ describe("a session", () => {
 
     for (const { connection } of [other, late]) hub.disconnect(connection);
     const before = hub.log.last("default");
-    await client.prompt(id, "say nobody hears of it");
+    await client.prompt(id, "say without subscribers");
     const written = await hub.log.page("default", [id], before);
     expect(written.map(({ message }) => message.method)).toEqual(["session/update", "session/update"]);
   });
@@ -141,7 +141,7 @@ describe("a session", () => {
 });
 
 describe("a question", () => {
-  test("goes to every client; the first answer counts, and the others are told that it is settled", async () => {
+  test("goes to every client; the first answer counts, and it is cancelled at the others", async () => {
     const { client, connect, id } = await begun();
     const other = await connect();
     await other.request("session/resume", { sessionId: id });
@@ -157,7 +157,7 @@ describe("a question", () => {
     expect(client.connection.answer("reins-99", answer)).toBe("unknown");
   });
 
-  test("waits while nobody is there, and is put to whoever comes", async () => {
+  test("waits while no client is attached, and is put to the next one", async () => {
     const {
       hub,
       client,
@@ -194,7 +194,7 @@ describe("an agent that dies", () => {
     ]);
   });
 
-  test("just before a prompt fails that prompt or is back for it, and nobody is told that it was cancelled", async () => {
+  test("just before a prompt fails that prompt or is back for it, and no client sees it as cancelled", async () => {
     const { hub, client, id } = await begun();
     await client.prompt(id, "say one");
     for (const running of await hub.running()) process.kill(running.process?.pid ?? 0, "SIGKILL");
@@ -218,7 +218,7 @@ describe("an agent that dies", () => {
     expect(client.said.at(-1)).toBe("here again");
   });
 
-  test("and cannot take up its session is told what was said", async () => {
+  test("and cannot resume its session gets what was said", async () => {
     const { client, id } = await begun("forgetful");
     await client.prompt(id, "say the word is heather");
     await expect(client.prompt(id, "crash")).rejects.toThrow("ended");
@@ -248,12 +248,12 @@ test("sessions are their principal's and their tenant's: others see nothing", as
   await identity.addUser({
     id: "eve",
     name: "Eve",
-    email: "someone@example.com",
+    email: "person@example.com",
     tenant: "acme",
     roles: ["admin"],
     scopes: ["*"],
   });
-  await identity.addUser({ id: "bob", name: "Bob", email: "someone@example.com", roles: [], scopes: ["*"] });
+  await identity.addUser({ id: "bob", name: "Bob", email: "person@example.com", roles: [], scopes: ["*"] });
   const tokens = [
     await identity.createToken({ user: "eve", tenant: "acme" }),
     await identity.createToken({ user: "bob" }),

@@ -17,7 +17,7 @@ import { nastyTree } from "../../runner/torture/trees/nasty-tree.ts";
 import { type Planted, plant } from "../../runner/torture/trees/planted.ts";
 import { clear, residentsOf, standing } from "../../runner/torture/trees/residents.ts";
 import { Hosting } from "../src/hosting/hosting.ts";
-import { recordLeftKills } from "../src/kill/record-kill.ts";
+import { recordLeftKills } from "../src/kill/kills.ts";
 import { OwnedCommands } from "../src/native/owned-commands.ts";
 import { openTestHome } from "./fixtures/home.ts";
 import { stubEntry, TestClient } from "./fixtures/hub.ts";
@@ -110,7 +110,7 @@ requirement(
       await run(opened, theirs!, "acme", signal);
       const kill = (target: KillOrder["target"], tenant: string | null) =>
         hosting.kills?.kill(order(target, tenant));
-      expect(await kill({ kind: "agent", name: "nobody" }, null)).toBeUndefined();
+      expect(await kill({ kind: "agent", name: "unknown" }, null)).toBeUndefined();
       expect(await kill({ kind: "agent", name: "tree-of-default" }, "acme")).toBeUndefined();
       expect(await kill({ kind: "session", name: "default-none" }, null)).toBeUndefined();
       const killed = await kill({ kind: "session", name: `default-${own.pid}` }, "default");
@@ -258,7 +258,7 @@ describe("a kill without a Reins", () => {
     expect(written).toEqual([first, second].map(({ id }) => ["kill", "all", `kill:${id}`]));
   });
 
-  it("finds nobody at the socket, and is kept for the next one", async ({ signal }) => {
+  it("finds no server at the socket, and is kept for the next one", async ({ signal }) => {
     const home = await temporaryFolder();
     const all = order({ kind: "all" });
     expect(await requestKill(killSocketIn(home), all, signal)).toBe("no_listener");

@@ -103,7 +103,7 @@ describe("the log", () => {
     await expect.poll(() => written).toBe(1);
   });
 
-  test("lets somebody who stops reading continue from the disk, at no cost to the others", async () => {
+  test("lets a reader that stops reading continue from the disk, at no cost to the others", async () => {
     const log = await open(await newStore());
     const held = Promise.withResolvers<void>();
     const slow = following(log, START(log), { pace: () => held.promise });
@@ -197,7 +197,7 @@ describe("the log", () => {
     expect(gaps).toEqual([]);
   });
 
-  test("tells somebody what they saw before a power cut that took it away", async () => {
+  test("reports to a reader what it saw before a power cut lost it", async () => {
     const store = await newStore();
     const before = await open(store);
     for (let n = 1; n <= 5; n += 1) await before.append(message(n));
@@ -218,7 +218,7 @@ describe("the log", () => {
     expect(ours.seen[0]?.order).toBe(1);
   });
 
-  test("keeps what was told at its place, though whoever told it died before the store had it", async () => {
+  test("keeps a message at its position, though its writer died before the store had it", async () => {
     const store = await newStore();
     const journal = await mkdtemp(join(tmpdir(), "log-journal-"));
     onTestFinished(() => rm(journal, { recursive: true, force: true }));
@@ -245,7 +245,7 @@ describe("the log", () => {
     await after.close();
   });
 
-  test("has what it held back in the store when somebody reads there, and hurries for who follows", async () => {
+  test("flushes what it holds when the store is read, and hurries for subscribers", async () => {
     const store = await newStore();
     const journal = await mkdtemp(join(tmpdir(), "log-journal-"));
     onTestFinished(() => rm(journal, { recursive: true, force: true }));
@@ -272,7 +272,7 @@ describe("the log", () => {
     expect(await stored()).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test("loses nothing that is told in the moment in which somebody has caught up", async () => {
+  test("loses no message in the moment in which a reader has caught up", async () => {
     const store = await newStore();
     const journal = await mkdtemp(join(tmpdir(), "log-journal-"));
     onTestFinished(() => rm(journal, { recursive: true, force: true }));
@@ -305,7 +305,7 @@ describe("the log", () => {
     await log.close();
   });
 
-  test("makes whoever appends wait when too much waits to be written, and says when nothing can be", async () => {
+  test("makes writers wait when too much waits to be written, and says when nothing can be", async () => {
     const store = await newStore();
     const log = await open(store);
     const follower = following(log, START(log));

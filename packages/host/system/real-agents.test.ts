@@ -129,7 +129,7 @@ describe.skipIf(!registryAnswers).each(REAL_AGENTS)(`%s${NEEDS_REGISTRY}`, (agen
       expect(effects.at(-1)).toEqual([{ kind: "net", host: "example.org" }]);
     });
 
-  test("stops when it is told to", async () => {
+  test("stops on cancel", async () => {
     const never = new Promise(() => undefined);
     const real = await openRealAgent();
     real.model.play(scenes(scene("LONG", reply(say("Well, "), hold(never)))));
@@ -172,7 +172,7 @@ describe.skipIf(!registryAnswers).each(REAL_AGENTS)(`%s${NEEDS_REGISTRY}`, (agen
       expect(told.some((items) => items.includes("heather"))).toBe(true);
     });
   else
-    test("takes no MCP server, which is started for nobody then, and told", async () => {
+    test("takes no MCP server: it is not started, and the client is notified", async () => {
       const real = await openRealAgent();
       real.model.play(scenes(scene("ECHO", reply(say("There is nothing to echo with.")))));
       const begun = await real.client.request("session/new", { cwd: real.folder, mcpServers: [lab] });
@@ -188,7 +188,7 @@ describe.skipIf(!registryAnswers).each(REAL_AGENTS)(`%s${NEEDS_REGISTRY}`, (agen
 
   test("goes on after it was killed, and knows what was said", async () => {
     const real = await openRealAgent();
-    // An agent that cannot take a session up is told with the prompt what was said, which then mentions both words.
+    // An agent that cannot resume a session gets what was said with the prompt, which then mentions both words.
     real.model.play(
       scenes(
         scene("RECALL", reply(say("As I said."))),

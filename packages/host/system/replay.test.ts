@@ -26,7 +26,7 @@ const said = (client: TestClient, kind: string) =>
     .filter(({ sessionUpdate }) => sessionUpdate === kind)
     .map(({ content }) => membersOf(content).text);
 
-test("a session that is taken up tells what was, decides nothing again and shows nobody's words as the user's", async () => {
+test("a session that is resumed replays what was said, decides nothing again and shows only the user's words as the user's", async () => {
   const stage = await openPuppet({ rules: RULES });
   const { harness, hosting, connect, begin, play } = stage;
   await stage.messaging.mailbox.send({ from: "ada", to: "puppet", subject: "hi", body: "the build is red" });

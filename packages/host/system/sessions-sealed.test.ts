@@ -29,7 +29,7 @@ const ann: Principal = {
 };
 const show = [{ call: ["show", { text: "" }] }];
 
-test("a session is taken up with exactly the MCP servers it was begun with, or not at all", async () => {
+test("a session is resumed with exactly the MCP servers it was begun with, or not at all", async () => {
   const first = await openPuppet({ rules: RULES });
   const got = join(first.workspace, "got.txt");
   const id = await first.begin([confidant(got)]);

@@ -5,7 +5,7 @@ import { bash, govern } from "./fixtures/governed.ts";
 
 type Governed = Awaited<ReturnType<typeof govern>>;
 
-/** A session in a folder, in the place of which somebody then puts a link to a folder that is not the session's. */
+/** A session in a folder, which is then replaced by a link to a folder that is not the session's. */
 async function swapped(governed: Governed, named: string, replaced: string): Promise<string> {
   const { workspace } = governed;
   await mkdir(join(workspace, "up/own"), { recursive: true });
@@ -45,7 +45,7 @@ describe("a session whose folder was replaced after it began", () => {
   });
 
   test.each(SWAPS)(
-    "is not served files from there, whoever allows it: %s",
+    "is not served files from there, whatever the answer: %s",
     async (_, named = "", replaced = "") => {
       const governed = await govern({ person: () => "allow_once" });
       const id = await swapped(governed, named, replaced);

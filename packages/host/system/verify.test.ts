@@ -85,7 +85,7 @@ describe("an agent that asks and heeds the answer", () => {
 });
 
 describe("an agent that heeds more of a prompt than its text", () => {
-  test("reads nothing that a prompt names, and goes on asking, whatever it is told", async () => {
+  test("reads nothing that a prompt names, and goes on asking, whatever it says", async () => {
     for (const character of ["expanding", "switchable"]) {
       const report = await verify(toy(character));
       expect(report, character).toMatchObject({ live: true, level: "asked", faults: [] });
@@ -242,7 +242,7 @@ describeConfined("an agent that is confined", () => {
   });
 });
 
-test("a verification can be called off", async () => {
+test("a verification can be cancelled", async () => {
   const folder = await scratch();
   const off = new AbortController();
   const onProgress = () => off.abort(new Error("enough"));

@@ -131,6 +131,14 @@ export interface HostedAgent {
   stop(reason: string): Promise<StopReport | undefined>;
 }
 
+/** An agent's row in the register of those that run; each function does nothing where there is no register. */
+interface Entered {
+  readonly id: string | undefined;
+  readonly hold: (sessions: readonly string[]) => void;
+  readonly root: OwnedCommandsOptions["onStart"];
+  readonly remove: () => void;
+}
+
 /** Starts agents as their entries say, each in a home of its own, and puts a governor in front of each. */
 export class AgentHost {
   readonly #options: AgentHostOptions;
@@ -172,9 +180,9 @@ export class AgentHost {
         ...(this.#options.sandbox && { sandbox: this.#options.sandbox }),
       },
     );
-    const { id: entered, hold, remove } = this.#enter(entry, start, process);
-    void process.exited.then(remove);
-    const governor = this.#govern(entry, launch, process, { ...start, onSessions: hold, entered });
+    const entered = this.#enter(entry, start, process);
+    void process.exited.then(entered.remove);
+    const governor = this.#govern(entry, launch, process, { ...start, entered });
     const stop = async (reason: string) => {
       let report: StopReport | undefined;
       await governor.close(reason, async () => {
@@ -183,54 +191,39 @@ export class AgentHost {
       });
       return report;
     };
-    const initialized = await this.#hello(governor, start).catch(async (error: unknown) => {
-      await stop("it did not say hello");
-      throw error;
-    });
-    const resumeMethod = resumeMethodOf(entry, initialized);
     const { version } = installed;
-    const answered = { initialized, resumeMethod };
-    return { id: entered, entry, version, governor, process, home: home.home, ...answered, stop };
+    return initialized(start, { id: entered.id, entry, version, governor, process, home: home.home, stop });
   }
 
   async #startBuiltIn(entry: AgentEntry, start: StartOptions): Promise<HostedAgent> {
-    const { harness, environment, offers, subagents, messaging } = this.#options;
+    const { harness, environment, offers, subagents, messaging, native: settings } = this.#options;
     const { startNative } = await import("../native/start-native.ts");
     const { principal, confine } = start;
-    const home = confine && (await this.#commandHome(entry, start));
+    const folder = this.#homeFolder(entry, start);
+    const home = confine && (await PrivateHome.prepare({ folder, credentials: [], files: [] }));
     const entered = this.#enter(entry, start);
     const native = startNative({
-      ...{ harness, entry, principal, environment, offers, subagents },
+      ...{ harness, entry, principal, environment, offers, subagents, settings },
       messaging: messaging?.forTenant(principal.tenant),
       commands: await this.#commands(confine, home, entered.root),
       confined: home && confine && { home: home.home, network: networkReach(confine.network) },
-      settings: this.#options.native,
       governor: { ...this.#governing(entry, start), onSessions: entered.hold },
-      tapped: (channel, governor) =>
-        this.#tapped(channel, entry, { principal, entered: entered.id }, governor),
+      tapped: (channel, governor) => this.#tapped(channel, entry, { principal, entered }, governor),
     });
     const stop = async (reason: string) => {
       await native.stop(reason);
       entered.remove();
       return undefined;
     };
-    const initialized = await this.#hello(native.governor, start);
-    const resumeMethod = resumeMethodOf(entry, initialized);
-    return {
+    const { governor } = native;
+    return initialized(start, {
       id: entered.id,
       entry,
       version: "0.1.0",
-      governor: native.governor,
+      governor,
       process: undefined,
-      initialized,
-      resumeMethod,
       stop,
-    };
-  }
-
-  /** A home for the commands of an agent that is a part of Reins, where they are confined. */
-  #commandHome(entry: AgentEntry, start: StartOptions): Promise<PrivateHome> {
-    return PrivateHome.prepare({ folder: this.#homeFolder(entry, start), credentials: [], files: [] });
+    });
   }
 
   /** Where the home of an agent is. One agent at a time uses a home, and one that is confined is one of several. */
@@ -253,11 +246,6 @@ export class AgentHost {
       ...{ owner, confinement, sandbox, onStart },
       environment: commandEnvironment(environment),
     });
-  }
-
-  #hello(governor: Governor, { clientCapabilities = CAPABILITIES }: StartOptions): Promise<JsonObject> {
-    const clientInfo = { name: "reins", title: "Reins", version: "0.1.0" };
-    return governor.initialize({ protocolVersion: 1, clientCapabilities, clientInfo });
   }
 
   async #prepare(
@@ -314,7 +302,7 @@ export class AgentHost {
   }
 
   /** Enters an agent among those that run. */
-  #enter(entry: AgentEntry, { principal, confine }: StartOptions, process?: AgentProcess) {
+  #enter(entry: AgentEntry, { principal, confine }: StartOptions, process?: AgentProcess): Entered {
     const { register } = this.#options;
     const found = { agent: entry.id, tenant: principal.tenant, principal: principal.id };
     const started_at = new Date().toISOString();
@@ -331,29 +319,27 @@ export class AgentHost {
     entry: AgentEntry,
     launch: AgentLaunch,
     process: AgentProcess,
-    start: StartOptions & Pick<GovernorOptions, "onSessions"> & { readonly entered: string | undefined },
+    start: StartOptions & { readonly entered: Entered },
   ): Governor {
     const { harness, patience, onFault } = this.#options;
+    const kill = () => void process.stop().catch((error: unknown) => onFault?.(entry.id, String(error)));
     const channel = patientChannel(processChannel(process, harness.redactor), {
       label: entry.name,
       clock: systemClock,
       patience,
-      giveUp: () => void process.stop().catch((error: unknown) => onFault?.(entry.id, String(error))),
+      giveUp: kill,
     });
+    const { principal, confine, entered } = start;
     const governor: Governor = new Governor({
       ...this.#governing(entry, start),
-      onSessions: start.onSessions,
-      harness: this.#options.harness,
-      entry,
-      launch,
+      ...{ harness, entry, launch, principal, onSessions: entered.hold },
       channel: this.#tapped(channel, entry, start, () => governor),
-      principal: start.principal,
       stop: (reason) => {
         onFault?.(entry.id, reason);
-        void process.stop().catch((error: unknown) => onFault?.(entry.id, String(error)));
+        kill();
       },
-      enforcement: start.confine ? "confined" : entry.enforcement.level,
-      network: start.confine && networkReach(start.confine.network),
+      enforcement: confine ? "confined" : entry.enforcement.level,
+      network: confine && networkReach(confine.network),
     });
     return governor;
   }
@@ -362,7 +348,7 @@ export class AgentHost {
   #tapped(
     channel: Channel,
     { id: agent }: AgentEntry,
-    { principal, entered }: Pick<StartOptions, "principal"> & { readonly entered: string | undefined },
+    { principal, entered }: Pick<StartOptions, "principal"> & { readonly entered: Entered },
     governor: () => Governor,
   ): Channel {
     const { tap } = this.#options;
@@ -372,7 +358,7 @@ export class AgentHost {
       const named = sessionNamedIn(message);
       // The agent has its own name for a session, of which the governor knows ours.
       const session = named === undefined ? undefined : governor().sessionOf(named)?.id;
-      tap({ edge: "agent", direction, tenant, session, peer: entered ?? agent, agent, message });
+      tap({ edge: "agent", direction, tenant, session, peer: entered.id ?? agent, agent, message });
     });
   }
 
@@ -389,5 +375,20 @@ export class AgentHost {
       showReplays: start.showReplays ?? true,
       onFault: (reason: string) => onFault?.(entry.id, reason),
     };
+  }
+}
+
+/** Initializes an agent that was started, and stops it if that fails. */
+async function initialized(
+  { clientCapabilities = CAPABILITIES }: StartOptions,
+  agent: Omit<HostedAgent, "initialized" | "resumeMethod">,
+): Promise<HostedAgent> {
+  const clientInfo = { name: "reins", title: "Reins", version: "0.1.0" };
+  try {
+    const answer = await agent.governor.initialize({ protocolVersion: 1, clientCapabilities, clientInfo });
+    return { ...agent, initialized: answer, resumeMethod: resumeMethodOf(agent.entry, answer) };
+  } catch (error) {
+    await agent.stop("it could not be initialized");
+    throw error;
   }
 }

@@ -1,63 +1,51 @@
 import { homedir } from "node:os";
-import { type AgentEntry, Catalogue, type InstalledAgent } from "@reins/agents";
+import { type AgentEntry, Catalogue } from "@reins/agents";
 import { SYSTEM } from "@reins/ledger";
 import { McpGateway } from "@reins/mcp";
-import { type Network, Owner, ProcessRegistry } from "@reins/runner";
+import { Owner, ProcessRegistry } from "@reins/runner";
 import type { Harness } from "@reins/supervisor";
 import type { TurnPreparation } from "../governor/context.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
 import { Hub } from "../hub/hub.ts";
+import type { ReaperOptions } from "../hub/reaper.ts";
 import { Kills } from "../kill/kills.ts";
 import { EventLog } from "../log/event-log.ts";
 import type { Hole } from "../log/logged-event.ts";
 import { Daemons } from "../native/daemons.ts";
-import type { NativeSettings } from "../native/start-native.ts";
 import { Subagents } from "../native/subagents.ts";
 import { renewSessionSeals } from "../sessions/sessions.ts";
-import type { Messaging } from "../turn/messaging.ts";
 import { ToolOfferPreparation } from "../turn/tool-offer.ts";
 import { ConstitutionalPreparation } from "../turn/turn-context.ts";
 import { TurnOffers } from "../turn/turn-offers.ts";
-import type { WireTap } from "../wire/agent-channel.ts";
 import { AgentHost, type AgentHostOptions } from "./agent-host.ts";
 
-/** The store of the harness holds `hostTables` too. */
-export interface HostingOptions {
-  readonly harness: Harness;
+/** What an operator configures. The store of the harness holds `hostTables` too. */
+export interface HostingOptions
+  extends ReaperOptions,
+    Pick<
+      AgentHostOptions,
+      | "harness"
+      | "install"
+      | "admit"
+      | "environment"
+      | "networkFor"
+      | "passFor"
+      | "modelFor"
+      | "cancelGraceMs"
+      | "native"
+      | "userHome"
+      | "messaging"
+      | "tap"
+    > {
   /** Agents that the operator adds to the catalogue. */
   readonly agents?: readonly unknown[];
-  /** Finds an install of an agent, or makes one. */
-  readonly install: (entry: AgentEntry) => Promise<InstalledAgent>;
   /** Whether an agent is installed, so that no agent has another one installed; by default each is. */
   readonly isInstalled?: (entry: AgentEntry) => Promise<boolean>;
-  /** Throws for an install that may not run, such as one that was not verified. */
-  readonly admit?: (entry: AgentEntry, installed: InstalledAgent) => Promise<void>;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  /** What an agent that the operating system confines reaches over the network; one that it names nothing for is not confined. */
-  readonly networkFor?: (agent: string) => Network | undefined;
-  /** The variables of the environment that the operator wants an agent to have. */
-  readonly passFor?: (agent: string) => readonly string[];
-  /** The model that the operator gives an agent instead of its own. */
-  readonly modelFor?: AgentHostOptions["modelFor"];
-  /** How long an agent that is not used keeps running; by default half an hour. Its sessions are parked. */
-  readonly idleMs?: number | undefined;
-  /** How long an agent may take to end a turn that was cancelled; by default ten seconds. Then its process is ended. */
-  readonly cancelGraceMs?: number | undefined;
-  /** How long the messages of sessions are stored; without it, for ever. */
-  readonly retentionMs?: number | undefined;
-  /** What the operator wants of the native agent otherwise than by default. */
-  readonly native?: NativeSettings | undefined;
-  /** The user's home, from which credentials come. */
-  readonly userHome?: string;
-  /** The folder of sessions that name none; everybody of the default tenant works in it. */
+  /** The folder of sessions that name none; all users of the default tenant work in it. */
   readonly workspace?: string | undefined;
   /** The folders that the operator gave to tenants, absolute; a tenant without any has one made for it. */
   readonly tenants?: Readonly<Record<string, readonly string[]>> | undefined;
-  /** Mail and boards of the agents; they have none if absent. */
-  readonly messaging?: Messaging | undefined;
-  /** Sees every message between clients, Reins and agents. */
-  readonly tap?: WireTap | undefined;
-  /** Whether agents can be ended from outside, by a socket in the home, while this process is busy. */
+  /** Whether agents can be killed from outside, by a socket in the home, while this process is busy. */
   readonly killSocket?: boolean;
   /** Receives errors of background work. */
   readonly onError?: (error: unknown) => void;
@@ -94,8 +82,7 @@ export class Hosting {
 
   /** Opens hosting in the home of a harness. What earlier runs left running is ended first. */
   static async open(options: HostingOptions): Promise<Hosting> {
-    const { harness, install, environment, userHome = homedir(), onError = () => undefined } = options;
-    const { messaging } = options;
+    const { harness, messaging, userHome = homedir(), onError = () => undefined } = options;
     const late = Promise.withResolvers<Hub>();
     const register = new ProcessRegistry();
     // Its thread is started while the rest is opened.
@@ -111,52 +98,27 @@ export class Hosting {
       await messaging?.recover();
       swept.catch(() => undefined);
       const catalogue = Catalogue.load(options.agents);
-      const { redact } = harness;
       gateway = await McpGateway.open({ owner, redactor: harness.redactor });
       const offers = new TurnOffers();
+      const { isInstalled = async () => true } = options;
       const host = new AgentHost({
-        harness,
-        catalogue,
-        owner,
-        gateway,
-        install,
+        ...options,
+        ...{ catalogue, owner, gateway, userHome, offers, register },
         folders: new SessionFolders({ ...options, userHome }),
-        admit: options.admit,
-        environment,
-        userHome,
-        networkFor: options.networkFor,
-        passFor: options.passFor,
-        modelFor: options.modelFor,
-        offers,
-        messaging,
-        register,
-        tap: options.tap,
-        native: options.native,
-        cancelGraceMs: options.cancelGraceMs,
-        subagents: new Subagents({
-          ...{ harness, catalogue, hub: late.promise, onError },
-          isInstalled: options.isInstalled ?? (async () => true),
-        }),
-        preparationFor: preparations({ harness, offers, messaging, onError }),
+        subagents: new Subagents({ harness, catalogue, hub: late.promise, onError, isInstalled }),
+        preparationFor: preparations(options, offers, onError),
         onFault: (agent, reason) => onError(new Error(`${agent}: ${reason}`)),
       });
       await renewSessionSeals({ store: harness.store, vault: harness.vault, onError });
       const log = await openLog(harness, onError);
       opened = log;
-      const hub = await Hub.open({
-        harness,
-        host,
-        log,
-        tap: options.tap,
-        onError,
-        idleScheduler: (hub) => new Daemons({ hub, harness, onError }),
-        idleMs: options.idleMs,
-        retentionMs: options.retentionMs,
-      });
+      const idleScheduler = (hub: Hub) => new Daemons({ hub, harness, onError });
+      const hub = await Hub.open({ ...options, host, log, idleScheduler, onError });
       opened = hub;
       late.resolve(hub);
       await swept;
       const kills = await killing;
+      const { redact } = harness;
       return new Hosting({ catalogue, host, hub, offers, redact, register, kills }, gateway);
     } catch (error) {
       await opened?.close().catch(onError);
@@ -176,17 +138,11 @@ export class Hosting {
 }
 
 /** Gated tools, mail, mandate and constitution before the prompts of each tenant. */
-function preparations({
-  harness,
-  offers,
-  messaging,
-  onError,
-}: {
-  readonly harness: Harness;
-  readonly offers: TurnOffers;
-  readonly messaging: Messaging | undefined;
-  readonly onError: (error: unknown) => void;
-}): (tenant: string) => TurnPreparation {
+function preparations(
+  { harness, messaging }: Pick<HostingOptions, "harness" | "messaging">,
+  offers: TurnOffers,
+  onError: (error: unknown) => void,
+): (tenant: string) => TurnPreparation {
   const known = new Map<string, TurnPreparation>();
   return (tenant) => {
     const preparation =

@@ -1,21 +1,30 @@
 import { realpathSync } from "node:fs";
 import { CODE, RpcError } from "@reins/acp";
-import type { KillOrder, KillReport, ProcessRegistry } from "@reins/runner";
-import { homePrefix, type Killed, KillJournal, KillSwitch, killJournalIn } from "@reins/runner";
-import type { Harness } from "@reins/supervisor";
+import type { Draft } from "@reins/ledger";
+import {
+  homePrefix,
+  type Killed,
+  KillJournal,
+  type KillOrder,
+  type KillReport,
+  KillSwitch,
+  killJournalIn,
+  type ProcessRegistry,
+  type UnrecordedKill,
+} from "@reins/runner";
+import { type Harness, sessionKey } from "@reins/supervisor";
 import type { Hub } from "../hub/hub.ts";
-import { recordKill, recordLeftKills } from "./record-kill.ts";
+import { sessionTables } from "../sessions/tables.ts";
 
-/** What ending agents stands on. */
 export interface KillsOptions {
   readonly harness: Harness;
-  /** Where sessions are, once they can be served. */
+  /** The hub, once it is open: the socket listens earlier. */
   readonly hub: Promise<Hub>;
   readonly register: ProcessRegistry;
   readonly onError: (error: unknown) => void;
 }
 
-/** Ends agents on somebody's word, and sees to it that the ledger knows. */
+/** Kills agents on an operator's order, and records each kill in the ledger. */
 export class Kills {
   readonly #options: KillsOptions;
   readonly #switch: KillSwitch;
@@ -25,18 +34,15 @@ export class Kills {
     this.#switch = made;
   }
 
-  /** Writes down what was ended before, and begins to listen on the socket of the home. */
+  /** Records earlier kills, and listens on the socket of the home. */
   static async open(options: KillsOptions): Promise<Kills> {
-    const { harness, register, onError } = options;
+    const { harness, register: registry, onError } = options;
     const { home } = harness;
     await recordLeftKills(harness, new KillJournal(killJournalIn(home)));
-    const onKilled = (report: KillReport) => note(options, report);
-    const onEnding = (sessions: readonly string[]) => void callOff(options, sessions);
+    const onKilled = (report: KillReport) => concludeKill(options, report);
+    const onEnding = (sessions: readonly string[]) => void cancelPrompts(options, sessions);
     const prefix = homePrefix(realpathSync(home));
-    return new Kills(
-      options,
-      await KillSwitch.open({ home, registry: register, prefix, onEnding, onKilled, onError }),
-    );
+    return new Kills(options, await KillSwitch.open({ home, registry, prefix, onEnding, onKilled, onError }));
   }
 
   /** Carries an order out; `undefined` when nothing of it runs. */
@@ -44,35 +50,92 @@ export class Kills {
     return this.#switch.kill(order);
   }
 
-  /** Writes down the end of a session that had nothing running. */
+  /** Records the kill of a session that had nothing running. */
   async nothingRan(report: KillReport): Promise<Killed> {
-    return { report, entry: await note(this.#options, report) };
+    return { report, entry: await concludeKill(this.#options, report) };
   }
 
-  /** Stops to listen. */
+  /** Stops listening. */
   close(): Promise<void> {
     return this.#switch.close();
   }
 }
 
-/** What waits for an agent that is ended on somebody's word would bring it back at once. */
-async function callOff({ hub: served }: KillsOptions, sessions: readonly string[]): Promise<void> {
-  const hub = await served;
+/** Cancels the prompts that wait for an agent that is killed: they would start it again at once. */
+async function cancelPrompts({ hub: opening }: KillsOptions, sessions: readonly string[]): Promise<void> {
+  const hub = await opening;
   const message = "the agent was killed before the prompt's turn came; prompt it again";
   for (const id of sessions) hub.live(id)?.cancelPending(new RpcError(CODE.cancelled, message));
 }
 
-/** Writes a kill down, then ends what only Reins itself can: a session for good, or the turns of an agent inside. */
-async function note({ harness, hub: served, onError }: KillsOptions, report: KillReport): Promise<string> {
+/** Records a kill, then ends what only Reins itself can: a session for good, or the turns of an agent inside. */
+async function concludeKill(
+  { harness, hub: opening, onError }: KillsOptions,
+  report: KillReport,
+): Promise<string> {
   const entry = await recordKill(harness, report);
-  const hub = await served;
+  const hub = await opening;
   const { target, tenant, sessions, inside, reason } = report;
-  const meant = target.kind === "session" ? sessions.filter((id) => id === target.name) : [];
+  const ended = target.kind === "session" ? sessions.filter((id) => id === target.name) : [];
   const operator = harness.identity.local();
   const principal = { ...operator, tenant: tenant ?? operator.tenant };
   const how = { reason: "terminated", terminated_by: "daemon", message: reason ?? "killed" } as const;
-  for (const id of meant) hub.terminate(principal, id, how).catch(onError);
-  for (const sessionId of inside.filter((id) => !meant.includes(id)))
+  for (const id of ended) hub.terminate(principal, id, how).catch(onError);
+  for (const sessionId of inside.filter((id) => !ended.includes(id)))
     hub.live(sessionId)?.agent?.governor.notification("session/cancel", { sessionId }).catch(onError);
   return entry;
+}
+
+/** The tag of the entry about an order. */
+function tagOf(id: string): string {
+  return `kill:${id}`;
+}
+
+/** Records a kill in the chain of the session it was about, else in the system's. Returns the entry's id. */
+async function recordKill(
+  harness: Harness,
+  report: KillReport,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<string> {
+  const { id, by, target, gone, left, sight, sessions, inside, reason, at } = report;
+  const chain = await chainOf(harness, report);
+  const draft: Draft = {
+    quality: "kill",
+    actor: by,
+    target: target.name ?? "*",
+    ...(chain !== undefined && { entity_id: chain }),
+    tags: ["kill", target.kind, tagOf(id)],
+    payload: { target, at, reason, gone, left, sight, sessions, inside, ...more },
+  };
+  const { entries } = await harness.record([draft]);
+  return entries[0]?.cid ?? "";
+}
+
+/** Records the kills that an earlier run could not, and those while none ran. */
+export async function recordLeftKills(harness: Harness, journal: KillJournal): Promise<void> {
+  for (const kill of journal.unrecorded()) {
+    const [known] = await harness.ledger.read({ tag: tagOf(kill.order.id), limit: 1 });
+    const outcome = kill.report ? {} : { outcome: "unknown" };
+    if (!known) await recordKill(harness, kill.report ?? unknownEnd(kill), { late: true, ...outcome });
+    // One by one, because another order may come meanwhile.
+    journal.recorded(kill.order.id);
+  }
+  journal.forgetRecorded();
+}
+
+/** The report of an order that may have been carried out, or only in part. */
+function unknownEnd({ order, at }: UnrecordedKill): KillReport {
+  const { target, tenant, by, reason, id } = order;
+  return {
+    ...{ id, tenant, by, reason, at },
+    target: { kind: target.kind, name: target.kind === "all" ? null : target.name },
+    ...{ gone: [], left: [], sight: "group", sessions: [], inside: [] },
+  };
+}
+
+async function chainOf({ store }: Harness, { target, tenant }: KillReport): Promise<string | undefined> {
+  const { kind, name: id } = target;
+  if (kind !== "session" || id === null || tenant === null) return undefined;
+  const record = await store.query(sessionTables, "get", { id, tenant });
+  return record && sessionKey({ agent: record.agent, tenant, session: id, session_key: record.key });
 }

@@ -158,7 +158,7 @@ export class SessionClients implements Clients {
   fail(key: string, connection: string, error: RpcError, by: ClientAnswer["by"]): Taken {
     const waiting = this.#waiting.get(key);
     if (!waiting) return "late";
-    // Whoever asks permission waits for a choice, and takes none for a no; anything else has its error passed on.
+    // A permission request waits for a choice, and no choice denies; for any other request, the agent gets the error.
     const settle: Settle = ({ method, resolve, reject }) =>
       method === PERMISSION ? resolve({ value: undefined, by }) : reject(error);
     return this.#decline(waiting, connection, settle);
@@ -241,7 +241,7 @@ export class SessionClients implements Clients {
     );
   }
 
-  /** Settles a question, and takes it back from everybody else. */
+  /** Settles a question, and cancels it at the other clients. */
   #settle(key: string, connection: string | undefined, settle: Settle): "first" | "late" {
     const waiting = this.#waiting.get(key);
     if (!waiting) return "late";

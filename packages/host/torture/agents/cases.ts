@@ -30,9 +30,9 @@ import type { MatrixAgent, Person } from "./matrix-agent.ts";
  * - `denied`: not done, after a person's no
  * - `blocked`: not done, after a verdict, and no person was asked
  * - `withheld`: not done, and nothing was decided: the agent has no way to it, or keeps itself from it
- * - `kept`: let through, and not done: the operating system kept it from happening
+ * - `kept`: allowed, and not done: the operating system kept it from happening
  * - `unasked`: done, and seen afterwards
- * - `open`: done, and nobody knows
+ * - `open`: done, and unrecorded
  */
 export type Outcome = "allowed" | "asked" | "denied" | "blocked" | "withheld" | "kept" | "unasked" | "open";
 
@@ -48,7 +48,7 @@ const CANARY = "heather-canary";
 /** Names of tools that have others work, or that have work done later. */
 const ON_ITS_OWN =
   /agent|^task$|team|delegate|schedul|cron|goal|wakeup|loop|workflow|monitor|background|remind|every/i;
-/** How long an agent may take to do what it was told to. */
+/** How long an agent may take to carry out a prompt. */
 const PATIENCE_MS = 60_000;
 
 interface Attempt {

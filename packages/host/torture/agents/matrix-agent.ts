@@ -149,7 +149,7 @@ export class MatrixAgent implements AsyncDisposable {
       environment: { PATH: process.env.PATH },
       modelFor: () => this.model.endpoint,
       ...(sandbox && { sandbox, networkFor: () => ({ hosts: [new URL(this.model.endpoint.url).host] }) }),
-      userHome: join(this.#base, "nobody"),
+      userHome: join(this.#base, "no-user"),
     });
     const log = await EventLog.open({ store, now: Date.now });
     const hub = await Hub.open({ harness, host, log });

@@ -209,7 +209,7 @@ describe("an agent that dies", () => {
 
   test("because nothing was heard of it fails its turn too, and is back with the next prompt", async () => {
     const home = await openTestHome();
-    const { connect } = await openTestHub(home, { patience: { answerMs: 60_000, turnMs: 500 } });
+    const { connect } = await openTestHub(home, { idleTimeouts: { answerMs: 60_000, turnMs: 500 } });
     const client = await connect();
     const { sessionId } = await client.request("session/new", { cwd: home.workspace, mcpServers: [] });
     const id = String(sessionId);

@@ -32,11 +32,11 @@ import type { Subagents } from "../native/subagents.ts";
 import type { Messaging } from "../turn/messaging.ts";
 import type { TurnOffers } from "../turn/turn-offers.ts";
 import {
-  type Patience,
-  patientChannel,
+  type IdleTimeouts,
   sessionNamedIn,
   tappedChannel,
   type WireTap,
+  withIdleTimeout,
 } from "../wire/agent-channel.ts";
 
 export interface AgentHostOptions {
@@ -54,11 +54,11 @@ export interface AgentHostOptions {
   readonly messaging?: Messaging | undefined;
   /** Sees every message to and from agents. */
   readonly tap?: WireTap | undefined;
-  /** Where agents that run are entered, for those who look at them and those who end them. */
+  /** The register of the agents that run. */
   readonly register?: ProcessRegistry | undefined;
-  /** What the operator wants of the native agent otherwise than by default. */
+  /** The operator's settings of the native agent. */
   readonly native?: NativeSettings | undefined;
-  /** Where agents that are a part of Reins have children started; none can be where it is absent. */
+  /** Starts the children of built-in agents; without it they cannot have any. */
   readonly subagents?: Subagents | undefined;
   /** Puts mail and constitution before the prompts of a tenant. */
   readonly preparationFor?: ((tenant: string) => TurnPreparation) | undefined;
@@ -67,9 +67,9 @@ export interface AgentHostOptions {
   /** Which folders sessions may work in; by default those that need no configuration. */
   readonly folders?: SessionFolders | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The variables of the environment that the operator wants an agent to have. */
+  /** The variables of the environment that the operator passes to an agent. */
   readonly passFor?: ((agent: string) => readonly string[]) | undefined;
-  /** What an agent that the operating system confines reaches over the network; one that it names nothing for is not confined. */
+  /** The network of a confined agent; one without any is not confined. */
   readonly networkFor?: ((agent: string) => Network | undefined) | undefined;
   /** A sandbox that was found to work; by default it is looked for when it is needed. */
   readonly sandbox?: Sandbox | undefined;
@@ -77,19 +77,18 @@ export interface AgentHostOptions {
   readonly modelFor?: ((agent: string) => ModelEndpoint | undefined) | undefined;
   /** How long an agent may take to end a turn that was cancelled; by default ten seconds. */
   readonly cancelGraceMs?: number | undefined;
-  /** How long an agent may be silent that owes an answer. */
-  readonly patience?: Patience | undefined;
+  /** How long an agent that owes a response may send nothing. */
+  readonly idleTimeouts?: IdleTimeouts | undefined;
   readonly onFault?: (agent: string, reason: string) => void;
 }
 
-/** How an agent is started. */
 export interface StartOptions {
   readonly principal: Principal;
-  /** Where sessions are begun from: the middle of their keys. */
+  /** The channel of its sessions: the middle of their keys. */
   readonly from: string;
   /** The clients of a session that a call names no owner for. */
   readonly clients: GovernorOptions["clients"];
-  /** What the clients can do, where that is known already. */
+  /** The capabilities of its clients, where they are known. */
   readonly clientCapabilities?: JsonObject | undefined;
   /** Whether updates that an agent replays when it resumes a session are shown. */
   readonly showReplays?: boolean | undefined;
@@ -99,7 +98,7 @@ export interface StartOptions {
   readonly confine?: Pick<Confinement, "roots" | "identities" | "network"> | undefined;
 }
 
-/** What clients can do for an agent, where it is not known better. */
+/** The capabilities of clients, where the caller names none. */
 const CAPABILITIES: JsonObject = {
   session: { compaction: {}, notices: {}, configOptions: { boolean: {} } },
   elicitation: { form: {}, url: {} },
@@ -114,7 +113,7 @@ function resumeMethodOf({ quirks }: AgentEntry, initialized: JsonObject): Hosted
 
 /** An agent that runs, and the governor in front of it. */
 export interface HostedAgent {
-  /** Its name in the register of those that run; absent where there is none. */
+  /** Its id in the register; absent where there is none. */
   readonly id?: string | undefined;
   readonly entry: AgentEntry;
   readonly version: string;
@@ -123,11 +122,11 @@ export interface HostedAgent {
   readonly process: AgentProcess | undefined;
   /** Its private home; none for one that runs in this process. */
   readonly home?: string | undefined;
-  /** What it said of itself. */
+  /** Its response to `initialize`. */
   readonly initialized: JsonObject;
   /** How it resumes a session, if it can. */
   readonly resumeMethod: "session/resume" | "session/load" | undefined;
-  /** Ends its sessions and everything that came out of its process, and returns what the operating system reports of that. */
+  /** Ends its sessions and every process that it started, and returns the report of that. */
   stop(reason: string): Promise<StopReport | undefined>;
 }
 
@@ -150,7 +149,7 @@ export class AgentHost {
     this.folders = options.folders ?? new SessionFolders(options);
   }
 
-  /** What an agent that the operating system confines reaches over the network; nothing for one that it does not. */
+  /** The network of a confined agent; undefined for one that is not confined. */
   networkFor(agent: string): Network | undefined {
     return this.#options.networkFor?.(agent);
   }
@@ -233,7 +232,7 @@ export class AgentHost {
     return join(this.#options.harness.home, "homes", tenant, user, principal.id, place);
   }
 
-  /** Runs the commands of an agent that is a part of Reins. */
+  /** Runs the commands of a built-in agent. */
   async #commands(
     confine: StartOptions["confine"],
     home: PrivateHome | undefined,
@@ -321,13 +320,13 @@ export class AgentHost {
     process: AgentProcess,
     start: StartOptions & { readonly entered: Entered },
   ): Governor {
-    const { harness, patience, onFault } = this.#options;
+    const { harness, idleTimeouts, onFault } = this.#options;
     const kill = () => void process.stop().catch((error: unknown) => onFault?.(entry.id, String(error)));
-    const channel = patientChannel(processChannel(process, harness.redactor), {
+    const channel = withIdleTimeout(processChannel(process, harness.redactor), {
       label: entry.name,
       clock: systemClock,
-      patience,
-      giveUp: kill,
+      timeouts: idleTimeouts,
+      onTimeout: kill,
     });
     const { principal, confine, entered } = start;
     const governor: Governor = new Governor({
@@ -362,7 +361,7 @@ export class AgentHost {
     });
   }
 
-  /** What governing has in common for all agents. */
+  /** The options of the governor that all agents share. */
   #governing(entry: AgentEntry, start: StartOptions) {
     const { gateway, preparationFor, cancelGraceMs, onFault } = this.#options;
     return {

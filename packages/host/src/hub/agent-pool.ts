@@ -19,13 +19,13 @@ interface Slot {
   readonly starting: Promise<HostedAgent> | undefined;
 }
 
-/** How long the next waits at most for one that is being stopped: longer than it takes to end one that does not want to. */
+/** How long a start waits at most for the predecessor to stop: longer than killing one that ignores the request takes. */
 const LEAVING_MS = 30_000;
 
 /**
- * Agents that run: one for each agent and principal, shared by their sessions, never by two principals. One that the
- * operating system confines is confined to its folders, so there is one for each set of them; one that lets sessions use
- * each other's MCP servers is started for each session that has any.
+ * The agents that run: one for each agent and principal, shared by their sessions, never by two principals. A confined
+ * agent is confined to its folders, so there is one for each set of them; an agent that mixes up the MCP servers of its
+ * sessions is started for each session that has any.
  */
 export class AgentPool {
   readonly #options: AgentPoolOptions;
@@ -35,7 +35,7 @@ export class AgentPool {
   readonly #running = new Set<HostedAgent>();
   readonly #slots = new WeakMap<HostedAgent, Slot>();
   readonly #ending = new WeakSet<HostedAgent>();
-  /** Those that are being stopped, each until it has left its home. */
+  /** Agents that are being stopped, each until its home is free. */
   readonly #leaving = new Map<string, Promise<unknown>>();
   readonly #restarts = new Restarts();
   /** When each died by itself lately. */
@@ -108,7 +108,7 @@ export class AgentPool {
     if (slot) this.#leaving.set(slot.key, ended);
   }
 
-  /** Ends all of them. Rejects when one could not be, after the others are. */
+  /** Stops all of them. Rejects after that if one could not be stopped. */
   async close(reason: string): Promise<void> {
     this.#closed = true;
     for (const wake of this.#waiting) wake();
@@ -118,7 +118,7 @@ export class AgentPool {
     for (const one of stopped) if (one.status === "rejected") throw one.reason;
   }
 
-  /** One that is confined sees its folders from the moment it starts: those that were checked, and no others by their names. */
+  /** A confined agent sees its folders from its start: those that were checked, and no others under their names. */
   async #admit(
     agent: string,
     principal: Principal,
@@ -163,7 +163,7 @@ export class AgentPool {
   ): Promise<HostedAgent> {
     const { host, clients, onGone } = this.#options;
     await this.#recover(key, id);
-    // Two in one home would take each other's credentials for the user's.
+    // Two in one home would mistake each other's credentials for the user's.
     const leaving = this.#leaving.get(key);
     if (leaving) await settlesWithin(leaving, LEAVING_MS);
     const agent = await host.start(id, { ...start, from: "acp", clients, showReplays: false });

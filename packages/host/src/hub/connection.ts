@@ -28,34 +28,34 @@ export interface ConnectionOptions {
   readonly principal: Principal;
   /** The agent of new sessions that name none. */
   readonly agent?: string | undefined;
-  /** What new sessions stand under, where it is another session that begins them. */
+  /** The limits of new sessions, where another session starts them. */
   readonly descent?: Descent | undefined;
-  /** When new sessions were begun, where they waited for their agent; by default when they are. */
+  /** When new sessions were requested, where they waited for their agent; by default when they start. */
   readonly begun?: Date | undefined;
   /** The number of the request that it serves, where that arrived before the connection was made. */
   readonly arrival?: number | undefined;
   /** Whether its client subscribes to the turns of the sessions that it follows. */
   readonly followsTurns?: boolean | undefined;
-  /** What its client said before that it can do. */
+  /** The capabilities that its client declared before. */
   readonly capabilities?: JsonObject | undefined;
   /** Called when it follows another session, or one less. */
   readonly onFollow?: (() => void) | undefined;
 }
 
-/** What became of an answer: it was taken as said, answers nothing that was asked here, or something that others were asked. */
+/** What became of an answer: `unknown` answers no question of this tenant, `foreign` one that was put to others. */
 export type Answered = Taken | "unknown" | "foreign";
 
-/** One client, however it is connected: the sessions it follows, and the ways by which their messages reach it. */
+/** One client, whatever its transport: the sessions it follows, and the feeds that bring their messages. */
 export class Connection {
   readonly id: string;
   agent: string | undefined;
   /** Whether its client subscribes to the turns of the sessions that it follows. */
   followsTurns: boolean;
-  /** What its client said that it can do. */
+  /** The capabilities that its client declared. */
   capabilities: JsonObject;
-  /** What new sessions stand under, where it is another session that begins them. */
+  /** The limits of new sessions, where another session starts them. */
   readonly descent: Descent | undefined;
-  /** When new sessions were begun, where they waited for their agent. */
+  /** When new sessions were requested, where they waited for their agent. */
   readonly begun: Date | undefined;
   readonly #hub: Hub;
   readonly #arrival: number | undefined;
@@ -88,7 +88,7 @@ export class Connection {
     return this.#principal;
   }
 
-  /** Notes what is known now of the same principal. */
+  /** Updates what is known of the same principal. */
   refresh(principal: Principal): void {
     this.#principal = principal;
   }
@@ -108,7 +108,7 @@ export class Connection {
     return this.#followed;
   }
 
-  /** Brings messages to an outlet from now on: of one session, of none, or of all that it follows. */
+  /** Opens a feed to an outlet: of one session, of none (null), or of all that it follows. */
   open(outlet: Outlet, from: Cursor, session?: string | null): Feed {
     const { log } = this.#hub;
     const question = (key: string) => this.#hub.asking(key)?.question(key);
@@ -128,20 +128,20 @@ export class Connection {
     return feed;
   }
 
-  /** Whether its client can be asked about a session: it reads what is said there, or waits for the end of its own turn. */
+  /** Whether its client can be asked about a session: it reads its messages, or waits for the end of its own turn. */
   canBeAsked(session: string, prompting: string | undefined): boolean {
     if (!this.#followed.has(session) || this.principal.kind === "agent") return false;
     if (prompting === this.id && this.#hasListened) return true;
     return [...this.#feeds].some((feed) => feed.covers(session));
   }
 
-  /** Ends a way by which messages came. */
+  /** Closes a feed. */
   shut(feed: Feed): void {
     feed.close();
     this.#feeds.delete(feed);
   }
 
-  /** Asks, as the client's request; `id` is the one that it came with, where that is known here. */
+  /** Handles the client's request; `id` is the one that it came with, where that is known here. */
   request(method: string, params: unknown, signal: AbortSignal, id?: RequestId): Promise<unknown> {
     if (this.#hub.tap) this.#see("in", { id: id ?? null, method, params });
     const answer = this.#hub.request(this, method, membersOf(params), signal, this.#arrival);
@@ -149,26 +149,26 @@ export class Connection {
     return answer;
   }
 
-  /** Takes the client's notification. */
+  /** Handles the client's notification. */
   notification(method: string, params: unknown): Promise<void> {
     if (this.#hub.tap) this.#see("in", { method, params });
     return this.#hub.notification(this, method, membersOf(params));
   }
 
-  /** Takes the client's answer. */
+  /** Handles the client's answer to a question. */
   answer(id: RequestId, value: unknown): Answered {
     const by = this.principal;
     if (this.#hub.tap) this.#see("in", { id, result: value });
     return this.#settle(id, (clients, key) => clients.answer(key, this.id, { value, by }));
   }
 
-  /** Takes the answer of a client that gets no error for it: an option that was not offered counts as no choice. */
+  /** Handles an answer that has no response: an option that was not offered counts as no choice. */
   take(id: RequestId, value: unknown): void {
     if (this.answer(id, value) !== "not_offered") return;
     this.fail(id, { code: CODE.invalidParams, message: "the option was not offered" });
   }
 
-  /** Takes the client's error for an answer. */
+  /** Handles an error of the client as its answer. */
   fail(id: RequestId, error: unknown): Answered {
     if (this.#hub.tap) this.#see("in", { id, error });
     return this.#settle(id, (clients, key) =>
@@ -187,7 +187,7 @@ export class Connection {
     this.#onFollow();
   }
 
-  /** Subscribes to the turns of a session, if the client wants to. */
+  /** Subscribes to the turns of a session, if the client subscribes to turns. */
   subscribeTurns(session: string): void {
     if (this.followsTurns && this.#followed.has(session)) this.#hub.turns.subscribe(this, session);
   }
@@ -203,7 +203,7 @@ export class Connection {
     this.#unreplayed.set(session.id, session);
   }
 
-  /** Follows a session no more. */
+  /** Stops following a session. */
   detach(session: string): boolean {
     this.#unreplayed.delete(session);
     if (!this.#followed.delete(session)) return false;
@@ -233,12 +233,12 @@ export class Connection {
     return this.#write({ message, except: this.id }, session);
   }
 
-  /** Asks this client what others were asked before it came. */
+  /** Asks this client a question that others were asked before it attached. */
   ask(session: string, request: string, message: JsonObject): Promise<void> {
     return this.#write({ message: membersOf(this.#hub.harness.redact(message)), request }, session);
   }
 
-  /** Settles when everything that was said by now, or until `said` settles, has been sent. */
+  /** Settles when every message that is logged by now, or until `said` settles, has been sent. */
   async caughtUp(said?: Promise<void>): Promise<void> {
     const { log } = this.#hub;
     await (said ?? log.written());
@@ -326,10 +326,10 @@ export class Connection {
   }
 }
 
-/** More requests than this are not under way for one client at once. */
+/** The most requests of one client in progress at once. */
 const MOST_UNDER_WAY = 256;
 
-/** The requests of one client: each is answered with the id it came with, and may be taken back. */
+/** The requests of one client: each is answered with the id it came with, and can be cancelled. */
 export class Conversation {
   readonly #connection: Connection;
   readonly #answering = new Map<RequestId, AbortController>();
@@ -347,18 +347,18 @@ export class Conversation {
     else gone.addEventListener("abort", end, { once: true });
   }
 
-  /** How many requests have no answer yet. */
+  /** How many requests have no response yet. */
   get underWay(): number {
     return this.#underWay.size;
   }
 
-  /** How often people were asked before a request could be answered, and whether they are now. */
+  /** How often people were asked for a request, and whether a question is open. */
   askedFor(id: RequestId): ReturnType<typeof askedFor> {
     const { signal } = this.#answering.get(id) ?? {};
     return signal ? askedFor(signal) : { times: 0, isOpen: false };
   }
 
-  /** Answers a request. Never rejects: what goes wrong is the answer. */
+  /** Answers a request. Never rejects: an error becomes an error response. */
   async ask(id: RequestId, method: string, params: unknown): Promise<JsonObject> {
     if (this.#underWay.size >= MOST_UNDER_WAY)
       return failure(
@@ -380,12 +380,12 @@ export class Conversation {
     }
   }
 
-  /** Takes a notification. Rejects when nothing can be done with it. */
+  /** Handles a notification. Rejects if that fails. */
   async notify(method: string, params: unknown): Promise<void> {
     if (method !== CANCEL_REQUEST) return this.#connection.notification(method, params);
     const { requestId } = readParams(CANCEL_REQUEST, params);
     if (requestId !== undefined)
-      this.#answering.get(requestId)?.abort(new RpcError(CODE.cancelled, "the request was taken back"));
+      this.#answering.get(requestId)?.abort(new RpcError(CODE.cancelled, "the request was cancelled"));
   }
 }
 

@@ -14,7 +14,7 @@ import type { SessionRecord } from "../sessions/session-record.ts";
 import type { Connection } from "./connection.ts";
 import type { Hub } from "./hub.ts";
 
-/** The methods beside ACP's own that any session takes, and what says that they are there. */
+/** The methods beside ACP's own that every session has, by the capability that announces each. */
 export const EXTENSIONS = {
   sessionDetach: "_sandboxagent/session/detach",
   sessionTerminate: "_sandboxagent/session/terminate",
@@ -128,7 +128,6 @@ async function expected(hub: Hub, principal: Principal, params: JsonObject): Pro
   throw noSession(id);
 }
 
-/** What is known of a session beside its record. */
 interface SessionKnowledge {
   /** Its modes, models and config options, as far as its agent listed them. */
   readonly settings: JsonObject;
@@ -212,7 +211,7 @@ export async function listingOf(
   return { sessions, nextCursor: nextCursor ?? null };
 }
 
-/** What an agent says of itself, with what the hub does for every agent. */
+/** The response of an agent to `initialize`, with the capabilities that the hub adds to every agent. */
 export function withCapabilities(initialized: JsonObject): JsonObject {
   const own = membersOf(initialized.agentCapabilities);
   const flags = Object.keys(EXTENSIONS).map((name) => [name, true]);

@@ -28,29 +28,28 @@ export interface Outlet {
   failed(error: unknown): void;
 }
 
-/** Whose messages a feed brings. */
+/** The client that a feed is for. */
 interface FeedReader {
   readonly id: string;
   readonly principal: Principal;
   readonly followsTurns: boolean;
-  /** What its client said that it can do. */
+  /** The capabilities that its client declared. */
   readonly capabilities: JsonObject;
 }
 
-/** What a feed is made from. */
 export interface FeedOptions {
   readonly log: EventLog;
   readonly reader: FeedReader;
   readonly outlet: Outlet;
   /** Up to where the reader has seen the log. */
   readonly from: Cursor;
-  /** The only session whose messages it brings; all that the reader follows when absent, and of none when null. */
+  /** The only session whose messages it carries; all that the reader follows if absent, of none if null. */
   readonly session?: string | null | undefined;
   /** A question that still waits. */
   readonly question: (key: string) => OpenQuestion | undefined;
 }
 
-/** The name of a notification that says which messages cannot be had any more. */
+/** Notifies a client of messages that are lost or pruned. */
 export const GAP = "_reins/gap";
 /** How many questions are remembered, so that none is put twice. */
 const MOST_ASKED = 1_000;
@@ -61,10 +60,10 @@ interface Wired {
   readonly text: string | undefined;
 }
 
-/** The last message that went over the wire: everybody gets one before anybody gets the next. */
+/** The last message in its wire form: every reader gets one message before any gets the next. */
 let wired: { readonly from: JsonObject; readonly made: Wired } | undefined;
 
-/** The messages of sessions on their way to one reader, in the order of the log and at the reader's own pace. */
+/** The messages of sessions to one client, in the order of the log and at the client's own pace. */
 export class Feed {
   readonly #options: FeedOptions;
   readonly #subscription: Subscription;
@@ -94,7 +93,7 @@ export class Feed {
     return this.#closed;
   }
 
-  /** Whether it brings what belongs to a session, or to none. */
+  /** Whether it carries the messages of a session, or of none. */
   covers(session: string | undefined): boolean {
     const only = this.#options.session;
     return only === undefined || only === session;
@@ -105,7 +104,6 @@ export class Feed {
     this.#subscription.add(channel, Math.max(after, this.position));
   }
 
-  /** Brings them no more. */
   remove(channel: string): void {
     this.#subscription.remove(channel);
   }
@@ -142,7 +140,7 @@ export class Feed {
     }
   }
 
-  /** Puts a question that still waits, unless it was put here before: one that stands before where the reader began. */
+  /** Puts an open question, unless it was put here before: it may be older than the start of the feed. */
   put(key: string): void {
     const asked = this.#question(key);
     if (asked) void this.#options.outlet.send(asked, this.position);

@@ -71,7 +71,7 @@ export function notifyInterrupted(session: Session, why: string, except?: string
 
 const ENDED: ReadonlySet<unknown> = new Set(["completed", "failed"]);
 
-/** Logs an end for every open call of a turn that was cut off, so that no reader takes it for running. */
+/** Logs an end for every open call of a turn that was cut off, so that no client shows it as running. */
 export async function endCalls(session: Session, turn_after: number | undefined): Promise<void> {
   const { log } = session.hub;
   await log.written();

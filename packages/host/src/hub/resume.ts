@@ -76,7 +76,7 @@ export async function relocate(session: Session, { params = {}, signal }: Resume
     try {
       session.learn(await agent.governor.request(method, asked, { signal, earlier: record, open }));
     } catch (error) {
-      // An agent that failed after it had begun to does not have the session any more.
+      // An agent that failed halfway does not have the session any more.
       const isKept = agent.governor.session(record.id) !== undefined;
       await session.apply({ type: isKept ? "retained" : "failed" });
       throw error;

@@ -3,7 +3,7 @@ import type { Principal } from "@reins/supervisor";
 import { type Connection, Conversation } from "./connection.ts";
 import type { Hub } from "./hub.ts";
 
-/** Who is served over a channel. */
+/** A client at the other end of a channel. */
 export interface ServedClient {
   readonly channel: Channel;
   readonly principal: Principal;
@@ -28,7 +28,7 @@ export async function serveChannel(hub: Hub, { channel, principal, agent, id }: 
   hub.disconnect(connection);
 }
 
-/** A client that is spoken with both ways. */
+/** A client of a channel in both directions. */
 interface Spoken {
   readonly connection: Connection;
   readonly conversation: Conversation;
@@ -36,7 +36,7 @@ interface Spoken {
   readonly answer: (message: JsonObject) => Promise<void>;
 }
 
-/** Takes a message of a client; the next may come when the promise settles. */
+/** Handles a message of a client; the next is delivered when the promise settles. */
 export function takeMessage(
   { connection, conversation, answer }: Spoken,
   message: JsonObject,

@@ -55,7 +55,7 @@ export class Turns {
       if (session.record.mode === "oneshot") await session.closeAndEnd(ONE_TURN);
       return answer;
     }, signal);
-    // The response comes after everything that was said before it.
+    // The response comes after every message before it.
     await connection.caughtUp(session.written);
     return result;
   }

@@ -18,8 +18,8 @@ export interface NewSession {
 }
 
 /**
- * A session before its agent knows it. Its id follows from who it is with, its key and when it was begun; two
- * tenants may use the same names at the same moment, so the key of any but the default one has its tenant before it.
+ * The record of a session before its agent knows it. Its id is derived from the agent, the key and the start; two tenants
+ * may use the same names at the same moment, so the key of any but the default one has its tenant before it.
  */
 export function newSessionRecord({
   agent,
@@ -63,21 +63,21 @@ export interface Naming {
 const LONGEST_KEY = 256;
 const LONGEST_AGENT = 128;
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
-/** Chains that the harness names itself: its own, and those of sessions that were begun over AHP or ACP. */
+/** Chains that the harness names itself: its own, and those of sessions over AHP or ACP. */
 const RESERVED = /^(?:reins:|[^:]*:(?:ahp|acp):)/;
 
-/** How a session is to be named, as `_meta.reins` says. Who may act as an agent is not decided here. */
+/** The names that `_meta.reins` chooses for a session. Who may act as an agent is not decided here. */
 export function namingIn(params: JsonObject): Naming {
   const { key, acts_as } = reinsMeta(params);
   return { ...(key !== undefined && { key }), ...(acts_as !== undefined && { acts_as }) };
 }
 
-/** Whether a session is to stay awake between turns, if `_meta.reins` says so or otherwise. */
+/** Whether a session stays awake between turns; undefined if `_meta.reins` does not say. */
 export function daemonIn(meta: unknown): boolean | undefined {
   return reinsMeta({ _meta: meta }).daemon;
 }
 
-/** What is wrong with a name that a client chose. A key names a chain of the ledger, so none may imitate another's. */
+/** Why a name that a client chose is invalid. A key names a chain of the ledger, so none may imitate another's. */
 export function namingFault({ key, acts_as }: Naming): string | undefined {
   if (acts_as !== undefined && !isPlain(acts_as, LONGEST_AGENT))
     return `an agent's name has 1 to ${LONGEST_AGENT} characters that can be shown`;

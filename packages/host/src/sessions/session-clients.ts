@@ -14,7 +14,7 @@ export interface OpenQuestion {
   readonly method: string;
   /** Exactly as asked; the log has them without secrets. */
   readonly params: JsonObject;
-  /** The principals that it is not put to, because they have no more to say to it. */
+  /** The principals that it is not put to, because they have answered. */
   readonly without: ReadonlySet<string>;
   /** How each of the clients is asked, where that is not the same for all. */
   readonly asked?: AskedOf | undefined;
@@ -35,7 +35,7 @@ type Settle = (waiting: Waiting) => void;
 export interface Askable {
   readonly id: string;
   readonly principal: ClientAnswer["by"];
-  /** What its client said that it can do. */
+  /** The capabilities that its client declared. */
   readonly capabilities: JsonObject;
   /** Puts a question to it alone. */
   ask(session: string, request: string, message: JsonObject): void | Promise<void>;
@@ -141,7 +141,7 @@ export class SessionClients implements Clients {
   }
 
   /**
-   * Takes the answer of a connection. One that chooses none of the options leaves the question to the other clients; where
+   * Handles the answer of a connection. One that chooses none of the options leaves the question to the other clients; where
    * there are none, or the connection whose prompt is under way cancels, it settles the question.
    */
   answer(key: string, connection: string, answer: ClientAnswer): Taken {
@@ -154,7 +154,7 @@ export class SessionClients implements Clients {
     return isFinal ? this.#settle(key, connection, settle) : this.#decline(waiting, connection, settle);
   }
 
-  /** Takes an error for an answer, which leaves the question to the other clients while there are any. */
+  /** Handles an error as an answer, which leaves the question to the other clients while there are any. */
   fail(key: string, connection: string, error: RpcError, by: ClientAnswer["by"]): Taken {
     const waiting = this.#waiting.get(key);
     if (!waiting) return "late";
@@ -248,11 +248,11 @@ export class SessionClients implements Clients {
     this.#waiting.delete(key);
     this.#hub.sessions.asking.settle(key, this);
     settle(waiting);
-    void this.#takeBack(waiting, connection);
+    void this.#cancelAtClients(waiting, connection);
     return "first";
   }
 
-  async #takeBack({ key, only }: Waiting, connection: string | undefined): Promise<void> {
+  async #cancelAtClients({ key, only }: Waiting, connection: string | undefined): Promise<void> {
     if (only !== undefined && only === connection) return;
     const asked = this.#present().find(({ id }) => id === only);
     try {
@@ -265,7 +265,7 @@ export class SessionClients implements Clients {
   }
 }
 
-/** What an agent is answered that asks for something which no client offers. */
+/** The error for an agent that requests what no client offers. */
 function unserved(method: string): RpcError {
   return new RpcError(CODE.methodNotFound, `no client of the session offers "${method}"`);
 }
@@ -274,19 +274,19 @@ function gone(): RpcError {
   return new RpcError(CODE.internal, "the client that was asked has gone");
 }
 
-/** What takes a question back. */
+/** The message that cancels a question at clients. */
 export function cancelOf(key: string): JsonObject {
   return { method: "$/cancel_request", params: { requestId: questionId(key) } };
 }
 
 const PATTERN = /^reins-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
-/** The id under which a question goes to clients: the same for all of them, and after they come back. */
+/** The id of a question on the wire: the same for all clients, also after they reconnect. */
 export function questionId(key: string): string {
   return `reins-${key}`;
 }
 
-/** The question that an id stands for, if it is one of ours. */
+/** The key of the question with an id, if it is one of ours. */
 export function questionIn(id: RequestId): string | undefined {
   return typeof id === "string" ? PATTERN.exec(id)?.[1] : undefined;
 }
@@ -300,12 +300,12 @@ export interface AskedIn {
   readonly tenant: string;
 }
 
-/** The questions of all sessions: those that wait, by who asks them, and where those were asked that were settled lately. */
+/** The questions of all sessions: the open ones, and where those were asked that were settled lately. */
 export class AskedQuestions {
   readonly #waiting = new Map<string, SessionClients>();
   readonly #settled = new Map<string, AskedIn>();
 
-  /** Who asks one that waits. */
+  /** The clients that an open question was put to. */
   get(key: string): SessionClients | undefined {
     return this.#waiting.get(key);
   }

@@ -123,6 +123,198 @@ describe("a transition of a session", () => {
   });
 });
 
+const [ACCEPTED, STARTED, FAILED, RESUME, RETAINED, PROMPTED, TURN_ENDED, TURN_RECORDED] = EVENTS;
+const [AGENT_LOST, STOPPED, RELEASED, CUT, RECOVERED, ANNOTATED, ENDED, REOPENED] = EVENTS.slice(8);
+
+describe("the life of a session", () => {
+  it.each<[string, SessionPhase, readonly (readonly [SessionEvent | undefined, SessionPhase])[]]>([
+    [
+      "a start",
+      "starting",
+      [
+        [ACCEPTED, "starting"],
+        [STARTED, "idle"],
+        [ANNOTATED, "idle"],
+      ],
+    ],
+    ["a start that fails", "starting", [[FAILED, "ended"]]],
+    [
+      "a start whose agent dies",
+      "starting",
+      [
+        [AGENT_LOST, "starting"],
+        [FAILED, "ended"],
+      ],
+    ],
+    [
+      "a fork",
+      "starting",
+      [
+        [ACCEPTED, "starting"],
+        [STARTED, "idle"],
+        [ANNOTATED, "idle"],
+        [PROMPTED, "running"],
+      ],
+    ],
+    [
+      "a prompt",
+      "idle",
+      [
+        [PROMPTED, "running"],
+        [TURN_ENDED, "idle"],
+        [TURN_RECORDED, "idle"],
+      ],
+    ],
+    [
+      "a queued prompt",
+      "running",
+      [
+        [TURN_ENDED, "idle"],
+        [PROMPTED, "running"],
+        [TURN_RECORDED, "running"],
+      ],
+    ],
+    [
+      "a prompt to a parked session",
+      "parked",
+      [
+        [RESUME, "resuming"],
+        [ACCEPTED, "resuming"],
+        [STARTED, "idle"],
+        [PROMPTED, "running"],
+      ],
+    ],
+    [
+      "a resume that fails",
+      "parked",
+      [
+        [RESUME, "resuming"],
+        [FAILED, "parked"],
+      ],
+    ],
+    [
+      "a resume whose client closes it meanwhile",
+      "resuming",
+      [
+        [RELEASED, "resuming"],
+        [STARTED, "idle"],
+        [AGENT_LOST, "parked"],
+      ],
+    ],
+    [
+      "an attach that moves it to other folders",
+      "idle",
+      [
+        [RESUME, "resuming"],
+        [ACCEPTED, "resuming"],
+        [STARTED, "idle"],
+      ],
+    ],
+    [
+      "an attach that its agent rejects",
+      "idle",
+      [
+        [RESUME, "resuming"],
+        [RETAINED, "idle"],
+      ],
+    ],
+    [
+      "the reaping of its idle agent",
+      "idle",
+      [
+        [AGENT_LOST, "parked"],
+        [STOPPED, "parked"],
+      ],
+    ],
+    [
+      "the death of its agent in a turn",
+      "running",
+      [
+        [AGENT_LOST, "parked"],
+        [TURN_ENDED, "parked"],
+        [STOPPED, "parked"],
+        [TURN_RECORDED, "parked"],
+      ],
+    ],
+    [
+      "a cancelled turn that its agent does not end",
+      "running",
+      [
+        [TURN_ENDED, "idle"],
+        [AGENT_LOST, "parked"],
+        [RESUME, "resuming"],
+      ],
+    ],
+    [
+      "a close by its client in a turn",
+      "running",
+      [
+        [RELEASED, "parked"],
+        [TURN_ENDED, "parked"],
+        [STOPPED, "parked"],
+      ],
+    ],
+    [
+      "a kill in a turn",
+      "running",
+      [
+        [STOPPED, "running"],
+        [ENDED, "ended"],
+        [TURN_ENDED, "ended"],
+        [TURN_RECORDED, "ended"],
+      ],
+    ],
+    [
+      "an end while its agent starts",
+      "starting",
+      [
+        [ENDED, "ended"],
+        [STARTED, "ended"],
+      ],
+    ],
+    [
+      "an end and a reopening",
+      "idle",
+      [
+        [ENDED, "ended"],
+        [REOPENED, "parked"],
+        [RESUME, "resuming"],
+      ],
+    ],
+    [
+      "a shutdown in a turn",
+      "running",
+      [
+        [CUT, "interrupted"],
+        [TURN_ENDED, "interrupted"],
+        [STOPPED, "interrupted"],
+      ],
+    ],
+    [
+      "the recovery of a turn",
+      "interrupted",
+      [
+        [RECOVERED, "parked"],
+        [RESUME, "resuming"],
+      ],
+    ],
+    ["the recovery of questions without a turn", "parked", [[RECOVERED, "parked"]]],
+  ])("goes through %s", (_, phase, steps) => {
+    let session = { phase, record: inPhase(phase) };
+    for (const [event = expect.fail(), to] of steps) {
+      session = transition(session, event, NOW);
+      expect([event.type, session.phase]).toEqual([event.type, to]);
+    }
+  });
+
+  it("records each end in its agent, but not that of a turn that was cut off", () => {
+    for (const phase of PHASES) {
+      const isCut = phase === "interrupted";
+      expect(TRANSITIONS[phase].stopped).toEqual(isCut ? [phase] : [phase, "record"]);
+    }
+  });
+});
+
 it("a stored session is parked, or interrupted if a turn was open, or ended", () => {
   expect(storedPhase(record)).toBe("parked");
   expect(storedPhase(running)).toBe("interrupted");

@@ -48,7 +48,7 @@ export class Session implements SessionPort {
   readonly hub: HubContext;
   readonly clients: SessionClients;
   readonly queue = new TurnQueue();
-  /** Shared by all who wait for the same agent to resume the session; undefined while none does. */
+  /** The resume or relocation in progress, shared by the requests that wait for it. */
   resumed: Promise<void> | undefined;
   /** Cancels the prompt that waits for its agent to start; undefined while none does. */
   starting: AbortController | undefined;
@@ -208,7 +208,7 @@ export class Session implements SessionPort {
     await this.append({ message: { method: UPDATE, params: { sessionId: this.id, update } }, except });
   }
 
-  /** Adds a message of its agent to its log, and takes the settings from it; drops it once the turn is cut off. */
+  /** Adds a message of its agent to its log, and merges the settings in it; drops it once the turn is cut off. */
   appendFromAgent(event: SessionMessage): void | Promise<void> {
     if (this.#phase === "interrupted") return;
     if (event.message.method === UPDATE) this.#observe(updateIn(event.message.params).update);
@@ -224,7 +224,7 @@ export class Session implements SessionPort {
     await log.written();
   }
 
-  /** Takes the settings from an agent's response. */
+  /** Merges the settings of an agent's response. */
   learn(result: unknown): void {
     const { modes, models, configOptions } = membersOf(result);
     this.settings = {
@@ -235,7 +235,7 @@ export class Session implements SessionPort {
     };
   }
 
-  /** Takes the settings, the commands or the title from an agent's update. */
+  /** Merges the settings, the commands or the title of an agent's update. */
   #observe(update: JsonObject): void {
     switch (update.sessionUpdate) {
       case "config_option_update":
@@ -295,7 +295,7 @@ export class Session implements SessionPort {
   }
 }
 
-/** An agent that names a session after its first prompt may take the preamble for it. */
+/** An agent that names a session after its first prompt may use the preamble for that. */
 function isTitle(title: string): boolean {
   return !title.trimStart().startsWith(PREAMBLE_HEADING);
 }
@@ -305,7 +305,7 @@ export function noSession(id: unknown): RpcError {
   return new RpcError(CODE.notFound, `there is no session ${JSON.stringify(id)}`);
 }
 
-/** The code of an answer that says that too many prompts wait already. */
+/** The error code of a prompt that is rejected because too many wait. */
 export const QUEUE_FULL = -32011;
 
 /** One turn after the other, with a bounded number waiting. */
@@ -324,12 +324,12 @@ export class TurnQueue {
     return this.#count > 0;
   }
 
-  /** Settles when everything that was put into it by now is done; never rejects. */
+  /** Settles when every turn that is in it now is done; never rejects. */
   get settled(): Promise<unknown> {
     return this.#last;
   }
 
-  /** Runs something when everything before it is done. One that is taken back before that waits no longer, and never runs. */
+  /** Runs a turn after those before it. One that is cancelled earlier never runs. */
   run<Result>(turn: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
     if (this.#count > this.#most)
       return Promise.reject(
@@ -338,7 +338,7 @@ export class TurnQueue {
     this.#count += 1;
     const before = this.#count === 1 ? undefined : this.#last;
     const run = this.#run(turn, signal, before);
-    // One that was taken back is done before those that it came after.
+    // One that was cancelled is done before those that it came after.
     this.#last = Promise.all([before, run.catch(() => undefined)]).then(() => undefined);
     return run;
   }

@@ -87,7 +87,7 @@ class HostTrial implements GovernedTrial {
       principal: this.#parts.harness.identity.local(),
       from: "trial",
       clients: () => ({ notify: () => undefined, request: refuse }),
-      // Of the network it needs what leads to the model, which is on this machine.
+      // It needs the network for the model, which is on this machine.
       ...(confinedTo && { confine: { roots: confinedTo, network: "open" } }),
     });
     return this.#agent;
@@ -139,7 +139,7 @@ async function refuse(method: string): Promise<never> {
   throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
 }
 
-/** What the ledger says of a turn: what was decided first, and what was only seen. */
+/** The decided and the ungated calls of a turn, as the ledger has them. */
 function evidenceIn(entries: readonly PlacedEntry["entry"][]): Evidence {
   const asked = entries.flatMap(({ quality, target, payload }) => {
     const { event_type, verdict, enforcement, rule } = membersOf(payload);
@@ -158,7 +158,7 @@ function evidenceIn(entries: readonly PlacedEntry["entry"][]): Evidence {
   return { asked, observed: used(false), failed: used(true), stopped };
 }
 
-/** What was taken out of session calls, as the ledger has it. */
+/** What was removed from session calls, as the ledger has it. */
 function strippedIn(entries: readonly PlacedEntry["entry"][]): readonly string[] {
   return entries.flatMap(({ quality, payload }) => {
     const { stripped } = membersOf(payload);

@@ -46,34 +46,33 @@ export function sessionNamedIn({ params, result }: JsonObject): string | undefin
   return typeof sessionId === "string" ? sessionId : undefined;
 }
 
-/** How long an agent may be silent that owes an answer, in milliseconds. */
-export interface Patience {
+/** How long an agent that owes a response may send nothing, in milliseconds. */
+export interface IdleTimeouts {
   readonly answerMs: number;
-  /** The same for the end of a turn or of a login: a command, or a person, may take their time without a word. */
+  /** For the end of a turn or of a login: a command, or a person, may take long without output. */
   readonly turnMs: number;
 }
 
-const PATIENCE: Patience = { answerMs: 3 * 60_000, turnMs: 60 * 60_000 };
+const IDLE_TIMEOUTS: IdleTimeouts = { answerMs: 3 * 60_000, turnMs: 60 * 60_000 };
 
 const SLOW = new Set(["session/prompt", "authenticate"]);
 
-/** What patience needs. */
-export interface PatientOptions {
+export interface IdleTimeoutOptions {
   readonly label: string;
   readonly clock: Clock;
-  readonly patience?: Patience | undefined;
-  /** Called when an agent has been silent for too long; from then on it is of no use. */
-  readonly giveUp: () => void;
+  readonly timeouts?: IdleTimeouts | undefined;
+  /** Called once, after the channel has closed. */
+  readonly onTimeout: () => void;
 }
 
 /**
- * A way to an agent that is given up when it owes an answer and nothing has been heard of it for too long. There is no
- * end to how long it may work as long as it says something, or waits for an answer itself.
+ * A channel that closes when the agent owes a response and sends nothing for too long. It may work without limit as long
+ * as it sends something, or waits for a response itself.
  */
-export function patientChannel(channel: Channel, options: PatientOptions): Channel {
-  const { label, clock, patience = PATIENCE, giveUp } = options;
+export function withIdleTimeout(channel: Channel, options: IdleTimeoutOptions): Channel {
+  const { label, clock, timeouts = IDLE_TIMEOUTS } = options;
   const owed = new Map<unknown, Inactivity>();
-  /** What the agent has asked and was not answered yet. */
+  /** The requests of the agent without a response. */
   const asked = new Set<unknown>();
   const closed = Promise.withResolvers<Error>();
   const close = (reason: Error) => {
@@ -81,12 +80,12 @@ export function patientChannel(channel: Channel, options: PatientOptions): Chann
     closed.resolve(reason);
   };
   const expect = (id: unknown, method: string) => {
-    const milliseconds = SLOW.has(method) ? patience.turnMs : patience.answerMs;
+    const milliseconds = SLOW.has(method) ? timeouts.turnMs : timeouts.answerMs;
     const onTimeout = () => {
       if (asked.size > 0) return expect(id, method);
       const message = `${label} has said nothing for ${milliseconds / 1_000} s, and owes an answer to ${method}`;
       close(new RpcError(CODE.internal, message));
-      giveUp();
+      options.onTimeout();
     };
     owed.set(id, new Inactivity({ clock, milliseconds, onTimeout }));
   };
@@ -94,53 +93,52 @@ export function patientChannel(channel: Channel, options: PatientOptions): Chann
     owed.get(id)?.end();
     owed.delete(id);
   };
-  const hear = (message: JsonObject) => {
-    const sorted = classify(message);
-    if (sorted.kind === "request") asked.add(sorted.id);
-    if (sorted.kind === "result" || sorted.kind === "error") settle(sorted.id);
+  const received = (message: JsonObject) => {
+    const classified = classify(message);
+    if (classified.kind === "request") asked.add(classified.id);
+    if (classified.kind === "result" || classified.kind === "error") settle(classified.id);
     for (const one of owed.values()) one.touch();
   };
   void channel.closed.then(close);
   return {
     closed: closed.promise,
     send: (message) => {
-      const sorted = classify(message);
-      if (sorted.kind === "result" || sorted.kind === "error") asked.delete(sorted.id);
-      if (sorted.kind !== "request") return channel.send(message);
-      expect(sorted.id, sorted.method);
+      const classified = classify(message);
+      if (classified.kind === "result" || classified.kind === "error") asked.delete(classified.id);
+      if (classified.kind !== "request") return channel.send(message);
+      expect(classified.id, classified.method);
       return channel.send(message).catch((error: unknown) => {
-        settle(sorted.id);
+        settle(classified.id);
         throw error;
       });
     },
     onMessage: (listener) =>
       channel.onMessage((message) => {
-        hear(message);
+        received(message);
         return listener(message);
       }),
   };
 }
 
-/** The ids of calls that Reins itself asks about begin so. */
+/** The prefix of the ids of calls that Reins itself asks about. */
 const OUR_CALLS = "reins-";
 
-/** What a tool is given and gives is data: it is decided and shown exactly, and not searched for names of Reins. */
+/** Input and output of a tool are data: decided and shown exactly, and not searched for names of Reins. */
 const DATA = new Set(["rawInput", "rawOutput"]);
 
 /** Nothing that means anything is nested deeper. */
 const DEEPEST = 256;
 
-/** What the border asks of the governor. */
 export interface BorderOptions {
-  /** Told of what did not pass. */
+  /** Receives what was dropped. */
   readonly onFault: (reason: string) => void;
-  /** Whether an agent is telling a session again, by its own name for it: then it also repeats what people said. */
+  /** Whether an agent replays a session, by its own name for it: then it also repeats what people said. */
   readonly replays: (agentSessionId: unknown) => boolean;
 }
 
 /**
  * A channel to an agent from which nothing comes that could pass for Reins or for a person: our methods and kinds of
- * updates do not arrive, and what only Reins says in `_meta` and in errors is taken out, however deep. What Reins adds is
+ * updates are dropped, and what only Reins says in `_meta` and in errors is removed, however deep. What Reins adds is
  * added after this.
  */
 export function borderedChannel(channel: Channel, options: BorderOptions): Channel {
@@ -160,7 +158,7 @@ export function borderedChannel(channel: Channel, options: BorderOptions): Chann
   };
 }
 
-/** What is wrong with a message of an agent that may not pass at all. */
+/** Why a message of an agent is dropped. */
 function faultOf(method: string, { params }: JsonObject, { replays }: BorderOptions): string | undefined {
   if (isOurMethod(method)) return `${quoted(method)}, which only Reins may`;
   if (method !== "session/update") return undefined;
@@ -283,9 +281,9 @@ const ALIKE: Readonly<Record<string, string>> = {
 /** The names that Reins keeps for itself: no agent speaks by a name that one of these is a word of. */
 const OUR_WORDS: ReadonlySet<string> = new Set(["reins", "sandboxagent"].map(skeleton));
 
-/** What only Reins tells clients beside methods in its own namespaces. */
+/** What only Reins sends to clients beside methods in its own namespaces. */
 const OUR_METHODS = ["agent/idle", "agent/resume", "session/ended"];
-/** What clients and agents say to each other by ACP, which a custom method cannot repeat. */
+/** Methods of ACP between clients and agents, which a custom method cannot repeat. */
 const ACP_METHODS = [
   ...["session/update", "session/request_permission", "session/prompt", "session/cancel", "session/new"],
   ...["session/load", "session/resume", "session/fork", "session/close", "session/delete", "cancel_request"],
@@ -323,7 +321,7 @@ export function isOurMethod(method: string): boolean {
   return (method.startsWith("_") ? TAKEN_METHODS : OUR_METHOD_NAMES).has(compact(method));
 }
 
-/** Whose words a kind of update tells: an agent's, those of people, or Reins's. */
+/** Whose words a kind of update carries: an agent's, those of people, or Reins's. */
 function speakerOf(kind: unknown): "agent" | "client" | "reins" {
   if (typeof kind !== "string" || !PRINTABLE.test(kind) || isOurName(kind)) return "reins";
   const letters = compact(kind);

@@ -1,18 +1,18 @@
 import { channelPair, Peer, type PeerHandlers } from "@reins/acp";
 import { ManualClock, settled } from "@reins/kit/manual-clock";
 import { describe, expect, it } from "vitest";
-import { patientChannel } from "./agent-channel.ts";
+import { withIdleTimeout } from "./agent-channel.ts";
 
-const PATIENCE = { answerMs: 1_000, turnMs: 5_000 };
+const TIMEOUTS = { answerMs: 1_000, turnMs: 5_000 };
 
 /** A host and an agent; the agent answers nothing by itself. */
 function open(host: Partial<PeerHandlers> = {}, agent: Partial<PeerHandlers> = {}) {
   const clock = new ManualClock();
   const [ours, theirs, close] = channelPair();
   const given: number[] = [];
-  const giveUp = () => void given.push(clock.now().getTime());
+  const onTimeout = () => void given.push(clock.now().getTime());
   const silent = { request: () => new Promise<never>(() => {}), notification: () => undefined };
-  const channel = patientChannel(ours, { label: "The agent", clock, patience: PATIENCE, giveUp });
+  const channel = withIdleTimeout(ours, { label: "The agent", clock, timeouts: TIMEOUTS, onTimeout });
   return {
     clock,
     given,
@@ -23,7 +23,7 @@ function open(host: Partial<PeerHandlers> = {}, agent: Partial<PeerHandlers> = {
 }
 
 describe("an agent that owes an answer", () => {
-  it("is given up when it is silent, and rejects what waits for it", async () => {
+  it("is stopped when it is silent, and rejects what waits for it", async () => {
     const { host, clock, given } = open();
     const asked = host.request("session/new", {}).catch((error: Error) => error.message);
     await clock.advanceAndSettle(999);
@@ -33,7 +33,7 @@ describe("an agent that owes an answer", () => {
     expect(given).toHaveLength(1);
   });
 
-  it("has all the time in the world as long as it says something", async () => {
+  it("may take any time as long as it sends something", async () => {
     const { host, agent, clock, given } = open();
     const turn = host.request("session/prompt", {}).catch((error: Error) => error.message);
     for (let count = 0; count < 10; count += 1) {

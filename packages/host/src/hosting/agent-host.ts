@@ -88,17 +88,13 @@ export interface StartOptions {
   readonly from: string;
   /** The clients of a session that a call names no owner for. */
   readonly clients: GovernorOptions["clients"];
-  /** The capabilities of its clients, where they are known. */
-  readonly clientCapabilities?: JsonObject | undefined;
   /** Whether updates that an agent replays when it resumes a session are shown. */
   readonly showReplays?: boolean | undefined;
-  /** The model to use instead of the agent's own. */
-  readonly model?: ModelEndpoint | undefined;
   /** Has the operating system keep the agent to these folders. */
   readonly confine?: Pick<Confinement, "roots" | "identities" | "network"> | undefined;
 }
 
-/** The capabilities of clients, where the caller names none. */
+/** The capabilities that agents are offered; the hub answers for clients that lack one. */
 const CAPABILITIES: JsonObject = {
   session: { compaction: {}, notices: {}, configOptions: { boolean: {} } },
   elicitation: { form: {}, url: {} },
@@ -191,7 +187,7 @@ export class AgentHost {
       return report;
     };
     const { version } = installed;
-    return initialized(start, { id: entered.id, entry, version, governor, process, home: home.home, stop });
+    return initialized({ id: entered.id, entry, version, governor, process, home: home.home, stop });
   }
 
   async #startBuiltIn(entry: AgentEntry, start: StartOptions): Promise<HostedAgent> {
@@ -215,7 +211,7 @@ export class AgentHost {
       return undefined;
     };
     const { governor } = native;
-    return initialized(start, {
+    return initialized({
       id: entered.id,
       entry,
       version: "0.1.0",
@@ -252,8 +248,8 @@ export class AgentHost {
     { folder: install }: InstalledAgent,
     start: StartOptions,
   ): Promise<{ readonly launch: AgentLaunch; readonly home: PrivateHome }> {
-    const { environment, userHome = homedir(), modelFor } = this.#options;
-    const { model = modelFor?.(entry.id) } = start;
+    const { environment, userHome = homedir() } = this.#options;
+    const model = this.#options.modelFor?.(entry.id);
     const pass = this.#options.passFor?.(entry.id) ?? [];
     const folder = this.#homeFolder(entry, start);
     const folders = { home: join(folder, "home"), temporary: join(folder, "tmp") };
@@ -378,11 +374,9 @@ export class AgentHost {
 }
 
 /** Initializes an agent that was started, and stops it if that fails. */
-async function initialized(
-  { clientCapabilities = CAPABILITIES }: StartOptions,
-  agent: Omit<HostedAgent, "initialized" | "resumeMethod">,
-): Promise<HostedAgent> {
+async function initialized(agent: Omit<HostedAgent, "initialized" | "resumeMethod">): Promise<HostedAgent> {
   const clientInfo = { name: "reins", title: "Reins", version: "0.1.0" };
+  const clientCapabilities = CAPABILITIES;
   try {
     const answer = await agent.governor.initialize({ protocolVersion: 1, clientCapabilities, clientInfo });
     return { ...agent, initialized: answer, resumeMethod: resumeMethodOf(agent.entry, answer) };

@@ -1,4 +1,5 @@
 import { CANCEL_REQUEST, CODE, type JsonObject, RpcError } from "@reins/acp";
+import { LruCache } from "@reins/kit";
 import type { Principal } from "@reins/supervisor";
 import { clientOffers } from "../governor/known-methods.ts";
 import type { EventLog } from "../log/event-log.ts";
@@ -67,7 +68,7 @@ let wired: { readonly from: JsonObject; readonly made: Wired } | undefined;
 export class Feed {
   readonly #options: FeedOptions;
   readonly #subscription: Subscription;
-  readonly #asked = new Set<string>();
+  readonly #asked = new LruCache<string, true>({ entries: MOST_ASKED });
   #closed = false;
 
   constructor(options: FeedOptions) {
@@ -185,13 +186,11 @@ export class Feed {
   #question(key: string): JsonObject | undefined {
     const { reader, question } = this.#options;
     const asked = question(key);
-    if (!asked || this.#asked.has(key) || !mayAnswer(reader, asked)) return undefined;
+    if (!asked || this.#asked.get(key) || !mayAnswer(reader, asked)) return undefined;
     const { method, params, asked: askedOf } = asked;
     const own = askedOf ? askedOf(reader.principal) : params;
     if (!own) return undefined;
-    this.#asked.add(key);
-    const [oldest] = this.#asked;
-    if (this.#asked.size > MOST_ASKED && oldest !== undefined) this.#asked.delete(oldest);
+    this.#asked.set(key, true);
     return { jsonrpc: "2.0", id: questionId(key), method, params: own };
   }
 }

@@ -1,31 +1,48 @@
 import { membersOf, readUpdate, updateIn } from "@reins/acp";
 import type { Draft, PlacedEntry } from "@reins/ledger";
-import {
-  type Harness,
-  lifecycleDraft,
-  type Principal,
-  resultDraft,
-  type Subject,
-  sessionKey,
-} from "@reins/supervisor";
+import { type Harness, lifecycleDraft, resultDraft, type Subject, sessionKey } from "@reins/supervisor";
 import { z } from "zod";
 import type { EventLog } from "../log/event-log.ts";
+import type { LoggedEvent } from "../log/logged-event.ts";
 import { type Session, TURN_OVER, turnsOf, UPDATE } from "../sessions/session.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { HubContext } from "./context.ts";
 
 const PAGE = 500;
 
+/** Reads page by page, each after the last item of the one before, until a page is empty. */
+export async function* paged<Item>(
+  read: (last: Item | undefined) => Promise<readonly Item[]>,
+): AsyncGenerator<Item, void> {
+  for (let last: Item | undefined; ; ) {
+    const page = await read(last);
+    if (page.length === 0) return;
+    yield* page;
+    last = page.at(-1);
+  }
+}
+
+/** The events of a channel of the log after a position. */
+export function eventsAfter(
+  log: Pick<EventLog, "page">,
+  tenant: string,
+  channel: string,
+  after = 0,
+): AsyncGenerator<LoggedEvent, void> {
+  return paged((last) => log.page(tenant, [channel], last?.order ?? after));
+}
+
 /**
  * Records that a turn was cut off, and an unknown outcome for each allowed action without a result. Returns whether it
- * was: a turn whose entry is in the ledger, or in the log, had ended.
+ * was: a turn whose entry is in the ledger, or in the log, had ended. Nothing is recorded for a principal that is gone.
  */
 export async function recordInterruption(
   { harness, log }: Pick<HubContext, "harness" | "log">,
   record: SessionRecord,
-  principal: Principal,
 ): Promise<boolean> {
   const { identity, ledger, policies } = harness;
+  const principal = await identity.current({ id: record.principal });
+  if (!principal) return true;
   const subject = identity.subjectFor({
     principal,
     agent: record.acts_as ?? record.agent,
@@ -92,20 +109,16 @@ async function callsWithoutEnd(
   { tenant, id, turn_after = 0 }: SessionRecord,
 ): Promise<ReadonlySet<string>> {
   const open = new Set<string>();
-  for (let after = turn_after; ; ) {
-    const page = await log.page(tenant, [id], after);
-    if (page.length === 0) return open;
-    for (const { order, message } of page) {
-      after = order;
-      if (message.method !== UPDATE) continue;
-      const { kind, update } = updateIn(message.params);
-      if (kind !== "tool_call" && kind !== "tool_call_update") continue;
-      const { toolCallId, status } = readUpdate(kind, update);
-      if (toolCallId === undefined) continue;
-      if (ENDED.has(status)) open.delete(toolCallId);
-      else open.add(toolCallId);
-    }
+  for await (const { message } of eventsAfter(log, tenant, id, turn_after)) {
+    if (message.method !== UPDATE) continue;
+    const { kind, update } = updateIn(message.params);
+    if (kind !== "tool_call" && kind !== "tool_call_update") continue;
+    const { toolCallId, status } = readUpdate(kind, update);
+    if (toolCallId === undefined) continue;
+    if (ENDED.has(status)) open.delete(toolCallId);
+    else open.add(toolCallId);
   }
+  return open;
 }
 
 const TurnOver = z.object({
@@ -128,14 +141,9 @@ async function concludedTurn(
   { tenant, id, turn_after = 0 }: SessionRecord,
 ): Promise<Draft | undefined> {
   let concluded: Draft | undefined;
-  for (let after = turn_after; ; ) {
-    const page = await log.page(tenant, [turnsOf(id)], after);
-    if (page.length === 0) return concluded;
-    for (const { order, message } of page) {
-      after = order;
-      concluded = TurnOver.safeParse(message).data?.params.draft ?? concluded;
-    }
-  }
+  for await (const { message } of eventsAfter(log, tenant, turnsOf(id), turn_after))
+    concluded = TurnOver.safeParse(message).data?.params.draft ?? concluded;
+  return concluded;
 }
 
 /** An allowed action without a result. */
@@ -151,21 +159,14 @@ async function withoutEnd({ ledger }: Harness, subject: Subject): Promise<readon
   const ended = new Set<unknown>();
   const open: OpenAction[] = [];
   const range = { entity_id: sessionKey(subject), order: "newest", limit: PAGE } as const;
-  for (let after: number | undefined; ; ) {
-    const page: PlacedEntry[] = await ledger.read({ ...range, after });
-    for (const { seq, entry } of page) {
-      after = seq;
-      const { verdict, event_type, enforcement } = membersOf(entry.payload);
-      if (entry.quality === "turn") return open.reverse();
-      if (entry.quality === "tool_result") ended.add(verdict);
-      if (entry.quality !== "policy_verdict" || event_type !== "pre_action") continue;
-      if ((verdict === "allowed" || verdict === "modify") && !ended.has(entry.cid))
-        open.push({
-          tool: entry.target ?? "unknown",
-          verdict: entry.cid,
-          enforcement: enforcement ?? "asked",
-        });
-    }
-    if (page.length < PAGE) return open.reverse();
+  const entries = paged((last: PlacedEntry | undefined) => ledger.read({ ...range, after: last?.seq }));
+  for await (const { entry } of entries) {
+    const { verdict, event_type, enforcement = "asked" } = membersOf(entry.payload);
+    if (entry.quality === "turn") break;
+    if (entry.quality === "tool_result") ended.add(verdict);
+    if (entry.quality !== "policy_verdict" || event_type !== "pre_action") continue;
+    if ((verdict === "allowed" || verdict === "modify") && !ended.has(entry.cid))
+      open.push({ tool: entry.target ?? "unknown", verdict: entry.cid, enforcement });
   }
+  return open.reverse();
 }

@@ -1,5 +1,5 @@
 import { CANCEL_REQUEST, type JsonObject, membersOf, readParams, reinsMeta } from "@reins/acp";
-import type { Approval, Approvals, RunState } from "@reins/supervisor";
+import type { Approval, Approvals, Harness, RunState } from "@reins/supervisor";
 import { offerApproval } from "../control/ask-clients.ts";
 import { runEnd } from "../governor/turn.ts";
 import type { EventLog } from "../log/event-log.ts";
@@ -8,7 +8,7 @@ import { cancelOf } from "../sessions/session-clients.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { HubContext } from "./context.ts";
-import { endCalls, notifyInterrupted, recordInterruption } from "./interruption.ts";
+import { endCalls, eventsAfter, notifyInterrupted, paged, recordInterruption } from "./interruption.ts";
 
 const PAGE = 500;
 
@@ -19,52 +19,40 @@ const PAGE = 500;
 export async function recover(hub: HubContext): Promise<void> {
   const { harness, sessions } = hub;
   for (const { id: tenant } of await harness.identity.listTenants()) {
-    const running = await runningSessions(sessions, tenant);
-    const waiting = await sessionsThatWait(hub, tenant);
-    for (const record of running) await recoverTurn(hub, record, waiting.has(record.id));
-    for (const { id } of running) waiting.delete(id);
-    for (const id of waiting) {
+    const running = await sessionsInTurn(sessions, tenant);
+    const asking = await sessionsThatAsk(harness, tenant);
+    for (const record of running) await recoverSession(hub, record, asking.delete(record.id));
+    for (const id of asking) {
       const record = await sessions.read(id, tenant);
-      if (record && !record.ended) await askAgain(hub, record);
+      if (record && !record.ended) await recoverSession(hub, record, true);
     }
     // After the turns that came to their end are in the ledger.
     await endInterruptedRuns(hub, tenant);
   }
 }
 
-/** The sessions of a tenant that were in the middle of a turn. */
-async function runningSessions(sessions: Sessions, tenant: string): Promise<readonly SessionRecord[]> {
-  const running: SessionRecord[] = [];
-  for (;;) {
-    const range = { tenant, state: "running", after: running.at(-1)?.id, limit: PAGE } as const;
-    const page = await sessions.stored(range);
-    running.push(...page);
-    if (page.length < PAGE) return running;
-  }
+/** The sessions of a tenant that were in the middle of a turn. All are read before the first one changes. */
+async function sessionsInTurn(sessions: Sessions, tenant: string): Promise<readonly SessionRecord[]> {
+  const range = { tenant, state: "running", limit: PAGE } as const;
+  return Array.fromAsync(
+    paged((last: SessionRecord | undefined) => sessions.stored({ ...range, after: last?.id })),
+  );
 }
 
 /** The sessions of a tenant in which an approval waits. */
-async function sessionsThatWait({ harness }: HubContext, tenant: string): Promise<Set<string>> {
-  const waiting = new Set<string>();
-  for (let after: string | undefined; ; ) {
-    const range = { tenant, state: "pending", order: "oldest", after, limit: PAGE } as const;
-    const page = await harness.approvals.list(range);
-    for (const { id, session } of page) {
-      after = id;
-      waiting.add(session);
-    }
-    if (page.length < PAGE) return waiting;
-  }
+async function sessionsThatAsk({ approvals }: Harness, tenant: string): Promise<Set<string>> {
+  const range = { tenant, state: "pending", order: "oldest", limit: PAGE } as const;
+  const pending = paged((last: Approval | undefined) => approvals.list({ ...range, after: last?.id }));
+  return new Set((await Array.fromAsync(pending)).map(({ session }) => session));
 }
 
-/** Marks a turn that an earlier process was in the middle of as interrupted, and asks its open questions again. */
-async function recoverTurn(hub: HubContext, record: SessionRecord, waits: boolean): Promise<void> {
-  const { harness, log, sessions } = hub;
+/** Marks the turn of a session that an earlier process was in the middle of as interrupted, and asks its questions again. */
+async function recoverSession(hub: HubContext, record: SessionRecord, asks: boolean): Promise<void> {
+  const { log, sessions } = hub;
   const left = await leftQuestions(log, record);
-  const principal = await harness.identity.current({ id: record.principal });
-  const isCut = !principal || (await recordInterruption(hub, record, principal));
+  const isCut = record.state === "running" && (await recordInterruption(hub, record));
   const session = sessions.serve(record);
-  await session.apply({ type: "recovered", asked_after: waits ? askedAfter(record) : undefined });
+  await session.apply({ type: "recovered", asked_after: asks ? askedAfter(record) : undefined });
   await withdrawLeft(session, left);
   if (isCut) {
     await endCalls(session, record.turn_after);
@@ -73,15 +61,6 @@ async function recoverTurn(hub: HubContext, record: SessionRecord, waits: boolea
     if (record.parent !== undefined)
       return session.end({ reason: "terminated", terminated_by: "daemon", message: "interrupted" });
   }
-  await offerAgain(session, left);
-}
-
-/** Asks the open questions of a session again that had no turn running. */
-async function askAgain({ log, sessions }: HubContext, record: SessionRecord): Promise<void> {
-  const left = await leftQuestions(log, record);
-  const session = sessions.serve(record);
-  await session.apply({ type: "recovered", asked_after: askedAfter(record) });
-  await withdrawLeft(session, left);
   await offerAgain(session, left);
 }
 
@@ -110,17 +89,11 @@ function askedAfter({ turn_after, asked_after }: SessionRecord): number {
 
 /** The questions of a session that an earlier run put to clients and that are unanswered, the oldest first. */
 async function leftQuestions(log: EventLog, record: SessionRecord): Promise<readonly LeftQuestion[]> {
-  const { tenant, id } = record;
   const left = new Map<string, LeftQuestion>();
-  for (let after = askedAfter(record); ; ) {
-    const page = await log.page(tenant, [id], after);
-    if (page.length === 0) return [...left.values()];
-    for (const { order, message, request } of page) {
-      after = order;
-      if (request !== undefined) left.set(request, readQuestion(request, message));
-      else for (const key of left.keys()) if (isCancelOf(message, key)) left.delete(key);
-    }
-  }
+  for await (const { message, request } of eventsAfter(log, record.tenant, record.id, askedAfter(record)))
+    if (request !== undefined) left.set(request, readQuestion(request, message));
+    else for (const key of left.keys()) if (isCancelOf(message, key)) left.delete(key);
+  return [...left.values()];
 }
 
 /** A session whose clients are asked again. */
@@ -193,15 +166,11 @@ function isCancelOf({ method, params }: JsonObject, key: string): boolean {
  * report are left alone.
  */
 async function endInterruptedRuns(hub: HubContext, tenant: string): Promise<void> {
-  const { harness, onError } = hub;
-  for (let after = ""; ; ) {
-    const page = await harness.runs.unfinished(tenant, after, PAGE);
-    for (const run of page) {
-      after = run.run_id;
-      await endRun(hub, run).catch(onError);
-    }
-    if (page.length < PAGE) return;
-  }
+  const { runs } = hub.harness;
+  for await (const run of paged((last: RunState | undefined) =>
+    runs.unfinished(tenant, last?.run_id ?? "", PAGE),
+  ))
+    await endRun(hub, run).catch(hub.onError);
 }
 
 async function endRun({ harness, clock, sessions }: HubContext, run: RunState): Promise<void> {

@@ -5,6 +5,7 @@ import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
 import { noSession, type Session } from "../sessions/session.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
+import { eventsAfter } from "./interruption.ts";
 
 /** How a session's agent is requested. */
 export interface ResumeOptions {
@@ -148,19 +149,14 @@ const SPEAKERS: Readonly<Record<string, string | undefined>> = {
 async function transcriptOf(log: EventLog, { tenant, id }: SessionRecord): Promise<string | undefined> {
   await log.written();
   const lines: { readonly speaker: string; text: string }[] = [];
-  for (let after = 0; ; ) {
-    const page = await log.page(tenant, [id], after);
-    for (const { order, message } of page) {
-      after = order;
-      const { kind, update } = updateIn(message.params);
-      const speaker = SPEAKERS[String(kind)];
-      const text = chunkText(update);
-      if (speaker === undefined || text === undefined) continue;
-      const last = lines.at(-1);
-      if (last?.speaker === speaker) last.text += text;
-      else lines.push({ speaker, text });
-    }
-    if (page.length === 0) break;
+  for await (const { message } of eventsAfter(log, tenant, id)) {
+    const { kind, update } = updateIn(message.params);
+    const speaker = SPEAKERS[String(kind)];
+    const text = chunkText(update);
+    if (speaker === undefined || text === undefined) continue;
+    const last = lines.at(-1);
+    if (last?.speaker === speaker) last.text += text;
+    else lines.push({ speaker, text });
   }
   if (lines.length === 0) return undefined;
   const all = lines.map(({ speaker, text }) => `${speaker}: ${text}`).join("\n\n");

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { CODE, type JsonObject, type RequestId, RpcError } from "@reins/acp";
+import { LruCache } from "@reins/kit";
 import type { Draft } from "@reins/ledger";
 import type { AskedOf, ClientAnswer, Clients, RequestOptions } from "../control/ask-clients.ts";
 import { PERMISSION, readChoice, redactedQuestion } from "../control/permission-request.ts";
@@ -303,7 +304,7 @@ export interface AskedIn {
 /** The questions of all sessions: the open ones, and where those were asked that were settled lately. */
 export class AskedQuestions {
   readonly #waiting = new Map<string, SessionClients>();
-  readonly #settled = new Map<string, AskedIn>();
+  readonly #settled = new LruCache<string, AskedIn>({ entries: MOST_SETTLED });
 
   /** The clients that an open question was put to. */
   get(key: string): SessionClients | undefined {
@@ -317,8 +318,6 @@ export class AskedQuestions {
   settle(key: string, { session, tenant }: AskedIn): void {
     this.#waiting.delete(key);
     this.#settled.set(key, { session, tenant });
-    const [oldest] = this.#settled.keys();
-    if (this.#settled.size > MOST_SETTLED && oldest !== undefined) this.#settled.delete(oldest);
   }
 
   /** Where a question was asked, also one that was settled. */

@@ -15,13 +15,10 @@ export interface ServedClient {
 /** Serves a client over a channel that goes both ways, until it has gone. */
 export async function serveChannel(hub: Hub, { channel, principal, agent, id }: ServedClient): Promise<void> {
   const gone = new AbortController();
-  const outlet = {
-    send: (message: JsonObject) => channel.send(message).catch(() => undefined),
-    failed: (error: unknown) => gone.abort(error),
-  };
+  const answer = (message: JsonObject) => channel.send(message).catch(() => undefined);
+  const outlet = { send: answer, failed: (error: unknown) => gone.abort(error) };
   const connection = await hub.connect({ principal, agent, id, outlet });
   const conversation = new Conversation(connection, gone.signal);
-  const answer = (message: JsonObject) => channel.send(message).catch(() => undefined);
   channel.onMessage((message) => takeMessage({ connection, conversation, answer }, message));
   const reason = await Promise.race([channel.closed, aborted(gone.signal)]);
   gone.abort(reason);
@@ -29,7 +26,7 @@ export async function serveChannel(hub: Hub, { channel, principal, agent, id }: 
 }
 
 /** A client of a channel in both directions. */
-interface Spoken {
+interface ChannelClient {
   readonly connection: Connection;
   readonly conversation: Conversation;
   /** Sends an answer to the client. Never rejects. */
@@ -37,31 +34,28 @@ interface Spoken {
 }
 
 /** Handles a message of a client; the next is delivered when the promise settles. */
-export function takeMessage(
-  { connection, conversation, answer }: Spoken,
+export async function takeMessage(
+  { connection, conversation, answer }: ChannelClient,
   message: JsonObject,
-): void | Promise<void> {
-  const sorted = classify(message);
-  switch (sorted.kind) {
+): Promise<void> {
+  const classified = classify(message);
+  switch (classified.kind) {
     case "request":
       // Not waited for: a prompt may last, and its client may have to answer a question meanwhile.
-      void conversation.ask(sorted.id, sorted.method, sorted.params).then(answer);
+      void conversation.ask(classified.id, classified.method, classified.params).then(answer);
       return;
     case "notification":
       // A notification has no response for an error.
-      return conversation.notify(sorted.method, sorted.params).catch(() => undefined);
+      return conversation.notify(classified.method, classified.params).catch(() => undefined);
     case "result":
-      connection.take(sorted.id, sorted.result);
-      return;
+      return connection.take(classified.id, classified.result);
     case "error":
-      connection.fail(sorted.id, sorted.error);
+      connection.fail(classified.id, classified.error);
       return;
-    case "malformed":
-      return answer({
-        jsonrpc: "2.0",
-        id: sorted.id,
-        error: new RpcError(CODE.invalidRequest, sorted.reason).toWire(),
-      });
+    case "malformed": {
+      const error = new RpcError(CODE.invalidRequest, classified.reason).toWire();
+      return answer({ jsonrpc: "2.0", id: classified.id, error });
+    }
   }
 }
 

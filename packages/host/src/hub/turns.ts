@@ -174,7 +174,7 @@ export class Turns {
   }
 
   /** Shows a prompt to the other clients; one with an id also to its own, so that it knows that its turn has begun. */
-  #showPrompt(connection: Connection, session: Session, params: JsonObject): void | Promise<void> {
+  #showPrompt(connection: Connection, session: Session, params: JsonObject): Promise<void> | undefined {
     let room: Promise<void> | undefined;
     const { prompt } = params;
     const { prompt: name } = reinsMeta(params);

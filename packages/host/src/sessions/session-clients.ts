@@ -39,9 +39,9 @@ export interface Askable {
   /** The capabilities that its client declared. */
   readonly capabilities: JsonObject;
   /** Puts a question to it alone. */
-  ask(session: string, request: string, message: JsonObject): void | Promise<void>;
+  ask(session: string, request: string, message: JsonObject): Promise<void>;
   /** Sends it a message that no other client gets. */
-  send(message: JsonObject, session?: string): void | Promise<void>;
+  send(message: JsonObject, session?: string): Promise<void>;
 }
 
 /**

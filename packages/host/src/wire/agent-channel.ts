@@ -1,6 +1,5 @@
 import { type Channel, CODE, classify, isObject, type JsonObject, membersOf, RpcError } from "@reins/acp";
-import type { Clock } from "@reins/kit";
-import { Inactivity } from "@reins/runner";
+import { type Clock, Inactivity } from "@reins/kit";
 import { REFUSED } from "../control/verdict.ts";
 
 /** A message of ACP that passes by: between a client and Reins, or between Reins and an agent. */

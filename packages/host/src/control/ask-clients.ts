@@ -18,7 +18,6 @@ import {
   PERMISSION,
   permissionRequest,
 } from "./permission-request.ts";
-import type { Offer } from "./verdict.ts";
 
 /** The response of a client, and its principal. */
 export interface ClientAnswer {
@@ -72,6 +71,9 @@ export interface SessionPort {
   /** Has the owner write the entry of the session's end in its agent. */
   stopped(entry: Draft): Promise<void>;
 }
+
+/** Puts an approval to the people in front of a session. Settles when one of them has answered, or there is no need to. */
+export type Offer = (approval: Approval, signal: AbortSignal) => Promise<void>;
 
 /** The pause before people are asked again because their answer could not be written. */
 const AGAIN_MS = 1_000;
@@ -146,4 +148,56 @@ function optionsFor({ options: all }: JsonObject, may: Approval["options"]): unk
     const decision = DECISIONS[String(membersOf(option).kind)];
     return decision === undefined || may.includes(decision);
   });
+}
+
+/** How often people were asked on behalf of a signal, and how many of those approvals are open. */
+interface AskedFor {
+  open: number;
+  times: number;
+}
+
+const asked = new WeakMap<AbortSignal, AskedFor>();
+
+/** How often people were asked on behalf of a signal, and whether an approval is open. */
+export function askedFor(signal: AbortSignal): { readonly times: number; readonly isOpen: boolean } {
+  const { times = 0, open = 0 } = asked.get(signal) ?? {};
+  return { times, isOpen: open > 0 };
+}
+
+interface Asking {
+  readonly id: string;
+  readonly tenant: string;
+  readonly signal: AbortSignal;
+  readonly offer: Offer;
+}
+
+/** The approval once it is no longer pending, by whichever client or route it was answered. */
+export async function awaitAnswer(
+  { approvals }: Pick<Harness, "approvals">,
+  { id, tenant, signal, offer }: Asking,
+): Promise<Approval> {
+  const over = Promise.withResolvers<Approval>();
+  const take = (approval: Approval) => {
+    if (approval.id === id && approval.state !== "pending") over.resolve(approval);
+  };
+  const unsubscribe = approvals.subscribe(({ approval }) => take(approval));
+  const abort = () => over.reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  const withdrawn = new AbortController();
+  const count = asked.get(signal) ?? { open: 0, times: 0 };
+  asked.set(signal, count);
+  count.open += 1;
+  count.times += 1;
+  try {
+    const approval = await approvals.get(id, tenant);
+    if (approval) take(approval);
+    if (approval?.state === "pending")
+      offer(approval, AbortSignal.any([signal, withdrawn.signal])).catch(() => undefined);
+    return await over.promise;
+  } finally {
+    count.open -= 1;
+    withdrawn.abort(new Error("the question is answered"));
+    unsubscribe();
+    signal.removeEventListener("abort", abort);
+  }
 }

@@ -1,5 +1,15 @@
-import type { JsonObject } from "@reins/acp";
-import type { EventType, Origin } from "@reins/supervisor";
+import { isObject, type JsonObject } from "@reins/acp";
+import type { AgentEntry } from "@reins/agents";
+import type {
+  ControlEvent,
+  Enforcement,
+  EventType,
+  Origin,
+  RequestContext,
+  Subject,
+  Workspace,
+} from "@reins/supervisor";
+import type { ControlContext, ControlScope, SubjectContext } from "./scope.ts";
 
 /** The payload of AHP's `pre_action` and `post_action`, which the protocol leaves open. */
 export interface ActionPayload {
@@ -152,4 +162,89 @@ export function argumentsOf(point: ControlPoint): unknown {
   return point.kind === "prompt" || point.kind === "unprompted_work"
     ? payloadOf(point)
     : point.payload.arguments;
+}
+
+/** A control event as the supervisor decides it. */
+export interface ControlRequest {
+  readonly event: ControlEvent;
+  readonly subject: Subject;
+  readonly requestContext: RequestContext;
+}
+
+/** A control point as the supervisor decides it. */
+export function requestFor(
+  context: SubjectContext & Partial<Pick<ControlContext, "enforcement" | "enforcementOf">>,
+  scope: ControlScope,
+  point: ControlPoint,
+): ControlRequest {
+  const { event_type, level, tools, origin } = traitsOf(point);
+  const beyond = "outOfReach" in point ? point.outOfReach : undefined;
+  const own = context.enforcementOf?.(toolOf(point)) ?? context.enforcement ?? "performed";
+  return {
+    event: {
+      event_type,
+      session_id: scope.id,
+      agent_id: agentOf(context.entry, scope),
+      depth: scope.depth,
+      payload: payloadOf(point),
+    },
+    subject: subjectIn(context, scope, level === "agent" ? own : level, origin),
+    requestContext: {
+      ...requestContextIn(scope, tools === "agent" ? scope.workspace : scope.served),
+      ...(beyond !== undefined && { bounds: () => beyond }),
+    },
+  };
+}
+
+/** The agent as which a session acts: one of the roster, or the one behind it. */
+export function agentOf({ id }: Pick<AgentEntry, "id">, { record }: Pick<ControlScope, "record">): string {
+  return record.acts_as ?? id;
+}
+
+/** Who acts in a session. Looked up for each action, so that a revoked token counts at once. */
+export function subjectIn(
+  { harness, principal, entry, network }: SubjectContext,
+  scope: ControlScope,
+  enforcement: Enforcement,
+  origin?: Origin,
+): Subject {
+  const { id, descent, mode, record } = scope;
+  const subject = harness.identity.subjectFor({
+    principal,
+    agent: agentOf(entry, scope),
+    hosted: true,
+    session: id,
+    ...(record.key !== undefined && { sessionKey: record.key }),
+    ...(mode !== undefined && { mode }),
+    enforcement,
+    // Reins acts outside of the sandbox that confines the agent.
+    ...(enforcement !== "performed" && { network }),
+    ...(origin === "client" && { origin }),
+    roster: harness.policies.roster,
+    ...(descent && { childToken: descent.token, depth: descent.depth }),
+  });
+  if (!descent) return subject;
+  return { ...subject, session: id, ...(record.key !== undefined && { session_key: record.key }) };
+}
+
+/** Where and when something happens in a session, with the limits of its delegation. */
+function requestContextIn(scope: ControlScope, workspace: Workspace): RequestContext {
+  const bounds = (event: ControlEvent, tool: string) => beyondDescent(scope, event, tool);
+  return { workspace, turn: scope.turn?.id, ...(scope.descent && { bounds }) };
+}
+
+/** Why an event exceeds what a session was given by the one that started it. */
+function beyondDescent(
+  { descent, toolCalls, turn }: ControlScope,
+  { event_type, payload }: ControlEvent,
+  tool: string,
+): string | undefined {
+  if (!descent || (event_type !== "pre_action" && event_type !== "pre_prompt")) return undefined;
+  const { tools, allowance } = descent;
+  if (event_type === "pre_action" && tools && !tools.includes(tool))
+    return `the task was given ${tools.join(", ") || "no tools"}, and not ${tool}`;
+  if (toolCalls.begun > allowance.calls) return `the task's ${allowance.calls} calls are used up`;
+  const reported = isObject(payload) ? payload.tokens_used : undefined;
+  const tokens = Math.max(typeof reported === "number" ? reported : 0, turn?.tokens ?? 0);
+  return tokens > allowance.tokens ? `the task's ${allowance.tokens} tokens are used up` : undefined;
 }

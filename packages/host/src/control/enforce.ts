@@ -1,37 +1,42 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { isObject, type JsonObject } from "@reins/acp";
+import type { Draft } from "@reins/ledger";
 import {
   type Decided,
   type DecisionInput,
   type Enforcement,
   type Harness,
   resultDraft,
+  type Subject,
+  sessionKey,
   UNGATED,
   type Usage,
   type Workspace,
 } from "@reins/supervisor";
 import type { AgentProfile } from "./agent-profile.ts";
-import { offerApproval } from "./ask-clients.ts";
+import { awaitAnswer, type Offer, offerApproval } from "./ask-clients.ts";
 import {
   type ActionPayload,
+  agentOf,
   argumentsOf,
   type ControlPoint,
+  type ControlRequest,
   decidersOf,
-  payloadOf,
+  requestFor,
   type StartOutOfReach,
+  subjectIn,
   toolOf,
   traitsOf,
 } from "./control-point.ts";
-import {
-  type AskableScope,
-  agentOf,
-  type ControlContext,
-  type ControlScope,
-  recordIn,
-  requestContextIn,
-  type SubjectContext,
-  subjectIn,
-  toolCallDraft,
-} from "./scope.ts";
-import { awaitVerdict, type ControlRequest, type Offer, type Waiting } from "./verdict.ts";
+import type { AskableScope, ControlContext, ControlScope, SubjectContext } from "./scope.ts";
+
+/** The caller that waits for a verdict. */
+export interface Waiting {
+  /** Aborts when it waits no longer. */
+  readonly signal: AbortSignal;
+  /** Whether it has stopped waiting; known without the signal where that is made on demand. */
+  readonly isOver?: boolean;
+}
 
 /** The action may be done as it was requested. */
 interface Allowed {
@@ -76,31 +81,6 @@ export async function enforce(
 
 const UNLIMITED: Waiting = { signal: new AbortController().signal };
 
-/** A control point as the supervisor decides it. */
-function requestFor(
-  context: SubjectContext & Partial<Pick<ControlContext, "enforcement" | "enforcementOf">>,
-  scope: ControlScope,
-  point: ControlPoint,
-): ControlRequest {
-  const { event_type, level, tools, origin } = traitsOf(point);
-  const beyond = "outOfReach" in point ? point.outOfReach : undefined;
-  const own = context.enforcementOf?.(toolOf(point)) ?? context.enforcement ?? "performed";
-  return {
-    event: {
-      event_type,
-      session_id: scope.id,
-      agent_id: agentOf(context.entry, scope),
-      depth: scope.depth,
-      payload: payloadOf(point),
-    },
-    subject: subjectIn(context, scope, level === "agent" ? own : level, origin),
-    requestContext: {
-      ...requestContextIn(scope, tools === "agent" ? scope.workspace : scope.served),
-      ...(beyond !== undefined && { bounds: () => beyond }),
-    },
-  };
-}
-
 async function decide(
   context: ControlContext,
   scope: AskableScope,
@@ -124,6 +104,42 @@ async function decide(
       return { verdict: "blocked", reason, rule: foreseen?.rule, enforcement, entry: undefined };
     }
   }
+}
+
+type Deciders = Pick<Harness, "supervisor" | "approvals">;
+
+/**
+ * Decides until there is a final verdict: waits for people's answers, and asks again after a deferral. Rejects only when
+ * the caller has stopped waiting.
+ */
+export async function awaitVerdict(
+  deciders: Deciders,
+  { event, subject, requestContext }: ControlRequest,
+  waiting: Waiting,
+  offer: Offer,
+): Promise<Decided> {
+  for (;;) {
+    if (waiting.isOver ?? waiting.signal.aborted) throw waiting.signal.reason;
+    const decided = await deciders.supervisor.decide(event, subject, requestContext);
+    switch (decided.verdict) {
+      case "defer":
+        await wait(decided.retry_after_ms, undefined, { signal: waiting.signal });
+        break;
+      case "ask": {
+        const asking = { id: decided.approval, tenant: subject.tenant, signal: waiting.signal, offer };
+        const { state } = await awaitAnswer(deciders, asking);
+        if (state === "expired" || state === "withdrawn") return unanswered(decided, state);
+        break;
+      }
+      default:
+        return decided;
+    }
+  }
+}
+
+function unanswered(decided: Decided, state: "expired" | "withdrawn"): Decided {
+  const why = state === "expired" ? "no answer came in time" : "the question was withdrawn";
+  return { ...decided, verdict: "blocked", reason: `${decided.reason}; ${why}` };
 }
 
 /** Blocks the start of a session whose folder is out of reach, on the record. */
@@ -290,4 +306,63 @@ export async function factsOf(
   const point = { kind: "after_the_fact", payload, tools } as const;
   const { event, subject, requestContext } = requestFor(context, scope, point);
   return (await context.harness.supervisor.preview(event, subject, requestContext))?.action;
+}
+
+type RecordContext = Pick<ControlContext, "harness" | "onFault" | "principal" | "entry" | "now">;
+
+/** Records entries of a session and adds them to its turn, which ends when they are written. */
+export function recordIn(context: RecordContext, scope: ControlScope, drafts: readonly Draft[]): void {
+  const { harness, onFault } = context;
+  const { turn } = scope;
+  for (const { quality, payload } of drafts)
+    if (quality === "tool_result") {
+      const { tool, outcome, ...more } = isObject(payload) ? payload : {};
+      const result = { status: outcome, success: outcome === "completed" };
+      forwardIn(context, scope, "post_action", { tool_name: tool, result, ...more });
+    }
+  const recording = harness.record(drafts, { durable: false }).then(
+    ({ entries }) => void turn?.entries.push(...entries.map(({ cid }) => cid)),
+    (error: unknown) => onFault(`an entry could not be written: ${String(error)}`),
+  );
+  turn?.awaits(recording);
+}
+
+/** Forwards what happened in a session to external harnesses that list such events, redacted. */
+export function forwardIn(
+  { harness, principal, entry, now }: Pick<RecordContext, "harness" | "principal" | "entry" | "now">,
+  scope: ControlScope,
+  event_type: string,
+  payload: unknown,
+): void {
+  harness.forward(principal.tenant, {
+    event_type,
+    session_id: scope.id,
+    agent_id: agentOf(entry, scope),
+    depth: scope.depth,
+    timestamp: now().toISOString(),
+    payload: harness.redact(payload),
+  });
+}
+
+/** The entry for the start of a tool call, with what the agent says about it. */
+export function toolCallDraft(
+  subject: Subject,
+  call: { readonly id: string; readonly told: JsonObject },
+  { tool, verdict }: { readonly tool: string; readonly verdict: string | undefined },
+): Draft {
+  const { title, kind, rawInput } = call.told;
+  return {
+    quality: "tool_call",
+    actor: subject.agent,
+    target: tool,
+    entity_id: sessionKey(subject),
+    tags: [`call:${call.id}`],
+    payload: {
+      tool,
+      call: call.id,
+      verdict: verdict ?? null,
+      claims: { title: title ?? null, kind: kind ?? null },
+      arguments: rawInput ?? null,
+    },
+  };
 }

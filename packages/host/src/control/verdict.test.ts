@@ -1,15 +1,10 @@
 import { RpcError } from "@reins/acp";
 import type { Approval, Decided, Harness } from "@reins/supervisor";
 import { describe, expect, test, vi } from "vitest";
-import {
-  askedFor,
-  awaitVerdict,
-  type ControlRequest,
-  placed,
-  REFUSED,
-  refusal,
-  verdictMeta,
-} from "./verdict.ts";
+import { askedFor } from "./ask-clients.ts";
+import type { ControlRequest } from "./control-point.ts";
+import { awaitVerdict } from "./enforce.ts";
+import { placed, REFUSED, refusal, verdictMeta } from "./verdict.ts";
 
 const base = { reason: "rule", rule: "r", enforcement: "asked" } as const;
 const ALLOWED: Decided = { ...base, verdict: "allowed", entry: "cid" };

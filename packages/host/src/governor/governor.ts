@@ -14,8 +14,9 @@ import type {
 } from "@reins/supervisor";
 import { type AgentProfile, THIRD_PARTY } from "../control/agent-profile.ts";
 import type { Clients, SessionPort } from "../control/ask-clients.ts";
-import { chargePrompt, type Enforced, enforce, isAllowedUnasked } from "../control/enforce.ts";
-import { type Descent, forwardIn, subjectIn } from "../control/scope.ts";
+import { subjectIn } from "../control/control-point.ts";
+import { chargePrompt, type Enforced, enforce, forwardIn, isAllowedUnasked } from "../control/enforce.ts";
+import type { Descent } from "../control/scope.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { borderedChannel } from "../wire/agent-channel.ts";
 import { answerAgent, mayTell, notKnown, tellClients } from "./agent-requests.ts";

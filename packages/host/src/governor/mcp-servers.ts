@@ -13,8 +13,8 @@ import {
   readServer,
 } from "@reins/mcp";
 import { type Decided, lifecycleDraft, resultDraft } from "@reins/supervisor";
-import { complete, enforce } from "../control/enforce.ts";
-import { recordIn, subjectIn } from "../control/scope.ts";
+import { subjectIn } from "../control/control-point.ts";
+import { complete, enforce, recordIn } from "../control/enforce.ts";
 import { placed, verdictMeta } from "../control/verdict.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession, McpVerdict } from "./governed-session.ts";

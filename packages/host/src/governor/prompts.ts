@@ -10,8 +10,8 @@ import {
 } from "@reins/acp";
 import type { Draft, RecordOptions } from "@reins/ledger";
 import type { Decided, Harness } from "@reins/supervisor";
-import { chargePrompt, complete, enforce } from "../control/enforce.ts";
-import { forwardIn, subjectIn } from "../control/scope.ts";
+import { subjectIn } from "../control/control-point.ts";
+import { chargePrompt, complete, enforce, forwardIn } from "../control/enforce.ts";
 import { placed, verdictMeta } from "../control/verdict.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";

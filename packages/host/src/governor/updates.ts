@@ -1,8 +1,7 @@
 import { type JsonObject, membersOf, readUpdate } from "@reins/acp";
 import { errorMessage, systemClock } from "@reins/kit";
 import { type Decided, UpdateRedactor } from "@reins/supervisor";
-import { complete } from "../control/enforce.ts";
-import { forwardIn } from "../control/scope.ts";
+import { complete, forwardIn } from "../control/enforce.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { verdictForCard } from "./mcp-servers.ts";

@@ -9,7 +9,7 @@ import {
 } from "@reins/acp";
 import type { Principal } from "@reins/supervisor";
 import type { Descent } from "../control/scope.ts";
-import { askedFor } from "../control/verdict.ts";
+import { askedFor } from "../control/ask-clients.ts";
 import type { Cursor } from "../log/logged-event.ts";
 import type { Session } from "../sessions/session.ts";
 import {

@@ -16,7 +16,7 @@ import {
 import type { AgentEntry } from "@reins/agents";
 import type { Harness, NetworkReach, Principal, Subject } from "@reins/supervisor";
 import { NATIVE } from "../control/agent-profile.ts";
-import { agentOf } from "../control/scope.ts";
+import { agentOf } from "../control/control-point.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";
 import type { TenantMessaging } from "../turn/messaging.ts";
 import type { TurnOffers } from "../turn/turn-offers.ts";

@@ -44,7 +44,7 @@ export class Daemons implements IdleScheduler {
   }
 
   turnEnded(session: SessionRecord): void {
-    if (session.daemon && !session.ended) this.#idlenessOf(session).restartBackoff();
+    if (!session.ended) this.#idlenessOf(session).restartBackoff();
   }
 
   /** Lets all of them sleep. */

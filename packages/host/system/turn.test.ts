@@ -7,8 +7,12 @@ import { openSqlite } from "@reins/store";
 import { Harness, harnessTables, type Subject, writeFirstFiles } from "@reins/supervisor";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { GovernedSession } from "../src/governor/governed-session.ts";
-import { manifestOf } from "../src/turn/manifest.ts";
-import { ConstitutionalPreparation, type TurnCircumstances, TurnContext } from "../src/turn/turn-context.ts";
+import {
+  ConstitutionalPreparation,
+  manifestOf,
+  type TurnCircumstances,
+  TurnContext,
+} from "../src/turn/turn-context.ts";
 import { MemoryMessaging } from "./fixtures/messaging.ts";
 
 const ROSTER = [
@@ -284,27 +288,31 @@ describe("the governor's preparation of turns", () => {
 
   test("tells each session its own preamble, and gives the entries of the mail to the turn", async () => {
     const faults: string[] = [];
+    const tools = new Map<string, { name: string }[]>();
+    const toolsOf = (id: string) => tools.get(id) ?? [];
+    for (const id of ["one", "two", "three"]) tools.set(id, [{ name: `tool-of-${id}` }]);
+    const more = { params: {}, inSystemPrompt: false };
     const preparation = new ConstitutionalPreparation({
       harness,
       messaging,
-      toolsOf: ({ id }) => [{ name: `tool-of-${id}` }],
+      offers: { gate: async ({ id }) => ({ tools: toolsOf(id), entries: [] }) },
       onFault: (fault) => faults.push(fault),
     });
     const [one, two] = [newSession("one"), newSession("two")];
     await messaging.mailbox.send({ from: "ada", to: "coder", subject: "", body: "for the first to come" });
-    const first = await preparation.compose(one, known("coder"), PROMPT);
-    const second = await preparation.compose(two, known("coder"), PROMPT);
+    const first = await preparation.compose(one, known("coder"), PROMPT, more);
+    const second = await preparation.compose(two, known("coder"), PROMPT, more);
     expect(first.entries).toHaveLength(1);
     expect(second.entries).toEqual([]);
     expect(textsOf(first.prompt)[1]).toContain("- tool-of-one");
     expect(textsOf(second.prompt)[0]).toContain("- tool-of-two");
     for (const turn of [first, second]) await turn.end({ delivered: true, contextTokens: 0 });
-    const third = await preparation.compose(one, known("coder"), PROMPT);
+    const third = await preparation.compose(one, known("coder"), PROMPT, more);
     expect(third.prompt).toEqual(PROMPT);
     await third.end({ delivered: false, contextTokens: 0 });
-    expect((await preparation.compose(one, known("coder"), PROMPT)).prompt).toHaveLength(3);
-    expect((await preparation.compose(two, known("coder"), PROMPT)).prompt).toEqual(PROMPT);
-    await preparation.compose(newSession("three"), known("stray"), PROMPT);
+    expect((await preparation.compose(one, known("coder"), PROMPT, more)).prompt).toHaveLength(3);
+    expect((await preparation.compose(two, known("coder"), PROMPT, more)).prompt).toEqual(PROMPT);
+    await preparation.compose(newSession("three"), known("stray"), PROMPT, more);
     expect(faults).toHaveLength(1);
   });
 });

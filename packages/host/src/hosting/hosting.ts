@@ -14,7 +14,6 @@ import type { Hole } from "../log/logged-event.ts";
 import { Daemons } from "../native/daemons.ts";
 import { Subagents } from "../native/subagents.ts";
 import { renewSessionSeals } from "../sessions/sessions.ts";
-import { ToolOfferPreparation } from "../turn/tool-offer.ts";
 import { ConstitutionalPreparation } from "../turn/turn-context.ts";
 import { TurnOffers } from "../turn/turn-offers.ts";
 import { AgentHost, type AgentHostOptions } from "./agent-host.ts";
@@ -99,7 +98,7 @@ export class Hosting {
       swept.catch(() => undefined);
       const catalogue = Catalogue.load(options.agents);
       gateway = await McpGateway.open({ owner, redactor: harness.redactor });
-      const offers = new TurnOffers();
+      const offers = new TurnOffers(harness);
       const { isInstalled = async () => true } = options;
       const host = new AgentHost({
         ...options,
@@ -147,17 +146,11 @@ function preparations(
   return (tenant) => {
     const preparation =
       known.get(tenant) ??
-      new ToolOfferPreparation({
+      new ConstitutionalPreparation({
         harness,
         offers,
-        now: () => new Date(),
-        next: (toolsOf) =>
-          new ConstitutionalPreparation({
-            harness,
-            messaging: messaging?.forTenant(tenant),
-            toolsOf,
-            onFault: (reason) => onError(new Error(reason)),
-          }),
+        messaging: messaging?.forTenant(tenant),
+        onFault: (reason) => onError(new Error(reason)),
       });
     known.set(tenant, preparation);
     return preparation;

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { readMandate } from "./manifest.ts";
+import { readMandate } from "./turn-context.ts";
 
 async function homeWith(files: Record<string, string>) {
   const folder = await mkdtemp(join(tmpdir(), "reins-mandate-"));

@@ -14,7 +14,8 @@ import {
   PROMPT_DOORS,
   UPDATE_DOORS,
 } from "../packages/host/src/control/doors.ts";
-import { AGENT_NOTIFICATIONS, AGENT_REQUESTS } from "../packages/host/src/governor/agent-requests.ts";
+import { AGENT_REQUESTS } from "../packages/host/src/governor/agent-requests.ts";
+import { AGENT_NOTIFICATIONS } from "../packages/host/src/governor/known-methods.ts";
 import { EXTENSIONS } from "../packages/host/src/hub/extensions.ts";
 import { isHousekeeping } from "../packages/mcp/src/relay/governed-methods.ts";
 
@@ -95,8 +96,8 @@ describe("ACP", () => {
   });
 });
 
-/** Names in that form that are no methods: a tool in rules, and what Reins sends to clients. */
-const NO_METHODS = ["_sandboxagent/session/ended", "session/unprompted_turn"];
+/** Names in that form that are no methods: tools in rules, and what Reins sends to clients. */
+const NO_METHODS = ["_sandboxagent/session/ended", "session/subagent", "session/unprompted_turn"];
 
 describe("MCP", () => {
   test("has a row for every request and notification of the specification", async () => {

@@ -19,6 +19,7 @@ export {
   type AcpContent,
   type AcpMethod,
   type AcpToolCall,
+  blockText,
   chunkText,
   metaOf,
   type ParamsOf,
@@ -39,4 +40,5 @@ export {
   updateIn,
   usageIn,
   withReinsMeta,
+  withText,
 } from "./schemas.ts";

@@ -90,6 +90,7 @@ const UPDATES = {
   usage_update: loose({ used: number, size: number, cost: loose({ amount: number, currency: text }) }),
   notice: loose({ severity: text, title: text, description: text }),
   compaction_update: loose({ status: text, error: text }),
+  subagent_update: loose({ sessionId: text, title: text }),
   worker_update: loose({ workerName: text, status: text, metadata: loose({ summary: text, error: text }) }),
 };
 
@@ -252,6 +253,17 @@ export function updateIn(params: unknown): SessionUpdate {
 export function chunkText({ content }: Readonly<Record<string, unknown>>): string | undefined {
   const words = isRecord(content) ? content.text : undefined;
   return typeof words === "string" ? words : undefined;
+}
+
+/** The text of a text block; `undefined` for other blocks. As cheap as {@link updateIn}. */
+export function blockText(block: unknown): string | undefined {
+  const { type, text: words } = isRecord(block) ? block : EMPTY;
+  return type === "text" && typeof words === "string" ? words : undefined;
+}
+
+/** A copy of a text block with another text; all else stays. */
+export function withText(block: unknown, words: string): Record<string, unknown> {
+  return { ...(isRecord(block) ? block : { type: "text" }), text: words };
 }
 
 /** The numbers of a prompt's usage, in snake_case, as the ledger records them. */

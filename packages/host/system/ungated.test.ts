@@ -378,3 +378,53 @@ describe("a call that was refused", () => {
     expect((await refused("failed")).ungated).toEqual([]);
   });
 });
+
+describe("a child session that an agent began by itself", () => {
+  const child = (more: JsonObject): JsonObject => ({ sessionId: "child-1", update: call(more) });
+  const announced = { sessionUpdate: "subagent_update", sessionId: "child-1", title: "Looks around" };
+
+  test("is recorded once, after the fact, when it is announced", async () => {
+    const { ungated, entries } = await played(async ({ update }) => {
+      await update(announced);
+      await update({ ...announced, title: "Looks around still" });
+    });
+    expect(ungated).toMatchObject([
+      {
+        tool: "session/subagent",
+        call: "child-1",
+        arguments: { session_id: "child-1", title: "Looks around" },
+      },
+    ]);
+    const verdicts = (await entries("policy_verdict")).map(({ payload }) => payload as JsonObject);
+    expect(verdicts.at(-1)).toMatchObject({ verdict: "blocked", enforcement: "observed" });
+  });
+
+  test("ends the turn where the rules block it", async () => {
+    const governed = await govern();
+    const { stopReason } = (await governed.prompt(await governed.begin(), async ({ update, cancelled }) => {
+      await update(announced);
+      await cancelled;
+      return { stopReason: "cancelled" };
+    })) as { stopReason: string };
+    expect(stopReason).toBe("cancelled");
+    expect(JSON.stringify(governed.shown)).toContain("asked to end the turn: session/subagent");
+  });
+
+  test("has its calls recorded as work of the session that owns it, and its words dropped", async () => {
+    const words = { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "of a child" } };
+    const { ungated, said } = await played(async ({ update, notify }) => {
+      await update(announced);
+      await notify("session/update", { ...child({}), update: words });
+      await notify("session/update", child({ ...CURL, status: "completed" }));
+    });
+    expect(ungated.at(-1)).toMatchObject({ tool: "Bash", call: "child-1/x", arguments: CURL.rawInput });
+    expect(said).not.toContain("of a child");
+  });
+
+  test("that was never announced is not known", async () => {
+    const { ungated } = await played(async ({ notify }) => {
+      await notify("session/update", child({ ...CURL, status: "completed" }));
+    });
+    expect(ungated).toEqual([]);
+  });
+});

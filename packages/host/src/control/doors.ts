@@ -104,7 +104,7 @@ export const UPDATE_DOORS = {
   compaction_summary_chunk: REPORT,
   session_message: REPORT,
   session_message_chunk: REPORT,
-  subagent_update: { none: "announces a child session; Reins did not start it and refuses its requests" },
+  subagent_update: { point: "after_the_fact" },
 } as const satisfies Doors;
 
 /** The parts of a prompt, by their type and by what a text holds. */

@@ -1,4 +1,4 @@
-import { CODE, isObject, type JsonObject, membersOf, RpcError, readResult } from "@reins/acp";
+import { CODE, type JsonObject, RpcError, readResult } from "@reins/acp";
 import { THIRD_PARTY } from "../control/agent-profile.ts";
 import type { ControlPoint } from "../control/control-point.ts";
 import { AGENT_DOORS, doorOf } from "../control/doors.ts";
@@ -10,8 +10,7 @@ import { FILE_METHODS, serveFile } from "./file-access.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { isCustom, mayKnow } from "./known-methods.ts";
 import { answerPermission } from "./permission.ts";
-import { mayWork, noticeUpdate } from "./unprompted.ts";
-import { applyUpdate, noteBeside, showUpdate } from "./updates.ts";
+import { mayWork } from "./unprompted.ts";
 
 /** How a request of an agent is answered. Each decides about it, or belongs to what was decided. */
 type Answer = (
@@ -35,12 +34,6 @@ export const AGENT_REQUESTS: ReadonlyMap<string, Answer> = new Map<string, Answe
   ["terminal/release", useTerminal],
   ["elicitation/create", askPeople],
   ["_sandboxagent/session/request_question", askPeople],
-]);
-
-/** The methods of ACP by which agents may inform clients beside updates. */
-export const AGENT_NOTIFICATIONS: ReadonlySet<string> = new Set([
-  "elicitation/complete",
-  "auth/status_update",
 ]);
 
 /**
@@ -76,33 +69,6 @@ export function notKnown(method: string): RpcError {
 function refuseUnprompted(method: string): PermissionOutcome {
   if (method === PERMISSION) return CANCELLED;
   throw new RpcError(REFUSED, `${method} was not allowed: the agent was not prompted`);
-}
-
-/** Whether an agent may tell clients something by a method, beside updates of a session. */
-export function mayTell(method: string): boolean {
-  return isCustom(method) || AGENT_NOTIFICATIONS.has(method);
-}
-
-/** Passes on what an agent tells in a session. */
-export function tellClients(
-  context: GovernorContext,
-  session: GovernedSession,
-  method: string,
-  params: JsonObject,
-): void | Promise<void> {
-  const { redact, onFault } = context;
-  if (method !== "session/update") {
-    if (!mayTell(method))
-      return onFault(`the agent sent ${JSON.stringify(method.slice(0, 80))}, which is not for agents`);
-    return session.clients.notify(method, membersOf(redact({ ...params, sessionId: session.id })));
-  }
-  if (!isObject(params.update)) return onFault("the agent sent an update that is no object");
-  const tell = (update: JsonObject) => (session.isClosing ? undefined : showUpdate(context, session, update));
-  noticeUpdate(context, session, params.update);
-  noteBeside(context, session, params);
-  // Most updates need no waiting, and thousands of them come at once.
-  const taken = applyUpdate(context, session, params.update);
-  return taken instanceof Promise ? taken.then(tell) : tell(taken);
 }
 
 /** What an agent asks of its clients. */

@@ -133,7 +133,7 @@ const MAX_PERMITS = 1_000;
  * verdict was about them too is checked when a permit is used.
  */
 export class FilePermits {
-  #permits: FilePermit[] = [];
+  readonly #permits: FilePermit[] = [];
 
   /** Remembers a verdict. */
   add(permit: FilePermit): void {
@@ -154,10 +154,5 @@ export class FilePermits {
     const permit = this.#permits[index];
     if (access === "write") this.#permits.splice(index, 1);
     return permit;
-  }
-
-  /** Forgets them all, at the end of a turn. */
-  clear(): void {
-    this.#permits = [];
   }
 }

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { Turn } from "./turn.ts";
+import type { SessionPort } from "../control/ask-clients.ts";
+import { GovernedSession, Turn } from "./governed-session.ts";
 
 const begun = () => new Turn("t1", "2026-01-01T00:00:00.000Z", () => []);
 
@@ -37,4 +38,30 @@ test("waits for a write that fails, without an unhandled rejection before its en
   await nextTurn();
   await turn.written();
   expect([unhandled, turn.written()]).toEqual([[], undefined]);
+});
+
+test("forgets file permits and the details of ended calls at the end of a turn", () => {
+  const port = { record: { id: "s", agent_session_id: "a" }, clients: {} } as unknown as SessionPort;
+  const session = new GovernedSession(port, { cwd: "/w", roots: ["/w"] });
+  session.beginTurn(begun());
+  expect(session.hasToolCalls).toBe(false);
+  session.permits.add({
+    ...{ access: "read", path: "/w/a", call: { tool_name: "read" }, entry: undefined },
+  });
+  session.toolCalls.tell({ toolCallId: "1", rawInput: { path: "/w/a" }, status: "completed" });
+  session.toolCalls.conclude("1");
+  session.endTurn(5);
+  expect(session.permits.take("read", "/w/a")).toBeUndefined();
+  expect(session.toolCalls.get("1")?.told).toEqual({ status: "completed" });
+  expect([session.turn, session.idleSince, session.hasToolCalls]).toEqual([undefined, 5, true]);
+});
+
+test("dates a call that is announced only when it has ended from the begin of its turn", () => {
+  const port = { record: { id: "s", agent_session_id: "a" }, clients: {} } as unknown as SessionPort;
+  const session = new GovernedSession(port, { cwd: "/w", roots: ["/w"] });
+  const turn = begun();
+  session.beginTurn(turn);
+  session.endTurn(Date.parse(turn.started) + 60_000);
+  const call = session.toolCalls.tell({ toolCallId: "1", status: "completed" }, Number.MAX_SAFE_INTEGER);
+  expect(call.since).toBe(Date.parse(turn.started));
 });

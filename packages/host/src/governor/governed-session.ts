@@ -1,5 +1,5 @@
-import type { JsonObject } from "@reins/acp";
-import type { Draft } from "@reins/ledger";
+import { chunkText, type JsonObject, readResult, readUpdate } from "@reins/acp";
+import { blake3Hex, canonicalJson, type Draft } from "@reins/ledger";
 import type { Harness, UpdateRedactor, Workspace } from "@reins/supervisor";
 import type { Clients, SessionPort } from "../control/ask-clients.ts";
 import type { Descent } from "../control/scope.ts";
@@ -8,7 +8,6 @@ import { type AcceptedChanges, transition } from "../sessions/session-state.ts";
 import { putSession } from "../sessions/sessions.ts";
 import { FilePermits } from "./file-access.ts";
 import { ToolCalls } from "./tool-calls.ts";
-import type { Turn } from "./turn.ts";
 import type { UnpromptedTurn } from "./unprompted.ts";
 
 /** A verdict of the gateway on a call of an MCP tool. */
@@ -30,10 +29,10 @@ export class GovernedSession {
   readonly workspace: Workspace;
   /** The same place for what the harness itself carries out or passes on. */
   readonly served: Workspace;
-  readonly toolCalls = new ToolCalls();
-  readonly permits = new FilePermits();
   /** The terminals that clients run for its agent, each with the client. */
   readonly terminals = new Map<string, string>();
+  /** The sessions that its agent began below it by itself, by the agent's ids. */
+  readonly children = new Set<string>();
   /** What has to end with it. */
   readonly closing: (() => Promise<void>)[] = [];
   /** The tools of its MCP servers, which the harness carries out: server and tool, as the agent names them together. */
@@ -79,6 +78,10 @@ export class GovernedSession {
 
   /** What it stands under, where another session began it. */
   readonly descent: Descent | undefined;
+  /** When its last turn began: in milliseconds since 1970. */
+  #turnBegan = 0;
+  #toolCalls: ToolCalls | undefined;
+  #permits: FilePermits | undefined;
 
   constructor(
     port: SessionPort,
@@ -107,9 +110,186 @@ export class GovernedSession {
     return this.port.clients;
   }
 
+  /** Its tool calls; made with the first, because most turns have none. */
+  get toolCalls(): ToolCalls {
+    this.#toolCalls ??= new ToolCalls(this.#turnBegan);
+    return this.#toolCalls;
+  }
+
+  /** Verdicts that cover what its agent asks Reins to do to files; made with the first. */
+  get permits(): FilePermits {
+    this.#permits ??= new FilePermits();
+    return this.#permits;
+  }
+
+  /** Whether its agent has called a tool. */
+  get hasToolCalls(): boolean {
+    return this.#toolCalls !== undefined;
+  }
+
+  /** Begins a turn. */
+  beginTurn(turn: Turn): void {
+    this.turn = turn;
+    this.#turnBegan = Date.parse(turn.started);
+    this.#toolCalls?.beginTurn(this.#turnBegan);
+  }
+
+  /** Ends its turn, at a time in milliseconds since 1970. */
+  endTurn(at: number): void {
+    const { turn } = this;
+    this.turn = undefined;
+    this.unprompted = undefined;
+    this.idleSince = at;
+    this.#permits = undefined;
+    this.#toolCalls?.endTurn();
+    turn?.finish();
+  }
+
   /** How far below the user's own agent it stands. */
   get depth(): number {
     return this.descent?.depth ?? 0;
+  }
+}
+
+/** How much of what an agent says in one turn is kept for its hash. */
+const MAX_OUTPUT = 32 * 1024 * 1024;
+const OVER = new Error("the turn is over");
+
+/** What an agent says it used. */
+export interface TurnUsage {
+  readonly tokens?: number;
+  readonly cost?: number;
+}
+
+/** One prompt and everything until it is answered. */
+export class Turn {
+  readonly id: string;
+  readonly started: string;
+  /** The entries it covers, in order. */
+  readonly entries: string[] = [];
+  readonly #writing: Promise<unknown>[] = [];
+  readonly #output: string[] = [];
+  readonly #prompt: () => unknown;
+  #end: AbortController | undefined;
+  #over: Error | undefined;
+  #input: string | undefined;
+  #outputSize = 0;
+  readonly #costBefore: number;
+  #cost: number | undefined;
+  #tokens = 0;
+  #cancelled = false;
+  #onCancel: (() => void) | undefined;
+
+  /**
+   * `prompt` gives what went in, without secrets; `costBefore` is what the session had cost when the turn began, as far
+   * as its agent reports it.
+   */
+  constructor(id: string, started: string, prompt: () => unknown, costBefore = 0) {
+    this.id = id;
+    this.started = started;
+    this.#costBefore = costBefore;
+    this.#prompt = prompt;
+    // There is time for it while the verdict is being written.
+    setImmediate(() => this.#inputHash());
+  }
+
+  /** Aborts when the turn is cancelled or over. Made on demand: most turns need none, and it is expensive. */
+  get signal(): AbortSignal {
+    this.#end ??= new AbortController();
+    if (this.#over) this.#end.abort(this.#over);
+    return this.#end.signal;
+  }
+
+  /** Whether it is cancelled or over. */
+  get isOver(): boolean {
+    return this.#over !== undefined;
+  }
+
+  /** Whether it was cancelled. */
+  get isCancelled(): boolean {
+    return this.#cancelled;
+  }
+
+  /** Ends everything that waits in it. */
+  cancel(reason: string): void {
+    const isFirst = !this.#cancelled;
+    this.#cancelled = true;
+    this.#stop(new Error(reason));
+    if (isFirst) this.#onCancel?.();
+  }
+
+  /** Does something when it is cancelled. */
+  onCancel(run: () => void): void {
+    this.#onCancel = run;
+    if (this.#cancelled) run();
+  }
+
+  /** Ends it after its answer has come. */
+  finish(): void {
+    this.#stop(OVER);
+  }
+
+  /** Waits for a write before the turn's own. The writer reports its failure. */
+  awaits(writing: Promise<unknown>): void {
+    // At once: it may fail long before the turn ends.
+    this.#writing.push(writing.catch(() => undefined));
+  }
+
+  /** Settles when everything that belongs to it is written; nothing where that is so already. */
+  written(): Promise<unknown> | undefined {
+    return this.#writing.length > 0 ? Promise.all(this.#writing.splice(0)) : undefined;
+  }
+
+  /** Notes an update that clients get. */
+  note(update: JsonObject): void {
+    const { sessionUpdate } = update;
+    if (sessionUpdate === "usage_update") this.#noteUsage(update);
+    if (sessionUpdate !== "agent_message_chunk" || this.#outputSize >= MAX_OUTPUT) return;
+    const text = chunkText(update);
+    if (text === undefined) return;
+    this.#output.push(text);
+    this.#outputSize += text.length;
+  }
+
+  /** What it used, from its answer and the updates before it. */
+  usage(answer: unknown): TurnUsage {
+    const { totalTokens } = readResult("session/prompt", answer).usage;
+    const cost = this.costAfter - this.#costBefore;
+    return {
+      ...(totalTokens !== undefined && { tokens: totalTokens }),
+      ...(this.#cost !== undefined && cost >= 0 && { cost }),
+    };
+  }
+
+  /** The most tokens that its context held: no more than it has used. */
+  get tokens(): number {
+    return this.#tokens;
+  }
+
+  /** What the session has cost now; agents report the cost of the whole session. */
+  get costAfter(): number {
+    return this.#cost ?? this.#costBefore;
+  }
+
+  /** The hashes of what went in and of what the agent said. */
+  get hashes(): { readonly inputs_hash: string; readonly outputs_hash: string } {
+    return { inputs_hash: this.#inputHash(), outputs_hash: blake3Hex(this.#output.join("")) };
+  }
+
+  #inputHash(): string {
+    this.#input ??= blake3Hex(canonicalJson(this.#prompt()));
+    return this.#input;
+  }
+
+  #stop(reason: Error): void {
+    this.#over ??= reason;
+    this.#end?.abort(this.#over);
+  }
+
+  #noteUsage(update: JsonObject): void {
+    const { cost, used = 0 } = readUpdate("usage_update", update);
+    this.#tokens = Math.max(this.#tokens, used);
+    this.#cost = cost.amount ?? this.#cost;
   }
 }
 

@@ -19,17 +19,16 @@ import { chargePrompt, type Enforced, enforce, forwardIn, isAllowedUnasked } fro
 import type { Descent } from "../control/scope.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { borderedChannel } from "../wire/agent-channel.ts";
-import { answerAgent, mayTell, notKnown, tellClients } from "./agent-requests.ts";
+import { answerAgent, notKnown } from "./agent-requests.ts";
 import { forwardNotification, forwardRequest, outsideOfSessions } from "./client-requests.ts";
 import type { GovernorContext, TurnPreparation } from "./context.ts";
-import { type GovernedSession, StandaloneSession } from "./governed-session.ts";
-import { mayKnow } from "./known-methods.ts";
+import { type GovernedSession, StandaloneSession, type TurnUsage } from "./governed-session.ts";
+import { mayKnow, mayNotify } from "./known-methods.ts";
 import { endServers } from "./mcp-servers.ts";
-import { cancelTurn, cutTurn, runTurn } from "./prompts.ts";
+import { cancelTurn, cutTurn, runTurn } from "./run-turn.ts";
 import { beginSession, keptSession, recordEnd, releaseSession, SESSION_CALLS } from "./session-calls.ts";
 import { SessionFolders } from "./session-folders.ts";
-import type { TurnUsage } from "./turn.ts";
-import { tellsState } from "./updates.ts";
+import { forwardFromAgent, forwardFromChild, isStateUpdate, redactObject } from "./updates.ts";
 
 /** The agent and its surroundings. */
 export interface GovernorOptions {
@@ -111,7 +110,7 @@ export class Governor {
     const bordered = profile.isObserved ? borderedChannel(channel, { onFault, replays }) : channel;
     const agent = new Peer(bordered, {
       request: (method, params, call) => this.#fromAgent(method, membersOf(params), call),
-      notification: (method, params) => this.#toldByAgent(method, membersOf(params)),
+      notification: (method, params) => this.#notified(method, membersOf(params)),
       fault: onFault,
     });
     this.#context = {
@@ -341,20 +340,23 @@ export class Governor {
     return answerAgent(this.#context, session, { method, params, initialized }, signal);
   }
 
-  #toldByAgent(method: string, params: JsonObject): void | Promise<void> {
-    if (params.sessionId === undefined) return this.#toldOutside(method, params);
-    const session = this.#byAgentId.get(String(params.sessionId));
-    if (!session || (session.replaying && !this.#showReplays && !tellsState(membersOf(params.update))))
-      return;
-    return tellClients(this.#context, session, method, params);
+  #notified(method: string, params: JsonObject): void | Promise<void> {
+    if (params.sessionId === undefined) return this.#notifiedOutside(method, params);
+    const id = String(params.sessionId);
+    const session = this.#byAgentId.get(id);
+    if (!session) {
+      const parent = [...this.#sessions.values()].find(({ children }) => children.has(id));
+      return parent && forwardFromChild(this.#context, parent, params);
+    }
+    if (session.replaying && !this.#showReplays && !isStateUpdate(params)) return;
+    return forwardFromAgent(this.#context, session, method, params);
   }
 
   /** Sends what an agent reports outside of any session to the clients of all its sessions. */
-  async #toldOutside(method: string, params: JsonObject): Promise<void> {
-    if (!mayTell(method)) return;
-    const { redact } = this.#context;
-    const told = membersOf(redact(params));
-    for (const session of this.#sessions.values()) await session.clients.notify(method, told);
+  async #notifiedOutside(method: string, params: JsonObject): Promise<void> {
+    if (!mayNotify(method)) return;
+    const clean = redactObject(this.#context.redact, params);
+    for (const session of this.#sessions.values()) await session.clients.notify(method, clean);
   }
 
   #know(session: GovernedSession): void {

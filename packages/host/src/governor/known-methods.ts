@@ -15,6 +15,17 @@ export function isCustom(method: string): boolean {
   return method.startsWith("_") && !isOurMethod(method);
 }
 
+/** The methods of ACP by which agents may inform clients beside updates. */
+export const AGENT_NOTIFICATIONS: ReadonlySet<string> = new Set([
+  "elicitation/complete",
+  "auth/status_update",
+]);
+
+/** Whether an agent may notify clients by a method, beside updates of a session. */
+export function mayNotify(method: string): boolean {
+  return isCustom(method) || AGENT_NOTIFICATIONS.has(method);
+}
+
 /**
  * Whether an agent may know a method, by what it said of itself: an optional one of ACP by its capability, a custom one by
  * its namespace in some `_meta`. No person is asked about a method that it does not know.

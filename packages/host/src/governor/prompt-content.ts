@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
-import { membersOf } from "@reins/acp";
+import { type AcpContent, blockText, readContent, withText } from "@reins/acp";
 import type { AgentEntry, CommandEffect } from "@reins/agents";
 import type { Decided } from "@reins/supervisor";
 import { enforce } from "../control/enforce.ts";
 import type { GovernorContext } from "./context.ts";
-import type { GovernedSession } from "./governed-session.ts";
+import type { GovernedSession, Turn } from "./governed-session.ts";
 import { defusedWhole } from "./mentions.ts";
-import type { Turn } from "./turn.ts";
+import { PromptFiles } from "./prompt-files.ts";
 
 /** Something at the beginning of a text that an agent may take for an order to itself, not to its model. */
 interface PromptCommand {
@@ -102,21 +102,21 @@ export async function settleCommands(
   const commands = new Set<unknown>();
   if (!context.profile.interpretsPrompts) return { prompt, commands };
   for (const block of prompt) {
-    const { type, text } = membersOf(block);
-    const command = type === "text" && typeof text === "string" ? commandIn(text) : undefined;
-    if (!command || typeof text !== "string") {
+    const text = blockText(block);
+    const command = text === undefined ? undefined : commandIn(text);
+    if (text === undefined || !command) {
       settled.push(block);
       continue;
     }
     const effect = effectOf(context.entry, session.commands, command);
     if (effect === "text") {
-      settled.push({ ...membersOf(block), text: asText(text, command) });
+      settled.push(withText(block, asText(text, command)));
       continue;
     }
     const refused = await refusalOf(context, session, turn, { ...command, effect, text });
     if (refused) return { prompt, commands, refused };
     // What a command is given may be read, or even run, when its template is filled in.
-    const harmless = { ...membersOf(block), text: defusedWhole(text).replaceAll("!`", "! `") };
+    const harmless = withText(block, defusedWhole(text).replaceAll("!`", "! `"));
     commands.add(harmless);
     settled.push(harmless);
   }
@@ -131,10 +131,10 @@ export function withoutCommands(
 ): readonly unknown[] {
   if (!profile.interpretsPrompts) return prompt;
   return prompt.map((block) => {
-    const { type, text } = membersOf(block);
-    if (decided.has(block) || type !== "text" || typeof text !== "string") return block;
+    const text = blockText(block);
+    if (text === undefined || decided.has(block)) return block;
     const command = commandIn(text);
-    return command ? { ...membersOf(block), text: asText(text, command) } : block;
+    return command ? withText(block, asText(text, command)) : block;
   });
 }
 
@@ -191,4 +191,56 @@ function pointsOf(
       args: { path: resolve(record.cwd, file) },
     }));
   return [{ tool: "agent/command", args: { command: text.slice(0, 4_096), effect } }];
+}
+
+/**
+ * A prompt in which every file that it names was read by the harness, each after a verdict of its own: the agent gets the
+ * content, or why it does not, and no link or reference that it would read by itself.
+ */
+export async function withFiles(
+  context: GovernorContext,
+  session: GovernedSession,
+  turn: Turn,
+  { prompt, commands }: { readonly prompt: readonly unknown[]; readonly commands: ReadonlySet<unknown> },
+): Promise<readonly unknown[]> {
+  if (!prompt.some(namesSomething)) return prompt;
+  const files = new PromptFiles(context, session, turn);
+  const blocks: unknown[] = [];
+  // An agent knows a command only where nothing else stands beside it.
+  for (const block of prompt) blocks.push(...(commands.has(block) ? [block] : await files.take(block)));
+  return blocks;
+}
+
+/** Whether a block may name a file at all; most prompts have none that does. */
+function namesSomething(block: unknown): boolean {
+  const text = blockText(block);
+  if (text !== undefined) return text.includes("@");
+  const { uri, resource } = readContent(block);
+  return uri !== undefined || resource.uri !== undefined;
+}
+
+/** The text of a prompt, for other harnesses and people; of what is no text, where it is, or only that it is there. */
+export function promptText(prompt: readonly unknown[]): string {
+  return prompt.map(readContent).flatMap(textsIn).join("\n");
+}
+
+function textsIn({ type, text, uri, resource }: AcpContent): readonly string[] {
+  const texts = [text, uri, resource.uri, resource.text].filter((one) => one !== undefined);
+  return texts.length > 0 ? texts : [`[${String(type)}]`];
+}
+
+/**
+ * Puts what was refused since the last prompt in front of this one, with the reasons: most agents pass no more to their
+ * models than that the user said no. A command counts only at the beginning, so it is not preceded.
+ */
+export function withRefusals(
+  { profile }: GovernorContext,
+  { refusals }: GovernedSession,
+  prompt: readonly unknown[],
+): readonly unknown[] {
+  if (profile.refusals === "with_answer") return prompt;
+  if (refusals.length === 0 || /^\s*[/!]/.test(readContent(prompt[0]).text ?? "")) return prompt;
+  const heading = "Not allowed since the last message, by the rules of this session:";
+  const text = [heading, ...refusals.splice(0)].join("\n- ");
+  return [{ type: "text", text }, ...prompt];
 }

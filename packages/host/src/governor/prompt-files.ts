@@ -2,14 +2,13 @@ import { readdir, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type JsonObject, membersOf } from "@reins/acp";
+import { blockText, isObject, type JsonObject, readContent, withText } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
 import { enforce, perform } from "../control/enforce.ts";
 import type { GovernorContext } from "./context.ts";
-import type { GovernedSession } from "./governed-session.ts";
+import type { GovernedSession, Turn } from "./governed-session.ts";
 import { defused, defusedWhole, type Mention, mentionsIn } from "./mentions.ts";
 import { readDecided, realPlace } from "./text-file.ts";
-import type { Turn } from "./turn.ts";
 
 const READ = "fs/read_text_file";
 /** So many files of one prompt are read. */
@@ -20,33 +19,8 @@ const MAX_TOTAL = 1024 * 1024;
 /** So many names of a folder are shown. */
 const MAX_NAMES = 200;
 
-/**
- * A prompt in which every file that it names was read by the harness, each after a verdict of its own: the agent gets the
- * content, or why it does not, and no link or reference that it would read by itself.
- */
-export async function withFiles(
-  context: GovernorContext,
-  session: GovernedSession,
-  turn: Turn,
-  { prompt, commands }: { readonly prompt: readonly unknown[]; readonly commands: ReadonlySet<unknown> },
-): Promise<readonly unknown[]> {
-  if (!prompt.some(namesSomething)) return prompt;
-  const files = new PromptFiles(context, session, turn);
-  const blocks: unknown[] = [];
-  // An agent knows a command only where nothing else stands beside it.
-  for (const block of prompt) blocks.push(...(commands.has(block) ? [block] : await files.take(block)));
-  return blocks;
-}
-
-/** Whether a block may name a file at all; most prompts have none that does. */
-function namesSomething(block: unknown): boolean {
-  const { type, text, uri, resource } = membersOf(block);
-  if (type === "text") return typeof text === "string" && text.includes("@");
-  return typeof uri === "string" || typeof membersOf(resource).uri === "string";
-}
-
 /** The files of one prompt. */
-class PromptFiles {
+export class PromptFiles {
   readonly #context: GovernorContext;
   readonly #session: GovernedSession;
   readonly #turn: Turn;
@@ -62,17 +36,17 @@ class PromptFiles {
 
   /** What the agent gets in place of a block. */
   async take(block: unknown): Promise<readonly unknown[]> {
-    const members = membersOf(block);
-    const { type, text, uri, resource } = members;
-    if (type === "text" && typeof text === "string") return this.#text(members, text);
-    if (type === "resource_link") return this.#link(members);
-    const { uri: source, text: content, blob } = membersOf(resource);
-    // Without content it would be for the agent to fetch it.
-    if (type === "resource" && typeof source === "string" && !content && !blob)
-      return this.#link({ ...members, uri: source });
-    if (type !== "resource" && typeof uri === "string") {
-      const { uri: _, ...rest } = members;
-      return members.data ? [rest] : this.#link(members);
+    if (!isObject(block)) return [block];
+    const text = blockText(block);
+    if (text !== undefined) return this.#text(block, text);
+    const { type, uri, resource, data } = readContent(block);
+    if (type === "resource_link") return this.#link(block, uri);
+    // Without content the agent would have to fetch it.
+    if (type === "resource" && resource.uri !== undefined && !resource.text && !resource.blob)
+      return this.#link(block, resource.uri);
+    if (type !== "resource" && uri !== undefined) {
+      const { uri: _, ...rest } = block;
+      return data ? [rest] : this.#link(block, uri);
     }
     return [block];
   }
@@ -92,17 +66,16 @@ class PromptFiles {
       }
       if (path !== undefined || mention.isPath || !mention.isInWord) places.push(mention.at);
     }
-    const kept = this.#expands ? { ...block, text: defused(text, places) } : block;
+    const kept = this.#expands ? withText(block, defused(text, places)) : block;
     return [kept, ...contents.map((content) => this.#shown(block, content))];
   }
 
   /** The content of what a link names; of one that names no file the address, as text that no agent follows. */
-  async #link(block: JsonObject): Promise<readonly unknown[]> {
-    const { uri, name, title } = block;
-    const path = typeof uri === "string" ? pathIn(uri) : undefined;
+  async #link(block: JsonObject, uri: string | undefined): Promise<readonly unknown[]> {
+    const path = uri === undefined ? undefined : pathIn(uri);
     if (path === undefined) {
-      const label = [title, name].find((one) => typeof one === "string") ?? "";
-      return [this.#shown(block, `[A link that Reins did not follow: ${String(label)} <${String(uri)}>]`)];
+      const { title, name = "" } = readContent(block);
+      return [this.#shown(block, `[A link that Reins did not follow: ${title ?? name} <${uri}>]`)];
     }
     const [absolute = path] = this.#candidates(path);
     return [this.#shown(block, await this.#contentOf(absolute))];

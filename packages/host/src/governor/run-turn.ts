@@ -1,25 +1,14 @@
-import {
-  type AcpContent,
-  CODE,
-  interruptedBy,
-  type JsonObject,
-  membersOf,
-  RpcError,
-  readContent,
-  usageIn,
-} from "@reins/acp";
+import { CODE, interruptedBy, isObject, type JsonObject, RpcError, readResult, usageIn } from "@reins/acp";
 import type { Draft, RecordOptions } from "@reins/ledger";
-import type { Decided, Harness } from "@reins/supervisor";
+import { type Decided, type Harness, type Subject, sessionKey } from "@reins/supervisor";
 import { subjectIn } from "../control/control-point.ts";
-import { chargePrompt, complete, enforce, forwardIn } from "../control/enforce.ts";
+import { chargePrompt, enforce, forwardIn } from "../control/enforce.ts";
 import { placed, verdictMeta } from "../control/verdict.ts";
 import type { GovernorContext } from "./context.ts";
-import type { GovernedSession } from "./governed-session.ts";
-import { settleCommands, withoutCommands } from "./prompt-commands.ts";
-import { withFiles } from "./prompt-files.ts";
-import { runEnd, Turn, turnDraft } from "./turn.ts";
-import { noteUnended } from "./ungated.ts";
-import { showRest, showUpdate } from "./updates.ts";
+import { type GovernedSession, Turn } from "./governed-session.ts";
+import { promptText, settleCommands, withFiles, withoutCommands, withRefusals } from "./prompt-content.ts";
+import { noteUnended, recordUnknown } from "./ungated.ts";
+import { flushUpdates, showUpdate } from "./updates.ts";
 
 /** Runs one turn: enforces the prompt, passes it on with what belongs before it, and records how it ended. */
 export async function runTurn(
@@ -33,21 +22,21 @@ export async function runTurn(
   const started = context.now().toISOString();
   const turn = new Turn(context.newId(), started, () => context.redact(prompt), session.cost);
   const { promise, resolve: onOver } = Promise.withResolvers<void>();
-  session.turn = turn;
-  session.toolCalls.beginTurn(Date.parse(started));
+  session.beginTurn(turn);
   session.turnOver = promise;
   noteRun(context, session, turn, "created");
-  const cancel = () => void cancelTurn(context, session, "the prompt was taken back").catch(() => undefined);
+  const cancel = () => void cancelTurn(context, session, "the prompt was cancelled").catch(() => undefined);
   signal.addEventListener("abort", cancel, { once: true });
   try {
-    if (signal.aborted) turn.cancel("the prompt was taken back");
+    if (signal.aborted) turn.cancel("the prompt was cancelled");
     // Turns stand in the ledger one after the other.
     await session.placed;
     const answering = answerTo(context, session, { turn, params, prompt });
-    const answer = membersOf(await Promise.race([answering, overdue(context, session, turn, answering)]));
+    const answer = await Promise.race([answering, overdue(context, session, turn, answering)]);
     if (session.isCut) throw interruptedBy("Reins is stopping");
-    await finish(context, session, turn, { stop_reason: String(answer.stopReason ?? "unknown"), answer });
-    return answer;
+    const { stopReason: stop_reason = "unknown" } = readResult("session/prompt", answer);
+    await finish(context, session, turn, { stop_reason, answer });
+    return isObject(answer) ? answer : {};
   } catch (error) {
     if (session.isCut) throw error;
     // No agent waits for the answers any more.
@@ -59,12 +48,7 @@ export async function runTurn(
     throw error;
   } finally {
     signal.removeEventListener("abort", cancel);
-    session.turn = undefined;
-    session.unprompted = undefined;
-    session.idleSince = context.now().getTime();
-    session.permits.clear();
-    session.toolCalls.endTurn();
-    turn.finish();
+    session.endTurn(context.now().getTime());
     onOver();
   }
 }
@@ -74,7 +58,7 @@ export async function runTurn(
  * is called before anything that waits in the turn is ended.
  */
 export async function cutTurn(session: GovernedSession, onCut: () => void): Promise<void> {
-  await showRest(session);
+  await flushUpdates(session);
   session.isCut = true;
   onCut();
   session.turn?.cancel("Reins is stopping");
@@ -153,15 +137,15 @@ async function answerTo(
     const { commands } = settled;
     const whole = { prompt: prepared?.prompt ?? settled.prompt, commands };
     const read = await unlessCancelled(turn, withFiles(context, session, turn, whole));
-    // Cancelled meanwhile: an agent that hears of a cancel before the prompt would never end it.
+    // Cancelled meanwhile: an agent that receives a cancel before the prompt would never end it.
     if (!read || turn.isCancelled) return cancelled(context);
     noteRun(context, session, turn, "executing");
     const answer = await context.agent.request("session/prompt", {
       ...params,
       sessionId: session.agentSessionId,
-      prompt: forAgent(context, session, withoutCommands(context, read, commands)),
+      prompt: withRefusals(context, session, withoutCommands(context, read, commands)),
     });
-    delivered = membersOf(answer).stopReason !== "refusal";
+    delivered = readResult("session/prompt", answer).stopReason !== "refusal";
     return answer;
   } finally {
     await prepared
@@ -227,7 +211,7 @@ async function refuse(
 }
 
 function modifiedPrompt(modified: unknown, prompt: readonly unknown[]): readonly unknown[] {
-  const { prompt: text } = membersOf(modified);
+  const text = isObject(modified) ? modified.prompt : undefined;
   return typeof text === "string" ? [{ type: "text", text }] : prompt;
 }
 
@@ -237,21 +221,11 @@ function endingOf({ agent }: GovernorContext, turn: Turn): string {
   return turn.isCancelled ? "cancelled" : "error";
 }
 
-/** Records allowed calls without an end as of unknown outcome, after the agent has ended. */
-async function recordUnknown(context: GovernorContext, session: GovernedSession): Promise<void> {
-  for (const { id, permit } of session.toolCalls.unfinished) {
-    if (permit.kind !== "given" || !session.toolCalls.conclude(id)) continue;
-    const { tool, entry } = permit;
-    const { enforcement } = context;
-    await complete(context, session, { tool, entry, enforcement, outcome: "unknown" });
-  }
-}
-
 async function finish(
   context: GovernorContext,
   session: GovernedSession,
   turn: Turn,
-  { stop_reason, answer }: { readonly stop_reason: string; readonly answer: JsonObject | undefined },
+  { stop_reason, answer }: { readonly stop_reason: string; readonly answer: unknown },
 ): Promise<void> {
   const subject = subjectIn(context, session, context.enforcement);
   const usage = turn.usage(answer);
@@ -260,9 +234,11 @@ async function finish(
   const isSettled = context.profile.decidesPrompts === "per_request";
   await chargePrompt(context, session, isSettled ? {} : usage);
   context.harness.supervisor.turnEnded(usage);
-  await noteUnended(context, session, { isCancelled: turn.isCancelled || stop_reason === "interrupted" });
-  await showRest(session);
-  if (stop_reason === "interrupted") await recordUnknown(context, session);
+  const isInterrupted = stop_reason === "interrupted";
+  if (session.hasToolCalls)
+    await noteUnended(context, session, { isCancelled: turn.isCancelled || isInterrupted });
+  await flushUpdates(session);
+  if (isInterrupted && session.hasToolCalls) await recordUnknown(context, session);
   await turn.written();
   const completed_at = context.now().toISOString();
   noteRun(context, session, turn, runEnd(stop_reason), { metadata: { stop_reason } });
@@ -317,29 +293,44 @@ async function recordTurn(
   session.lastTurn = entries[0]?.cid;
 }
 
-/** The text of a prompt, for other harnesses and people; of what is no text, where it is, or only that it is there. */
-function promptText(prompt: readonly unknown[]): string {
-  return prompt.map(readContent).flatMap(textsIn).join("\n");
+/** How a turn ended. */
+interface TurnEnd {
+  readonly stop_reason: string;
+  readonly completed_at: string;
+  readonly usage: Readonly<Record<string, unknown>>;
 }
 
-function textsIn({ type, text, uri, resource }: AcpContent): readonly string[] {
-  const texts = [text, uri, resource.uri, resource.text].filter((one) => one !== undefined);
-  return texts.length > 0 ? texts : [`[${String(type)}]`];
+/** The entry for a turn, which names the entries it covers. */
+function turnDraft(subject: Subject, turn: Turn, { stop_reason, completed_at, usage }: TurnEnd): Draft {
+  return {
+    quality: "turn",
+    actor: subject.agent,
+    target: subject.session,
+    entity_id: sessionKey(subject),
+    tags: [`turn:${turn.id}`, stop_reason],
+    // In the order in which they are recorded, by name.
+    payload: {
+      actor: subject.agent,
+      completed_at,
+      entries: turn.entries,
+      ...turn.hashes,
+      started_at: turn.started,
+      stop_reason,
+      timestamp: turn.started,
+      turn: turn.id,
+      usage,
+    },
+  };
 }
 
-/**
- * Puts what was refused since the last prompt in front of this one, with the reasons: most agents pass no more to their
- * models than that the user said no. A command counts only at the beginning, so it is not preceded.
- */
-function forAgent(
-  { profile }: GovernorContext,
-  { refusals }: GovernedSession,
-  prompt: readonly unknown[],
-): readonly unknown[] {
-  if (profile.refusals === "with_answer") return prompt;
-  const { text: first = "" } = readContent(prompt[0]);
-  if (refusals.length === 0 || /^\s*[/!]/.test(first)) return prompt;
-  const heading = "Not allowed since the last message, by the rules of this session:";
-  const text = [heading, ...refusals.splice(0)].join("\n- ");
-  return [{ type: "text", text }, ...prompt];
+const RUN_ENDS: ReadonlyMap<string, "failed" | "cancelled"> = new Map([
+  ["cancelled", "cancelled"],
+  ["refusal", "failed"],
+  ["error", "failed"],
+  ["interrupted", "failed"],
+]);
+
+/** The status of a run whose turn ended so. */
+export function runEnd(stop_reason: string): "completed" | "failed" | "cancelled" {
+  return RUN_ENDS.get(stop_reason) ?? "completed";
 }

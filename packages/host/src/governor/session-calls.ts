@@ -14,11 +14,10 @@ import type { SessionRecord } from "../sessions/session-record.ts";
 import type { AcceptedChanges } from "../sessions/session-state.ts";
 import { sessionTables } from "../sessions/tables.ts";
 import type { GovernorContext } from "./context.ts";
-import { GovernedSession } from "./governed-session.ts";
+import { GovernedSession, type Turn } from "./governed-session.ts";
 import { endServers, wrapServers } from "./mcp-servers.ts";
-import { withdrawIn } from "./prompts.ts";
+import { withdrawIn } from "./run-turn.ts";
 import type { SessionPlace } from "./session-folders.ts";
-import type { Turn } from "./turn.ts";
 
 /** The methods that start a session or resume one. */
 export const SESSION_CALLS: ReadonlySet<string> = new Set(methodsAt(CLIENT_DOORS, "session_start"));

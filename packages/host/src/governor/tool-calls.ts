@@ -66,8 +66,13 @@ export class ToolCalls {
   readonly #calls = new Map<string, ToolCall>();
   #begun = 0;
   /** When the last call of the turn ended, or the turn began. */
-  #quietSince = 0;
+  #quietSince: number;
   #hasRefused = false;
+
+  /** `at` is when the turn began in which the first of them comes. */
+  constructor(at = 0) {
+    this.#quietSince = at;
+  }
 
   /** How many there have been. */
   get begun(): number {

@@ -1,15 +1,17 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { isObject, type JsonObject, toolCallIn } from "@reins/acp";
+import { isObject, type JsonObject, metaOf, readUpdate, toolCallIn } from "@reins/acp";
 import { type Decided, resultDraft } from "@reins/supervisor";
 import { subjectIn } from "../control/control-point.ts";
-import { enforce, factsOf, recordIn, toolCallDraft } from "../control/enforce.ts";
+import { complete, enforce, factsOf, recordIn, toolCallDraft } from "../control/enforce.ts";
 import { placed, verdictMeta } from "../control/verdict.ts";
 import { type Claim, claimsBeyond, MOST_CLAIMS, payloadOfClaim } from "./claims.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
+import { verdictForCard } from "./mcp-servers.ts";
 import { payloadOf } from "./permission.ts";
+import { cancelTurn } from "./run-turn.ts";
 import { comparedToDecided, type ToolCall } from "./tool-calls.ts";
 import { namesOf, toolNameOf } from "./tool-name.ts";
 import { showUpdate } from "./updates.ts";
@@ -21,7 +23,7 @@ const LONGEST_FILE = 256 * 1024;
 const TELLING_LINE = 8;
 
 /** Enforces what an agent did without asking: decided after the fact, at the level that says so, and recorded. */
-export async function enforceSeen(
+async function enforceSeen(
   context: GovernorContext,
   session: GovernedSession,
   call: ToolCall,
@@ -37,7 +39,7 @@ export async function enforceSeen(
  * Decides after the fact about what an agent says that a call did beyond what was decided: another file than was allowed,
  * a command behind a call that runs none. What a call that failed says counts where it can be seen on the disk.
  */
-export async function decideClaims(
+async function decideClaims(
   context: GovernorContext,
   session: GovernedSession,
   call: ToolCall,
@@ -101,12 +103,12 @@ export async function noteUnended(
 }
 
 /** Whether a call is one of an MCP tool, which the harness carries out and decides itself. */
-export function isMcp({ entry }: GovernorContext, session: GovernedSession, call: ToolCall): boolean {
+function isMcp({ entry }: GovernorContext, session: GovernedSession, call: ToolCall): boolean {
   return namesOf(call, entry).some((name) => session.mcpTools.has(name));
 }
 
 /** Records a call that the agent refused by itself: nothing was done. */
-export function recordRefused(context: GovernorContext, session: GovernedSession, call: ToolCall): void {
+function recordRefused(context: GovernorContext, session: GovernedSession, call: ToolCall): void {
   const tool = toolNameOf(call, context.entry).name;
   const subject = subjectIn(context, session, "observed");
   const began = toolCallDraft(subject, call, { tool, verdict: undefined });
@@ -120,7 +122,7 @@ export function recordRefused(context: GovernorContext, session: GovernedSession
  * when another was refused. A file counts as written when it changed since the call was announced, and as read when what
  * the call gave back holds a line of it. Where neither shows, what the agent reported as running was started.
  */
-export async function begunBecause(
+async function begunBecause(
   context: GovernorContext,
   session: GovernedSession,
   call: ToolCall,
@@ -146,7 +148,7 @@ export async function begunBecause(
  * Whether a call was allowed for something else than it is said to have run with. What is only added, such
  * as the folder that a command runs in anyway, is nothing else as long as it does the same.
  */
-export async function isOtherThanDecided(
+async function isOtherThanDecided(
   context: GovernorContext,
   session: GovernedSession,
   call: ToolCall,
@@ -205,4 +207,120 @@ export function ungatedMeta(decided: Decided): JsonObject {
 }
 
 /** What clients see of a call that the agent refused by itself. */
-export const REFUSED_BY_AGENT: JsonObject = { reins: { outcome: "refused by the agent" } };
+const REFUSED_BY_AGENT: JsonObject = { reins: { outcome: "refused by the agent" } };
+
+/**
+ * Records the outcome of a call. One without a verdict, one that was refused and completed all the same, or one that
+ * ended with other arguments than were decided, is decided now, and ends the turn if that is a block; one that the agent
+ * itself refused was not done.
+ */
+export async function concludeCall(
+  context: GovernorContext,
+  session: GovernedSession,
+  call: ToolCall,
+  update: JsonObject,
+): Promise<JsonObject> {
+  const { permit } = call;
+  const outcome = String(call.told.status);
+  if (permit.kind === "elsewhere" || isMcp(context, session, call)) {
+    const meta = await verdictForCard(context, session, call);
+    return meta ? withMeta(update, meta) : update;
+  }
+  // What was refused ends as failed; said to be completed, it was done against the answer.
+  if (permit.kind === "refused" && outcome !== "completed") return update;
+  if (permit.kind === "given") {
+    const { tool, entry } = permit;
+    const { enforcement } = context;
+    await complete(context, session, { tool, entry, outcome, enforcement });
+    if (!(await isOtherThanDecided(context, session, call))) return update;
+  } else if (outcome === "failed" && (await begunBecause(context, session, call)) === undefined) {
+    recordRefused(context, session, call);
+    return withMeta(update, REFUSED_BY_AGENT);
+  }
+  const told = await enforceSeen(context, session, call, outcome);
+  if (told.verdict === "blocked") await endTurn(context, session, toolNameOf(call, context.entry).name, told);
+  return withMeta(update, ungatedMeta(told));
+}
+
+/** Compares what an agent says that a call did with what was decided; a block ends the turn. */
+export async function weighClaims(
+  context: GovernorContext,
+  session: GovernedSession,
+  call: ToolCall,
+  update: JsonObject,
+): Promise<JsonObject> {
+  const decided = await decideClaims(context, session, call);
+  const blocked = decided.find(({ verdict }) => verdict === "blocked");
+  const told = blocked ?? decided.at(-1);
+  if (!told) return update;
+  if (blocked) await endTurn(context, session, toolNameOf(call, context.entry).name, blocked);
+  return withMeta(update, ungatedMeta(told));
+}
+
+/** Cancels the turn of the agent, and shows clients why. */
+async function endTurn(
+  context: GovernorContext,
+  session: GovernedSession,
+  tool: string,
+  decided: Decided,
+): Promise<void> {
+  const text = `The agent was asked to end the turn: ${tool}: ${decided.reason}.`;
+  const update = {
+    sessionUpdate: "agent_message_chunk",
+    content: { type: "text", text },
+    _meta: ungatedMeta(decided),
+  };
+  await showUpdate(context, session, update);
+  if (session.turn) await cancelTurn(context, session, decided.reason);
+  else await context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
+}
+
+/** Records allowed calls without an end as of unknown outcome, after the agent has ended. */
+export async function recordUnknown(context: GovernorContext, session: GovernedSession): Promise<void> {
+  for (const { id, permit } of session.toolCalls.unfinished) {
+    if (permit.kind !== "given" || !session.toolCalls.conclude(id)) continue;
+    const { tool, entry } = permit;
+    const { enforcement } = context;
+    await complete(context, session, { tool, entry, enforcement, outcome: "unknown" });
+  }
+}
+
+/** An update with what clients see of its verdict. */
+function withMeta(update: JsonObject, meta: JsonObject): JsonObject {
+  return { ...update, _meta: { ...metaOf(update), ...meta } };
+}
+
+/** The name of a child session that an agent began by itself, in rules and records. */
+const CHILD = "session/subagent";
+/** How many child sessions of one session are known. */
+const MOST_CHILDREN = 1_000;
+
+/**
+ * Records a child session that an agent announces. Reins did not start it and refuses its requests, so it is decided after
+ * the fact, like each call in it; a block ends the turn.
+ */
+export async function noteChild(
+  context: GovernorContext,
+  session: GovernedSession,
+  update: JsonObject,
+): Promise<JsonObject> {
+  const { sessionId, title } = readUpdate("subagent_update", update);
+  const { children } = session;
+  if (!context.profile.isObserved || sessionId === undefined) return update;
+  if (children.has(sessionId) || children.size >= MOST_CHILDREN) return update;
+  children.add(sessionId);
+  const { sessionUpdate: _, sessionId: session_id, _meta, ...announced } = update;
+  const rawInput = { session_id, ...announced };
+  const claims = title === undefined ? {} : { title };
+  const call = { id: sessionId, told: { name: CHILD, rawInput, ...claims } };
+  const payload = { tool_name: CHILD, arguments: rawInput, ...claims };
+  const point = {
+    kind: "after_the_fact",
+    payload,
+    tools: "acp",
+    seen: { call, outcome: "unknown" },
+  } as const;
+  const decided = await placed((await enforce(context, session, point)).verdict);
+  if (decided.verdict === "blocked") await endTurn(context, session, CHILD, decided);
+  return withMeta(update, ungatedMeta(decided));
+}

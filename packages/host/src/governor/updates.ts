@@ -1,51 +1,89 @@
-import { type JsonObject, membersOf, readUpdate } from "@reins/acp";
+import { isObject, type JsonObject, metaOf, readUpdate, updateIn } from "@reins/acp";
 import { errorMessage, systemClock } from "@reins/kit";
-import { type Decided, UpdateRedactor } from "@reins/supervisor";
-import { complete, forwardIn } from "../control/enforce.ts";
+import { type Redact, UpdateRedactor } from "@reins/supervisor";
+import { forwardIn } from "../control/enforce.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
-import { verdictForCard } from "./mcp-servers.ts";
-import { cancelTurn } from "./prompts.ts";
-import { isFinal, type ToolCall } from "./tool-calls.ts";
-import { toolNameOf } from "./tool-name.ts";
-import {
-  begunBecause,
-  decideClaims,
-  enforceSeen,
-  isMcp,
-  isOtherThanDecided,
-  REFUSED_BY_AGENT,
-  recordRefused,
-  ungatedMeta,
-} from "./ungated.ts";
+import { mayNotify } from "./known-methods.ts";
+import { isFinal } from "./tool-calls.ts";
+import { concludeCall, noteChild, weighClaims } from "./ungated.ts";
+import { noticeUpdate } from "./unprompted.ts";
+
+/** Forwards what an agent sends in a session to the clients, without secrets, after what it shows was enforced. */
+export function forwardFromAgent(
+  context: GovernorContext,
+  session: GovernedSession,
+  method: string,
+  params: JsonObject,
+): void | Promise<void> {
+  const { redact, onFault } = context;
+  if (method !== "session/update") {
+    if (!mayNotify(method))
+      return onFault(`the agent sent ${JSON.stringify(method.slice(0, 80))}, which is not for agents`);
+    return session.clients.notify(method, redactObject(redact, { ...params, sessionId: session.id }));
+  }
+  if (!isObject(params.update)) return onFault("the agent sent an update that is no object");
+  const show = (update: JsonObject) => (session.isClosing ? undefined : showUpdate(context, session, update));
+  if (!session.turn) noticeUpdate(context, session, params.update);
+  noteBeside(context, session, params);
+  // Most updates need no waiting, and thousands of them come at once.
+  const applied = applyUpdate(context, session, params.update);
+  return applied instanceof Promise ? applied.then(show) : show(applied);
+}
+
+/**
+ * Forwards what a child session of an agent does as its parent's work. Reins did not start the child and refuses its
+ * requests, so its calls are decided after the fact; its words stay with the agent.
+ */
+export function forwardFromChild(
+  context: GovernorContext,
+  parent: GovernedSession,
+  params: JsonObject,
+): void | Promise<void> {
+  const { sessionId, kind = "", update } = updateIn(params);
+  if (!TOOL_UPDATES.has(kind) && kind !== "subagent_update") return;
+  const { toolCallId } = update;
+  const named = typeof toolCallId === "string" && { toolCallId: `${sessionId}/${toolCallId}` };
+  return forwardFromAgent(context, parent, "session/update", { update: { ...update, ...named } });
+}
 
 const TOOL_UPDATES = new Set(["tool_call", "tool_call_update"]);
 
 /** Applies an update of the agent to its session: tool calls, plans, costs. Returns what clients see of it. */
-export function applyUpdate(
+function applyUpdate(
   context: GovernorContext,
   session: GovernedSession,
   update: JsonObject,
 ): JsonObject | Promise<JsonObject> {
-  if (update.sessionUpdate === "available_commands_update") session.commands = commandsIn(update);
-  if (session.replaying) return update;
   const kind = String(update.sessionUpdate);
-  if (kind === "current_mode_update" && typeof update.currentModeId === "string")
-    session.mode = update.currentModeId;
+  if (kind === "available_commands_update") session.commands = commandsIn(update);
+  if (session.replaying) return update;
+  if (TOOL_UPDATES.has(kind)) return applyToolCall(context, session, update);
+  if (kind === "subagent_update") return noteChild(context, session, update);
+  if (kind === "current_mode_update") session.mode = readUpdate(kind, update).currentModeId ?? session.mode;
   if (kind === "plan" && context.profile.runs === "derived")
     session.turn?.awaits(notePlan(context, session, update));
-  if (!TOOL_UPDATES.has(kind)) return update;
+  return update;
+}
+
+function applyToolCall(
+  context: GovernorContext,
+  session: GovernedSession,
+  update: JsonObject,
+): JsonObject | Promise<JsonObject> {
   const call = session.toolCalls.tell(update, context.now().getTime());
   if (!isFinal(call)) return update;
   if (session.toolCalls.conclude(call.id))
-    return conclude(context, session, call, update).then((told) => holdClaims(context, session, call, told));
+    return concludeCall(context, session, call, update).then((shown) =>
+      weighClaims(context, session, call, shown),
+    );
   // What has ended may still be said to have done more.
-  return call.weighed < call.claims.length ? holdClaims(context, session, call, update) : update;
+  return call.weighed < call.claims.length ? weighClaims(context, session, call, update) : update;
 }
 
 /** Whether an update reports state, not history. */
-export function tellsState({ sessionUpdate }: JsonObject): boolean {
-  return STATES.has(String(sessionUpdate));
+export function isStateUpdate(params: JsonObject): boolean {
+  return STATES.has(updateIn(params).kind ?? "");
 }
 
 const STATES = new Set(["available_commands_update", "config_option_update", "current_mode_update"]);
@@ -53,72 +91,6 @@ const STATES = new Set(["available_commands_update", "config_option_update", "cu
 function commandsIn(update: JsonObject): readonly string[] {
   const { availableCommands } = readUpdate("available_commands_update", update);
   return availableCommands.map(({ name }) => name).filter((name) => name !== undefined);
-}
-
-/**
- * Records the outcome of a call. One without a verdict, one that was refused and completed all the same, or one that
- * ended with other arguments than were decided, is decided now, and ends the turn if that is a block; one that the agent
- * itself refused was not done.
- */
-async function conclude(
-  context: GovernorContext,
-  session: GovernedSession,
-  call: ToolCall,
-  update: JsonObject,
-): Promise<JsonObject> {
-  const { permit } = call;
-  const outcome = String(call.told.status);
-  if (permit.kind === "elsewhere" || isMcp(context, session, call)) {
-    const meta = await verdictForCard(context, session, call);
-    return meta ? { ...update, _meta: { ...membersOf(update._meta), ...meta } } : update;
-  }
-  // What was refused ends as failed; said to be completed, it was done against the answer.
-  if (permit.kind === "refused" && outcome !== "completed") return update;
-  if (permit.kind === "given") {
-    const { tool, entry } = permit;
-    const { enforcement } = context;
-    await complete(context, session, { tool, entry, outcome, enforcement });
-    if (!(await isOtherThanDecided(context, session, call))) return update;
-  } else if (outcome === "failed" && (await begunBecause(context, session, call)) === undefined) {
-    recordRefused(context, session, call);
-    return { ...update, _meta: { ...membersOf(update._meta), ...REFUSED_BY_AGENT } };
-  }
-  const told = await enforceSeen(context, session, call, outcome);
-  if (told.verdict === "blocked") await endTurn(context, session, toolNameOf(call, context.entry).name, told);
-  return { ...update, _meta: { ...membersOf(update._meta), ...ungatedMeta(told) } };
-}
-
-/** Compares what an agent says that a call did with what was decided; a block ends the turn. */
-async function holdClaims(
-  context: GovernorContext,
-  session: GovernedSession,
-  call: ToolCall,
-  update: JsonObject,
-): Promise<JsonObject> {
-  const decided = await decideClaims(context, session, call);
-  const blocked = decided.find(({ verdict }) => verdict === "blocked");
-  const told = blocked ?? decided.at(-1);
-  if (!told) return update;
-  if (blocked) await endTurn(context, session, toolNameOf(call, context.entry).name, blocked);
-  return { ...update, _meta: { ...membersOf(update._meta), ...ungatedMeta(told) } };
-}
-
-/** Cancels the turn of the agent, and shows clients why. */
-async function endTurn(
-  context: GovernorContext,
-  session: GovernedSession,
-  tool: string,
-  decided: Decided,
-): Promise<void> {
-  const text = `The agent was asked to end the turn: ${tool}: ${decided.reason}.`;
-  const update = {
-    sessionUpdate: "agent_message_chunk",
-    content: { type: "text", text },
-    _meta: ungatedMeta(decided),
-  };
-  await showUpdate(context, session, update);
-  if (session.turn) await cancelTurn(context, session, decided.reason);
-  else await context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
 }
 
 /** A plan is a list of tasks of the turn's run. */
@@ -162,21 +134,24 @@ export function showUpdate(
 }
 
 /** Shows what was held back, when a turn has ended. */
-export async function showRest(session: GovernedSession): Promise<void> {
+export async function flushUpdates(session: GovernedSession): Promise<void> {
   await notifyAll(session, session.updates?.end() ?? []);
 }
 
-/** Notes what an agent says beside an update, which goes along with what is shown of it next. */
-export function noteBeside(
-  { redact }: GovernorContext,
-  session: GovernedSession,
-  { sessionId: _, update: __, _meta, ...beside }: JsonObject,
-): void {
-  const { reins: ___, ...meta } = membersOf(_meta);
+/** Notes what an agent sends beside an update; it goes along with what is shown of it next. */
+function noteBeside({ redact }: GovernorContext, session: GovernedSession, params: JsonObject): void {
+  const { sessionId: _, update: __, _meta: ___, ...beside } = params;
+  const { reins: ____, ...meta } = metaOf(params);
   const hasMeta = Object.keys(meta).length > 0;
   if (!hasMeta && Object.keys(beside).length === 0) return;
-  const said = redact({ ...beside, ...(hasMeta && { _meta: meta }) });
-  session.beside = { ...session.beside, ...membersOf(said) };
+  const said = redactObject(redact, { ...beside, ...(hasMeta && { _meta: meta }) });
+  session.beside = { ...session.beside, ...said };
+}
+
+/** An object without the secrets in it. */
+export function redactObject(redact: Redact, value: JsonObject): JsonObject {
+  const clean = redact(value);
+  return isObject(clean) ? clean : {};
 }
 
 function redactorOf(context: GovernorContext, session: GovernedSession): UpdateRedactor {
@@ -197,7 +172,7 @@ function notifyAll(session: GovernedSession, updates: readonly JsonObject[]): un
 }
 
 function notify(session: GovernedSession, update: JsonObject): void | Promise<void> {
-  session.turn?.saw(update);
+  session.turn?.note(update);
   const { id: sessionId, beside } = session;
   session.beside = undefined;
   return session.clients.notify("session/update", { ...beside, sessionId, update });

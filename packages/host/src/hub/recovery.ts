@@ -1,7 +1,7 @@
 import { CANCEL_REQUEST, type JsonObject, membersOf, readParams, reinsMeta } from "@reins/acp";
 import type { Approval, Approvals, Harness, RunState } from "@reins/supervisor";
 import { offerApproval } from "../control/ask-clients.ts";
-import { runEnd } from "../governor/turn.ts";
+import { runEnd } from "../governor/run-turn.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { Session } from "../sessions/session.ts";
 import { cancelOf } from "../sessions/session-clients.ts";

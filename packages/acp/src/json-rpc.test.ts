@@ -24,7 +24,7 @@ function openPeer(
   };
   const peer = new Peer(channel, {
     request,
-    notification: (method, params) => void notified.push(params ?? method),
+    notification: (method, params) => void notified.push({ method, params }),
     fault: (reason) => void faults.push(reason),
   });
   const receive = (message: JsonObject) => listener({ jsonrpc: "2.0", ...message });
@@ -50,8 +50,8 @@ describe("a request to the other side", () => {
     const asked = peer.request("session/new", {}, { answered: (result) => void notified.push(result) });
     await nextTick();
     void receive({ id: 1, result: "one" });
-    void receive({ method: "session/update", params: "two" });
-    expect(notified).toEqual(["one", "two"]);
+    void receive({ method: "session/update", params: { n: 2 } });
+    expect(notified).toEqual(["one", { method: "session/update", params: { n: 2 } }]);
     expect(await asked).toBe("one");
   });
 
@@ -135,5 +135,5 @@ test("malformed messages are answered with an error and reported, unknown method
     { id: null, error: { code: -32600 } },
   ]);
   expect(faults).toHaveLength(3);
-  expect(notified).toEqual(["some/notification"]);
+  expect(notified).toEqual([{ method: "some/notification", params: {} }]);
 });

@@ -168,10 +168,10 @@ export interface RequestCall {
 
 /** Handles the messages of the other side. */
 export interface PeerHandlers {
-  /** Returns the result of a request; what it throws is sent as an error. */
-  request(method: string, params: unknown, call: RequestCall): Promise<unknown>;
+  /** Returns the result of a request; what it throws is sent as an error. Parameters that are no object read as none. */
+  request(method: string, params: JsonObject, call: RequestCall): Promise<unknown>;
   /** Handles a notification. The next message is delivered when it settles. */
-  notification(method: string, params: unknown): void | Promise<void>;
+  notification(method: string, params: JsonObject): void | Promise<void>;
   /** Reports a message that is malformed, answers no request, or could not be sent. */
   fault?(reason: string): void;
 }
@@ -264,7 +264,7 @@ export class Peer {
         return;
       case "notification":
         if (classified.method === CANCEL_REQUEST) return this.#cancel(classified.params);
-        return this.#handlers.notification(classified.method, classified.params);
+        return this.#handlers.notification(classified.method, membersOf(classified.params));
       case "result":
         return this.#settle(classified.id, (pending) => pending.resolve(classified.result));
       case "error":
@@ -282,7 +282,7 @@ export class Peer {
     this.#handling.set(id, controller);
     const signal = AbortSignal.any([controller.signal, this.signal]);
     try {
-      const result = await this.#handlers.request(method, params, { id, signal });
+      const result = await this.#handlers.request(method, membersOf(params), { id, signal });
       await this.#reply(id, { result: result ?? null });
     } catch (error) {
       await this.#reply(id, { error: RpcError.of(error).toWire() });

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { type JsonObject, membersOf } from "@reins/acp";
+import type { JsonObject } from "@reins/acp";
 import type { Draft } from "@reins/ledger";
 import {
   type Approval,
@@ -14,7 +14,7 @@ import type { AcceptedChanges } from "../sessions/session-state.ts";
 import {
   type AskedAbout,
   chosenKind,
-  optionsIn,
+  type OptionKind,
   PERMISSION,
   permissionRequest,
 } from "./permission-request.ts";
@@ -79,7 +79,7 @@ export type Offer = (approval: Approval, signal: AbortSignal) => Promise<void>;
 const AGAIN_MS = 1_000;
 
 /** The decision on the approval that a choice means. */
-const DECISIONS: Readonly<Record<string, "allow_once" | "allow_always" | "deny" | undefined>> = {
+const DECISIONS: Readonly<Record<OptionKind, "allow_once" | "allow_always" | "deny">> = {
   allow_once: "allow_once",
   allow_always: "allow_always",
   reject_once: "deny",
@@ -105,7 +105,8 @@ export function offerApproval(
     const offered = permissionRequest(session.id, toolCallId, approval, about);
     // Each gets the options that they may choose; who may choose none is not asked.
     const asked = (client: Principal) => {
-      const options = optionsFor(offered, mayAnswer(answererOf(client), approval).options);
+      const may = mayAnswer(answererOf(client), approval).options;
+      const options = offered.options.filter(({ kind }) => may.includes(DECISIONS[kind]));
       return options.length === 0 ? undefined : { ...offered, options };
     };
     const answered = new Set<string>();
@@ -113,7 +114,7 @@ export function offerApproval(
     for (;;) {
       const options = { without: answered, asked };
       const { value, by } = await session.clients.request(PERMISSION, offered, signal, options);
-      const state = await give(context, approval, by, chosenKind(optionsIn(offered), value));
+      const state = await give(context, approval, by, chosenKind(offered.options, value));
       if (state !== "pending" && state !== "unwritten") return;
       if (state === "pending") answered.add(by.id);
       else await wait(AGAIN_MS, undefined, { signal });
@@ -126,10 +127,10 @@ async function give(
   { harness: { approvals } }: OfferContext,
   { id }: Approval,
   by: Principal,
-  kind: string | undefined,
+  kind: OptionKind | undefined,
 ): Promise<Approval["state"] | "unwritten"> {
   const { tenant } = by;
-  const decision = DECISIONS[kind ?? ""] ?? "deny";
+  const decision = kind === undefined ? "deny" : DECISIONS[kind];
   const note = kind === undefined ? { note: "no option was chosen" } : {};
   const given = { ...answererOf(by), decision, ...note };
   try {
@@ -139,15 +140,6 @@ async function give(
     // A person who may not answer, or has answered, leaves it to the others.
     return (await approvals.get(id, tenant))?.state ?? "withdrawn";
   }
-}
-
-/** The options on offer that a person may choose. */
-function optionsFor({ options: all }: JsonObject, may: Approval["options"]): unknown[] {
-  const options: unknown[] = Array.isArray(all) ? all : [];
-  return options.filter((option) => {
-    const decision = DECISIONS[String(membersOf(option).kind)];
-    return decision === undefined || may.includes(decision);
-  });
 }
 
 /** How often people were asked on behalf of a signal, and how many of those approvals are open. */

@@ -1,4 +1,4 @@
-import { type JsonObject, membersOf, readParams, readResult, reinsMeta } from "@reins/acp";
+import { isObject, type JsonObject, metaOf, readParams, readResult, reinsMeta } from "@reins/acp";
 import { visibleJson, visibleText } from "@reins/kit";
 import type { Approval } from "@reins/supervisor";
 
@@ -41,7 +41,10 @@ export function outcomeOf(
 }
 
 /** What a client chose, by kind; `undefined` when it chose nothing. */
-export function chosenKind(options: readonly PermissionOption[], answer: unknown): string | undefined {
+export function chosenKind<Option extends PermissionOption>(
+  options: readonly Option[],
+  answer: unknown,
+): Option["kind"] | undefined {
   const { outcome, optionId } = readResult(PERMISSION, answer).outcome;
   if (outcome !== "selected") return undefined;
   return options.find((option) => option.optionId === optionId)?.kind;
@@ -72,6 +75,15 @@ const OPTIONS = [
   { optionId: "reject_once", name: "Reject", kind: "reject_once", decision: "deny" },
 ] as const;
 
+/** A permission request of Reins itself. */
+interface PermissionRequest extends JsonObject {
+  readonly options: readonly {
+    readonly optionId: string;
+    readonly name: string;
+    readonly kind: OptionKind;
+  }[];
+}
+
 /**
  * The permission request that clients are sent for an approval. All of it comes from the approval, which is what an
  * answer counts for; of what the agent says there is only the id of its call, so that clients find the card.
@@ -81,7 +93,7 @@ export function permissionRequest(
   toolCallId: string,
   approval: Approval,
   subject?: AskedAbout,
-): JsonObject {
+): PermissionRequest {
   const { id, rule, reason, expires_at, facts } = approval;
   const { opaque, doubts } = facts;
   const isToolCall = facts.tool !== "" || subject === undefined;
@@ -111,19 +123,24 @@ export function permissionRequest(
  * written out in them, or a part of one in what was found out, would not be known for one.
  */
 export function redactedQuestion(params: JsonObject, redact: (value: unknown) => unknown): unknown {
-  const { toolCall, _meta } = params;
   if (reinsMeta(params).approval === undefined) return redact(params);
-  const { title, content, locations, ...call } = membersOf(toolCall);
-  const { doubts, ...reins } = membersOf(membersOf(_meta).reins);
-  return withWords(membersOf(redact({ ...params, toolCall: call, _meta: { reins } })));
+  const { title, content, locations, ...toolCall } = isObject(params.toolCall) ? params.toolCall : {};
+  const { doubts, ...reins } = reinsOf(params);
+  const kept = redact({ ...params, toolCall, _meta: { reins } });
+  return isObject(kept) ? withWords(kept) : kept;
+}
+
+function reinsOf(params: JsonObject): JsonObject {
+  const { reins } = metaOf(params);
+  return isObject(reins) ? reins : {};
 }
 
 /** The question with its title and text. */
-function withWords(params: JsonObject): JsonObject {
-  const toolCall = membersOf(params.toolCall);
+function withWords<Params extends JsonObject>(params: Params): Params {
+  const toolCall = isObject(params.toolCall) ? params.toolCall : {};
   const { name, rawInput } = toolCall;
   const title = titleOf(String(name), rawInput);
-  const text = textOf(rawInput, membersOf(membersOf(params._meta).reins));
+  const text = textOf(rawInput, reinsOf(params));
   const content = [{ type: "content", content: { type: "text", text } }];
   return { ...params, toolCall: { ...toolCall, title, content } };
 }

@@ -1,4 +1,4 @@
-import { type JsonObject, membersOf } from "@reins/acp";
+import { type JsonObject, readParams } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
 import { typedOption } from "@reins/agents";
 import { enforce } from "../control/enforce.ts";
@@ -30,7 +30,7 @@ export async function forwardRequest(
   if (enforced.kind !== "allowed") throw await refusal(method, enforced.verdict);
   const wanted = method === "session/set_config_option" ? typedOption(params) : params;
   const result = await context.agent.request(method, forAgent(session, wanted), { signal });
-  if (method === "session/set_mode" && typeof params.modeId === "string") scope.mode = params.modeId;
+  if (method === "session/set_mode") scope.mode = readParams(method, params).modeId ?? scope.mode;
   return result;
 }
 
@@ -90,7 +90,7 @@ export function settingsOf(
     case "providers/set":
       return { provider: params.providerId, url: params.baseUrl };
     default:
-      return membersOf(params);
+      return params;
   }
 }
 

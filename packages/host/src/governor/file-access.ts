@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
-import { CODE, type JsonObject, RpcError, readResult } from "@reins/acp";
+import { CODE, type JsonObject, RpcError, readParams, readResult } from "@reins/acp";
 import type { ActionPayload } from "../control/control-point.ts";
 import { enforce, perform } from "../control/enforce.ts";
 import { refusal } from "../control/verdict.ts";
 import { covers, seenOf } from "./claims.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
-import { readText, writeText } from "./text-file.ts";
+import { type LineRange, readText, writeText } from "./text-file.ts";
 
 const READ = "fs/read_text_file";
 const WRITE = "fs/write_text_file";
@@ -26,20 +26,17 @@ export async function serveFile(
   params: JsonObject,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const { path, content } = params;
-  if (typeof path !== "string" || !path.startsWith("/"))
-    throw new RpcError(CODE.invalidParams, "a path is absolute");
-  if (method === WRITE && typeof content !== "string")
-    throw new RpcError(CODE.invalidParams, "what is written is text");
+  const access = accessIn(method, params);
+  const { path } = access;
   const { roots, realRoots = roots } = session.workspace;
   const serve = async () =>
     (await byClient(session, method, params, signal)) ??
-    (method === WRITE
-      ? await writeText(path, String(content), realRoots)
-      : await readText(path, params, realRoots));
+    (access.kind === "write"
+      ? await writeText(path, access.content, realRoots)
+      : await readText(path, access.range, realRoots));
   // A permit is completed with the call that it was given to.
-  const permit = await takePermit(context, session, method, params);
-  const call = permit ? undefined : await enforceAccess(context, session, method, params, signal);
+  const permit = await takePermit(context, session, method, access);
+  const call = permit ? undefined : await enforceAccess(context, session, method, access, signal);
   try {
     return await (call ? perform(context, session, call, serve) : serve());
   } catch (error) {
@@ -47,18 +44,33 @@ export async function serveFile(
   }
 }
 
+/** What an agent wants of a file. */
+type Access =
+  | { readonly kind: "read"; readonly path: string; readonly range: LineRange }
+  | { readonly kind: "write"; readonly path: string; readonly content: string };
+
+function accessIn(method: FileMethod, params: JsonObject): Access {
+  const { path = "", line, limit } = readParams(READ, params);
+  if (!path.startsWith("/")) throw new RpcError(CODE.invalidParams, "a path is absolute");
+  if (method === READ) return { kind: "read", path, range: { line, limit } };
+  const { content } = readParams(WRITE, params);
+  if (content === undefined) throw new RpcError(CODE.invalidParams, "what is written is text");
+  return { kind: "write", path, content };
+}
+
 async function enforceAccess(
   context: GovernorContext,
   session: GovernedSession,
   method: FileMethod,
-  { path, content }: JsonObject,
+  access: Access,
   signal: AbortSignal,
 ): Promise<{ readonly tool: string; readonly entry: string | undefined }> {
   const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
-  const given = { path, ...(content !== undefined && { content }) };
+  const { path } = access;
+  const given = { path, ...(access.kind === "write" && { content: access.content }) };
   const point = { kind: "file_access", tool: method, arguments: given } as const;
   const enforced = await enforce(context, session, point, { signal: waiting });
-  if (enforced.kind !== "allowed") throw await refusal(`${method} of ${String(path)}`, enforced.verdict);
+  if (enforced.kind !== "allowed") throw await refusal(`${method} of ${path}`, enforced.verdict);
   return { tool: method, entry: enforced.verdict.entry };
 }
 
@@ -95,11 +107,10 @@ async function takePermit(
   context: GovernorContext,
   session: GovernedSession,
   method: FileMethod,
-  { path, content }: JsonObject,
+  access: Access,
 ): Promise<FilePermit | undefined> {
-  const access = method === WRITE ? "write" : "read";
-  const text = typeof content === "string" ? content : undefined;
-  const permit = session.permits.take(access, String(path), text);
+  const { kind, path } = access;
+  const permit = session.permits.take(kind, path, kind === "write" ? access.content : undefined);
   if (!permit) return undefined;
   const call = { tool_name: method, arguments: { path } };
   const { files: wanted } = await seenOf(context, session, call, "acp");

@@ -1,5 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { type Channel, CODE, type JsonObject, membersOf, Peer, type RequestCall, RpcError } from "@reins/acp";
+import {
+  type Channel,
+  CODE,
+  isObject,
+  type JsonObject,
+  Peer,
+  type RequestCall,
+  RpcError,
+  readParams,
+} from "@reins/acp";
 import type { AgentEntry, AgentLaunch } from "@reins/agents";
 import { settlesWithin } from "@reins/kit";
 import type { McpGateway } from "@reins/mcp";
@@ -109,8 +118,8 @@ export class Governor {
     const profile = options.profile ?? THIRD_PARTY;
     const bordered = profile.isObserved ? borderedChannel(channel, { onFault, replays }) : channel;
     const agent = new Peer(bordered, {
-      request: (method, params, call) => this.#fromAgent(method, membersOf(params), call),
-      notification: (method, params) => this.#notified(method, membersOf(params)),
+      request: (method, params, call) => this.#fromAgent(method, params, call),
+      notification: (method, params) => this.#notified(method, params),
       fault: onFault,
     });
     this.#context = {
@@ -211,17 +220,16 @@ export class Governor {
     const { entry, agent } = this.#context;
     const serves = entry.quirks?.fs !== "breaks" && entry.quirks?.fs !== "ignores";
     const offered = {
-      ...membersOf(params.clientCapabilities),
+      ...readParams("initialize", params).clientCapabilities,
       fs: { readTextFile: serves, writeTextFile: serves },
     };
-    const answer = membersOf(await agent.request("initialize", { ...params, clientCapabilities: offered }));
-    this.#initialized = answer;
-    return answer;
+    const answer = await agent.request("initialize", { ...params, clientCapabilities: offered });
+    this.#initialized = isObject(answer) ? answer : {};
+    return this.#initialized;
   }
 
   /** Answers a client. */
-  async request(method: string, given: unknown, call: GovernedCall): Promise<unknown> {
-    const params = membersOf(given);
+  async request(method: string, params: JsonObject, call: GovernedCall): Promise<unknown> {
     const { signal } = call;
     if (method === "initialize") return this.initialize(params);
     if (SESSION_CALLS.has(method)) return this.#begin(method, params, call);
@@ -229,7 +237,7 @@ export class Governor {
       this.#expectKnown(method);
       return this.#forward(undefined, { method, params, signal });
     }
-    const session = this.#expect(params.sessionId);
+    const session = this.#expect(params);
     switch (method) {
       case "session/prompt":
         return this.#prompt(session, params, signal);
@@ -243,9 +251,9 @@ export class Governor {
   }
 
   /** Handles a notification of a client. */
-  async notification(method: string, given: unknown): Promise<void> {
-    const params = membersOf(given);
-    const session = typeof params.sessionId === "string" ? this.#sessions.get(params.sessionId) : undefined;
+  async notification(method: string, params: JsonObject): Promise<void> {
+    const { sessionId = "" } = readParams("session/cancel", params);
+    const session = this.#sessions.get(sessionId);
     if (method === "session/cancel") {
       if (session?.turn) await cancelTurn(this.#context, session, "the turn was cancelled");
       else if (session) await this.#context.agent.notify(method, this.#forAgent(session, params));
@@ -388,10 +396,14 @@ export class Governor {
     throw new RpcError(CODE.methodNotFound, `${entry.name} does not know "${method}"`);
   }
 
-  #expect(id: unknown): GovernedSession {
-    const session = typeof id === "string" ? this.#sessions.get(id) : undefined;
+  #expect(params: JsonObject): GovernedSession {
+    const { sessionId: id = "" } = readParams("session/cancel", params);
+    const session = this.#sessions.get(id);
     if (session) return session;
-    throw new RpcError(CODE.notFound, `there is no session ${JSON.stringify(id)} here; load it first`);
+    throw new RpcError(
+      CODE.notFound,
+      `there is no session ${JSON.stringify(params.sessionId)} here; load it first`,
+    );
   }
 
   #forward(

@@ -1,4 +1,4 @@
-import { type JsonObject, membersOf, metaOf } from "@reins/acp";
+import { isObject, type JsonObject, metaOf } from "@reins/acp";
 import type { AgentProfile } from "../control/agent-profile.ts";
 import { isOurMethod, isOurName } from "../wire/agent-channel.ts";
 
@@ -38,17 +38,18 @@ export function mayKnow(
   if (isOurName(method)) return false;
   if (methods) return methods.has(method);
   if (BASELINE.has(method)) return true;
-  const capabilities = membersOf(initialized.agentCapabilities);
-  const ofSessions = membersOf(capabilities.sessionCapabilities);
+  const { agentCapabilities: capabilities } = initialized;
   const [group = "", ...rest] = method.split("/");
   const name = rest.join("/");
-  if (method.startsWith("_")) {
-    return [initialized, capabilities, ofSessions].some((one) => isNamedIn(one, method));
-  }
-  if (method === "logout") return isOffered(membersOf(capabilities.auth), "logout");
+  const ofSessions = ["sessionCapabilities"];
+  if (method.startsWith("_"))
+    return [initialized, capabilities, memberAt(capabilities, ofSessions)].some((one) =>
+      isNamedIn(one, method),
+    );
+  if (method === "logout") return isOffered(capabilities, ["auth", "logout"]);
   if (group === "session")
-    return isOffered(ofSessions, name) || isOffered(ofSessions, name.replace(/^un/, ""));
-  return name !== "" && isOffered(capabilities, group);
+    return [name, name.replace(/^un/, "")].some((one) => isOffered(capabilities, [...ofSessions, one]));
+  return name !== "" && isOffered(capabilities, [group]);
 }
 
 /** What a client has to have offered for an agent's request; every client answers permission requests. */
@@ -73,27 +74,27 @@ export function clientOffers(capabilities: JsonObject, method: string, params: J
     method === "elicitation/create"
       ? ["elicitation", String(params.mode ?? "form")]
       : CLIENT_CAPABILITIES.get(method);
-  if (path) {
-    let offered: unknown = path.length === 0 ? true : capabilities;
-    for (const name of path)
-      offered = Object.hasOwn(membersOf(offered), name) ? membersOf(offered)[name] : false;
-    return isYes(offered);
-  }
+  if (path) return path.length === 0 || isOffered(capabilities, path);
   return isCustom(method) && isNamedIn(capabilities, method);
 }
 
 /** Whether the `_meta` of what one side says of itself names a custom method, or its namespace. */
-function isNamedIn(said: JsonObject, method: string): boolean {
+function isNamedIn(said: unknown, method: string): boolean {
   const meta = metaOf(said);
   const [namespace = ""] = method.slice(1).split("/");
   return Object.hasOwn(meta, namespace) || JSON.stringify(meta).includes(JSON.stringify(method));
 }
 
-/** Methods are named by clients, so only what the agent itself said counts, and nothing that every object has. */
-function isOffered(capabilities: JsonObject, name: string): boolean {
-  return Object.hasOwn(capabilities, name) && isYes(capabilities[name]);
+/** Whether capabilities have a member that says yes. */
+function isOffered(capabilities: unknown, path: readonly string[]): boolean {
+  const capability = memberAt(capabilities, path);
+  return capability !== undefined && capability !== null && capability !== false;
 }
 
-function isYes(capability: unknown): boolean {
-  return capability !== undefined && capability !== null && capability !== false;
+/** Methods are named by clients, so only what the other side itself said counts, and nothing that every object has. */
+function memberAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (at, name) => (isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined),
+    value,
+  );
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { CODE, isObject, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { CODE, isObject, type JsonObject, RpcError } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
 import { fill } from "@reins/kit";
 import {
@@ -273,7 +273,7 @@ export function verdictForCard(
 function isCardOf({ entry }: GovernorContext, call: ToolCall, verdict: McpVerdict): boolean {
   if (!namesOf(call, entry).some((name) => verdict.names.includes(name))) return false;
   const { rawInput } = call.told;
-  const { arguments: given = rawInput, input = given } = membersOf(rawInput);
+  const { arguments: given = rawInput, input = given } = isObject(rawInput) ? rawInput : {};
   return [rawInput ?? {}, given ?? {}, input ?? {}].some((one) => isDeepStrictEqual(one, verdict.arguments));
 }
 
@@ -287,7 +287,7 @@ function noteRefused(
   const subject = subjectIn(context, session, "performed");
   const tool = nameOf(call);
   const draft = resultDraft(subject, { tool, outcome: "refused" }, undefined);
-  const payload = { ...membersOf(draft.payload), enforcement: "performed", reason };
+  const payload = { ...draft.payload, enforcement: "performed", reason };
   recordIn(context, session, [{ ...draft, tags: ["refused"], payload }]);
 }
 
@@ -302,7 +302,7 @@ async function noteChanged(
   const tool = mcpToolName(after.server, after.name);
   const draft = lifecycleDraft(subject, "tool_changed");
   const payload = {
-    ...membersOf(draft.payload),
+    ...draft.payload,
     tool,
     before: before.hash ?? null,
     after: after.hash ?? null,

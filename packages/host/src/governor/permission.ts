@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { CODE, type JsonObject, membersOf, RpcError, toolCallIn } from "@reins/acp";
+import { CODE, isObject, type JsonObject, RpcError, toolCallIn } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
 import { visibleText } from "@reins/kit";
 import type { Decided } from "@reins/supervisor";
@@ -32,8 +32,8 @@ export async function answerPermission(
   params: JsonObject,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const toolCall = membersOf(params.toolCall);
-  if (typeof toolCall.toolCallId !== "string")
+  const { toolCall } = params;
+  if (!isObject(toolCall) || toolCallIn(toolCall).toolCallId === undefined)
     throw new RpcError(CODE.invalidParams, "a permission request needs a toolCall with a toolCallId");
   const asked = session.toolCalls.tell(toolCall, context.now().getTime());
   const options = optionsIn(params);
@@ -123,7 +123,8 @@ export function payloadOf(call: ToolCall, entry: AgentEntry): ActionPayload {
   const { name, byKind } = toolNameOf(call, entry);
   const paths = pathsOf(call);
   const told = argumentsOf(call, entry);
-  const given = byKind && paths.length > 0 && kind !== "execute" ? { ...membersOf(told), paths } : told;
+  const given =
+    byKind && paths.length > 0 && kind !== "execute" ? { ...(isObject(told) && told), paths } : told;
   return {
     tool_name: name,
     ...(given !== undefined && { arguments: given }),
@@ -191,10 +192,11 @@ async function tellVerdict(
   decided: Decided,
   changes: JsonObject,
 ): Promise<void> {
+  const { title } = toolCallIn(told);
   const update = {
     sessionUpdate: "tool_call_update",
     toolCallId: id,
-    ...(typeof told.title === "string" && { title: told.title }),
+    ...(title !== undefined && { title }),
     ...changes,
     _meta: verdictMeta(decided),
   };

@@ -1,4 +1,4 @@
-import { CODE, type JsonObject, membersOf, metaOf, RpcError, readResult, withReinsMeta } from "@reins/acp";
+import { CODE, isObject, type JsonObject, metaOf, RpcError, readResult, withReinsMeta } from "@reins/acp";
 import { sessionMeta, typedOption } from "@reins/agents";
 import { errorMessage } from "@reins/kit";
 import { lifecycleDraft, type Workspace } from "@reins/supervisor";
@@ -23,7 +23,7 @@ import type { SessionPlace } from "./session-folders.ts";
 export const SESSION_CALLS: ReadonlySet<string> = new Set(methodsAt(CLIENT_DOORS, "session_start"));
 
 /** Those during which the agent sends updates before it responds. */
-const TAKES_UP = new Set(["session/load", "session/resume"]);
+const RESUMES = new Set(["session/load", "session/resume"]);
 
 /** How a session is started. */
 export interface BeginOptions {
@@ -151,7 +151,8 @@ export async function recordEnd(
   const subject = subjectIn(context, session, context.enforcement);
   const unfinished = context.harness.supervisor.abandon(subject);
   const draft = lifecycleDraft(subject, "session_end", unfinished);
-  await session.port.stopped({ ...draft, payload: { ...membersOf(draft.payload), reason } });
+  const payload = { ...draft.payload, reason };
+  await session.port.stopped({ ...draft, payload });
   forwardIn(context, session, "session_end", { reason });
 }
 
@@ -261,14 +262,14 @@ async function callAgent(
     readonly servers: readonly unknown[];
   },
 ): Promise<JsonObject> {
-  if (earlier && TAKES_UP.has(method)) known(session);
+  if (earlier && RESUMES.has(method)) known(session);
   session.replaying = method === "session/load";
   // At once: what the agent tells of the session may stand right behind its answer.
   const answered = (result: unknown) => {
     const { sessionId } = readResult("session/new", result);
     session.replaying = false;
     if (sessionId !== undefined) session.agentSessionId = sessionId;
-    if (sessionId !== undefined || TAKES_UP.has(method)) known(session);
+    if (sessionId !== undefined || RESUMES.has(method)) known(session);
   };
   try {
     const result = await agent.request(
@@ -283,8 +284,8 @@ async function callAgent(
       },
       { signal, answered },
     );
-    const answer = membersOf(result);
-    if (typeof answer.sessionId === "string" || TAKES_UP.has(method)) return answer;
+    const answer = isObject(result) ? result : {};
+    if (readResult("session/new", answer).sessionId !== undefined || RESUMES.has(method)) return answer;
     throw new RpcError(CODE.internal, "the agent began no session");
   } finally {
     session.replaying = false;
@@ -298,10 +299,10 @@ async function enforceProfile(
   result: JsonObject,
 ): Promise<void> {
   const sessionId = session.agentSessionId;
-  const { currentModeId } = membersOf(result.modes);
-  if (typeof currentModeId === "string") session.mode = currentModeId;
+  const { currentModeId } = readResult("session/new", result).modes;
+  session.mode = currentModeId ?? session.mode;
   try {
-    if (launch.mode !== undefined && currentModeId !== undefined && currentModeId !== launch.mode) {
+    if (launch.mode !== undefined && isObject(result.modes) && currentModeId !== launch.mode) {
       await agent.request("session/set_mode", { sessionId, modeId: launch.mode });
       session.mode = launch.mode;
     }
@@ -338,7 +339,7 @@ async function start(
   const { cwd, additional_directories } = accepted;
   const { agentSessionId: agent_session_id } = session;
   const payload = {
-    ...membersOf(draft.payload),
+    ...draft.payload,
     session_id: session.id,
     agent_session_id,
     cwd,
@@ -352,10 +353,10 @@ async function start(
 
 /** The agent's answer with our name for the session, the mode it was put into, and the MCP servers it does without. */
 function shown(session: GovernedSession, result: JsonObject, refused: readonly unknown[]): JsonObject {
-  const modes = membersOf(result.modes);
+  const { modes } = result;
   return {
     ...(refused.length > 0 ? withReinsMeta(result, { refused_servers: refused }) : result),
-    ...(typeof result.sessionId === "string" && { sessionId: session.id }),
-    ...(result.modes !== undefined && { modes: { ...modes, currentModeId: session.mode } }),
+    ...(readResult("session/new", result).sessionId !== undefined && { sessionId: session.id }),
+    ...(isObject(modes) && { modes: { ...modes, currentModeId: session.mode } }),
   };
 }

@@ -28,8 +28,8 @@ export class FileError extends Error {
 /** Which lines of a file. */
 export interface LineRange {
   /** The first line, from 1. */
-  readonly line?: unknown;
-  readonly limit?: unknown;
+  readonly line?: number | undefined;
+  readonly limit?: number | undefined;
 }
 
 /** Reads a text file within the roots, given by where they really lie: opened first, then looked at through the descriptor, then read. */
@@ -126,12 +126,10 @@ function isUnder(path: string, root: string): boolean {
 }
 
 function linesOf(text: string, { line, limit }: LineRange): string {
-  if (typeof line !== "number" && typeof limit !== "number") return text;
-  const first = typeof line === "number" ? Math.max(0, Math.trunc(line) - 1) : 0;
-  const lines = text.split("\n");
-  return lines
-    .slice(first, typeof limit === "number" ? first + Math.max(0, Math.trunc(limit)) : undefined)
-    .join("\n");
+  if (line === undefined && limit === undefined) return text;
+  const first = line === undefined ? 0 : Math.max(0, Math.trunc(line) - 1);
+  const after = limit === undefined ? undefined : first + Math.max(0, Math.trunc(limit));
+  return text.split("\n").slice(first, after).join("\n");
 }
 
 /** As many links as the kernel follows. */

@@ -11,7 +11,7 @@ export function lifecycleDraft(
   subject: Subject,
   change: string,
   unfinished: readonly OpenCall[] = [],
-): Draft {
+): Draft & { readonly payload: Readonly<Record<string, unknown>> } {
   return {
     quality: "session_lifecycle",
     actor: subject.agent,
@@ -33,7 +33,7 @@ export function resultDraft(
   subject: Subject,
   { tool, outcome }: { readonly tool?: string | undefined; readonly outcome: string },
   call: OpenCall | undefined,
-): Draft {
+): Draft & { readonly payload: Readonly<Record<string, unknown>> } {
   const name = tool ?? call?.tool ?? "unknown";
   return {
     quality: "tool_result",

@@ -107,7 +107,7 @@ describe("what Reins says", () => {
     expect(faultsOf("PromptResponse", answer)).toBeUndefined();
   });
 
-  test("keeps members and updates that nobody knows, as they came", async () => {
+  test("keeps members and unknown updates unchanged", async () => {
     const { agent, toClient, call, workspace } = await governed();
     await call("initialize", { protocolVersion: 1, future: { a: [1] } });
     const { sessionId } = (await call("session/new", {

@@ -61,7 +61,7 @@ async function opened({ announces = true } = {}) {
   return { ...governed, offer, ask };
 }
 
-/** How often an action was let through so far. */
+/** How often an action was allowed so far. */
 const allowed = async (governed: Governed) =>
   (await verdictsOf(governed)).filter((verdict) => verdict === "allowed").length;
 

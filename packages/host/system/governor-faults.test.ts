@@ -11,7 +11,7 @@ import { ScriptedAgent } from "./fixtures/scripted-agent.ts";
 const LAB = { name: "lab", command: "/bin/true", args: [], env: [] };
 
 describe("a session", () => {
-  test("is told of by an agent right behind its beginning, and nothing of that is lost", async () => {
+  test("gets updates of its agent right behind its start, and none is lost", async () => {
     const update = { sessionUpdate: "available_commands_update", availableCommands: [{ name: "review" }] };
     const governed = await govern({
       // As a pipe does it that has both messages.
@@ -118,7 +118,7 @@ describe("a session", () => {
     await expect(governed.begin()).rejects.toThrow("began no session");
   });
 
-  test("is not asked about any more when nobody waits for it to begin", async () => {
+  test("is not asked about any more when no client waits for it to begin", async () => {
     const rules = "tool_rules:\n  - { name: all, condition: {}, verdict: ask }\n";
     const governed = await govern({ home: await openTestHome({ rules }) });
     const gone = new AbortController();
@@ -132,7 +132,7 @@ describe("a session", () => {
 });
 
 describe("a call", () => {
-  test("that two people have to allow is put to whoever is there again after the first", async () => {
+  test("that two people have to allow is put to the clients that are there again after the first", async () => {
     const rules = `
 tool_rules:
   - { name: rest, condition: { event: [session_start, pre_prompt] }, verdict: allowed }
@@ -150,7 +150,7 @@ tool_rules:
     const { approvals } = governed.harness;
     const [approval] = await approvals.list({ tenant: "default" });
     const given = { roles: ["approver"], tenant: "default", decision: "allow_once" } as const;
-    // Whoever the agent acts for is none of the two.
+    // The user that the agent acts for is none of the two.
     for (const by of ["user:default/bob", "user:default/carol"])
       await approvals.answer(approval?.id ?? "", { ...given, by });
     await turn;
@@ -252,7 +252,7 @@ test("what a client tells an agent is decided like what it asks of it", async ()
   expect(told.map(({ params }) => params)).toEqual([{ sessionId: "agent-1", modeId: "plan" }]);
 });
 
-test("a text that comes with a prompt as a file is shown to whoever decides about it", async () => {
+test("a text that comes with a prompt as a file is shown to the person who decides about it", async () => {
   const rules = `
 tool_rules:
   - { name: begin, condition: { event: session_start }, verdict: allowed }
@@ -282,7 +282,7 @@ test("a prompt that was taken back before its turn began is not passed on", asyn
   expect(governed.agent.got.map(({ method }) => method)).not.toContain("session/prompt");
 });
 
-test("what clients cannot be told any more is a fault, and ends nothing", async () => {
+test("what cannot be sent to clients any more is a fault, and ends nothing", async () => {
   const unhandled: unknown[] = [];
   const note = (reason: unknown) => void unhandled.push(reason);
   process.on("unhandledRejection", note);

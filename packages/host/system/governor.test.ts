@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { bash, govern, UNASKED, verdictsOf } from "./fixtures/governed.ts";
 import { openTestHome, textIn } from "./fixtures/home.ts";
 
-/** What the people in front of a session were told of verdicts, by call. */
+/** What the people in front of a session received of verdicts, by call. */
 const verdictsShown = ({ shown }: { readonly shown: readonly JsonObject[] }) =>
   shown
     .map(({ update }) => membersOf(update))
@@ -102,13 +102,16 @@ describe("permission", () => {
       sessionId: id,
       toolCall: { rawInput: { command: "npm test" } },
       _meta: {
-        reins: { approval: expect.stringMatching(/^apr_/), reason: "no rule lets it pass by itself" },
+        reins: {
+          approval: expect.stringMatching(/^apr_/),
+          reason: expect.stringMatching(/^no rule .+ by itself$/),
+        },
       },
     });
     expect((await governed.entries("approval")).length).toBeGreaterThanOrEqual(2);
   });
 
-  test("may be refused by a person, or given by one elsewhere while nobody is in front of it", async () => {
+  test("may be refused by a person, or given by one elsewhere while no client is attached", async () => {
     const refused = await govern({ person: () => "reject_once" });
     let chosen = "";
     await refused.prompt(await refused.begin(), async ({ ask }) => {
@@ -295,7 +298,7 @@ describe("sessions", () => {
     });
   });
 
-  test("are taken up again with the same protections, and what is replayed is not charged again", async () => {
+  test("are resumed with the same protections, and what is replayed is not charged again", async () => {
     const governed = await govern();
     const id = await governed.begin();
     await governed.governor.close("the agent was killed");
@@ -315,7 +318,7 @@ describe("sessions", () => {
     ).rejects.toThrow("there is no session");
   });
 
-  test("begin without the MCP servers that nobody lets start, which the client is told and the ledger has", async () => {
+  test("begin without the MCP servers that may not start, which the client and the ledger get", async () => {
     const governed = await govern({ person: () => "reject_once" });
     const server = { name: "lab", command: "/bin/true", args: [], env: [] };
     const begun = await governed.call("session/new", { cwd: governed.workspace, mcpServers: [server] });
@@ -459,7 +462,7 @@ test("a command that a client is to run for an agent is decided first, whichever
   expect(result).toMatchObject({ target: "terminal/create", tags: ["completed"] });
 });
 
-describe("a call whose work the agent asks nobody about", () => {
+describe("a call whose work the agent asks no permission for", () => {
   const toolNames = { ungoverned: [{ title: "^(?:subagent_|spawn_agent\\b)" }] };
 
   test.each(["subagent_evil: {}", "spawn_agent: do it", "spawn_agent"])(

@@ -60,9 +60,9 @@ const NOTIFICATIONS = [
   "tools/Call",
 ];
 
-/** What a server may get although nobody lets anything pass. */
+/** What a server may get although nothing is allowed. */
 const HOUSEKEEPING = ["initialize", "notifications/initialized", "tools/list"];
-/** What the default rules let pass without asking anybody. */
+/** What the default rules allow without asking a person. */
 const OFFERED = DECIDED.map(([method]) => method).filter((method) =>
   /\/list$|^tasks\/(get|result|cancel)$|^logging|unsubscribe$/.test(method),
 );
@@ -150,7 +150,7 @@ describe("an agent whose person refuses everything", () => {
     expect(JSON.stringify(entries.at(-1)?.payload)).toContain('"path":"/etc/passwd"');
   });
 
-  test("does not read a key through a server, whoever would let it", async () => {
+  test("does not read a key through a server, even if a person would allow it", async () => {
     const { agent, verdicts } = await open();
     const answer = await agent.ask(1, "resources/read", { uri: "file:///root/.ssh/id_rsa" });
     expect(answer).toMatchObject({ error: { message: "keys, tokens and passwords are not for agents" } });

@@ -33,7 +33,7 @@ async function isAlive(pid: number): Promise<boolean> {
 }
 
 describe("a command of the native agent", () => {
-  test("is told how it ended, and what it wrote to either stream", async () => {
+  test("gets how it ended, and what it wrote to either stream", async () => {
     const { run } = await openCommands();
     expect(await run("echo one; echo two >&2; cat; exit 3")).toEqual({
       output: "one\ntwo\n",
@@ -57,7 +57,7 @@ describe("a command of the native agent", () => {
     for (const pid of output.trim().split("\n").map(Number)) expect(await isAlive(pid)).toBe(false);
   });
 
-  test("leaves nobody behind when it ends by itself", async () => {
+  test("leaves no process behind when it ends by itself", async () => {
     const { run } = await openCommands();
     const { output } = await run("setsid sleep 602 >/dev/null 2>&1 & echo $!");
     expect(await isAlive(Number(output))).toBe(false);

@@ -23,7 +23,7 @@ const ticks = ({ client, id }: Native): JsonObject[] =>
 const said = ({ client }: Native) => client.said.join("");
 
 describe("a session that stays awake between turns", () => {
-  test("tells that it is idle, more and more rarely, to whoever is there, and keeps none of it", async () => {
+  test("reports that it is idle, more and more rarely, to the clients that are there, and keeps none of it", async () => {
     const agent = await daemon();
     await expect.poll(() => ticks(agent).length).toBeGreaterThanOrEqual(3);
     expect(ticks(agent).slice(0, 3)).toEqual([

@@ -15,7 +15,7 @@ harnesses:
   - { name: own, url: "${url}", fail: ${fail} }
 `;
 
-/** A native agent whose model tells what it was told. */
+/** A native agent whose model repeats its prompt. */
 async function overheard(
   options: Parameters<typeof openNative>[0] = {},
   step: (conversation: Conversation) => ModelStep = () => reply(say("Good.")),
@@ -29,7 +29,7 @@ async function overheard(
   return { ...agent, heard };
 }
 
-describe("what a model is told beside the prompt, by default", () => {
+describe("what a model gets beside the prompt, by default", () => {
   test("is what the workspace says, as far as it may be read, what was remembered, and what the constitution says", async () => {
     const agent = await overheard();
     await writeFile(join(agent.workspace, "README.md"), "# Heather\n\nCounts flowers in the fields.\n");
@@ -91,7 +91,7 @@ describe("a harness of the operator's own", () => {
     expect(agent.client.said.join("")).toContain("not here");
   });
 
-  test("is told of what went well and what did not, by our names", async () => {
+  test("gets reports of what went well and what did not, by our names", async () => {
     const own = await answeringHarness({});
     const environment = { REINS_MODEL: "claude-sonnet-5-5" };
     const agent = await overheard({ rules: rules(own.url), environment });

@@ -28,7 +28,7 @@ const workers = ({ client }: Native): JsonObject[] =>
     .map(({ message }) => membersOf(membersOf(message.params).update))
     .filter(({ sessionUpdate }) => sessionUpdate === "worker_update");
 
-/** What the model of the parent was told of its child. */
+/** What the model of the parent got of its child. */
 const reported = ({ client }: Native): string =>
   client.got
     .map(({ message }) => membersOf(membersOf(message.params).update))
@@ -100,15 +100,15 @@ tool_rules:
     expect(await agent.entries("approval")).toHaveLength(2);
   });
 
-  test("is none that somebody would have to install first, and none that nobody knows", async () => {
+  test("is none that would have to be installed first, and no unknown one", async () => {
     const agent = await scripted([
       spawn({ prompt: "look", agent: "codex" }),
-      scene("again", reply(call("spawn_subagent", { prompt: "look", agent: "nobody" }))),
+      scene("again", reply(call("spawn_subagent", { prompt: "look", agent: "unheard-of" }))),
     ]);
     await agent.client.prompt(agent.id, "delegate");
     expect(reported(agent)).toContain("a person can do that with reins agents install codex");
     await agent.client.prompt(agent.id, "again");
-    expect(reported(agent)).toContain("nobody");
+    expect(reported(agent)).toContain("unheard-of");
     expect(workers(agent).filter(({ status }) => status === "failed")).toHaveLength(2);
   });
 

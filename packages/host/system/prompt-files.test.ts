@@ -112,7 +112,7 @@ describe("a file that a prompt names", () => {
     expect(await verdictsOf({ entries } as never)).toEqual(Array(5).fill("allowed"));
   });
 
-  test("that may not be read is told with the reason", async () => {
+  test("that may not be read is named with the reason", async () => {
     const { say, entries } = await opened(() => "reject_once");
     const { blocks } = await say("what is in @.env");
     expect(blocks.at(-1)?.text).toMatch(/names .*\.env, which was not read: /);
@@ -138,7 +138,7 @@ describe("a file that a prompt names", () => {
     expect(blocks[0]?.text).toContain("Override public void run()");
   });
 
-  test("is a folder, of which the names are told; too large, binary or a pipe, and is not taken whole", async () => {
+  test("is a folder, of which the names are shown; too large, binary or a pipe, and is not taken whole", async () => {
     const { say, workspace } = await opened();
     await writeFile(join(workspace, "large.txt"), "x".repeat(3_000_000));
     await writeFile(join(workspace, "binary.bin"), Buffer.from([0, 1, 2, 0]));
@@ -219,7 +219,7 @@ describe("a command in a prompt", () => {
     expect(blocks).toEqual([{ type: "text", text: "/every 1m @ .env ! `touch x`" }]);
   });
 
-  test("that nobody knows, a path and a shell escape reach the agent as text", async () => {
+  test("that is unknown, a path and a shell escape reach the agent as text", async () => {
     const session = await opened();
     for (const text of [
       "/nonesuch now",

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { mcpGate } from "../src/governor/mcp-servers.ts";
 import { bash, govern, verdictsOf } from "./fixtures/governed.ts";
 
-test("a model is told with the next prompt what was not allowed, and why, once", async () => {
+test("a model gets with the next prompt what was not allowed, and why, once", async () => {
   const governed = await govern({ person: () => "reject_once" });
   const id = await governed.begin();
   await governed.prompt(id, async ({ ask }) => {
@@ -46,7 +46,7 @@ test("an agent that gives the message of an error to its model is refused by one
   expect(told).toHaveLength(1);
 });
 
-test("an agent that calls a forbidden MCP tool is told the rule's reason", async () => {
+test("an agent that calls a forbidden MCP tool gets the rule's reason", async () => {
   const outlook = () => ({ verdict: "blocked", reason: "deploys are for people" });
   const harness = {
     supervisor: { outlook, mayUse: () => false },

@@ -44,13 +44,7 @@ describe("a turn of a third-party agent", () => {
     expect(await governed.entries("turn")).toHaveLength(2);
     const added = (await governed.ledger.read({ limit: 500 })).slice(before);
     const ofTurn = added.map(({ entry }) => entry.quality).filter((one) => one !== "policy_change");
-    expect(ofTurn).toEqual([
-      "policy_verdict",
-      "policy_verdict",
-      "tool_call",
-      "tool_result",
-      "turn",
-    ]);
+    expect(ofTurn).toEqual(["policy_verdict", "policy_verdict", "tool_call", "tool_result", "turn"]);
   });
 
   test("records the tools that its client offers once for a session and policy, also across a restart", async () => {

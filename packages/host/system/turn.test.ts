@@ -55,7 +55,7 @@ beforeEach(() => {
   messaging = new MemoryMessaging();
 });
 
-/** Somebody as the harness sees them. */
+/** An agent as the harness sees it. */
 function known(agent: string): Subject {
   return {
     user: "ada",
@@ -95,7 +95,7 @@ const PROMPT = [
 
 describe("manifest", () => {
   test("unknown agents get default mandate", async () => {
-    const manifest = await manifestOf(known("nobody"), harness);
+    const manifest = await manifestOf(known("stranger"), harness);
     expect(manifest).toMatchObject({
       trust: "unknown",
       mandate: expect.stringContaining("ask a person to\nregister you"),

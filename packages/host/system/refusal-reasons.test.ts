@@ -53,8 +53,8 @@ test("an agent that calls a forbidden MCP tool gets the rule's reason", async ()
     policies: {},
     identity: { subjectFor: () => ({}) },
   };
-  const context = { harness, entry: { id: "claude", wordings: {} }, principal: {} } as never;
-  const session = { id: "s", mode: "default", record: { key: "k" }, mcpTools: new Set() } as never;
-  const gate = mcpGate(context, session);
+  const context = { harness, entry: { id: "claude", wordings: {} }, principal: {} };
+  const session = { context, id: "s", mode: "default", record: { key: "k" }, mcpTools: new Set() } as never;
+  const gate = mcpGate(session);
   expect(gate.reasonAgainst?.({ server: "lab", name: "deploy" })).toBe("deploys are for people");
 });

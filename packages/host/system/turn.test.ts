@@ -6,6 +6,7 @@ import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite } from "@reins/store";
 import { Harness, harnessTables, type Subject, writeFirstFiles } from "@reins/supervisor";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { GovernorContext } from "../src/governor/context.ts";
 import { GovernedSession } from "../src/governor/governed-session.ts";
 import {
   ConstitutionalPreparation,
@@ -281,6 +282,7 @@ describe("the governor's preparation of turns", () => {
       clients: { notify: () => undefined, request: () => Promise.reject(new Error("none")) },
     };
     return new GovernedSession(
+      {} as GovernorContext,
       { ...port, started: async () => undefined, stopped: async () => undefined },
       { cwd: home, roots: [home], tools: "acp" },
     );

@@ -18,6 +18,7 @@ import {
   PERMISSION,
   permissionRequest,
 } from "./permission-request.ts";
+import type { AskableScope } from "./scope.ts";
 
 /** The response of a client, and its principal. */
 export interface ClientAnswer {
@@ -86,18 +87,14 @@ const DECISIONS: Readonly<Record<OptionKind, "allow_once" | "allow_always" | "de
   reject_always: "deny",
 };
 
-/** Where an answer goes. */
-export interface OfferContext {
-  readonly harness: Pick<Harness, "approvals">;
-}
-
 /**
  * Asks the clients of a session for an approval, and answers it with their choice. The request comes from the approval
  * alone: what a person is shown is what the answer counts for.
  */
 export function offerApproval(
-  context: OfferContext,
-  session: { readonly id: string; readonly clients: Clients },
+  session: Pick<AskableScope, "id" | "clients"> & {
+    readonly context: { readonly harness: Pick<Harness, "approvals"> };
+  },
   toolCallId: string,
   about?: AskedAbout,
 ): Offer {
@@ -114,7 +111,7 @@ export function offerApproval(
     for (;;) {
       const options = { without: answered, asked };
       const { value, by } = await session.clients.request(PERMISSION, offered, signal, options);
-      const state = await give(context, approval, by, chosenKind(offered.options, value));
+      const state = await give(session.context.harness, approval, by, chosenKind(offered.options, value));
       if (state !== "pending" && state !== "unwritten") return;
       if (state === "pending") answered.add(by.id);
       else await wait(AGAIN_MS, undefined, { signal });
@@ -124,7 +121,7 @@ export function offerApproval(
 
 /** Answers the approval and returns its state. Clients that chose nothing deny it. */
 async function give(
-  { harness: { approvals } }: OfferContext,
+  { approvals }: Pick<Harness, "approvals">,
   { id }: Approval,
   by: Principal,
   kind: OptionKind | undefined,

@@ -1,5 +1,4 @@
 import { isObject, type JsonObject } from "@reins/acp";
-import type { AgentEntry } from "@reins/agents";
 import type {
   ControlEvent,
   Enforcement,
@@ -9,7 +8,7 @@ import type {
   Subject,
   Workspace,
 } from "@reins/supervisor";
-import type { ControlContext, ControlScope, SubjectContext } from "./scope.ts";
+import type { SubjectScope } from "./scope.ts";
 
 /** The payload of AHP's `pre_action` and `post_action`, which the protocol leaves open. */
 export interface ActionPayload {
@@ -172,11 +171,8 @@ export interface ControlRequest {
 }
 
 /** A control point as the supervisor decides it. */
-export function requestFor(
-  context: SubjectContext & Partial<Pick<ControlContext, "enforcement" | "enforcementOf">>,
-  scope: ControlScope,
-  point: ControlPoint,
-): ControlRequest {
+export function requestFor(scope: SubjectScope, point: ControlPoint): ControlRequest {
+  const { context } = scope;
   const { event_type, level, tools, origin } = traitsOf(point);
   const beyond = "outOfReach" in point ? point.outOfReach : undefined;
   const own = context.enforcementOf?.(toolOf(point)) ?? context.enforcement ?? "performed";
@@ -184,11 +180,11 @@ export function requestFor(
     event: {
       event_type,
       session_id: scope.id,
-      agent_id: agentOf(context.entry, scope),
+      agent_id: agentOf(scope),
       depth: scope.depth,
       payload: payloadOf(point),
     },
-    subject: subjectIn(context, scope, level === "agent" ? own : level, origin),
+    subject: subjectIn(scope, level === "agent" ? own : level, origin),
     requestContext: {
       ...requestContextIn(scope, tools === "agent" ? scope.workspace : scope.served),
       ...(beyond !== undefined && { bounds: () => beyond }),
@@ -197,21 +193,17 @@ export function requestFor(
 }
 
 /** The agent as which a session acts: one of the roster, or the one behind it. */
-export function agentOf({ id }: Pick<AgentEntry, "id">, { record }: Pick<ControlScope, "record">): string {
-  return record.acts_as ?? id;
+export function agentOf({ context, record }: Pick<SubjectScope, "context" | "record">): string {
+  return record.acts_as ?? context.entry.id;
 }
 
 /** Who acts in a session. Looked up for each action, so that a revoked token counts at once. */
-export function subjectIn(
-  { harness, principal, entry, network }: SubjectContext,
-  scope: ControlScope,
-  enforcement: Enforcement,
-  origin?: Origin,
-): Subject {
+export function subjectIn(scope: SubjectScope, enforcement: Enforcement, origin?: Origin): Subject {
+  const { harness, principal, network } = scope.context;
   const { id, descent, mode, record } = scope;
   const subject = harness.identity.subjectFor({
     principal,
-    agent: agentOf(entry, scope),
+    agent: agentOf(scope),
     hosted: true,
     session: id,
     ...(record.key !== undefined && { sessionKey: record.key }),
@@ -228,14 +220,14 @@ export function subjectIn(
 }
 
 /** Where and when something happens in a session, with the limits of its delegation. */
-function requestContextIn(scope: ControlScope, workspace: Workspace): RequestContext {
+function requestContextIn(scope: SubjectScope, workspace: Workspace): RequestContext {
   const bounds = (event: ControlEvent, tool: string) => beyondDescent(scope, event, tool);
   return { workspace, turn: scope.turn?.id, ...(scope.descent && { bounds }) };
 }
 
 /** Why an event exceeds what a session was given by the one that started it. */
 function beyondDescent(
-  { descent, toolCalls, turn }: ControlScope,
+  { descent, toolCalls, turn }: SubjectScope,
   { event_type, payload }: ControlEvent,
   tool: string,
 ): string | undefined {

@@ -89,6 +89,7 @@ function control(verdicts: readonly Decided[] = [ALLOWED], more: Partial<Control
     awaits: (one: Promise<unknown>) => void writing.push(one),
   };
   const scope = {
+    context,
     id: "session-1",
     record: { key: "claude:acp:1" },
     mode: "default",
@@ -109,7 +110,7 @@ function control(verdicts: readonly Decided[] = [ALLOWED], more: Partial<Control
     await Promise.all(writing);
     return { entries: turn.entries, records };
   };
-  return { context, scope, turn, decided, settled, records, asked, foreseen, written };
+  return { scope, turn, decided, settled, records, asked, foreseen, written };
 }
 
 const call = { id: "call-1", told: { title: "List", kind: "execute", rawInput: { command: "rm" } } };
@@ -125,8 +126,8 @@ const SEEN: ControlPoint = {
 
 describe("the event of a control point", () => {
   test("names session, agent and depth, and is decided where the agent works", async () => {
-    const { context, scope, decided } = control();
-    await enforce(context, { ...scope, record: { ...scope.record, acts_as: "ann" }, depth: 2 }, TOOL_CALL);
+    const { scope, decided } = control();
+    await enforce({ ...scope, record: { ...scope.record, acts_as: "ann" }, depth: 2 }, TOOL_CALL);
     expect(decided).toMatchObject([
       {
         event: { event_type: "pre_action", session_id: "session-1", agent_id: "ann", depth: 2, payload },
@@ -139,9 +140,9 @@ describe("the event of a control point", () => {
 
   test("is at the level of its tool where the sandbox confines that tool alone", async () => {
     const enforcementOf = (tool: string) => (tool === "Bash" ? ("confined" as const) : undefined);
-    const { context, scope, decided } = control([], { enforcementOf, network: "none" as never });
-    await enforce(context, scope, TOOL_CALL);
-    await enforce(context, scope, READ);
+    const { scope, decided } = control([], { enforcementOf, network: "none" as never });
+    await enforce(scope, TOOL_CALL);
+    await enforce(scope, READ);
     expect(decided.map(({ subject }) => subject)).toMatchObject([
       { enforcement: "confined", network: "none" },
       { enforcement: "performed" },
@@ -150,15 +151,15 @@ describe("the event of a control point", () => {
   });
 
   test("of a client says so", async () => {
-    const { context, scope, decided } = control();
-    await enforce(context, scope, { kind: "setting", tool: "session/set_mode", arguments: {} });
+    const { scope, decided } = control();
+    await enforce(scope, { kind: "setting", tool: "session/set_mode", arguments: {} });
     expect(decided[0]?.subject).toMatchObject({ origin: "client", enforcement: "performed" });
     expect(decided[0]?.requestContext.workspace).toMatchObject({ tools: "acp" });
   });
 
   test("that is out of reach is bounded by the reason", async () => {
-    const { context, scope, decided } = control([BLOCKED]);
-    const enforced = await enforce(context, scope, { ...READ, outOfReach: "not yours" } as ControlPoint);
+    const { scope, decided } = control([BLOCKED]);
+    const enforced = await enforce(scope, { ...READ, outOfReach: "not yours" } as ControlPoint);
     expect(enforced.kind).toBe("refused");
     const [{ event, requestContext } = expect.fail()] = decided;
     expect(requestContext.bounds?.(event, "fs/read_text_file")).toBe("not yours");
@@ -167,8 +168,8 @@ describe("the event of a control point", () => {
 
 describe("an allowed action", () => {
   test("belongs to its turn, and a tool call is recorded with its verdict", async () => {
-    const { context, scope, written, settled } = control();
-    expect(await enforce(context, scope, TOOL_CALL)).toEqual({ kind: "allowed", verdict: ALLOWED });
+    const { scope, written, settled } = control();
+    expect(await enforce(scope, TOOL_CALL)).toEqual({ kind: "allowed", verdict: ALLOWED });
     const { entries, records } = await written();
     expect(entries).toEqual(["cid-verdict", "cid-record-0"]);
     expect(records).toMatchObject([
@@ -182,8 +183,8 @@ describe("an allowed action", () => {
   });
 
   test("is recorded with the arguments that it is performed with", async () => {
-    const { context, scope, written } = control([MODIFY], { profile: NATIVE });
-    expect(await enforce(context, scope, TOOL_CALL)).toMatchObject({
+    const { scope, written } = control([MODIFY], { profile: NATIVE });
+    expect(await enforce(scope, TOOL_CALL)).toMatchObject({
       kind: "modified",
       arguments: { command: "ls" },
     });
@@ -191,14 +192,12 @@ describe("an allowed action", () => {
   });
 
   test("that Reins performs is recorded when it has ended", async () => {
-    const { context, scope, written, settled } = control();
-    await enforce(context, scope, READ);
+    const { scope, written, settled } = control();
+    await enforce(scope, READ);
     expect((await written()).records).toEqual([]);
     const done = { tool: "fs/read_text_file", entry: "cid-verdict" };
-    expect(await perform(context, scope, done, async () => "text")).toBe("text");
-    await expect(perform(context, scope, done, () => Promise.reject(new Error("gone")))).rejects.toThrow(
-      "gone",
-    );
+    expect(await perform(scope, done, async () => "text")).toBe("text");
+    await expect(perform(scope, done, () => Promise.reject(new Error("gone")))).rejects.toThrow("gone");
     expect((await written()).records).toMatchObject([
       { quality: "tool_result", tags: ["completed"], payload: { enforcement: "performed" } },
       { quality: "tool_result", tags: ["failed"] },
@@ -207,8 +206,8 @@ describe("an allowed action", () => {
   });
 
   test("of an agent is completed at the agent's level", async () => {
-    const { context, scope, written } = control();
-    await complete(context, scope, {
+    const { scope, written } = control();
+    await complete(scope, {
       tool: "Bash",
       entry: "cid-verdict",
       outcome: "unknown",
@@ -225,22 +224,22 @@ describe("an allowed action", () => {
     ["what was done already", SEEN],
     ["a setting of a client", { kind: "setting", tool: "session/set_mode", arguments: {} }],
   ] as const)("that is over when it is decided is settled at once: %s", async (_, point) => {
-    const { context, scope, settled } = control();
-    await enforce(context, scope, point);
+    const { scope, settled } = control();
+    await enforce(scope, point);
     expect(settled).toMatchObject([{ entry: "cid-verdict" }]);
   });
 
   test("that changes a setting is no part of a turn", async () => {
-    const { context, scope, turn } = control();
-    await enforce(context, scope, { kind: "setting", tool: "session/set_mode", arguments: {} });
+    const { scope, turn } = control();
+    await enforce(scope, { kind: "setting", tool: "session/set_mode", arguments: {} });
     expect(turn.entries).toEqual([]);
   });
 });
 
 describe("a refused action", () => {
   test("leaves no trace but its verdict", async () => {
-    const { context, scope, written, settled } = control([BLOCKED]);
-    expect(await enforce(context, scope, TOOL_CALL)).toEqual({
+    const { scope, written, settled } = control([BLOCKED]);
+    expect(await enforce(scope, TOOL_CALL)).toEqual({
       kind: "refused",
       reason: "rule",
       verdict: BLOCKED,
@@ -250,8 +249,8 @@ describe("a refused action", () => {
   });
 
   test("that was done already is recorded as ungated all the same", async () => {
-    const { context, scope, written } = control([BLOCKED]);
-    expect((await enforce(context, scope, SEEN)).kind).toBe("refused");
+    const { scope, written } = control([BLOCKED]);
+    expect((await enforce(scope, SEEN)).kind).toBe("refused");
     expect((await written()).records).toMatchObject([
       { quality: "tool_call", tags: ["call:call-1", "ungated"], payload: { verdict: null } },
       { quality: "tool_result", tags: ["completed", "ungated"], payload: { enforcement: "observed" } },
@@ -259,8 +258,8 @@ describe("a refused action", () => {
   });
 
   test("of a folder out of reach is decided outside of any session", async () => {
-    const { context, decided } = control([BLOCKED]);
-    const { harness, principal, entry } = context;
+    const { scope, decided } = control([BLOCKED]);
+    const { harness, principal, entry } = scope.context;
     const workspace = { cwd: "/home", roots: [] };
     const start = {
       kind: "session_start",
@@ -281,52 +280,46 @@ describe("a refused action", () => {
 
 describe("people", () => {
   test("are asked on the card of the agent's own call", async () => {
-    const { context, scope, asked } = control([
-      { ...base, verdict: "ask", approval: "a", entry: undefined },
-      ALLOWED,
-    ]);
-    expect((await enforce(context, scope, TOOL_CALL)).kind).toBe("allowed");
+    const { scope, asked } = control([{ ...base, verdict: "ask", approval: "a", entry: undefined }, ALLOWED]);
+    expect((await enforce(scope, TOOL_CALL)).kind).toBe("allowed");
     expect(asked).toMatchObject([
       { method: "session/request_permission", toolCall: { toolCallId: "call-1" } },
     ]);
   });
 
   test("are asked on a card of Reins's about anything else, and shown what is decided", async () => {
-    const { context, scope, asked } = control([
-      { ...base, verdict: "ask", approval: "a", entry: undefined },
-      ALLOWED,
-    ]);
-    await enforce(context, scope, { kind: "prompt", payload: { prompt: "hello" }, origin: "client" });
+    const { scope, asked } = control([{ ...base, verdict: "ask", approval: "a", entry: undefined }, ALLOWED]);
+    await enforce(scope, { kind: "prompt", payload: { prompt: "hello" }, origin: "client" });
     const toolCall = { toolCallId: "reins-new", name: "session/prompt", rawInput: { prompt: "hello" } };
     expect(asked).toMatchObject([{ method: "session/request_permission", toolCall }]);
   });
 
   test("are not asked about a notification, which is refused without a record where a rule would ask", async () => {
-    const { context, scope, decided, foreseen, asked } = control();
+    const { scope, decided, foreseen, asked } = control();
     const point = { kind: "setting", tool: "session/set_mode", arguments: {}, isNotification: true } as const;
-    expect((await enforce(context, scope, point)).kind).toBe("allowed");
+    expect((await enforce(scope, point)).kind).toBe("allowed");
     foreseen.verdict = "ask";
-    expect(await enforce(context, scope, point)).toMatchObject({ kind: "refused", reason: "foreseen" });
+    expect(await enforce(scope, point)).toMatchObject({ kind: "refused", reason: "foreseen" });
     expect([decided.length, asked.length]).toEqual([1, 0]);
   });
 });
 
 test("a call that the rules allow needs no person to foresee it, and decides nothing", async () => {
-  const { context, scope, decided, foreseen } = control();
-  expect(await isAllowedUnasked(context, scope, payload)).toBe(true);
+  const { scope, decided, foreseen } = control();
+  expect(await isAllowedUnasked(scope, payload)).toBe(true);
   foreseen.verdict = "ask";
-  expect(await isAllowedUnasked(context, scope, payload)).toBe(false);
+  expect(await isAllowedUnasked(scope, payload)).toBe(false);
   expect(decided).toEqual([]);
 });
 
 test("the facts of an action are those of the tool table that names it", async () => {
-  const { context, scope } = control();
-  expect(await factsOf(context, scope, payload, "agent")).toMatchObject({ opaque: true, event: { payload } });
+  const { scope } = control();
+  expect(await factsOf(scope, payload, "agent")).toMatchObject({ opaque: true, event: { payload } });
 });
 
 test("a prompt is charged with what it used", async () => {
-  const { context, scope, settled } = control();
-  await chargePrompt(context, scope, { tokens: 7 });
+  const { scope, settled } = control();
+  await chargePrompt(scope, { tokens: 7 });
   expect(settled).toEqual([{ end: { event_type: "pre_prompt" }, usage: { tokens: 7 } }]);
 });
 
@@ -340,8 +333,8 @@ describe("a session that another one started", () => {
     allowance: { calls: 2, tokens: 10 },
   };
   const boundsOf = async (more: object, point: ControlPoint = TOOL_CALL) => {
-    const { context, scope, decided } = control();
-    await enforce(context, { ...scope, descent, ...more }, point);
+    const { scope, decided } = control();
+    await enforce({ ...scope, descent, ...more }, point);
     const [{ event, requestContext } = expect.fail()] = decided;
     return requestContext.bounds?.(event, point.kind === "tool_call" ? "Bash" : "Read");
   };

@@ -28,7 +28,7 @@ import {
   toolOf,
   traitsOf,
 } from "./control-point.ts";
-import type { AskableScope, ControlContext, ControlScope, SubjectContext } from "./scope.ts";
+import type { AskableScope, ControlScope, SubjectContext } from "./scope.ts";
 
 /** The caller that waits for a verdict. */
 export interface Waiting {
@@ -66,33 +66,31 @@ export type Enforced = Allowed | Modified | Refused;
  * follows. Rejects only when the caller has stopped waiting.
  */
 export async function enforce(
-  context: ControlContext,
   scope: AskableScope,
   point: ControlPoint,
   waiting: Waiting = UNLIMITED,
 ): Promise<Enforced> {
-  const request = requestFor(context, scope, point);
-  const verdict = await decide(context, scope, point, request, waiting);
-  const enforced = enforcedBy(point, verdict, context.profile);
-  if (enforced.kind !== "refused") await apply(context, scope, point, request, verdict);
-  recordSeen(context, scope, point);
+  const request = requestFor(scope, point);
+  const verdict = await decide(scope, point, request, waiting);
+  const enforced = enforcedBy(point, verdict, scope.context.profile);
+  if (enforced.kind !== "refused") await apply(scope, point, request, verdict);
+  recordSeen(scope, point);
   return enforced;
 }
 
 const UNLIMITED: Waiting = { signal: new AbortController().signal };
 
 async function decide(
-  context: ControlContext,
   scope: AskableScope,
   point: ControlPoint,
   request: ControlRequest,
   waiting: Waiting,
 ): Promise<Decided> {
-  const { harness } = context;
+  const { harness } = scope.context;
   const { event, subject, requestContext } = request;
   switch (decidersOf(point)) {
     case "rules_and_people":
-      return awaitVerdict(harness, request, waiting, offerFor(context, scope, point));
+      return awaitVerdict(harness, request, waiting, offerFor(scope, point));
     case "rules":
       return harness.supervisor.decide(event, subject, requestContext);
     case "rules_alone": {
@@ -151,19 +149,20 @@ export function refuseStart(
   point: StartOutOfReach,
 ): Promise<Decided> {
   const { workspace, harness } = context;
-  const scope = { id: "none", record: {}, depth: 0, workspace, served: workspace, toolCalls: { begun: 0 } };
-  const { event, subject, requestContext } = requestFor(context, scope, point);
+  const place = { workspace, served: workspace };
+  const scope = { context, id: "none", record: {}, depth: 0, ...place, toolCalls: { begun: 0 } };
+  const { event, subject, requestContext } = requestFor(scope, point);
   return harness.supervisor.decide(event, subject, requestContext);
 }
 
 /** Asks the clients of a session: on the card of the agent's call, or on one that Reins makes when it is needed. */
-function offerFor(context: ControlContext, scope: AskableScope, point: ControlPoint): Offer {
-  if (point.kind === "tool_call") return offerApproval(context, scope, point.call.id);
+function offerFor(scope: AskableScope, point: ControlPoint): Offer {
+  if (point.kind === "tool_call") return offerApproval(scope, point.call.id);
   let offer: Offer | undefined;
   return (approval, signal) => {
     const asked = { tool: toolOf(point), rawInput: argumentsOf(point) };
     // Asked again, it is the same question.
-    offer ??= offerApproval(context, scope, `reins-${context.newId()}`, asked);
+    offer ??= offerApproval(scope, `reins-${scope.context.newId()}`, asked);
     return offer(approval, signal);
   };
 }
@@ -196,7 +195,6 @@ function inexpressible(verdict: Decided, why: string): Refused {
 
 /** Notes an allowed action: in its turn, as settled where nothing follows, and as a call that begins. */
 async function apply(
-  context: ControlContext,
   scope: ControlScope,
   point: ControlPoint,
   { event, subject }: ControlRequest,
@@ -205,13 +203,13 @@ async function apply(
   const { entry } = verdict;
   if (entry !== undefined && traitsOf(point).inTurn) scope.turn?.entries.push(entry);
   if (SETTLED_AT_ONCE.has(point.kind))
-    await context.harness.supervisor.settle(subject, { event_type: event.event_type, entry });
+    await scope.context.harness.supervisor.settle(subject, { event_type: event.event_type, entry });
   if (point.kind !== "tool_call" && point.kind !== "mcp_call") return;
   const { id, told } = point.call;
   const rawInput =
     point.kind === "tool_call" && verdict.verdict === "modify" ? verdict.modified_arguments : told.rawInput;
   const call = { id, told: { ...told, rawInput } };
-  recordIn(context, scope, [toolCallDraft(subject, call, { tool: toolOf(point), verdict: entry })]);
+  recordIn(scope, [toolCallDraft(subject, call, { tool: toolOf(point), verdict: entry })]);
 }
 
 /** Kinds of points whose action is over when it is decided: nothing of them is open when the session ends. */
@@ -223,13 +221,13 @@ const SETTLED_AT_ONCE: ReadonlySet<ControlPoint["kind"]> = new Set([
 ]);
 
 /** Records a call that no verdict came before, with its outcome. */
-function recordSeen(context: ControlContext, scope: ControlScope, point: ControlPoint): void {
+function recordSeen(scope: ControlScope, point: ControlPoint): void {
   if (point.kind !== "after_the_fact" || !point.seen) return;
   const { call, outcome } = point.seen;
   const tool = toolOf(point);
-  const subject = subjectIn(context, scope, "observed");
+  const subject = subjectIn(scope, "observed");
   const began = toolCallDraft(subject, call, { tool, verdict: undefined });
-  recordIn(context, scope, [
+  recordIn(scope, [
     { ...began, tags: [...(began.tags ?? []), UNGATED] },
     resultDraft(subject, { tool, outcome }, undefined),
   ]);
@@ -246,18 +244,16 @@ interface Completion {
 
 /** Settles an allowed action and records its outcome. */
 export async function complete(
-  context: ControlContext,
   scope: ControlScope,
   { tool, entry, outcome, enforcement }: Completion,
 ): Promise<void> {
-  const subject = subjectIn(context, scope, enforcement);
-  const call = await context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
-  recordIn(context, scope, [resultDraft(subject, { tool, outcome }, call)]);
+  const subject = subjectIn(scope, enforcement);
+  const call = await scope.context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
+  recordIn(scope, [resultDraft(subject, { tool, outcome }, call)]);
 }
 
 /** Performs an allowed action, and completes it by whether that succeeds. */
 export async function perform<Value>(
-  context: ControlContext,
   scope: ControlScope,
   call: Pick<Completion, "tool" | "entry">,
   run: () => Promise<Value>,
@@ -265,60 +261,52 @@ export async function perform<Value>(
   const completed = { ...call, enforcement: "performed" } as const;
   try {
     const value = await run();
-    await complete(context, scope, { ...completed, outcome: "completed" });
+    await complete(scope, { ...completed, outcome: "completed" });
     return value;
   } catch (error) {
-    await complete(context, scope, { ...completed, outcome: "failed" });
+    await complete(scope, { ...completed, outcome: "failed" });
     throw error;
   }
 }
 
 /** Settles an allowed prompt: what it used counts towards limits. */
 export async function chargePrompt(
-  context: ControlContext,
   scope: ControlScope,
   usage: Partial<Usage>,
-  enforcement: Enforcement = context.enforcement,
+  enforcement: Enforcement = scope.context.enforcement,
 ): Promise<void> {
-  const subject = subjectIn(context, scope, enforcement);
-  await context.harness.supervisor.settle(subject, { event_type: "pre_prompt" }, usage);
+  const subject = subjectIn(scope, enforcement);
+  await scope.context.harness.supervisor.settle(subject, { event_type: "pre_prompt" }, usage);
 }
 
 /** Whether the rules allow a call without asking a person. Decides and records nothing. */
-export async function isAllowedUnasked(
-  context: ControlContext,
-  scope: ControlScope,
-  payload: ActionPayload,
-): Promise<boolean> {
+export async function isAllowedUnasked(scope: ControlScope, payload: ActionPayload): Promise<boolean> {
   const point = { kind: "tool_call", payload, call: { id: "foreseen", told: {} }, takesOnce: true } as const;
-  const { event, subject, requestContext } = requestFor(context, scope, point);
-  const verdict = await context.harness.supervisor.foresee(event, subject, requestContext);
+  const { event, subject, requestContext } = requestFor(scope, point);
+  const verdict = await scope.context.harness.supervisor.foresee(event, subject, requestContext);
   return verdict?.verdict === "allowed";
 }
 
 /** What an action would do as things are now: a link may lead elsewhere than when it was decided. */
 export async function factsOf(
-  context: ControlContext,
   scope: ControlScope,
   payload: ActionPayload,
   tools: "agent" | "acp",
 ): Promise<DecisionInput["action"] | undefined> {
   const point = { kind: "after_the_fact", payload, tools } as const;
-  const { event, subject, requestContext } = requestFor(context, scope, point);
-  return (await context.harness.supervisor.preview(event, subject, requestContext))?.action;
+  const { event, subject, requestContext } = requestFor(scope, point);
+  return (await scope.context.harness.supervisor.preview(event, subject, requestContext))?.action;
 }
 
-type RecordContext = Pick<ControlContext, "harness" | "onFault" | "principal" | "entry" | "now">;
-
 /** Records entries of a session and adds them to its turn, which ends when they are written. */
-export function recordIn(context: RecordContext, scope: ControlScope, drafts: readonly Draft[]): void {
-  const { harness, onFault } = context;
+export function recordIn(scope: ControlScope, drafts: readonly Draft[]): void {
+  const { harness, onFault } = scope.context;
   const { turn } = scope;
   for (const { quality, payload } of drafts)
     if (quality === "tool_result") {
       const { tool, outcome, ...more } = isObject(payload) ? payload : {};
       const result = { status: outcome, success: outcome === "completed" };
-      forwardIn(context, scope, "post_action", { tool_name: tool, result, ...more });
+      forwardIn(scope, "post_action", { tool_name: tool, result, ...more });
     }
   const recording = harness.record(drafts, { durable: false }).then(
     ({ entries }) => void turn?.entries.push(...entries.map(({ cid }) => cid)),
@@ -328,16 +316,12 @@ export function recordIn(context: RecordContext, scope: ControlScope, drafts: re
 }
 
 /** Forwards what happened in a session to external harnesses that list such events, redacted. */
-export function forwardIn(
-  { harness, principal, entry, now }: Pick<RecordContext, "harness" | "principal" | "entry" | "now">,
-  scope: ControlScope,
-  event_type: string,
-  payload: unknown,
-): void {
+export function forwardIn(scope: ControlScope, event_type: string, payload: unknown): void {
+  const { harness, principal, now } = scope.context;
   harness.forward(principal.tenant, {
     event_type,
     session_id: scope.id,
-    agent_id: agentOf(entry, scope),
+    agent_id: agentOf(scope),
     depth: scope.depth,
     timestamp: now().toISOString(),
     payload: harness.redact(payload),

@@ -44,8 +44,19 @@ export interface ControlContext {
   readonly onFault: (reason: string) => void;
 }
 
-/** Where a control point arises: a session, or the connection to an agent outside of any. */
-export interface ControlScope {
+/** What the subject of an action is looked up with. */
+export interface SubjectContext {
+  readonly harness: Pick<Harness, "identity" | "policies">;
+  readonly principal: Principal;
+  readonly entry: Pick<AgentEntry, "id">;
+  readonly network?: NetworkReach | undefined;
+  readonly enforcement?: Enforcement;
+  readonly enforcementOf?: ((tool: string) => Enforcement | undefined) | undefined;
+}
+
+/** Where an action arises, as far as its subject depends on it. */
+export interface SubjectScope {
+  readonly context: SubjectContext;
   readonly id: string;
   readonly record: { readonly key?: string | undefined; readonly acts_as?: string | undefined };
   readonly mode?: string | undefined;
@@ -66,15 +77,12 @@ export interface ControlScope {
     | undefined;
 }
 
+/** Where a control point arises: a session, or the connection to an agent outside of any. */
+export interface ControlScope extends SubjectScope {
+  readonly context: ControlContext;
+}
+
 /** One whose clients can be asked. */
 export interface AskableScope extends ControlScope {
   readonly clients: Clients;
-}
-
-/** What the subject of an action is looked up with. */
-export interface SubjectContext {
-  readonly harness: Pick<Harness, "identity" | "policies">;
-  readonly principal: Principal;
-  readonly entry: Pick<AgentEntry, "id">;
-  readonly network?: NetworkReach | undefined;
 }

@@ -5,7 +5,6 @@ import { AGENT_DOORS, doorOf } from "../control/doors.ts";
 import { enforce, perform } from "../control/enforce.ts";
 import { CANCELLED, PERMISSION, type PermissionOutcome } from "../control/permission-request.ts";
 import { REFUSED, refusal } from "../control/verdict.ts";
-import type { GovernorContext } from "./context.ts";
 import { FILE_METHODS, serveFile } from "./file-access.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { isCustom, mayKnow } from "./known-methods.ts";
@@ -14,7 +13,6 @@ import { mayWork } from "./unprompted.ts";
 
 /** How a request of an agent is answered. Each decides about it, or belongs to what was decided. */
 type Answer = (
-  context: GovernorContext,
   session: GovernedSession,
   request: { readonly method: string; readonly params: JsonObject },
   signal: AbortSignal,
@@ -22,10 +20,10 @@ type Answer = (
 
 /** Everything that an agent may ask of its clients; what has no row here is not known. */
 export const AGENT_REQUESTS: ReadonlyMap<string, Answer> = new Map<string, Answer>([
-  [PERMISSION, (context, session, { params }, signal) => answerPermission(context, session, params, signal)],
+  [PERMISSION, (session, { params }, signal) => answerPermission(session, params, signal)],
   ...FILE_METHODS.map((method): [string, Answer] => [
     method,
-    (context, session, { params }, signal) => serveFile(context, session, method, params, signal),
+    (session, { params }, signal) => serveFile(session, method, params, signal),
   ]),
   ["terminal/create", createTerminal],
   ["terminal/output", useTerminal],
@@ -41,7 +39,6 @@ export const AGENT_REQUESTS: ReadonlyMap<string, Answer> = new Map<string, Answe
  * it; it is decided by its name.
  */
 export async function answerAgent(
-  context: GovernorContext,
   session: GovernedSession,
   request: { readonly method: string; readonly params: JsonObject; readonly initialized: JsonObject },
   signal: AbortSignal,
@@ -50,8 +47,8 @@ export async function answerAgent(
   const isAnnounced = isCustom(method) && mayKnow(method, THIRD_PARTY, initialized);
   const answer = AGENT_REQUESTS.get(method) ?? (isAnnounced ? askOneClient : undefined);
   if (!answer) throw notKnown(method);
-  if (needsTurn(method) && !(await mayWork(context, session, method))) return refuseUnprompted(method);
-  return answer(context, session, request, signal);
+  if (needsTurn(method) && !(await mayWork(session, method))) return refuseUnprompted(method);
+  return answer(session, request, signal);
 }
 
 /** Whether a method has an effect that needs a turn: questions to people and the output of terminals have none. */
@@ -88,7 +85,6 @@ const MOST_TERMINALS = 1_000;
 
 /** Has a client run a command for an agent, after the verdict on it. What it is asked of the terminal later is asked there. */
 async function createTerminal(
-  context: GovernorContext,
   session: GovernedSession,
   { method, params }: Asked,
   signal: AbortSignal,
@@ -99,7 +95,7 @@ async function createTerminal(
     isAskedOfOne: true,
     point: { kind: "terminal", tool: method, arguments: commandIn(params) },
   } as const;
-  const { value, client } = await askClients(context, session, wanted, signal);
+  const { value, client } = await askClients(session, wanted, signal);
   const { terminalId } = readResult("terminal/create", value);
   if (terminalId === undefined || client === undefined) return value;
   session.terminals.set(terminalId, client);
@@ -110,7 +106,6 @@ async function createTerminal(
 
 /** Asks the client that runs a terminal about it. The verdict on its command is the verdict on this too. */
 async function useTerminal(
-  _context: GovernorContext,
   session: GovernedSession,
   { method, params }: Asked,
   signal: AbortSignal,
@@ -127,7 +122,6 @@ async function useTerminal(
 
 /** Puts a question of an agent to the people in front of a session, after the verdict on it. */
 async function askPeople(
-  context: GovernorContext,
   session: GovernedSession,
   { method, params }: Asked,
   signal: AbortSignal,
@@ -135,23 +129,21 @@ async function askPeople(
   const { sessionId: _, toolCallId: __, requestId: ___, _meta, ...args } = params;
   const point = { kind: "client_request", tool: method, arguments: args } as const;
   const wanted = { method, params, point, isAskedOfOne: false };
-  return (await askClients(context, session, wanted, signal)).value;
+  return (await askClients(session, wanted, signal)).value;
 }
 
 /** Asks one client something that may have an effect there by a custom method, after the verdict on it. */
 async function askOneClient(
-  context: GovernorContext,
   session: GovernedSession,
   { method, params }: Asked,
   signal: AbortSignal,
 ): Promise<unknown> {
   const { sessionId: _, ...args } = params;
   const point = { kind: "client_request", tool: method, arguments: args } as const;
-  return (await askClients(context, session, { method, params, point, isAskedOfOne: true }, signal)).value;
+  return (await askClients(session, { method, params, point, isAskedOfOne: true }, signal)).value;
 }
 
 async function askClients(
-  context: GovernorContext,
   session: GovernedSession,
   { method, params, point, isAskedOfOne }: Wanted,
   signal: AbortSignal,
@@ -159,9 +151,9 @@ async function askClients(
   // No person is asked to allow what no client could do.
   if (isAskedOfOne) expectClient(session, { method, params });
   const waiting = inTurn(session, signal);
-  const enforced = await enforce(context, session, point, { signal: waiting });
+  const enforced = await enforce(session, point, { signal: waiting });
   if (enforced.kind !== "allowed") throw await refusal(method, enforced.verdict);
-  return perform(context, session, { tool: method, entry: enforced.verdict.entry }, async () => {
+  return perform(session, { tool: method, entry: enforced.verdict.entry }, async () => {
     const asked = { ...params, sessionId: session.id };
     // The client that offered it may have gone while it was decided.
     const only = isAskedOfOne ? expectClient(session, { method, params }) : undefined;

@@ -5,7 +5,6 @@ import { type AcpToolCall, type JsonObject, toolCallIn } from "@reins/acp";
 import type { Workspace } from "@reins/supervisor";
 import type { ActionPayload } from "../control/control-point.ts";
 import { factsOf } from "../control/enforce.ts";
-import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 
 /** Something that an agent says a call did: to a file, or by running a command in a terminal. */
@@ -71,20 +70,18 @@ function fileIn(uri: string | undefined): string | undefined {
  * workspace; a terminal is covered where a command was decided, or where it was created by a verdict.
  */
 export async function claimsBeyond(
-  context: GovernorContext,
   session: GovernedSession,
   claims: readonly Claim[],
   decided: ActionPayload | undefined,
 ): Promise<readonly Claim[]> {
   if (claims.length === 0) return [];
-  const covering = decided && (await seenOf(context, session, decided, "agent"));
+  const covering = decided && (await seenOf(session, decided, "agent"));
   const beyond: Claim[] = [];
-  for (const claim of claims) if (!(await isCovered(context, session, claim, covering))) beyond.push(claim);
+  for (const claim of claims) if (!(await isCovered(session, claim, covering))) beyond.push(claim);
   return beyond;
 }
 
 async function isCovered(
-  context: GovernorContext,
   session: GovernedSession,
   claim: Claim,
   decided: Seen | undefined,
@@ -93,7 +90,7 @@ async function isCovered(
   // OpenCode gives the folder in which a command runs as its location.
   if (claim.kind === "read" && decided?.runs && (await isFolderIn(session.workspace, claim.path)))
     return true;
-  const wanted = (await seenOf(context, session, payloadOfClaim(claim), "acp")).files;
+  const wanted = (await seenOf(session, payloadOfClaim(claim), "acp")).files;
   if (wanted.length === 0) return false;
   return wanted.every(
     (one) =>
@@ -119,12 +116,11 @@ export function payloadOfClaim(claim: Claim): ActionPayload {
 
 /** What an action does, as things are now: a link may lead elsewhere than when it was decided. */
 export async function seenOf(
-  context: GovernorContext,
   session: GovernedSession,
   payload: ActionPayload,
   tools: "agent" | "acp",
 ): Promise<Seen> {
-  const { effects = [], opaque = false } = (await factsOf(context, session, payload, tools)) ?? {};
+  const { effects = [], opaque = false } = (await factsOf(session, payload, tools)) ?? {};
   return {
     files: effects.filter((one) => one.kind === "read" || one.kind === "write"),
     runs: effects.some(({ kind }) => kind === "exec"),

@@ -15,51 +15,47 @@ interface ClientMessage {
 
 /** Forwards a client's request to its agent after the verdict: mostly a change of settings. */
 export async function forwardRequest(
-  context: GovernorContext,
-  session: GovernedSession | undefined,
+  session: GovernedSession,
   { method, params, signal }: ClientMessage & { readonly signal: AbortSignal },
-  outside: () => GovernedSession,
 ): Promise<unknown> {
-  const scope = session ?? outside();
-  const point = {
-    kind: "setting",
-    tool: method,
-    arguments: settingsOf(method, params, context.entry),
-  } as const;
-  const enforced = await enforce(context, scope, point, { signal });
+  const { agent, entry } = session.context;
+  const point = { kind: "setting", tool: method, arguments: settingsOf(method, params, entry) } as const;
+  const enforced = await enforce(session, point, { signal });
   if (enforced.kind !== "allowed") throw await refusal(method, enforced.verdict);
   const wanted = method === "session/set_config_option" ? typedOption(params) : params;
-  const result = await context.agent.request(method, forAgent(session, wanted), { signal });
-  if (method === "session/set_mode") scope.mode = readParams(method, params).modeId ?? scope.mode;
+  const result = await agent.request(method, forAgent(session, wanted), { signal });
+  if (method === "session/set_mode") session.mode = readParams(method, params).modeId ?? session.mode;
   return result;
 }
 
 /** Forwards a client's notification to its agent, where the rules allow it without asking a person. */
 export async function forwardNotification(
-  context: GovernorContext,
-  session: GovernedSession | undefined,
+  session: GovernedSession,
   { method, params }: ClientMessage,
-  outside: () => GovernedSession,
 ): Promise<void> {
-  const given = settingsOf(method, params, context.entry);
+  const { agent, entry } = session.context;
+  const given = settingsOf(method, params, entry);
   const point = { kind: "setting", tool: method, arguments: given, isNotification: true } as const;
-  const { kind } = await enforce(context, session ?? outside(), point);
-  if (kind === "allowed") await context.agent.notify(method, forAgent(session, params));
+  const { kind } = await enforce(session, point);
+  if (kind === "allowed") await agent.notify(method, forAgent(session, params));
 }
 
-/** The message with the agent's own name for the session. */
-function forAgent(session: GovernedSession | undefined, params: JsonObject): JsonObject {
-  return session ? { ...params, sessionId: session.agentSessionId } : params;
+/** A client's message with the agent's own name for the session, if it is in one. */
+export function forAgent({ agentSessionId }: GovernedSession, params: JsonObject): JsonObject {
+  return agentSessionId === "" ? params : { ...params, sessionId: agentSessionId };
 }
 
 /** The scope of what happens on the connection to an agent outside of any session. */
-export function outsideOfSessions(
-  { entry, principal, now, harness, ownerOf }: GovernorContext,
-  channel: string,
-): GovernedSession {
+export function outsideOfSessions(context: GovernorContext, channel: string): GovernedSession {
+  const { entry, principal, now, harness, ownerOf } = context;
   const place = { peer: "connection", created: now(), cwd: harness.home };
   const record = newSessionRecord({ agent: entry.id, principal, channel, ...place });
-  return new GovernedSession(ownerOf(record), { cwd: harness.home, roots: [] });
+  return new GovernedSession(
+    context,
+    ownerOf(record),
+    { cwd: harness.home, roots: [] },
+    { agentSessionId: "" },
+  );
 }
 
 /**

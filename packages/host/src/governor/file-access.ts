@@ -4,7 +4,6 @@ import type { ActionPayload } from "../control/control-point.ts";
 import { enforce, perform } from "../control/enforce.ts";
 import { refusal } from "../control/verdict.ts";
 import { covers, seenOf } from "./claims.ts";
-import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { type LineRange, readText, writeText } from "./text-file.ts";
 
@@ -20,7 +19,6 @@ const CLIENT_MS = 10_000;
 
 /** Reads or writes a file for an agent, after the verdict; carried out by the harness itself. */
 export async function serveFile(
-  context: GovernorContext,
   session: GovernedSession,
   method: FileMethod,
   params: JsonObject,
@@ -35,10 +33,10 @@ export async function serveFile(
       ? await writeText(path, access.content, realRoots)
       : await readText(path, access.range, realRoots));
   // A permit is completed with the call that it was given to.
-  const permit = await takePermit(context, session, method, access);
-  const call = permit ? undefined : await enforceAccess(context, session, method, access, signal);
+  const permit = await takePermit(session, method, access);
+  const call = permit ? undefined : await enforceAccess(session, method, access, signal);
   try {
-    return await (call ? perform(context, session, call, serve) : serve());
+    return await (call ? perform(session, call, serve) : serve());
   } catch (error) {
     throw fileError(error, path);
   }
@@ -59,7 +57,6 @@ function accessIn(method: FileMethod, params: JsonObject): Access {
 }
 
 async function enforceAccess(
-  context: GovernorContext,
   session: GovernedSession,
   method: FileMethod,
   access: Access,
@@ -69,7 +66,7 @@ async function enforceAccess(
   const { path } = access;
   const given = { path, ...(access.kind === "write" && { content: access.content }) };
   const point = { kind: "file_access", tool: method, arguments: given } as const;
-  const enforced = await enforce(context, session, point, { signal: waiting });
+  const enforced = await enforce(session, point, { signal: waiting });
   if (enforced.kind !== "allowed") throw await refusal(`${method} of ${path}`, enforced.verdict);
   return { tool: method, entry: enforced.verdict.entry };
 }
@@ -104,7 +101,6 @@ async function byClient(
 
 /** The verdict of a call that lets exactly this be done, if there is one that was about the file. */
 async function takePermit(
-  context: GovernorContext,
   session: GovernedSession,
   method: FileMethod,
   access: Access,
@@ -113,8 +109,8 @@ async function takePermit(
   const permit = session.permits.take(kind, path, kind === "write" ? access.content : undefined);
   if (!permit) return undefined;
   const call = { tool_name: method, arguments: { path } };
-  const { files: wanted } = await seenOf(context, session, call, "acp");
-  const { files: decided } = await seenOf(context, session, permit.call, "agent");
+  const { files: wanted } = await seenOf(session, call, "acp");
+  const { files: decided } = await seenOf(session, permit.call, "agent");
   const isCovered = wanted.length > 0 && wanted.every((one) => decided.some((other) => covers(other, one)));
   return isCovered ? permit : undefined;
 }

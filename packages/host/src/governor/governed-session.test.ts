@@ -1,8 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import type { SessionPort } from "../control/ask-clients.ts";
+import type { GovernorContext } from "./context.ts";
 import { GovernedSession, Turn } from "./governed-session.ts";
 
+const context = {} as GovernorContext;
 const begun = () => new Turn("t1", "2026-01-01T00:00:00.000Z", () => []);
 
 test("aborts its signal with the reason when a turn is cancelled", () => {
@@ -42,7 +44,7 @@ test("waits for a write that fails, without an unhandled rejection before its en
 
 test("forgets file permits and the details of ended calls at the end of a turn", () => {
   const port = { record: { id: "s", agent_session_id: "a" }, clients: {} } as unknown as SessionPort;
-  const session = new GovernedSession(port, { cwd: "/w", roots: ["/w"] });
+  const session = new GovernedSession(context, port, { cwd: "/w", roots: ["/w"] });
   session.beginTurn(begun());
   expect(session.hasToolCalls).toBe(false);
   session.permits.add({
@@ -58,7 +60,7 @@ test("forgets file permits and the details of ended calls at the end of a turn",
 
 test("dates a call that is announced only when it has ended from the begin of its turn", () => {
   const port = { record: { id: "s", agent_session_id: "a" }, clients: {} } as unknown as SessionPort;
-  const session = new GovernedSession(port, { cwd: "/w", roots: ["/w"] });
+  const session = new GovernedSession(context, port, { cwd: "/w", roots: ["/w"] });
   const turn = begun();
   session.beginTurn(turn);
   session.endTurn(Date.parse(turn.started) + 60_000);

@@ -6,6 +6,7 @@ import type { Descent } from "../control/scope.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { type AcceptedChanges, transition } from "../sessions/session-state.ts";
 import { putSession } from "../sessions/sessions.ts";
+import type { GovernorContext } from "./context.ts";
 import { FilePermits } from "./file-access.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import type { UnpromptedTurn } from "./unprompted.ts";
@@ -21,6 +22,8 @@ export interface McpVerdict {
 
 /** A session with an agent, and what the governor knows of it. */
 export class GovernedSession {
+  /** The governed agent. */
+  readonly context: GovernorContext;
   /** The session with its owner. */
   readonly port: SessionPort;
   /** What the agent itself calls it. */
@@ -84,6 +87,7 @@ export class GovernedSession {
   #permits: FilePermits | undefined;
 
   constructor(
+    context: GovernorContext,
     port: SessionPort,
     workspace: Workspace,
     {
@@ -91,6 +95,7 @@ export class GovernedSession {
       descent,
     }: { readonly agentSessionId?: string; readonly descent?: Descent | undefined } = {},
   ) {
+    this.context = context;
     this.agentSessionId = agentSessionId;
     this.descent = descent;
     this.port = port;

@@ -29,7 +29,7 @@ import type { Descent } from "../control/scope.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { borderedChannel } from "../wire/agent-channel.ts";
 import { answerAgent, notKnown } from "./agent-requests.ts";
-import { forwardNotification, forwardRequest, outsideOfSessions } from "./client-requests.ts";
+import { forAgent, forwardNotification, forwardRequest, outsideOfSessions } from "./client-requests.ts";
 import type { GovernorContext, TurnPreparation } from "./context.ts";
 import { type GovernedSession, StandaloneSession, type TurnUsage } from "./governed-session.ts";
 import { mayKnow, mayNotify } from "./known-methods.ts";
@@ -169,34 +169,34 @@ export class Governor {
   async enforcePrompt(agentSessionId: string, payload: unknown, signal: AbortSignal): Promise<Enforced> {
     const session = this.#byAgentId.get(agentSessionId);
     if (!session) throw new RpcError(CODE.notFound, `there is no session ${agentSessionId}`);
-    return enforce(this.#context, session, { kind: "prompt", payload, origin: "agent" }, { signal });
+    return enforce(session, { kind: "prompt", payload, origin: "agent" }, { signal });
   }
 
   /** Whether a session's agent may read a file without a person being asked. */
   async mayRead(agentSessionId: string, path: string): Promise<boolean> {
     const session = this.#byAgentId.get(agentSessionId);
     if (!session) return false;
-    return isAllowedUnasked(this.#context, session, { tool_name: "read_file", arguments: { path } });
+    return isAllowedUnasked(session, { tool_name: "read_file", arguments: { path } });
   }
 
   /** Who acts in a session, for what Reins itself performs. */
   subjectOf(agentSessionId: string): Subject | undefined {
     const session = this.#byAgentId.get(agentSessionId);
-    return session && subjectIn(this.#context, session, "performed");
+    return session && subjectIn(session, "performed");
   }
 
   /** Settles a request to a model that was allowed: what it used counts towards limits. */
   async charge(agentSessionId: string, usage: TurnUsage): Promise<void> {
     const session = this.#byAgentId.get(agentSessionId);
-    if (session) await chargePrompt(this.#context, session, usage);
+    if (session) await chargePrompt(session, usage);
   }
 
   /** Keeps what the agent reports of itself in a session, and forwards it to other harnesses that list it. */
   async report(agentSessionId: string, kind: ReportKind, payload: unknown): Promise<void> {
     const session = this.#byAgentId.get(agentSessionId);
     if (!session) return;
-    forwardIn(this.#context, session, kind, payload);
-    const subject = subjectIn(this.#context, session, this.#context.enforcement);
+    forwardIn(session, kind, payload);
+    const subject = subjectIn(session, this.#context.enforcement);
     await this.#context.harness.reports.note(subject, kind, payload);
   }
 
@@ -212,7 +212,7 @@ export class Governor {
   /** Forwards a contract of the agent's run to other harnesses that list it. */
   forward(agentSessionId: string, event_type: EventType, payload: unknown): void {
     const session = this.#byAgentId.get(agentSessionId);
-    if (session) forwardIn(this.#context, session, event_type, payload);
+    if (session) forwardIn(session, event_type, payload);
   }
 
   /** Initializes the agent with what its clients can do. */
@@ -235,18 +235,19 @@ export class Governor {
     if (SESSION_CALLS.has(method)) return this.#begin(method, params, call);
     if (params.sessionId === undefined) {
       this.#expectKnown(method);
-      return this.#forward(undefined, { method, params, signal });
+      return forwardRequest(this.#outside(), { method, params, signal });
     }
     const session = this.#expect(params);
     switch (method) {
       case "session/prompt":
-        return this.#prompt(session, params, signal);
+        if (session.turn) throw new RpcError(CODE.invalidRequest, "a turn is under way in this session");
+        return runTurn(session, params, signal);
       case "session/close":
       case "session/delete":
         return this.#close(session, method, params);
       default:
         this.#expectKnown(method);
-        return this.#forward(session, { method, params, signal });
+        return forwardRequest(session, { method, params, signal });
     }
   }
 
@@ -255,13 +256,13 @@ export class Governor {
     const { sessionId = "" } = readParams("session/cancel", params);
     const session = this.#sessions.get(sessionId);
     if (method === "session/cancel") {
-      if (session?.turn) await cancelTurn(this.#context, session, "the turn was cancelled");
-      else if (session) await this.#context.agent.notify(method, this.#forAgent(session, params));
+      if (session?.turn) await cancelTurn(session, "the turn was cancelled");
+      else if (session) await this.#context.agent.notify(method, forAgent(session, params));
       return;
     }
     // As in ACP, a notification that the agent does not know is ignored.
     if (!mayKnow(method, this.#context.profile, this.#initialized)) return;
-    await forwardNotification(this.#context, session, { method, params }, () => this.#outside());
+    await forwardNotification(session ?? this.#outside(), { method, params });
   }
 
   /** Cuts off the turn of a session because Reins stops. */
@@ -279,7 +280,7 @@ export class Governor {
     for (const { turn } of sessions) turn?.cancel(reason);
     const released = sessions.map(async (session) => {
       this.#drop(session);
-      await releaseSession(this.#context, session, { reason, ends: "agent", turn: session.turn });
+      await releaseSession(session, { reason, ends: "agent", turn: session.turn });
     });
     try {
       await Promise.allSettled(released);
@@ -317,16 +318,11 @@ export class Governor {
     }
   }
 
-  async #prompt(session: GovernedSession, params: JsonObject, signal: AbortSignal): Promise<unknown> {
-    if (session.turn) throw new RpcError(CODE.invalidRequest, "a turn is under way in this session");
-    return runTurn(this.#context, session, params, signal);
-  }
-
   async #close(session: GovernedSession, method: string, params: JsonObject): Promise<unknown> {
     session.isClosing = true;
-    await cancelTurn(this.#context, session, "the session was closed");
+    await cancelTurn(session, "the session was closed");
     const result = await this.#context.agent
-      .request(method, this.#forAgent(session, params))
+      .request(method, forAgent(session, params))
       .catch((error: unknown) => {
         // An agent that cannot close sessions has nothing to close.
         if (error instanceof RpcError && error.code === CODE.methodNotFound) return {};
@@ -336,7 +332,7 @@ export class Governor {
     const reason = "the session was closed";
     await settlesWithin(session.turnOver, ENDING_MS);
     this.#drop(session);
-    await releaseSession(this.#context, session, { reason, ends: "session" });
+    await releaseSession(session, { reason, ends: "session" });
     await this.#recordEnd(session, reason);
     return result;
   }
@@ -345,7 +341,7 @@ export class Governor {
     const session = this.#byAgentId.get(String(params.sessionId));
     if (!session) throw notKnown(method);
     const initialized = this.#initialized;
-    return answerAgent(this.#context, session, { method, params, initialized }, signal);
+    return answerAgent(session, { method, params, initialized }, signal);
   }
 
   #notified(method: string, params: JsonObject): void | Promise<void> {
@@ -354,10 +350,10 @@ export class Governor {
     const session = this.#byAgentId.get(id);
     if (!session) {
       const parent = [...this.#sessions.values()].find(({ children }) => children.has(id));
-      return parent && forwardFromChild(this.#context, parent, params);
+      return parent && forwardFromChild(parent, params);
     }
     if (session.replaying && !this.#showReplays && !isStateUpdate(params)) return;
-    return forwardFromAgent(this.#context, session, method, params);
+    return forwardFromAgent(session, method, params);
   }
 
   /** Sends what an agent reports outside of any session to the clients of all its sessions. */
@@ -386,7 +382,7 @@ export class Governor {
   async #recordEnd(session: GovernedSession, reason: string): Promise<void> {
     if (!session.isCut) await settlesWithin(session.turnOver, ENDING_MS);
     await session.placed;
-    await recordEnd(this.#context, session, reason);
+    await recordEnd(session, reason);
   }
 
   /** Answers at once for a method that the agent does not know, instead of asking a person about it. */
@@ -406,18 +402,7 @@ export class Governor {
     );
   }
 
-  #forward(
-    session: GovernedSession | undefined,
-    request: { readonly method: string; readonly params: JsonObject; readonly signal: AbortSignal },
-  ): Promise<unknown> {
-    return forwardRequest(this.#context, session, request, () => this.#outside());
-  }
-
   #outside(): GovernedSession {
     return outsideOfSessions(this.#context, this.#from);
-  }
-
-  #forAgent(session: GovernedSession, params: JsonObject): JsonObject {
-    return { ...params, sessionId: session.agentSessionId };
   }
 }

@@ -28,7 +28,6 @@ import { showUpdate } from "./updates.ts";
  * so are all for an agent that takes none.
  */
 export async function wrapServers(
-  context: GovernorContext,
   session: GovernedSession,
   declared: readonly unknown[],
   signal: AbortSignal,
@@ -47,27 +46,32 @@ export async function wrapServers(
       continue;
     }
     names.add(name);
-    if (context.entry.quirks?.mcp.length === 0) {
-      refused.push({ server: name, reason: `${context.entry.name} takes no MCP servers` });
+    if (session.context.entry.quirks?.mcp.length === 0) {
+      refused.push({ server: name, reason: `${session.context.entry.name} takes no MCP servers` });
       continue;
     }
-    if (!isHttpServer(server) && isKeptIn(context)) {
+    if (!isHttpServer(server) && isKeptIn(session.context)) {
       refused.push({ server: name, reason: "it would run outside of the sandbox that the agent is kept in" });
       continue;
     }
     const point = { kind: "mcp_start", tool: "mcp/start", arguments: argumentsOf(server) } as const;
-    const enforced = await enforce(context, session, point, { signal });
-    if (enforced.kind !== "allowed" || !context.servers) {
+    const enforced = await enforce(session, point, { signal });
+    if (enforced.kind !== "allowed" || !session.context.servers) {
       const { reason } = enforced.verdict;
       refused.push({
         server: server.name,
-        reason: context.servers ? reason : "MCP servers are not served here",
+        reason: session.context.servers ? reason : "MCP servers are not served here",
       });
       continue;
     }
-    const transport = context.entry.quirks?.mcp.includes("stdio") === false ? "http" : "stdio";
-    const gate = mcpGate(context, session);
-    const { server: given, close } = await context.servers.wrap(server, gate, transport, session.record);
+    const transport = session.context.entry.quirks?.mcp.includes("stdio") === false ? "http" : "stdio";
+    const gate = mcpGate(session);
+    const { server: given, close } = await session.context.servers.wrap(
+      server,
+      gate,
+      transport,
+      session.record,
+    );
     session.closing.push(close);
     wrapped.push(given);
   }
@@ -161,18 +165,18 @@ function pathOf(text: string): string | undefined {
 }
 
 /** Who decides about the MCP calls of a session. They are carried out by the harness. */
-export function mcpGate(context: GovernorContext, session: GovernedSession): McpGate {
+export function mcpGate(session: GovernedSession): McpGate {
   const entries = new Map<string, string | undefined>();
   return {
     mayUse({ server, name }) {
-      for (const seen of namesInAgent(context.entry, server, name)) session.mcpTools.add(seen);
-      const subject = subjectIn(context, session, "performed");
-      return context.harness.supervisor.mayUse(mcpToolName(server, name), subject);
+      for (const seen of namesInAgent(session.context.entry, server, name)) session.mcpTools.add(seen);
+      const subject = subjectIn(session, "performed");
+      return session.context.harness.supervisor.mayUse(mcpToolName(server, name), subject);
     },
     reasonAgainst: ({ server, name }) =>
-      context.harness.supervisor.outlook(mcpToolName(server, name), subjectIn(context, session, "performed"))
+      session.context.harness.supervisor.outlook(mcpToolName(server, name), subjectIn(session, "performed"))
         ?.reason,
-    decide: (call, signal) => decideCall(context, session, call, signal, entries),
+    decide: (call, signal) => decideCall(session, call, signal, entries),
     async report(call, outcome) {
       const entry = entries.get(call.id);
       entries.delete(call.id);
@@ -182,10 +186,10 @@ export function mcpGate(context: GovernorContext, session: GovernedSession): Mcp
         outcome: outcome.kind,
         enforcement: "performed",
       } as const;
-      await complete(context, session, completion);
+      await complete(session, completion);
     },
-    refused: (call, reason) => noteRefused(context, session, call, reason),
-    changed: ({ before, after }) => noteChanged(context, session, before, after),
+    refused: (call, reason) => noteRefused(session, call, reason),
+    changed: ({ before, after }) => noteChanged(session, before, after),
   };
 }
 
@@ -203,7 +207,6 @@ function namesInAgent({ wordings }: AgentEntry, server: string, tool: string): s
 }
 
 async function decideCall(
-  context: GovernorContext,
   session: GovernedSession,
   call: McpCall,
   signal: AbortSignal,
@@ -214,10 +217,10 @@ async function decideCall(
   const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
   const shownCall = { id: call.id, told: { title: tool, rawInput: args } };
   const point = { kind: "mcp_call", tool, arguments: args, call: shownCall } as const;
-  const enforced = await enforce(context, session, point, { signal: waiting });
+  const enforced = await enforce(session, point, { signal: waiting });
   if (call.method === "tools/call" && call.from === "agent") {
-    const shown = showOnCard(context, session, call, enforced.verdict).catch((error: unknown) =>
-      context.onFault(`a verdict could not be shown: ${String(error)}`),
+    const shown = showOnCard(session, call, enforced.verdict).catch((error: unknown) =>
+      session.context.onFault(`a verdict could not be shown: ${String(error)}`),
     );
     session.turn?.awaits(shown);
   }
@@ -237,20 +240,19 @@ const MOST_VERDICTS = 200;
  * only if it names the tool and the arguments that were decided, and no verdict is on two cards.
  */
 async function showOnCard(
-  context: GovernorContext,
   session: GovernedSession,
   { server, tool, arguments: given }: McpCall,
   decided: Decided,
 ): Promise<void> {
   // The card is found at once: its call may have ended before the verdict has its place in the ledger.
   const meta = placed(decided).then(verdictMeta);
-  const verdict = { names: namesInAgent(context.entry, server, tool), arguments: given ?? {}, meta };
+  const verdict = { names: namesInAgent(session.context.entry, server, tool), arguments: given ?? {}, meta };
   const { toolCalls, mcpCards, mcpVerdicts } = session;
-  const card = toolCalls.open.find((one) => !mcpCards.has(one.id) && isCardOf(context, one, verdict));
+  const card = toolCalls.open.find((one) => !mcpCards.has(one.id) && isCardOf(session.context, one, verdict));
   if (card) {
     mcpCards.add(card.id);
     const update = { sessionUpdate: "tool_call_update", toolCallId: card.id, _meta: await meta };
-    await showUpdate(context, session, update);
+    await showUpdate(session, update);
     return;
   }
   meta.catch(() => undefined);
@@ -259,14 +261,10 @@ async function showOnCard(
 }
 
 /** The verdict for a card that ends and has none; of the gateway, whatever the agent says. */
-export function verdictForCard(
-  context: GovernorContext,
-  session: GovernedSession,
-  call: ToolCall,
-): Promise<JsonObject> | undefined {
+export function verdictForCard(session: GovernedSession, call: ToolCall): Promise<JsonObject> | undefined {
   const { mcpCards, mcpVerdicts } = session;
   if (mcpCards.delete(call.id)) return undefined;
-  const index = mcpVerdicts.findIndex((verdict) => isCardOf(context, call, verdict));
+  const index = mcpVerdicts.findIndex((verdict) => isCardOf(session.context, call, verdict));
   return index < 0 ? undefined : mcpVerdicts.splice(index, 1)[0]?.meta;
 }
 
@@ -278,27 +276,17 @@ function isCardOf({ entry }: GovernorContext, call: ToolCall, verdict: McpVerdic
 }
 
 /** A call that was refused without being decided is on the record too. */
-function noteRefused(
-  context: GovernorContext,
-  session: GovernedSession,
-  call: McpCall,
-  reason: string,
-): void {
-  const subject = subjectIn(context, session, "performed");
+function noteRefused(session: GovernedSession, call: McpCall, reason: string): void {
+  const subject = subjectIn(session, "performed");
   const tool = nameOf(call);
   const draft = resultDraft(subject, { tool, outcome: "refused" }, undefined);
   const payload = { ...draft.payload, enforcement: "performed", reason };
-  recordIn(context, session, [{ ...draft, tags: ["refused"], payload }]);
+  recordIn(session, [{ ...draft, tags: ["refused"], payload }]);
 }
 
 /** A server that describes a tool differently than before is shown and recorded: the description is what a model obeys. */
-async function noteChanged(
-  context: GovernorContext,
-  session: GovernedSession,
-  before: McpTool,
-  after: McpTool,
-): Promise<void> {
-  const subject = subjectIn(context, session, "performed");
+async function noteChanged(session: GovernedSession, before: McpTool, after: McpTool): Promise<void> {
+  const subject = subjectIn(session, "performed");
   const tool = mcpToolName(after.server, after.name);
   const draft = lifecycleDraft(subject, "tool_changed");
   const payload = {
@@ -307,8 +295,8 @@ async function noteChanged(
     before: before.hash ?? null,
     after: after.hash ?? null,
   };
-  recordIn(context, session, [{ ...draft, target: tool, payload }]);
+  recordIn(session, [{ ...draft, target: tool, payload }]);
   const text = `The MCP tool ${tool} is described differently than before.`;
   const update = { sessionUpdate: "agent_message_chunk", content: { type: "text", text } };
-  await showUpdate(context, session, update);
+  await showUpdate(session, update);
 }

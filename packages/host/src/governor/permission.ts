@@ -13,7 +13,6 @@ import {
   type PermissionOutcome,
 } from "../control/permission-request.ts";
 import { placed, REFUSED, verdictMeta } from "../control/verdict.ts";
-import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { diffsOf, isEmpty, type ToolCall } from "./tool-calls.ts";
 import { argumentsOf, isUngoverned, namesOf, toolNameOf } from "./tool-name.ts";
@@ -27,7 +26,6 @@ type Answer = PermissionOutcome & { readonly _meta?: JsonObject };
  * are to decide is put to the clients as the approval has it, and waits for the first answer from any of them.
  */
 export async function answerPermission(
-  context: GovernorContext,
   session: GovernedSession,
   params: JsonObject,
   signal: AbortSignal,
@@ -35,16 +33,16 @@ export async function answerPermission(
   const { toolCall } = params;
   if (!isObject(toolCall) || toolCallIn(toolCall).toolCallId === undefined)
     throw new RpcError(CODE.invalidParams, "a permission request needs a toolCall with a toolCallId");
-  const asked = session.toolCalls.tell(toolCall, context.now().getTime());
+  const asked = session.toolCalls.tell(toolCall, session.context.now().getTime());
   const options = optionsIn(params);
-  const call = await withArguments(context, session, asked, signal);
-  const { name: tool } = toolNameOf(call, context.entry);
-  if (namesOf(call, context.entry).some((name) => session.mcpTools.has(name)))
+  const call = await withArguments(session, asked, signal);
+  const { name: tool } = toolNameOf(call, session.context.entry);
+  if (namesOf(call, session.context.entry).some((name) => session.mcpTools.has(name)))
     return passOn(session, call, options);
   const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
   try {
-    const enforced = await enforceCall(context, session, { call, options, signal: waiting });
-    return await answer(context, session, { call, tool, options, enforced });
+    const enforced = await enforceCall(session, { call, options, signal: waiting });
+    return await answer(session, { call, tool, options, enforced });
   } catch (error) {
     if (!waiting.aborted) throw error;
     session.toolCalls.permit(call.id, { kind: "refused" });
@@ -67,11 +65,11 @@ const LOOK_MS = 20;
  * after that is decided as an unknown action.
  */
 async function withArguments(
-  { entry, profile }: GovernorContext,
   session: GovernedSession,
   asked: ToolCall,
   signal: AbortSignal,
 ): Promise<ToolCall> {
+  const { entry, profile } = session.context;
   let call = asked;
   const isKnown = () => !isEmpty(argumentsOf(call, entry)) || pathsOf(call).length > 0;
   if (profile.argumentsCome === "with_request") return call;
@@ -94,12 +92,11 @@ function passOn(session: GovernedSession, { id }: ToolCall, options: readonly Pe
 }
 
 async function enforceCall(
-  context: GovernorContext,
   session: GovernedSession,
   { call, options, signal }: Asked & { readonly signal: AbortSignal },
 ): Promise<Enforced> {
-  const payload = payloadOf(call, context.entry);
-  if (isUngoverned(call, context.entry)) {
+  const payload = payloadOf(call, session.context.entry);
+  if (isUngoverned(call, session.context.entry)) {
     // Like a mode that does not ask: no permission for the call covers what is done behind it.
     const mode = String(call.told.title ?? payload.tool_name).slice(0, MOST_TITLE);
     const setting = {
@@ -107,11 +104,11 @@ async function enforceCall(
       tool: "session/set_mode",
       arguments: { mode, asks: "false" },
     } as const;
-    const enforced = await enforce(context, session, setting, { signal });
+    const enforced = await enforce(session, setting, { signal });
     if (enforced.kind === "refused") return enforced;
   }
   const takesOnce = outcomeOf(options, "allow_once") !== undefined;
-  return enforce(context, session, { kind: "tool_call", payload, call, takesOnce }, { signal });
+  return enforce(session, { kind: "tool_call", payload, call, takesOnce }, { signal });
 }
 
 /**
@@ -141,7 +138,6 @@ function pathsOf(call: ToolCall): readonly string[] {
 }
 
 async function answer(
-  context: GovernorContext,
   session: GovernedSession,
   { call, tool, options, enforced }: Asked & { readonly tool: string; readonly enforced: Enforced },
 ): Promise<Answer> {
@@ -152,8 +148,9 @@ async function answer(
     const final = await placed(verdict);
     const text = `Not allowed: ${final.reason}`;
     const content = [{ type: "content", content: { type: "text", text } }];
-    await tellVerdict(context, session, call, final, { status: "failed", content });
-    if (context.entry.quirks?.refusal === "error") throw new RpcError(REFUSED, text, verdictMeta(final));
+    await tellVerdict(session, call, final, { status: "failed", content });
+    if (session.context.entry.quirks?.refusal === "error")
+      throw new RpcError(REFUSED, text, verdictMeta(final));
     if (session.refusals.length < MOST_REFUSALS)
       session.refusals.push(`${visibleText(tool)}: ${visibleText(final.reason)}`);
     return {
@@ -163,19 +160,19 @@ async function answer(
   }
   const { entry } = verdict;
   const { rawInput, name } = call.told;
-  const payload = payloadOf(call, context.entry);
+  const payload = payloadOf(call, session.context.entry);
   session.toolCalls.permit(call.id, {
     kind: "given",
     entry,
     tool,
     // An agent that acts on modified arguments does what the verdict says.
-    ...(context.profile.modifiedCalls === "inexpressible" && {
+    ...(session.context.profile.modifiedCalls === "inexpressible" && {
       decided: { arguments: rawInput, payload, told: { name } },
     }),
   });
   permitFiles(session, call, payload, entry);
-  const told = tellVerdict(context, session, call, verdict, {}).catch((error: unknown) => {
-    context.onFault(`a verdict could not be shown: ${String(error)}`);
+  const told = tellVerdict(session, call, verdict, {}).catch((error: unknown) => {
+    session.context.onFault(`a verdict could not be shown: ${String(error)}`);
   });
   if (session.turn) session.turn.awaits(told);
   else await told;
@@ -186,7 +183,6 @@ async function answer(
 
 /** Shows clients the verdict on a call. */
 async function tellVerdict(
-  context: GovernorContext,
   session: GovernedSession,
   { id, told }: ToolCall,
   decided: Decided,
@@ -200,7 +196,7 @@ async function tellVerdict(
     ...changes,
     _meta: verdictMeta(decided),
   };
-  await showUpdate(context, session, update);
+  await showUpdate(session, update);
 }
 
 /** An allowed call may ask Reins to read or write its files. */

@@ -3,7 +3,6 @@ import { type AcpContent, blockText, readContent, withText } from "@reins/acp";
 import type { AgentEntry, CommandEffect } from "@reins/agents";
 import type { Decided } from "@reins/supervisor";
 import { enforce } from "../control/enforce.ts";
-import type { GovernorContext } from "./context.ts";
 import type { GovernedSession, Turn } from "./governed-session.ts";
 import { defusedWhole } from "./mentions.ts";
 import { PromptFiles } from "./prompt-files.ts";
@@ -93,14 +92,13 @@ function asText(text: string, { from, to }: Pick<PromptCommand, "from" | "to">):
  * sets; one that writes or schedules is a control point of its own; an unknown one is sent as text.
  */
 export async function settleCommands(
-  context: GovernorContext,
   session: GovernedSession,
   turn: Turn,
   prompt: readonly unknown[],
 ): Promise<SettledCommands> {
   const settled: unknown[] = [];
   const commands = new Set<unknown>();
-  if (!context.profile.interpretsPrompts) return { prompt, commands };
+  if (!session.context.profile.interpretsPrompts) return { prompt, commands };
   for (const block of prompt) {
     const text = blockText(block);
     const command = text === undefined ? undefined : commandIn(text);
@@ -108,12 +106,12 @@ export async function settleCommands(
       settled.push(block);
       continue;
     }
-    const effect = effectOf(context.entry, session.commands, command);
+    const effect = effectOf(session.context.entry, session.commands, command);
     if (effect === "text") {
       settled.push(withText(block, asText(text, command)));
       continue;
     }
-    const refused = await refusalOf(context, session, turn, { ...command, effect, text });
+    const refused = await refusalOf(session, turn, { ...command, effect, text });
     if (refused) return { prompt, commands, refused };
     // What a command is given may be read, or even run, when its template is filled in.
     const harmless = withText(block, defusedWhole(text).replaceAll("!`", "! `"));
@@ -125,11 +123,11 @@ export async function settleCommands(
 
 /** The prompt without commands that were not decided: mail and files contain texts of others. */
 export function withoutCommands(
-  { profile }: Pick<GovernorContext, "profile">,
+  { context }: GovernedSession,
   prompt: readonly unknown[],
   decided: ReadonlySet<unknown>,
 ): readonly unknown[] {
-  if (!profile.interpretsPrompts) return prompt;
+  if (!context.profile.interpretsPrompts) return prompt;
   return prompt.map((block) => {
     const text = blockText(block);
     if (text === undefined || decided.has(block)) return block;
@@ -163,7 +161,6 @@ interface Decidable extends PromptCommand {
 
 /** Why a command is not passed on; nothing where it may be. */
 async function refusalOf(
-  context: GovernorContext,
   session: GovernedSession,
   turn: Turn,
   { effect, name, text }: Decidable,
@@ -171,7 +168,7 @@ async function refusalOf(
   if (effect === "harmless") return undefined;
   for (const { tool, args } of pointsOf(session, { effect, name, text })) {
     const point = { kind: "agent_command", tool, arguments: args } as const;
-    const enforced = await enforce(context, session, point, turn);
+    const enforced = await enforce(session, point, turn);
     if (enforced.kind === "allowed") continue;
     const reason = `/${name} is a command of the agent itself: ${enforced.verdict.reason}`;
     return { ...enforced.verdict, reason };
@@ -198,13 +195,12 @@ function pointsOf(
  * content, or why it does not, and no link or reference that it would read by itself.
  */
 export async function withFiles(
-  context: GovernorContext,
   session: GovernedSession,
   turn: Turn,
   { prompt, commands }: { readonly prompt: readonly unknown[]; readonly commands: ReadonlySet<unknown> },
 ): Promise<readonly unknown[]> {
   if (!prompt.some(namesSomething)) return prompt;
-  const files = new PromptFiles(context, session, turn);
+  const files = new PromptFiles(session, turn);
   const blocks: unknown[] = [];
   // An agent knows a command only where nothing else stands beside it.
   for (const block of prompt) blocks.push(...(commands.has(block) ? [block] : await files.take(block)));
@@ -234,11 +230,10 @@ function textsIn({ type, text, uri, resource }: AcpContent): readonly string[] {
  * models than that the user said no. A command counts only at the beginning, so it is not preceded.
  */
 export function withRefusals(
-  { profile }: GovernorContext,
-  { refusals }: GovernedSession,
+  { context, refusals }: GovernedSession,
   prompt: readonly unknown[],
 ): readonly unknown[] {
-  if (profile.refusals === "with_answer") return prompt;
+  if (context.profile.refusals === "with_answer") return prompt;
   if (refusals.length === 0 || /^\s*[/!]/.test(readContent(prompt[0]).text ?? "")) return prompt;
   const heading = "Not allowed since the last message, by the rules of this session:";
   const text = [heading, ...refusals.splice(0)].join("\n- ");

@@ -5,7 +5,6 @@ import { fileURLToPath } from "node:url";
 import { blockText, isObject, type JsonObject, readContent, withText } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
 import { enforce, perform } from "../control/enforce.ts";
-import type { GovernorContext } from "./context.ts";
 import type { GovernedSession, Turn } from "./governed-session.ts";
 import { defused, defusedWhole, type Mention, mentionsIn } from "./mentions.ts";
 import { readDecided, realPlace } from "./text-file.ts";
@@ -21,15 +20,13 @@ const MAX_NAMES = 200;
 
 /** The files of one prompt. */
 export class PromptFiles {
-  readonly #context: GovernorContext;
   readonly #session: GovernedSession;
   readonly #turn: Turn;
   /** What became of each, by where it is. */
   readonly #read = new Map<string, Promise<string>>();
   #left = MAX_TOTAL;
 
-  constructor(context: GovernorContext, session: GovernedSession, turn: Turn) {
-    this.#context = context;
+  constructor(session: GovernedSession, turn: Turn) {
     this.#session = session;
     this.#turn = turn;
   }
@@ -88,7 +85,10 @@ export class PromptFiles {
 
   /** Whether the agent follows references in a text, and nothing keeps it from that. */
   get #expands(): boolean {
-    return this.#context.profile.interpretsPrompts && this.#context.entry.prompts.mentions === "expands";
+    return (
+      this.#session.context.profile.interpretsPrompts &&
+      this.#session.context.entry.prompts.mentions === "expands"
+    );
   }
 
   /**
@@ -106,7 +106,7 @@ export class PromptFiles {
 
   /** Why a place is not for the user, by where it leads; whether something is there makes no difference. */
   async #beyond(path: string): Promise<string | undefined> {
-    const { folders, principal } = this.#context;
+    const { folders, principal } = this.#session.context;
     return folders.beyond(principal, await realPlace(path));
   }
 
@@ -136,14 +136,13 @@ export class PromptFiles {
   }
 
   async #decideAndRead(path: string): Promise<string> {
-    const { folders, principal } = this.#context;
+    const { folders, principal } = this.#session.context;
     // A path that no person of the tenant may work on is read to no agent either.
     const outside = await this.#beyond(path);
     // Decided by its real path, and read there: a link may lead elsewhere a moment later.
     const before = outside === undefined ? await realpath(path).catch(() => undefined) : undefined;
     const beyond = outside ?? (before === undefined ? undefined : await folders.beyond(principal, before));
     const enforced = await enforce(
-      this.#context,
       this.#session,
       {
         kind: "file_access",
@@ -158,7 +157,7 @@ export class PromptFiles {
     if (enforced.kind !== "allowed") return notRead(path, enforced.verdict.reason);
     const call = { tool: READ, entry: enforced.verdict.entry };
     try {
-      return await perform(this.#context, this.#session, call, () => this.#readAllowed(path, before));
+      return await perform(this.#session, call, () => this.#readAllowed(path, before));
     } catch (error) {
       return notRead(path, errorMessage(error));
     }
@@ -168,7 +167,7 @@ export class PromptFiles {
     if (before === undefined) throw new Error("it is not there");
     if ((await stat(before)).isDirectory()) return this.#listing(path, before);
     const most = Math.min(MAX_BYTES, this.#left);
-    const { content, size } = await readDecided(before, most, [this.#context.harness.home]);
+    const { content, size } = await readDecided(before, most, [this.#session.context.harness.home]);
     this.#left -= Math.min(size, most);
     const cut = size > most ? `; the first ${most} of its ${size} bytes` : "";
     if (content.includes("\0")) return notRead(path, `it is no text, but ${size} bytes`);

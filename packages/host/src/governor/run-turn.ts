@@ -4,7 +4,6 @@ import { type Decided, type Harness, type Subject, sessionKey } from "@reins/sup
 import { subjectIn } from "../control/control-point.ts";
 import { chargePrompt, enforce, forwardIn } from "../control/enforce.ts";
 import { placed, verdictMeta } from "../control/verdict.ts";
-import type { GovernorContext } from "./context.ts";
 import { type GovernedSession, Turn } from "./governed-session.ts";
 import { promptText, settleCommands, withFiles, withoutCommands, withRefusals } from "./prompt-content.ts";
 import { noteUnended, recordUnknown } from "./ungated.ts";
@@ -12,43 +11,42 @@ import { flushUpdates, showUpdate } from "./updates.ts";
 
 /** Runs one turn: enforces the prompt, passes it on with what belongs before it, and records how it ended. */
 export async function runTurn(
-  context: GovernorContext,
   session: GovernedSession,
   params: JsonObject,
   signal: AbortSignal,
 ): Promise<unknown> {
   const { prompt } = params;
   if (!Array.isArray(prompt)) throw new RpcError(CODE.invalidParams, "a prompt is a list of content blocks");
-  const started = context.now().toISOString();
-  const turn = new Turn(context.newId(), started, () => context.redact(prompt), session.cost);
+  const started = session.context.now().toISOString();
+  const turn = new Turn(session.context.newId(), started, () => session.context.redact(prompt), session.cost);
   const { promise, resolve: onOver } = Promise.withResolvers<void>();
   session.beginTurn(turn);
   session.turnOver = promise;
-  noteRun(context, session, turn, "created");
-  const cancel = () => void cancelTurn(context, session, "the prompt was cancelled").catch(() => undefined);
+  noteRun(session, turn, "created");
+  const cancel = () => void cancelTurn(session, "the prompt was cancelled").catch(() => undefined);
   signal.addEventListener("abort", cancel, { once: true });
   try {
     if (signal.aborted) turn.cancel("the prompt was cancelled");
     // Turns stand in the ledger one after the other.
     await session.placed;
-    const answering = answerTo(context, session, { turn, params, prompt });
-    const answer = await Promise.race([answering, overdue(context, session, turn, answering)]);
+    const answering = answerTo(session, { turn, params, prompt });
+    const answer = await Promise.race([answering, overdue(session, turn, answering)]);
     if (session.isCut) throw interruptedBy("Reins is stopping");
     const { stopReason: stop_reason = "unknown" } = readResult("session/prompt", answer);
-    await finish(context, session, turn, { stop_reason, answer });
+    await finish(session, turn, { stop_reason, answer });
     return isObject(answer) ? answer : {};
   } catch (error) {
     if (session.isCut) throw error;
     // No agent waits for the answers any more.
-    await withdrawIn(context, session, turn, RpcError.of(error).message);
-    await finish(context, session, turn, {
-      stop_reason: endingOf(context, turn),
+    await withdrawIn(session, RpcError.of(error).message, turn);
+    await finish(session, turn, {
+      stop_reason: endingOf(session, turn),
       answer: undefined,
     });
     throw error;
   } finally {
     signal.removeEventListener("abort", cancel);
-    session.endTurn(context.now().getTime());
+    session.endTurn(session.context.now().getTime());
     onOver();
   }
 }
@@ -68,12 +66,8 @@ export async function cutTurn(session: GovernedSession, onCut: () => void): Prom
  * The answer that a turn gets which was cancelled and whose agent does not end it in time. What the agent still answers
  * counts no more.
  */
-function overdue(
-  { cancelGraceMs }: GovernorContext,
-  session: GovernedSession,
-  turn: Turn,
-  answering: Promise<unknown>,
-): Promise<JsonObject> {
+function overdue(session: GovernedSession, turn: Turn, answering: Promise<unknown>): Promise<JsonObject> {
+  const { cancelGraceMs } = session.context;
   const { promise, resolve } = Promise.withResolvers<JsonObject>();
   let timer: NodeJS.Timeout | undefined;
   turn.onCancel(() => {
@@ -88,26 +82,22 @@ function overdue(
 }
 
 /** Ends what waits in a turn: questions are withdrawn, requests of the agent answered as cancelled. */
-export async function cancelTurn(
-  context: GovernorContext,
-  session: GovernedSession,
-  reason: string,
-): Promise<void> {
+export async function cancelTurn(session: GovernedSession, reason: string): Promise<void> {
   const { turn } = session;
   if (!turn || turn.isCancelled) return;
   turn.cancel(reason);
-  await context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
-  await withdrawIn(context, session, turn, reason);
+  await session.context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
+  await withdrawIn(session, reason, turn);
 }
 
-/** Withdraws the approvals of a turn. */
+/** Withdraws the approvals of a session, or of one turn. */
 export async function withdrawIn(
-  { harness, principal: { tenant } }: GovernorContext,
-  { id: session }: GovernedSession,
-  { id: turn }: Turn,
+  { context, id: session }: GovernedSession,
   reason: string,
+  turn?: Turn,
 ): Promise<void> {
-  await harness.approvals.withdraw({ tenant, session, turn }, reason);
+  const { tenant } = context.principal;
+  await context.harness.approvals.withdraw({ tenant, session, ...(turn && { turn: turn.id }) }, reason);
 }
 
 interface Prompted {
@@ -116,41 +106,39 @@ interface Prompted {
   readonly prompt: readonly unknown[];
 }
 
-async function answerTo(
-  context: GovernorContext,
-  session: GovernedSession,
-  prompted: Prompted,
-): Promise<unknown> {
+async function answerTo(session: GovernedSession, prompted: Prompted): Promise<unknown> {
   const { turn, params } = prompted;
-  const changed = await enforcePrompt(context, session, prompted);
+  const changed = await enforcePrompt(session, prompted);
   if (changed.kind !== "passed") return changed.response;
-  const settled = await unlessCancelled(turn, settleCommands(context, session, turn, changed.prompt));
-  if (!settled) return cancelled(context);
-  if (settled.refused) return refuse(context, session, settled.refused);
-  const subject = subjectIn(context, session, context.enforcement);
-  const more = { params, inSystemPrompt: context.profile.instructions === "in_system_prompt" };
-  const prepared = await context.preparation?.compose(session, subject, settled.prompt, more);
+  const settled = await unlessCancelled(turn, settleCommands(session, turn, changed.prompt));
+  if (!settled) return cancelled(session);
+  if (settled.refused) return refuse(session, settled.refused);
+  const subject = subjectIn(session, session.context.enforcement);
+  const more = { params, inSystemPrompt: session.context.profile.instructions === "in_system_prompt" };
+  const prepared = await session.context.preparation?.compose(session, subject, settled.prompt, more);
   if (prepared) turn.entries.push(...prepared.entries);
   session.instructions = prepared?.instructions;
   let delivered = false;
   try {
     const { commands } = settled;
     const whole = { prompt: prepared?.prompt ?? settled.prompt, commands };
-    const read = await unlessCancelled(turn, withFiles(context, session, turn, whole));
+    const read = await unlessCancelled(turn, withFiles(session, turn, whole));
     // Cancelled meanwhile: an agent that receives a cancel before the prompt would never end it.
-    if (!read || turn.isCancelled) return cancelled(context);
-    noteRun(context, session, turn, "executing");
-    const answer = await context.agent.request("session/prompt", {
+    if (!read || turn.isCancelled) return cancelled(session);
+    noteRun(session, turn, "executing");
+    const answer = await session.context.agent.request("session/prompt", {
       ...params,
       sessionId: session.agentSessionId,
-      prompt: withRefusals(context, session, withoutCommands(context, read, commands)),
+      prompt: withRefusals(session, withoutCommands(session, read, commands)),
     });
     delivered = readResult("session/prompt", answer).stopReason !== "refusal";
     return answer;
   } finally {
     await prepared
       ?.end({ delivered, contextTokens: turn.tokens })
-      .catch((error: unknown) => context.onFault(`mail could not be marked as read: ${String(error)}`));
+      .catch((error: unknown) =>
+        session.context.onFault(`mail could not be marked as read: ${String(error)}`),
+      );
   }
 }
 
@@ -165,8 +153,8 @@ async function unlessCancelled<Value>(turn: Turn, waited: Promise<Value>): Promi
 }
 
 /** The response to a prompt that was not passed on; rejects where that is because the agent has ended. */
-function cancelled({ agent }: GovernorContext): JsonObject {
-  agent.signal.throwIfAborted();
+function cancelled({ context }: GovernedSession): JsonObject {
+  context.agent.signal.throwIfAborted();
   return { stopReason: "cancelled" };
 }
 
@@ -176,37 +164,29 @@ type EnforcedPrompt =
   | { readonly kind: "ended"; readonly response: unknown };
 
 /** Enforces a prompt, unless its agent has each of its requests to a model decided. */
-async function enforcePrompt(
-  context: GovernorContext,
-  session: GovernedSession,
-  { turn, prompt }: Prompted,
-): Promise<EnforcedPrompt> {
-  if (context.profile.decidesPrompts === "per_request") return { kind: "passed", prompt };
+async function enforcePrompt(session: GovernedSession, { turn, prompt }: Prompted): Promise<EnforcedPrompt> {
+  if (session.context.profile.decidesPrompts === "per_request") return { kind: "passed", prompt };
   const payload = { prompt: promptText(prompt), message_count: prompt.length };
   const origin = session.descent ? "agent" : "client";
   const point = { kind: "prompt", payload, origin } as const;
-  const enforced = await unlessCancelled(turn, enforce(context, session, point, turn));
-  if (!enforced) return { kind: "ended", response: cancelled(context) };
+  const enforced = await unlessCancelled(turn, enforce(session, point, turn));
+  if (!enforced) return { kind: "ended", response: cancelled(session) };
   switch (enforced.kind) {
     case "allowed":
       return { kind: "passed", prompt };
     case "modified":
       return { kind: "passed", prompt: modifiedPrompt(enforced.arguments, prompt) };
     case "refused":
-      return { kind: "ended", response: await refuse(context, session, enforced.verdict) };
+      return { kind: "ended", response: await refuse(session, enforced.verdict) };
   }
 }
 
 /** Ends the turn of a refused prompt with the reason. */
-async function refuse(
-  context: GovernorContext,
-  session: GovernedSession,
-  decided: Decided,
-): Promise<unknown> {
+async function refuse(session: GovernedSession, decided: Decided): Promise<unknown> {
   const text = `The prompt was not passed on: ${decided.reason}`;
   const _meta = verdictMeta(await placed(decided));
   const update = { sessionUpdate: "agent_message_chunk", content: { type: "text", text }, _meta };
-  await showUpdate(context, session, update);
+  await showUpdate(session, update);
   return { stopReason: "refusal", _meta };
 }
 
@@ -216,35 +196,33 @@ function modifiedPrompt(modified: unknown, prompt: readonly unknown[]): readonly
 }
 
 /** How a turn ended that was not answered. */
-function endingOf({ agent }: GovernorContext, turn: Turn): string {
-  if (agent.signal.aborted) return "interrupted";
+function endingOf({ context }: GovernedSession, turn: Turn): string {
+  if (context.agent.signal.aborted) return "interrupted";
   return turn.isCancelled ? "cancelled" : "error";
 }
 
 async function finish(
-  context: GovernorContext,
   session: GovernedSession,
   turn: Turn,
   { stop_reason, answer }: { readonly stop_reason: string; readonly answer: unknown },
 ): Promise<void> {
-  const subject = subjectIn(context, session, context.enforcement);
+  const subject = subjectIn(session, session.context.enforcement);
   const usage = turn.usage(answer);
   session.cost = turn.costAfter;
   // Requests that were decided one by one are settled with what each used; the last one may have been cut off.
-  const isSettled = context.profile.decidesPrompts === "per_request";
-  await chargePrompt(context, session, isSettled ? {} : usage);
-  context.harness.supervisor.turnEnded(usage);
+  const isSettled = session.context.profile.decidesPrompts === "per_request";
+  await chargePrompt(session, isSettled ? {} : usage);
+  session.context.harness.supervisor.turnEnded(usage);
   const isInterrupted = stop_reason === "interrupted";
-  if (session.hasToolCalls)
-    await noteUnended(context, session, { isCancelled: turn.isCancelled || isInterrupted });
+  if (session.hasToolCalls) await noteUnended(session, { isCancelled: turn.isCancelled || isInterrupted });
   await flushUpdates(session);
-  if (isInterrupted && session.hasToolCalls) await recordUnknown(context, session);
+  if (isInterrupted && session.hasToolCalls) await recordUnknown(session);
   await turn.written();
-  const completed_at = context.now().toISOString();
-  noteRun(context, session, turn, runEnd(stop_reason), { metadata: { stop_reason } });
+  const completed_at = session.context.now().toISOString();
+  noteRun(session, turn, runEnd(stop_reason), { metadata: { stop_reason } });
   const end = { stop_reason, completed_at, usage: { ...usage, ...usageIn(answer) } };
-  forwardIn(context, session, "post_response", { stop_reason, usage: end.usage });
-  const { harness, onFault } = context;
+  forwardIn(session, "post_response", { stop_reason, usage: end.usage });
+  const { harness, onFault } = session.context;
   const draft = harness.redacted(turnDraft(subject, turn, end));
   const { clients } = session;
   if (!clients.concluded) return recordTurn(harness, session, draft, { durable: true });
@@ -261,13 +239,12 @@ async function finish(
 
 /** Notes a transition of the run that a turn is, unless the agent reports its runs itself, in more detail. */
 function noteRun(
-  context: GovernorContext,
   session: GovernedSession,
   { id: run_id, started: started_at }: Turn,
   status: "created" | "executing" | "completed" | "failed" | "cancelled",
   more: { readonly metadata?: JsonObject } = {},
 ): void {
-  const { harness, principal, profile, now, onFault } = context;
+  const { harness, principal, profile, now, onFault } = session.context;
   if (profile.runs === "reported") return;
   const lifecycle = {
     run_id,
@@ -280,7 +257,7 @@ function noteRun(
   harness.runs
     .note(principal, "run_lifecycle", lifecycle, { isNew: status === "created", relaxed: true })
     .catch((error: unknown) => onFault(`a run could not be noted: ${String(error)}`));
-  forwardIn(context, session, "run_lifecycle", lifecycle);
+  forwardIn(session, "run_lifecycle", lifecycle);
 }
 
 async function recordTurn(

@@ -64,32 +64,24 @@ export async function beginSession(context: GovernorContext, options: BeginOptio
     sealed_servers: sealServers(context.harness.vault, record.id, declared),
     daemon: daemonIn(meta) ?? record.daemon ?? false,
   };
-  const session = new GovernedSession(open(record), workspaceOf(context, place), {
+  const session = new GovernedSession(context, open(record), workspaceOf(context, place), {
     agentSessionId: earlier?.agent_session_id ?? String(params.sessionId ?? ""),
     descent,
   });
   try {
-    await decideBegin(context, session, { method, place, stripped, signal });
-    const servers = await wrapServers(context, session, declared, signal);
-    const result = await callAgent(context, session, options, { meta, place, servers: servers.wrapped });
-    await enforceProfile(context, session, result);
-    await start(context, session, { method, accepted, stripped, refused: servers.refused });
+    await decideBegin(session, { method, place, stripped, signal });
+    const servers = await wrapServers(session, declared, signal);
+    const result = await callAgent(session, options, { meta, place, servers: servers.wrapped });
+    await enforceProfile(session, result);
+    await start(session, { method, accepted, stripped, refused: servers.refused });
     return shown(session, result, servers.refused);
   } catch (error) {
     options.failed(session);
     await endServers(session);
     // Answers on an earlier session may still be used when it is resumed.
-    if (!earlier) await withdrawQuestions(context, session, RpcError.of(error).message);
+    if (!earlier) await withdrawIn(session, RpcError.of(error).message);
     throw error;
   }
-}
-
-async function withdrawQuestions(
-  { harness, principal }: GovernorContext,
-  { id: session }: GovernedSession,
-  reason: string,
-): Promise<void> {
-  await harness.approvals.withdraw({ tenant: principal.tenant, session }, reason);
 }
 
 /** A stored session of the agent, if the principal may load it. */
@@ -130,30 +122,25 @@ export interface SessionEnding {
  * the same action comes again.
  */
 export async function releaseSession(
-  context: GovernorContext,
   session: GovernedSession,
   { reason, ends, turn }: SessionEnding,
 ): Promise<void> {
   await endServers(session);
   // The next start finds it as it is: with a turn that was cut off and questions that still wait.
   if (session.isCut) return;
-  if (ends === "session") await withdrawQuestions(context, session, reason);
-  else if (turn) await withdrawIn(context, session, turn, reason);
+  if (ends === "session") await withdrawIn(session, reason);
+  else if (turn) await withdrawIn(session, reason, turn);
 }
 
 /** Has the owner of a session write its end in its agent. */
-export async function recordEnd(
-  context: GovernorContext,
-  session: GovernedSession,
-  reason: string,
-): Promise<void> {
+export async function recordEnd(session: GovernedSession, reason: string): Promise<void> {
   if (session.isCut) return;
-  const subject = subjectIn(context, session, context.enforcement);
-  const unfinished = context.harness.supervisor.abandon(subject);
-  const draft = lifecycleDraft(subject, "session_end", unfinished);
+  const { enforcement, harness } = session.context;
+  const subject = subjectIn(session, enforcement);
+  const draft = lifecycleDraft(subject, "session_end", harness.supervisor.abandon(subject));
   const payload = { ...draft.payload, reason };
   await session.port.stopped({ ...draft, payload });
-  forwardIn(context, session, "session_end", { reason });
+  forwardIn(session, "session_end", { reason });
 }
 
 /** The folders of a session: those that its client names, else those it had. */
@@ -224,7 +211,6 @@ async function expectFreeKey(
 }
 
 async function decideBegin(
-  context: GovernorContext,
   session: GovernedSession,
   {
     method,
@@ -244,12 +230,11 @@ async function decideBegin(
     arguments: { cwd, additional_directories, stripped },
     origin: "client",
   } as const;
-  const enforced = await enforce(context, session, point, { signal });
+  const enforced = await enforce(session, point, { signal });
   if (enforced.kind !== "allowed") throw await refusal(method, enforced.verdict);
 }
 
 async function callAgent(
-  { agent }: GovernorContext,
   session: GovernedSession,
   { method, params, earlier, signal, known }: BeginOptions,
   {
@@ -262,6 +247,7 @@ async function callAgent(
     readonly servers: readonly unknown[];
   },
 ): Promise<JsonObject> {
+  const { agent } = session.context;
   if (earlier && RESUMES.has(method)) known(session);
   session.replaying = method === "session/load";
   // At once: what the agent tells of the session may stand right behind its answer.
@@ -293,11 +279,8 @@ async function callAgent(
 }
 
 /** Puts the agent into the mode in which it asks. An agent that does not take it is not used. */
-async function enforceProfile(
-  { agent, launch, entry }: GovernorContext,
-  session: GovernedSession,
-  result: JsonObject,
-): Promise<void> {
+async function enforceProfile(session: GovernedSession, result: JsonObject): Promise<void> {
+  const { agent, launch, entry } = session.context;
   const sessionId = session.agentSessionId;
   const { currentModeId } = readResult("session/new", result).modes;
   session.mode = currentModeId ?? session.mode;
@@ -319,7 +302,6 @@ async function enforceProfile(
 
 /** Has the owner of a session store it as its agent accepted it, with the entry of its start. */
 async function start(
-  context: GovernorContext,
   session: GovernedSession,
   {
     method,
@@ -333,7 +315,7 @@ async function start(
     readonly refused: readonly unknown[];
   },
 ): Promise<void> {
-  const subject = subjectIn(context, session, context.enforcement);
+  const subject = subjectIn(session, session.context.enforcement);
   const draft = lifecycleDraft(subject, method === "session/new" ? "session_start" : method);
   const { parent, depth } = session.record;
   const { cwd, additional_directories } = accepted;

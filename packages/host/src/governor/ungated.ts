@@ -7,7 +7,6 @@ import { subjectIn } from "../control/control-point.ts";
 import { complete, enforce, factsOf, recordIn, toolCallDraft } from "../control/enforce.ts";
 import { placed, verdictMeta } from "../control/verdict.ts";
 import { type Claim, claimsBeyond, MOST_CLAIMS, payloadOfClaim } from "./claims.ts";
-import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { verdictForCard } from "./mcp-servers.ts";
 import { payloadOf } from "./permission.ts";
@@ -24,30 +23,25 @@ const TELLING_LINE = 8;
 
 /** Enforces what an agent did without asking: decided after the fact, at the level that says so, and recorded. */
 async function enforceSeen(
-  context: GovernorContext,
   session: GovernedSession,
   call: ToolCall,
   outcome: string,
   tools: "agent" | "acp" = "agent",
 ): Promise<Decided> {
-  const payload = payloadOf(call, context.entry);
+  const payload = payloadOf(call, session.context.entry);
   const point = { kind: "after_the_fact", payload, tools, seen: { call, outcome } } as const;
-  return placed((await enforce(context, session, point)).verdict);
+  return placed((await enforce(session, point)).verdict);
 }
 
 /**
  * Decides after the fact about what an agent says that a call did beyond what was decided: another file than was allowed,
  * a command behind a call that runs none. What a call that failed says counts where it can be seen on the disk.
  */
-async function decideClaims(
-  context: GovernorContext,
-  session: GovernedSession,
-  call: ToolCall,
-): Promise<readonly Decided[]> {
+async function decideClaims(session: GovernedSession, call: ToolCall): Promise<readonly Decided[]> {
   const { permit, told, since } = call;
   const said = session.toolCalls.weigh(call.id);
-  if (!context.profile.isObserved || said.length === 0) return [];
-  const isCarriedOut = permit.kind === "elsewhere" || isMcp(context, session, call);
+  if (!session.context.profile.isObserved || said.length === 0) return [];
+  const isCarriedOut = permit.kind === "elsewhere" || isMcp(session, call);
   const hasFailed = told.status === "failed" && permit.kind !== "given";
   const counted: Claim[] = [];
   for (const claim of said) {
@@ -57,27 +51,22 @@ async function decideClaims(
       continue;
     counted.push(claim);
   }
-  const decided = permit.kind === "given" ? permit.decided?.payload : payloadOf(call, context.entry);
-  const beyond = await claimsBeyond(context, session, counted, isCarriedOut ? undefined : decided);
-  if (call.claims.length > MOST_CLAIMS) return [await decideClaim(context, session, call, MORE)];
+  const decided = permit.kind === "given" ? permit.decided?.payload : payloadOf(call, session.context.entry);
+  const beyond = await claimsBeyond(session, counted, isCarriedOut ? undefined : decided);
+  if (call.claims.length > MOST_CLAIMS) return [await decideClaim(session, call, MORE)];
   const verdicts: Decided[] = [];
-  for (const claim of beyond) verdicts.push(await decideClaim(context, session, call, claim));
+  for (const claim of beyond) verdicts.push(await decideClaim(session, call, claim));
   return verdicts;
 }
 
 /** Stands for claims of a call beyond the limit. */
 const MORE: Claim = { kind: "exec", terminal: "more than can be looked at" };
 
-async function decideClaim(
-  context: GovernorContext,
-  session: GovernedSession,
-  call: ToolCall,
-  claim: Claim,
-): Promise<Decided> {
+async function decideClaim(session: GovernedSession, call: ToolCall, claim: Claim): Promise<Decided> {
   const { tool_name: name, arguments: rawInput } = payloadOfClaim(claim);
   const { status, title } = call.told;
   const done = { ...call, told: { name, rawInput, title, status } };
-  return enforceSeen(context, session, done, String(status), "acp");
+  return enforceSeen(session, done, String(status), "acp");
 }
 
 /**
@@ -85,35 +74,35 @@ async function decideClaim(
  * it is decided like what was done. What it only announced before it was cancelled or refused something was not begun.
  */
 export async function noteUnended(
-  context: GovernorContext,
   session: GovernedSession,
   { isCancelled }: { readonly isCancelled: boolean },
 ): Promise<void> {
   const { toolCalls } = session;
   for (const call of toolCalls.unasked) {
-    if (isMcp(context, session, call) || !toolCalls.conclude(call.id)) continue;
+    if (isMcp(session, call) || !toolCalls.conclude(call.id)) continue;
     const isOnlyAnnounced = call.told.status === "pending" && !call.ran;
-    if (isOnlyAnnounced && (isCancelled || toolCalls.hasRefused)) recordRefused(context, session, call);
+    if (isOnlyAnnounced && (isCancelled || toolCalls.hasRefused)) recordRefused(session, call);
     else {
-      const decided = await enforceSeen(context, session, call, "unknown");
+      const decided = await enforceSeen(session, call, "unknown");
       const _meta = ungatedMeta(decided);
-      await showUpdate(context, session, { sessionUpdate: "tool_call_update", toolCallId: call.id, _meta });
+      await showUpdate(session, { sessionUpdate: "tool_call_update", toolCallId: call.id, _meta });
     }
   }
 }
 
 /** Whether a call is one of an MCP tool, which the harness carries out and decides itself. */
-function isMcp({ entry }: GovernorContext, session: GovernedSession, call: ToolCall): boolean {
+function isMcp(session: GovernedSession, call: ToolCall): boolean {
+  const { entry } = session.context;
   return namesOf(call, entry).some((name) => session.mcpTools.has(name));
 }
 
 /** Records a call that the agent refused by itself: nothing was done. */
-function recordRefused(context: GovernorContext, session: GovernedSession, call: ToolCall): void {
-  const tool = toolNameOf(call, context.entry).name;
-  const subject = subjectIn(context, session, "observed");
+function recordRefused(session: GovernedSession, call: ToolCall): void {
+  const tool = toolNameOf(call, session.context.entry).name;
+  const subject = subjectIn(session, "observed");
   const began = toolCallDraft(subject, call, { tool, verdict: undefined });
   const ended = resultDraft(subject, { tool, outcome: "refused by the agent" }, undefined);
-  recordIn(context, session, [began, { ...ended, tags: [...(ended.tags ?? []), "refused"] }]);
+  recordIn(session, [began, { ...ended, tags: [...(ended.tags ?? []), "refused"] }]);
 }
 
 /**
@@ -122,13 +111,9 @@ function recordRefused(context: GovernorContext, session: GovernedSession, call:
  * when another was refused. A file counts as written when it changed since the call was announced, and as read when what
  * the call gave back holds a line of it. Where neither shows, what the agent reported as running was started.
  */
-async function begunBecause(
-  context: GovernorContext,
-  session: GovernedSession,
-  call: ToolCall,
-): Promise<string | undefined> {
+async function begunBecause(session: GovernedSession, call: ToolCall): Promise<string | undefined> {
   if (toolCallIn(call.told).content.some(({ type }) => type === "terminal")) return "it had a terminal";
-  const facts = await factsOf(context, session, payloadOf(call, context.entry), "agent");
+  const facts = await factsOf(session, payloadOf(call, session.context.entry), "agent");
   if (!facts) return "its effects are unknown";
   const { effects, opaque } = facts;
   const runs = effects.some(({ kind }) => kind === "exec" || kind === "net");
@@ -148,18 +133,14 @@ async function begunBecause(
  * Whether a call was allowed for something else than it is said to have run with. What is only added, such
  * as the folder that a command runs in anyway, is nothing else as long as it does the same.
  */
-async function isOtherThanDecided(
-  context: GovernorContext,
-  session: GovernedSession,
-  call: ToolCall,
-): Promise<boolean> {
+async function isOtherThanDecided(session: GovernedSession, call: ToolCall): Promise<boolean> {
   const compared = comparedToDecided(call);
   if (isNamedOtherwise(call)) return true;
   if (compared !== "more" || call.permit.kind !== "given") return compared === "other";
   const decided = { ...call, told: { ...call.told, rawInput: call.permit.decided?.arguments } };
   const [before, after] = await Promise.all(
     [decided, call].map(async (one) => {
-      const facts = await factsOf(context, session, payloadOf(one, context.entry), "agent");
+      const facts = await factsOf(session, payloadOf(one, session.context.entry), "agent");
       return facts && [facts.effects, facts.opaque];
     }),
   );
@@ -215,73 +196,66 @@ const REFUSED_BY_AGENT: JsonObject = { reins: { outcome: "refused by the agent" 
  * itself refused was not done.
  */
 export async function concludeCall(
-  context: GovernorContext,
   session: GovernedSession,
   call: ToolCall,
   update: JsonObject,
 ): Promise<JsonObject> {
   const { permit } = call;
   const outcome = String(call.told.status);
-  if (permit.kind === "elsewhere" || isMcp(context, session, call)) {
-    const meta = await verdictForCard(context, session, call);
+  if (permit.kind === "elsewhere" || isMcp(session, call)) {
+    const meta = await verdictForCard(session, call);
     return meta ? withMeta(update, meta) : update;
   }
   // What was refused ends as failed; said to be completed, it was done against the answer.
   if (permit.kind === "refused" && outcome !== "completed") return update;
   if (permit.kind === "given") {
     const { tool, entry } = permit;
-    const { enforcement } = context;
-    await complete(context, session, { tool, entry, outcome, enforcement });
-    if (!(await isOtherThanDecided(context, session, call))) return update;
-  } else if (outcome === "failed" && (await begunBecause(context, session, call)) === undefined) {
-    recordRefused(context, session, call);
+    const { enforcement } = session.context;
+    await complete(session, { tool, entry, outcome, enforcement });
+    if (!(await isOtherThanDecided(session, call))) return update;
+  } else if (outcome === "failed" && (await begunBecause(session, call)) === undefined) {
+    recordRefused(session, call);
     return withMeta(update, REFUSED_BY_AGENT);
   }
-  const told = await enforceSeen(context, session, call, outcome);
-  if (told.verdict === "blocked") await endTurn(context, session, toolNameOf(call, context.entry).name, told);
+  const told = await enforceSeen(session, call, outcome);
+  if (told.verdict === "blocked") await endTurn(session, toolNameOf(call, session.context.entry).name, told);
   return withMeta(update, ungatedMeta(told));
 }
 
 /** Compares what an agent says that a call did with what was decided; a block ends the turn. */
 export async function weighClaims(
-  context: GovernorContext,
   session: GovernedSession,
   call: ToolCall,
   update: JsonObject,
 ): Promise<JsonObject> {
-  const decided = await decideClaims(context, session, call);
+  const decided = await decideClaims(session, call);
   const blocked = decided.find(({ verdict }) => verdict === "blocked");
   const told = blocked ?? decided.at(-1);
   if (!told) return update;
-  if (blocked) await endTurn(context, session, toolNameOf(call, context.entry).name, blocked);
+  if (blocked) await endTurn(session, toolNameOf(call, session.context.entry).name, blocked);
   return withMeta(update, ungatedMeta(told));
 }
 
 /** Cancels the turn of the agent, and shows clients why. */
-async function endTurn(
-  context: GovernorContext,
-  session: GovernedSession,
-  tool: string,
-  decided: Decided,
-): Promise<void> {
+async function endTurn(session: GovernedSession, tool: string, decided: Decided): Promise<void> {
   const text = `The agent was asked to end the turn: ${tool}: ${decided.reason}.`;
   const update = {
     sessionUpdate: "agent_message_chunk",
     content: { type: "text", text },
     _meta: ungatedMeta(decided),
   };
-  await showUpdate(context, session, update);
-  if (session.turn) await cancelTurn(context, session, decided.reason);
-  else await context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
+  await showUpdate(session, update);
+  if (session.turn) await cancelTurn(session, decided.reason);
+  else await session.context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
 }
 
 /** Records allowed calls without an end as of unknown outcome, after the agent has ended. */
-export async function recordUnknown(context: GovernorContext, session: GovernedSession): Promise<void> {
+export async function recordUnknown(session: GovernedSession): Promise<void> {
   for (const { id, permit } of session.toolCalls.unfinished) {
     if (permit.kind !== "given" || !session.toolCalls.conclude(id)) continue;
     const { tool, entry } = permit;
-    const { enforcement } = context;
-    await complete(context, session, { tool, entry, enforcement, outcome: "unknown" });
+    const { enforcement } = session.context;
+    await complete(session, { tool, entry, enforcement, outcome: "unknown" });
   }
 }
 
@@ -299,14 +273,10 @@ const MOST_CHILDREN = 1_000;
  * Records a child session that an agent announces. Reins did not start it and refuses its requests, so it is decided after
  * the fact, like each call in it; a block ends the turn.
  */
-export async function noteChild(
-  context: GovernorContext,
-  session: GovernedSession,
-  update: JsonObject,
-): Promise<JsonObject> {
+export async function noteChild(session: GovernedSession, update: JsonObject): Promise<JsonObject> {
   const { sessionId, title } = readUpdate("subagent_update", update);
   const { children } = session;
-  if (!context.profile.isObserved || sessionId === undefined) return update;
+  if (!session.context.profile.isObserved || sessionId === undefined) return update;
   if (children.has(sessionId) || children.size >= MOST_CHILDREN) return update;
   children.add(sessionId);
   const { sessionUpdate: _, sessionId: session_id, _meta, ...announced } = update;
@@ -320,7 +290,7 @@ export async function noteChild(
     tools: "acp",
     seen: { call, outcome: "unknown" },
   } as const;
-  const decided = await placed((await enforce(context, session, point)).verdict);
-  if (decided.verdict === "blocked") await endTurn(context, session, CHILD, decided);
+  const decided = await placed((await enforce(session, point)).verdict);
+  if (decided.verdict === "blocked") await endTurn(session, CHILD, decided);
   return withMeta(update, ungatedMeta(decided));
 }

@@ -2,7 +2,6 @@ import { type JsonObject, readUpdate } from "@reins/acp";
 import type { Decided } from "@reins/supervisor";
 import { chargePrompt, enforce } from "../control/enforce.ts";
 import { placed } from "../control/verdict.ts";
-import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { ungatedMeta } from "./ungated.ts";
 import { showUpdate } from "./updates.ts";
@@ -32,31 +31,27 @@ export interface UnpromptedTurn {
 }
 
 /** Notices an update that shows work outside of every turn, and charges what it costs. */
-export function noticeUpdate(context: GovernorContext, session: GovernedSession, update: JsonObject): void {
-  if (isWithinTurn(context, session)) return;
+export function noticeUpdate(session: GovernedSession, update: JsonObject): void {
+  if (isWithinTurn(session)) return;
   const kind = String(update.sessionUpdate);
-  if (kind === "usage_update") charge(context, session, update);
-  const since = context.now().getTime() - session.idleSince;
+  if (kind === "usage_update") charge(session, update);
+  const since = session.context.now().getTime() - session.idleSince;
   const isLate = since < (session.lastTurn === undefined ? GREETING_MS : LATE_MS);
-  if (kind === "tool_call" || (WORDS.has(kind) && !isLate)) void mayWork(context, session, kind);
+  if (kind === "tool_call" || (WORDS.has(kind) && !isLate)) void mayWork(session, kind);
 }
 
 /** Whether an agent may continue: always in a turn, outside of one only if a rule allows it. */
-export async function mayWork(
-  context: GovernorContext,
-  session: GovernedSession,
-  what: string,
-): Promise<boolean> {
-  if (isWithinTurn(context, session)) return true;
-  const now = context.now().getTime();
+export async function mayWork(session: GovernedSession, what: string): Promise<boolean> {
+  if (isWithinTurn(session)) return true;
+  const now = session.context.now().getTime();
   const known = session.unprompted;
   if (known && now - known.last < QUIET_MS) {
     known.last = now;
-    if (!(await known.mayGoOn)) await insist(context, session, known);
+    if (!(await known.mayGoOn)) await insist(session, known);
     return known.mayGoOn;
   }
-  const mayGoOn = decide(context, session, what).catch((error: unknown) => {
-    context.onFault(`unprompted work could not be decided: ${String(error)}`);
+  const mayGoOn = decide(session, what).catch((error: unknown) => {
+    session.context.onFault(`unprompted work could not be decided: ${String(error)}`);
     return false;
   });
   session.unprompted = { began: now, mayGoOn, last: now, told: now };
@@ -64,28 +59,25 @@ export async function mayWork(
 }
 
 /** What an agent replays was decided before. */
-function isWithinTurn(
-  { profile }: GovernorContext,
-  { turn, replaying, isClosing }: GovernedSession,
-): boolean {
-  return !profile.isObserved || turn !== undefined || replaying || isClosing;
+function isWithinTurn({ context, turn, replaying, isClosing }: GovernedSession): boolean {
+  return !context.profile.isObserved || turn !== undefined || replaying || isClosing;
 }
 
 /** Charges it like a prompt, and has it decided like an action without a verdict before. */
-async function decide(context: GovernorContext, session: GovernedSession, message: string): Promise<boolean> {
-  const asked = await enforce(context, session, { kind: "unprompted_work", message });
+async function decide(session: GovernedSession, message: string): Promise<boolean> {
+  const asked = await enforce(session, { kind: "unprompted_work", message });
   const payload = { tool_name: UNPROMPTED, arguments: { began_with: message } };
-  const seen = await enforce(context, session, { kind: "after_the_fact", payload, tools: "acp" });
+  const seen = await enforce(session, { kind: "after_the_fact", payload, tools: "acp" });
   const stopped = [asked, seen].find(({ kind }) => kind === "refused");
-  if (stopped) await stop(context, session, await placed(stopped.verdict));
+  if (stopped) await stop(session, await placed(stopped.verdict));
   return stopped === undefined;
 }
 
-async function stop(context: GovernorContext, session: GovernedSession, decided: Decided): Promise<void> {
-  await context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
+async function stop(session: GovernedSession, decided: Decided): Promise<void> {
+  await session.context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
   const text = `The agent works without a prompt, and was asked to stop: ${decided.reason}.`;
   const content = { type: "text", text };
-  await showUpdate(context, session, {
+  await showUpdate(session, {
     sessionUpdate: "agent_message_chunk",
     content,
     _meta: ungatedMeta(decided),
@@ -93,28 +85,24 @@ async function stop(context: GovernorContext, session: GovernedSession, decided:
 }
 
 /** Cancels an agent that keeps working again, and ends it after a while. */
-async function insist(
-  context: GovernorContext,
-  session: GovernedSession,
-  unprompted: UnpromptedTurn,
-): Promise<void> {
-  const now = context.now().getTime();
+async function insist(session: GovernedSession, unprompted: UnpromptedTurn): Promise<void> {
+  const now = session.context.now().getTime();
   if (now - unprompted.began > PATIENCE_MS) {
-    context.stop?.("it keeps working without a prompt");
+    session.context.stop?.("it keeps working without a prompt");
     return;
   }
   if (now - unprompted.told < AGAIN_MS) return;
   unprompted.told = now;
-  await context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
+  await session.context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
 }
 
 /** Charges what a session costs outside of its turns. */
-function charge(context: GovernorContext, session: GovernedSession, update: JsonObject): void {
+function charge(session: GovernedSession, update: JsonObject): void {
   const { amount = session.cost } = readUpdate("usage_update", update).cost;
   const spent = amount - session.cost;
   if (spent <= 0) return;
   session.cost = amount;
-  chargePrompt(context, session, { cost: spent }, "observed").catch((error: unknown) =>
-    context.onFault(`a cost could not be charged: ${String(error)}`),
+  chargePrompt(session, { cost: spent }, "observed").catch((error: unknown) =>
+    session.context.onFault(`a cost could not be charged: ${String(error)}`),
   );
 }

@@ -2,7 +2,6 @@ import { isObject, type JsonObject, metaOf, readUpdate, updateIn } from "@reins/
 import { errorMessage, systemClock } from "@reins/kit";
 import { type Redact, UpdateRedactor } from "@reins/supervisor";
 import { forwardIn } from "../control/enforce.ts";
-import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { mayNotify } from "./known-methods.ts";
 import { isFinal } from "./tool-calls.ts";
@@ -11,23 +10,22 @@ import { noticeUpdate } from "./unprompted.ts";
 
 /** Forwards what an agent sends in a session to the clients, without secrets, after what it shows was enforced. */
 export function forwardFromAgent(
-  context: GovernorContext,
   session: GovernedSession,
   method: string,
   params: JsonObject,
 ): void | Promise<void> {
-  const { redact, onFault } = context;
+  const { redact, onFault } = session.context;
   if (method !== "session/update") {
     if (!mayNotify(method))
       return onFault(`the agent sent ${JSON.stringify(method.slice(0, 80))}, which is not for agents`);
     return session.clients.notify(method, redactObject(redact, { ...params, sessionId: session.id }));
   }
   if (!isObject(params.update)) return onFault("the agent sent an update that is no object");
-  const show = (update: JsonObject) => (session.isClosing ? undefined : showUpdate(context, session, update));
-  if (!session.turn) noticeUpdate(context, session, params.update);
-  noteBeside(context, session, params);
+  const show = (update: JsonObject) => (session.isClosing ? undefined : showUpdate(session, update));
+  if (!session.turn) noticeUpdate(session, params.update);
+  noteBeside(session, params);
   // Most updates need no waiting, and thousands of them come at once.
-  const applied = applyUpdate(context, session, params.update);
+  const applied = applyUpdate(session, params.update);
   return applied instanceof Promise ? applied.then(show) : show(applied);
 }
 
@@ -35,50 +33,36 @@ export function forwardFromAgent(
  * Forwards what a child session of an agent does as its parent's work. Reins did not start the child and refuses its
  * requests, so its calls are decided after the fact; its words stay with the agent.
  */
-export function forwardFromChild(
-  context: GovernorContext,
-  parent: GovernedSession,
-  params: JsonObject,
-): void | Promise<void> {
+export function forwardFromChild(parent: GovernedSession, params: JsonObject): void | Promise<void> {
   const { sessionId, kind = "", update } = updateIn(params);
   if (!TOOL_UPDATES.has(kind) && kind !== "subagent_update") return;
   const { toolCallId } = update;
   const named = typeof toolCallId === "string" && { toolCallId: `${sessionId}/${toolCallId}` };
-  return forwardFromAgent(context, parent, "session/update", { update: { ...update, ...named } });
+  return forwardFromAgent(parent, "session/update", { update: { ...update, ...named } });
 }
 
 const TOOL_UPDATES = new Set(["tool_call", "tool_call_update"]);
 
 /** Applies an update of the agent to its session: tool calls, plans, costs. Returns what clients see of it. */
-function applyUpdate(
-  context: GovernorContext,
-  session: GovernedSession,
-  update: JsonObject,
-): JsonObject | Promise<JsonObject> {
+function applyUpdate(session: GovernedSession, update: JsonObject): JsonObject | Promise<JsonObject> {
   const kind = String(update.sessionUpdate);
   if (kind === "available_commands_update") session.commands = commandsIn(update);
   if (session.replaying) return update;
-  if (TOOL_UPDATES.has(kind)) return applyToolCall(context, session, update);
-  if (kind === "subagent_update") return noteChild(context, session, update);
+  if (TOOL_UPDATES.has(kind)) return applyToolCall(session, update);
+  if (kind === "subagent_update") return noteChild(session, update);
   if (kind === "current_mode_update") session.mode = readUpdate(kind, update).currentModeId ?? session.mode;
-  if (kind === "plan" && context.profile.runs === "derived")
-    session.turn?.awaits(notePlan(context, session, update));
+  if (kind === "plan" && session.context.profile.runs === "derived")
+    session.turn?.awaits(notePlan(session, update));
   return update;
 }
 
-function applyToolCall(
-  context: GovernorContext,
-  session: GovernedSession,
-  update: JsonObject,
-): JsonObject | Promise<JsonObject> {
-  const call = session.toolCalls.tell(update, context.now().getTime());
+function applyToolCall(session: GovernedSession, update: JsonObject): JsonObject | Promise<JsonObject> {
+  const call = session.toolCalls.tell(update, session.context.now().getTime());
   if (!isFinal(call)) return update;
   if (session.toolCalls.conclude(call.id))
-    return concludeCall(context, session, call, update).then((shown) =>
-      weighClaims(context, session, call, shown),
-    );
+    return concludeCall(session, call, update).then((shown) => weighClaims(session, call, shown));
   // What has ended may still be said to have done more.
-  return call.weighed < call.claims.length ? weighClaims(context, session, call, update) : update;
+  return call.weighed < call.claims.length ? weighClaims(session, call, update) : update;
 }
 
 /** Whether an update reports state, not history. */
@@ -94,12 +78,8 @@ function commandsIn(update: JsonObject): readonly string[] {
 }
 
 /** A plan is a list of tasks of the turn's run. */
-async function notePlan(
-  context: GovernorContext,
-  session: GovernedSession,
-  update: JsonObject,
-): Promise<void> {
-  const { harness, principal, now, redact, onFault } = context;
+async function notePlan(session: GovernedSession, update: JsonObject): Promise<void> {
+  const { harness, principal, now, redact, onFault } = session.context;
   const { turn } = session;
   if (!turn || !Array.isArray(update.entries)) return;
   const { entries } = readUpdate("plan", redact(update));
@@ -109,7 +89,7 @@ async function notePlan(
     status: TASK_STATUS[status] ?? "pending",
   }));
   const list = { run_id: turn.id, session_id: session.id, updated_at: now().toISOString(), tasks };
-  forwardIn(context, session, "task_list", list);
+  forwardIn(session, "task_list", list);
   await harness.runs.note(principal, "task_list", list).catch((error: unknown) => {
     onFault(`a plan could not be noted: ${errorMessage(error)}`);
   });
@@ -125,12 +105,8 @@ const TASK_STATUS: Readonly<Record<string, string | undefined>> = {
  * Shows an update to the clients of a session without the secrets in it. The end of a text may be held back until it is
  * known not to be the begin of one.
  */
-export function showUpdate(
-  context: GovernorContext,
-  session: GovernedSession,
-  update: JsonObject,
-): void | Promise<void> {
-  return notifyAll(session, redactorOf(context, session).push(update));
+export function showUpdate(session: GovernedSession, update: JsonObject): void | Promise<void> {
+  return notifyAll(session, redactorOf(session).push(update));
 }
 
 /** Shows what was held back, when a turn has ended. */
@@ -139,7 +115,8 @@ export async function flushUpdates(session: GovernedSession): Promise<void> {
 }
 
 /** Notes what an agent sends beside an update; it goes along with what is shown of it next. */
-function noteBeside({ redact }: GovernorContext, session: GovernedSession, params: JsonObject): void {
+function noteBeside(session: GovernedSession, params: JsonObject): void {
+  const { redact } = session.context;
   const { sessionId: _, update: __, _meta: ___, ...beside } = params;
   const { reins: ____, ...meta } = metaOf(params);
   const hasMeta = Object.keys(meta).length > 0;
@@ -154,12 +131,12 @@ export function redactObject(redact: Redact, value: JsonObject): JsonObject {
   return isObject(clean) ? clean : {};
 }
 
-function redactorOf(context: GovernorContext, session: GovernedSession): UpdateRedactor {
-  session.updates ??= new UpdateRedactor(context.harness.redactor, {
+function redactorOf(session: GovernedSession): UpdateRedactor {
+  session.updates ??= new UpdateRedactor(session.context.harness.redactor, {
     clock: systemClock,
     onLate: (updates) => {
       notifyAll(session, updates)?.catch((error: unknown) => {
-        context.onFault(`an update could not be shown: ${String(error)}`);
+        session.context.onFault(`an update could not be shown: ${String(error)}`);
       });
     },
   });

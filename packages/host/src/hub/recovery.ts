@@ -136,7 +136,8 @@ async function offerOne(session: AskedSession, { id }: Approval, toolCallId: str
   try {
     const approval: Approval | undefined = await approvals.get(id, session.record.tenant);
     if (approval?.state !== "pending") return;
-    await offerApproval({ harness }, session, toolCallId)(approval, over.signal);
+    const asked = { id: session.id, clients: session.clients, context: { harness } };
+    await offerApproval(asked, toolCallId)(approval, over.signal);
   } catch (error) {
     if (!over.signal.aborted) throw error;
   } finally {

@@ -144,7 +144,7 @@ function spawner(
   return (task, signal) => {
     const session = governor.sessionOf(task.sessionId);
     if (!session) throw new Error("the session that wants it is not open");
-    const agent = agentOf(entry, session);
+    const agent = agentOf(session);
     return subagents.run({ session, principal, agent, fallback: entry.id }, task, signal);
   };
 }

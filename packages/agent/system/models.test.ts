@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Message } from "../src/history/transcript.ts";
-import { AnthropicModel } from "../src/models/anthropic-model.ts";
+import { anthropicModel } from "../src/models/anthropic-model.ts";
 import type { Model, ModelEvent, ModelRequest } from "../src/models/model.ts";
 import { DIALECTS, modelAt } from "./fixtures/dialect-names.ts";
 import { modelServer } from "./fixtures/model-server.ts";
@@ -235,7 +235,7 @@ describe("Anthropic", () => {
   test("gets the configured key or token", async () => {
     const server = await modelServer();
     const shown = async (access: { apiKey: string } | { authToken: string }) => {
-      await events(new AnthropicModel("m", { ...access, baseUrl: server.url }), requestOf([user("x")]));
+      await events(anthropicModel("m", { ...access, baseUrl: server.url }), requestOf([user("x")]));
       const { authorization, "x-api-key": key } = server.asked.at(-1)?.headers ?? {};
       return key ?? authorization?.replace("Bearer ", "");
     };

@@ -1,16 +1,9 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import type { TokenUsage } from "../history/entry.ts";
-import { type AnthropicSettings, anthropicRequest } from "./anthropic-request.ts";
-import {
-  type Model,
-  ModelError,
-  type ModelEvent,
-  type ModelInfo,
-  type ModelRequest,
-  type ModelStop,
-} from "./model.ts";
-import { CallArguments, modelErrorOf } from "./provider-api.ts";
-import { reportedTokens } from "./tokens.ts";
+import { anthropicRequest } from "./anthropic-request.ts";
+import { type Model, ModelError, type ModelEvent, type ModelStop } from "./model.ts";
+import { CallArguments, providerModel } from "./provider-api.ts";
+import { NO_USAGE, reportedTokens } from "./tokens.ts";
 
 /** Access to Anthropic or a compatible server. */
 export interface AnthropicAccess {
@@ -30,33 +23,16 @@ const STOPS: ReadonlyMap<string, ModelStop> = new Map<string, ModelStop>([
 ]);
 
 /** A model behind Anthropic's Messages API. */
-export class AnthropicModel implements Model {
-  readonly info: ModelInfo;
-  readonly #settings: AnthropicSettings;
-  readonly #access: AnthropicAccess;
-  #client: Promise<Anthropic> | undefined;
-
-  constructor(model: string, access: AnthropicAccess) {
-    const { contextTokens, maxOutputTokens, thinking } = knownAnthropic(model);
-    const id = `anthropic:${model}`;
-    this.info = { id, contextTokens, maxOutputTokens, images: true, summarises: true };
-    this.#settings = { model, id, maxOutputTokens, thinking };
-    this.#access = access;
-  }
-
-  async *stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
-    try {
-      this.#client ??= clientFor(this.#access);
-      const client = await this.#client;
-      const events = await client.messages.create(anthropicRequest(request, this.#settings), { signal });
-      yield* readEvents(events);
-    } catch (error) {
-      signal.throwIfAborted();
-      throw modelErrorOf(error, this.info.id);
-    }
-    // The SDK ends an aborted stream without an error.
-    signal.throwIfAborted();
-  }
+export function anthropicModel(model: string, access: AnthropicAccess): Model {
+  const { contextTokens, maxOutputTokens, thinking } = knownAnthropic(model);
+  const id = `anthropic:${model}`;
+  const info = { id, contextTokens, maxOutputTokens, images: true, summarises: true };
+  let client: Promise<Anthropic> | undefined;
+  return providerModel(info, async (request, signal) => {
+    client ??= clientFor(access);
+    const sent = anthropicRequest(request, { model, id, maxOutputTokens, thinking });
+    return readEvents(await (await client).messages.create(sent, { signal }));
+  });
 }
 
 /** Loads the SDK on the first request, because loading takes a while. */
@@ -80,7 +56,7 @@ async function* readEvents(
   events: AsyncIterable<Anthropic.RawMessageStreamEvent>,
 ): AsyncIterable<ModelEvent> {
   const open = new Map<number, OpenBlock>();
-  let usage: TokenUsage = { inputTokens: 0, outputTokens: 0 };
+  let usage = NO_USAGE;
   let stop: ModelStop = "end";
   for await (const event of events) {
     switch (event.type) {

@@ -1,14 +1,14 @@
 import {
   type AnthropicAccess,
-  AnthropicModel,
+  anthropicModel,
   DEFAULT_ANTHROPIC_MODEL,
   OFFERED_ANTHROPIC_MODELS,
 } from "./anthropic-model.ts";
 import { DemoModel } from "./demo-model.ts";
 import { type Model, ModelError, type ModelEvent, type ModelInfo, type Price } from "./model.ts";
-import { ChatModel } from "./openai-chat.ts";
+import { chatModel } from "./openai-chat.ts";
 import { DEFAULT_OPENAI_MODEL, OFFERED_OPENAI_MODELS, type OpenAiAccess } from "./openai-client.ts";
-import { ResponsesModel } from "./openai-responses.ts";
+import { responsesModel } from "./openai-responses.ts";
 
 /** Configures which models are available. */
 export interface ModelConfig {
@@ -79,10 +79,9 @@ function openModel(id: string, config: ModelConfig): Model {
   const [provider = "", ...rest] = id.split(":");
   const name = rest.join(":");
   if (id === "demo") return new DemoModel();
-  if (provider === "anthropic" && hasAnthropic(config))
-    return new AnthropicModel(name, config.anthropic ?? {});
-  if (provider === "openai" && hasOpenAi(config)) return new ResponsesModel(name, config.openai ?? {});
-  if (provider === "openai-chat" && hasOpenAi(config)) return new ChatModel(name, config.openai ?? {});
+  if (provider === "anthropic" && hasAnthropic(config)) return anthropicModel(name, config.anthropic ?? {});
+  if (provider === "openai" && hasOpenAi(config)) return responsesModel(name, config.openai ?? {});
+  if (provider === "openai-chat" && hasOpenAi(config)) return chatModel(name, config.openai ?? {});
   return new UnavailableModel(id, whyNot(id, provider), PROVIDERS.has(provider));
 }
 

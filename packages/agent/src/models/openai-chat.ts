@@ -2,17 +2,10 @@ import { isObject } from "@reins/acp";
 import type OpenAI from "openai";
 import { partsText, type TokenUsage, type UserPart } from "../history/entry.ts";
 import type { Message } from "../history/transcript.ts";
-import {
-  type Model,
-  ModelError,
-  type ModelEvent,
-  type ModelInfo,
-  type ModelRequest,
-  type ModelStop,
-} from "./model.ts";
-import { clientFor, effortOf, knownContext, type OpenAiAccess } from "./openai-client.ts";
-import { CallArguments, modelErrorOf } from "./provider-api.ts";
-import { reportedTokens } from "./tokens.ts";
+import { type Model, ModelError, type ModelEvent, type ModelRequest, type ModelStop } from "./model.ts";
+import { effortOf, type OpenAiAccess, openAiModel, openAiUsage } from "./openai-client.ts";
+import { CallArguments } from "./provider-api.ts";
+import { NO_USAGE } from "./tokens.ts";
 
 const STOPS: ReadonlyMap<string, ModelStop> = new Map<string, ModelStop>([
   ["stop", "end"],
@@ -23,38 +16,10 @@ const STOPS: ReadonlyMap<string, ModelStop> = new Map<string, ModelStop>([
 ]);
 
 /** A model behind OpenAI's Chat Completions API, on any server. */
-export class ChatModel implements Model {
-  readonly info: ModelInfo;
-  readonly #model: string;
-  readonly #access: OpenAiAccess;
-  #client: Promise<OpenAI> | undefined;
-
-  constructor(model: string, access: OpenAiAccess) {
-    const contextTokens = knownContext(model);
-    this.info = {
-      id: `openai-chat:${model}`,
-      contextTokens,
-      maxOutputTokens: Math.floor(contextTokens / 8),
-      images: true,
-      summarises: true,
-    };
-    this.#model = model;
-    this.#access = access;
-  }
-
-  async *stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
-    try {
-      this.#client ??= clientFor(this.#access);
-      const client = await this.#client;
-      const chunks = await client.chat.completions.create(chatRequest(this.#model, request), { signal });
-      yield* readChunks(chunks);
-    } catch (error) {
-      signal.throwIfAborted();
-      throw modelErrorOf(error, this.info.id);
-    }
-    // The SDK ends an aborted stream without an error.
-    signal.throwIfAborted();
-  }
+export function chatModel(model: string, access: OpenAiAccess): Model {
+  return openAiModel(`openai-chat:${model}`, access, async (client, request, signal) =>
+    readChunks(await client.chat.completions.create(chatRequest(model, request), { signal })),
+  );
 }
 
 interface OpenCall {
@@ -69,7 +34,7 @@ const MOST_CALLS = 1_000;
 async function* readChunks(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): AsyncIterable<ModelEvent> {
   const calls: OpenCall[] = [];
   let finish: string | undefined;
-  let usage: TokenUsage = { inputTokens: 0, outputTokens: 0 };
+  let usage = NO_USAGE;
   for await (const { choices, usage: reported } of chunks) {
     if (reported) usage = usageFrom(reported);
     // Some servers leave out required members.
@@ -123,20 +88,13 @@ function thoughtIn(delta: object): string {
   return found.find((text) => typeof text === "string") ?? "";
 }
 
-function usageFrom({
-  prompt_tokens,
-  completion_tokens,
-  prompt_tokens_details,
-  completion_tokens_details,
-}: OpenAI.CompletionUsage): TokenUsage {
-  const cachedReadTokens = reportedTokens(prompt_tokens_details?.cached_tokens);
-  const thoughtTokens = reportedTokens(completion_tokens_details?.reasoning_tokens);
-  return {
-    inputTokens: Math.max(0, reportedTokens(prompt_tokens) - cachedReadTokens),
-    outputTokens: reportedTokens(completion_tokens),
-    ...(cachedReadTokens > 0 && { cachedReadTokens }),
-    ...(thoughtTokens > 0 && { thoughtTokens }),
-  };
+function usageFrom(reported: OpenAI.CompletionUsage): TokenUsage {
+  return openAiUsage({
+    input: reported.prompt_tokens,
+    output: reported.completion_tokens,
+    cached: reported.prompt_tokens_details?.cached_tokens,
+    thought: reported.completion_tokens_details?.reasoning_tokens,
+  });
 }
 
 type Param = OpenAI.ChatCompletionMessageParam;

@@ -1,5 +1,8 @@
 import type OpenAI from "openai";
-import type { ThoughtLevel } from "./model.ts";
+import type { TokenUsage } from "../history/entry.ts";
+import type { Model, ModelEvent, ModelRequest, ThoughtLevel } from "./model.ts";
+import { providerModel } from "./provider-api.ts";
+import { reportedTokens } from "./tokens.ts";
 
 /** Access to OpenAI or a compatible server. */
 export interface OpenAiAccess {
@@ -7,8 +10,24 @@ export interface OpenAiAccess {
   readonly baseUrl?: string | undefined;
 }
 
+/** A model of an id such as `openai:gpt-6-sol`; `start` sends a request by one of the two APIs. */
+export function openAiModel(
+  id: string,
+  access: OpenAiAccess,
+  start: (client: OpenAI, request: ModelRequest, signal: AbortSignal) => Promise<AsyncIterable<ModelEvent>>,
+): Model {
+  const contextTokens = knownContext(id.slice(id.indexOf(":") + 1));
+  const maxOutputTokens = Math.floor(contextTokens / 8);
+  const info = { id, contextTokens, maxOutputTokens, images: true, summarises: true };
+  let client: Promise<OpenAI> | undefined;
+  return providerModel(info, async (request, signal) => {
+    client ??= clientFor(access);
+    return start(await client, request, signal);
+  });
+}
+
 /** Loads the SDK on the first request, because loading takes a while. Local servers often need no key. */
-export async function clientFor({ apiKey, baseUrl }: OpenAiAccess): Promise<OpenAI> {
+async function clientFor({ apiKey, baseUrl }: OpenAiAccess): Promise<OpenAI> {
   const { default: Client } = await import("openai");
   return new Client({
     apiKey: apiKey ?? "none",
@@ -23,6 +42,20 @@ export function effortOf(level: Exclude<ThoughtLevel, "default">): "none" | "low
   return level === "off" ? "none" : level;
 }
 
+/** The usage of a request. OpenAI counts cached tokens as input too. */
+export function openAiUsage(
+  reported: Record<"input" | "output" | "cached" | "thought", unknown>,
+): TokenUsage {
+  const cachedReadTokens = reportedTokens(reported.cached);
+  const thoughtTokens = reportedTokens(reported.thought);
+  return {
+    inputTokens: Math.max(0, reportedTokens(reported.input) - cachedReadTokens),
+    outputTokens: reportedTokens(reported.output),
+    ...(cachedReadTokens > 0 && { cachedReadTokens }),
+    ...(thoughtTokens > 0 && { thoughtTokens }),
+  };
+}
+
 export const DEFAULT_OPENAI_MODEL = "gpt-6.1-terra";
 
 /** The models that are offered when there is a key. */
@@ -35,6 +68,6 @@ const CONTEXTS: readonly (readonly [RegExp, number])[] = [
 ];
 
 /** The context of a model by its name; a safe value for an unknown one. */
-export function knownContext(model: string): number {
+function knownContext(model: string): number {
   return CONTEXTS.find(([name]) => name.test(model))?.[1] ?? 128_000;
 }

@@ -2,48 +2,19 @@ import type { JsonObject } from "@reins/acp";
 import type OpenAI from "openai";
 import type { AssistantPart, TokenUsage, UserPart } from "../history/entry.ts";
 import type { Message } from "../history/transcript.ts";
-import { type Model, ModelError, type ModelEvent, type ModelInfo, type ModelRequest } from "./model.ts";
+import { type Model, ModelError, type ModelEvent, type ModelRequest } from "./model.ts";
 import { objectText } from "./openai-chat.ts";
-import { clientFor, effortOf, knownContext, type OpenAiAccess } from "./openai-client.ts";
+import { effortOf, type OpenAiAccess, openAiModel, openAiUsage } from "./openai-client.ts";
 import { modelErrorOf } from "./provider-api.ts";
-import { reportedTokens } from "./tokens.ts";
 
 type Response = OpenAI.Responses.Response;
 
 /** A model behind OpenAI's Responses API. */
-export class ResponsesModel implements Model {
-  readonly info: ModelInfo;
-  readonly #model: string;
-  readonly #access: OpenAiAccess;
-  #client: Promise<OpenAI> | undefined;
-
-  constructor(model: string, access: OpenAiAccess) {
-    const contextTokens = knownContext(model);
-    this.info = {
-      id: `openai:${model}`,
-      contextTokens,
-      maxOutputTokens: Math.floor(contextTokens / 8),
-      images: true,
-      summarises: true,
-    };
-    this.#model = model;
-    this.#access = access;
-  }
-
-  async *stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent> {
-    try {
-      this.#client ??= clientFor(this.#access);
-      const client = await this.#client;
-      const named = { name: this.#model, id: this.info.id };
-      const events = await client.responses.create(responsesRequest(named, request), { signal });
-      yield* readEvents(events);
-    } catch (error) {
-      signal.throwIfAborted();
-      throw modelErrorOf(error, this.info.id);
-    }
-    // The SDK ends an aborted stream without an error.
-    signal.throwIfAborted();
-  }
+export function responsesModel(name: string, access: OpenAiAccess): Model {
+  const id = `openai:${name}`;
+  return openAiModel(id, access, async (client, request, signal) =>
+    readEvents(await client.responses.create(responsesRequest({ name, id }, request), { signal })),
+  );
 }
 
 async function* readEvents(
@@ -111,20 +82,13 @@ function failure(message: string, type: string | null | undefined): ModelError {
   return modelErrorOf(Object.assign(new Error(message), { type }), "the model");
 }
 
-function usageFrom({
-  input_tokens,
-  output_tokens,
-  input_tokens_details,
-  output_tokens_details,
-}: OpenAI.Responses.ResponseUsage): TokenUsage {
-  const cachedReadTokens = reportedTokens(input_tokens_details?.cached_tokens);
-  const thoughtTokens = reportedTokens(output_tokens_details?.reasoning_tokens);
-  return {
-    inputTokens: Math.max(0, reportedTokens(input_tokens) - cachedReadTokens),
-    outputTokens: reportedTokens(output_tokens),
-    ...(cachedReadTokens > 0 && { cachedReadTokens }),
-    ...(thoughtTokens > 0 && { thoughtTokens }),
-  };
+function usageFrom(reported: OpenAI.Responses.ResponseUsage): TokenUsage {
+  return openAiUsage({
+    input: reported.input_tokens,
+    output: reported.output_tokens,
+    cached: reported.input_tokens_details?.cached_tokens,
+    thought: reported.output_tokens_details?.reasoning_tokens,
+  });
 }
 
 type Item = OpenAI.Responses.ResponseInputItem;

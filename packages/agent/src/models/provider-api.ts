@@ -1,6 +1,33 @@
 import { isObject } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
-import { ModelError, type ModelErrorCode } from "./model.ts";
+import {
+  type Model,
+  ModelError,
+  type ModelErrorCode,
+  type ModelEvent,
+  type ModelInfo,
+  type ModelRequest,
+} from "./model.ts";
+
+/** A model behind the SDK of a provider; `start` sends a request and reads what it streams. */
+export function providerModel(
+  info: ModelInfo,
+  start: (request: ModelRequest, signal: AbortSignal) => Promise<AsyncIterable<ModelEvent>>,
+): Model {
+  return {
+    info,
+    async *stream(request, signal) {
+      try {
+        yield* await start(request, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        throw modelErrorOf(error, info.id);
+      }
+      // The SDK ends an aborted stream without an error.
+      signal.throwIfAborted();
+    },
+  };
+}
 
 const BY_STATUS: Readonly<Record<number, ModelErrorCode | undefined>> = {
   400: "bad_request",

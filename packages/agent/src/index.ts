@@ -1,7 +1,7 @@
 export { Advisor, type AdvisorOptions } from "./advisor/advisor.ts";
 export type { NativeAgentOptions } from "./agent-dependencies.ts";
-export type { ControlCall, ControlPort, ReportEvents, ReportEventType } from "./control/control-port.ts";
-export type { DecisionEvents, DecisionEventType } from "./control/events.ts";
+export type { ControlCall, ControlPort } from "./control/control-port.ts";
+export type { DecisionEvents, DecisionEventType, ReportEvents, ReportEventType } from "./control/events.ts";
 export { FileSessionStore } from "./history/file-store.ts";
 export { modelConfigFrom, modelsFrom, type Prices } from "./models/models.ts";
 export { NativeAgent } from "./native-agent.ts";

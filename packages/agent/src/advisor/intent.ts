@@ -1,5 +1,4 @@
-import type { PlanningStrategy, TargetHints } from "../control/events.ts";
-import type { PerceptionDomain } from "../control/perception.ts";
+import type { PerceptionDomain, PlanningStrategy, TargetHints } from "../control/events.ts";
 
 /** What an intent implies for the rest of the turn. */
 interface Intent {

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { ContextPerceptionPayload } from "../control/perception.ts";
+import type { DecisionEvents } from "../control/events.ts";
 import type { MayRead } from "../files/workspace-files.ts";
 import { perceive } from "./perception.ts";
 
@@ -16,8 +16,10 @@ async function project(files: Readonly<Record<string, string>>): Promise<string>
   return root;
 }
 
-function look(root: string, more: Partial<ContextPerceptionPayload> = {}, mayRead?: MayRead) {
-  const payload: ContextPerceptionPayload = {
+type Payload = DecisionEvents["context_perception"]["payload"];
+
+function look(root: string, more: Partial<Payload> = {}, mayRead?: MayRead) {
+  const payload: Payload = {
     session_id: "s",
     intent: "understand",
     target: { location: { path: ".", location_type: "folder" } },

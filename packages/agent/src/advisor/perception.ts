@@ -1,13 +1,13 @@
 import { basename } from "node:path";
 import { membersOf, parseObject } from "@reins/acp";
 import { searchItems } from "@reins/bridge";
-import type { Fact } from "../control/events.ts";
 import type {
-  ContextPerceptionPayload,
+  DecisionEvents,
+  Fact,
   FileSnippet,
   InjectedContext,
   ProjectSummary,
-} from "../control/perception.ts";
+} from "../control/events.ts";
 import { type MayRead, ReadableFolder } from "../files/workspace-files.ts";
 
 const MAX_BYTES = 64 * 1024;
@@ -39,7 +39,7 @@ const GUIDES: readonly (readonly [file: RegExp, characters: number, weight: numb
 
 /** Describes a workspace by its guides, manifests and git state, the most relevant first and within the limits. */
 export async function perceive(
-  { target, context, constraints }: ContextPerceptionPayload,
+  { target, context, constraints }: DecisionEvents["context_perception"]["payload"],
   mayRead: MayRead = () => true,
 ): Promise<InjectedContext> {
   const folder = new ReadableFolder(context.workspace, mayRead);

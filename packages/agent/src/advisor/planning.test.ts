@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { PlanningPayload, PlanningStrategy } from "../control/events.ts";
+import type { DecisionEvents, PlanningStrategy } from "../control/events.ts";
 import { choosePlanning, hintsFor } from "./planning.ts";
 
 const ALL: readonly PlanningStrategy[] = ["none", "step_by_step", "tree_of_thoughts", "graph_planning"];
 
-function plan(task_description: string, more: Partial<PlanningPayload> = {}) {
+function plan(task_description: string, more: Partial<DecisionEvents["planning"]["payload"]> = {}) {
   return choosePlanning({ session_id: "s", task_description, available_strategies: ALL, ...more });
 }
 

@@ -1,12 +1,13 @@
 import { errorMessage } from "@reins/kit";
-import type { Fact, IntentDetectionDecision, PlanningStrategy } from "../control/events.ts";
 import type {
-  ContextPerceptionDecision,
+  DecisionEvents,
+  Fact,
   InjectedContext,
   PerceptionDomain,
   PerceptionIntent,
   PerceptionTarget,
-} from "../control/perception.ts";
+  PlanningStrategy,
+} from "../control/events.ts";
 import type { Turn } from "./turn.ts";
 
 /** What is known before the model is asked. */
@@ -27,7 +28,7 @@ export interface Refusal {
   readonly refused: string;
 }
 
-type Detected = Extract<IntentDetectionDecision, { decision: "allow" }>;
+type Detected = Extract<DecisionEvents["intent_detection"]["decision"], { decision: "allow" }>;
 
 const PERCEPTIONS: ReadonlyMap<string, PerceptionIntent> = new Map<string, PerceptionIntent>([
   ["explore", "explore"],
@@ -146,7 +147,7 @@ async function perceive(
     location: { path: pathIn(target_type, target_name), location_type: target_type ?? "folder" },
   };
   for (let attempt = 0; attempt <= REFINEMENTS; attempt += 1) {
-    const decision: ContextPerceptionDecision = await turn.ask("context_perception", {
+    const decision: DecisionEvents["context_perception"]["decision"] = await turn.ask("context_perception", {
       session_id: sessionId,
       intent,
       target,

@@ -1,5 +1,4 @@
-import type { PlanningStrategy } from "../control/events.ts";
-import type { InjectedContext } from "../control/perception.ts";
+import type { InjectedContext, PlanningStrategy } from "../control/events.ts";
 import type { Brief } from "./gather.ts";
 
 /** The parts of a system prompt. It changes rarely within a session, so that models can cache it. */

@@ -1,11 +1,6 @@
 import type { KeyedQueue } from "@reins/kit";
-import type {
-  ControlPort,
-  ReportEvents,
-  ReportEventType,
-  RunLifecyclePayload,
-} from "../control/control-port.ts";
-import type { DecisionEvents, DecisionEventType } from "../control/events.ts";
+import type { ControlPort } from "../control/control-port.ts";
+import type { DecisionEvents, DecisionEventType, ReportEvents, ReportEventType } from "../control/events.ts";
 import { type HistoryEntry, partsText, type TokenUsage, type UserPart } from "../history/entry.ts";
 import { type Message, transcriptOf } from "../history/transcript.ts";
 import type { Model, ThoughtLevel } from "../models/model.ts";
@@ -55,7 +50,7 @@ export class Turn {
   usage: TokenUsage = NO_USAGE;
   /** The answer in progress, until it is recorded. */
   draft: Draft | undefined;
-  #status: RunLifecyclePayload["status"] | undefined;
+  #status: ReportEvents["run_lifecycle"]["status"] | undefined;
 
   constructor(setting: TurnSetting, prompt: readonly UserPart[], signal: AbortSignal) {
     this.id = setting.newId();
@@ -131,7 +126,10 @@ export class Turn {
   }
 
   /** Reports the status of the run, once for each change. */
-  setStatus(status: RunLifecyclePayload["status"], more: Partial<RunLifecyclePayload> = {}): void {
+  setStatus(
+    status: ReportEvents["run_lifecycle"]["status"],
+    more: Partial<ReportEvents["run_lifecycle"]> = {},
+  ): void {
     if (this.#status === status) return;
     this.#status = status;
     this.report("run_lifecycle", {

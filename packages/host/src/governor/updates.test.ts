@@ -1,0 +1,145 @@
+import type { JsonObject } from "@reins/acp";
+import { describe, expect, test } from "vitest";
+import { BLOCKED, testSession } from "../../test/governed-session.ts";
+import {
+  flushUpdates,
+  forwardFromAgent,
+  forwardFromChild,
+  isStateUpdate,
+  redactObject,
+  showUpdate,
+} from "./updates.ts";
+
+const words = (text: string): JsonObject => ({
+  sessionUpdate: "agent_message_chunk",
+  content: { type: "text", text },
+});
+
+/** A session in a turn. */
+function inTurn(...given: Parameters<typeof testSession>) {
+  const governed = testSession(...given);
+  governed.session.beginTurn(governed.turn);
+  const update = async (one: unknown, more: JsonObject = {}) => {
+    await forwardFromAgent(governed.session, "session/update", {
+      sessionId: "agent-session",
+      update: one,
+      ...more,
+    });
+    await flushUpdates(governed.session);
+  };
+  return { ...governed, update };
+}
+
+describe("an update of an agent", () => {
+  test("goes to clients under the session's own id, with what stands beside it but no _meta.reins", async () => {
+    const { update, shown } = inTurn();
+    await update(words("hello"), { _meta: { reins: { verdict: "allowed" }, acme: 1 }, seq: 7 });
+    expect(shown).toEqual([
+      { method: "session/update", sessionId: "session", seq: 7, _meta: { acme: 1 }, update: words("hello") },
+    ]);
+  });
+
+  test("that is no object is a fault", async () => {
+    const { update, shown, faults } = inTurn();
+    await update("hello");
+    expect([shown, faults]).toEqual([[], ["the agent sent an update that is no object"]]);
+  });
+
+  test("is not shown any more when the session is being closed, but applied", async () => {
+    const { session, update, shown } = inTurn();
+    session.isClosing = true;
+    await update({ sessionUpdate: "current_mode_update", currentModeId: "plan" });
+    expect([session.mode, shown]).toEqual(["plan", []]);
+  });
+
+  test("notes commands also while a session is replayed, and a mode only when it is live", async () => {
+    const { session, update } = inTurn();
+    session.replaying = true;
+    await update({ sessionUpdate: "available_commands_update", availableCommands: [{ name: "init" }, {}] });
+    await update({ sessionUpdate: "current_mode_update", currentModeId: "plan" });
+    expect([session.commands, session.mode]).toEqual([["init"], "default"]);
+  });
+
+  test("with a plan is the list of tasks of the turn's run", async () => {
+    const { update, turn, sent } = inTurn();
+    await update({
+      sessionUpdate: "plan",
+      entries: [{ content: "look", status: "completed" }, { status: "odd" }],
+    });
+    await turn.written();
+    const tasks = [
+      { id: "1", title: "look", status: "completed" },
+      { id: "2", title: "", status: "pending" },
+    ];
+    expect(sent).toMatchObject([["task_list", { run_id: "turn", session_id: "session", tasks }]]);
+  });
+
+  test("is written once more in the turn's hash of what was said", async () => {
+    const { update, turn } = inTurn();
+    const before = turn.hashes.outputs_hash;
+    await update(words("hello"));
+    await update({ sessionUpdate: "usage_update", used: 50, cost: { amount: 2, currency: "USD" } });
+    expect(turn.hashes.outputs_hash).not.toBe(before);
+    expect([turn.tokens, turn.usage({ usage: { totalTokens: 9 } })]).toEqual([50, { tokens: 9, cost: 2 }]);
+  });
+});
+
+describe("a notification of an agent beside updates", () => {
+  test("reaches clients if it is custom or one of ACP's, and is a fault otherwise", () => {
+    const { session, shown, faults } = testSession();
+    for (const method of ["_acme/ping", "elicitation/complete", "session/prompt"])
+      void forwardFromAgent(session, method, { sessionId: "agent-session", x: 1 });
+    expect(shown).toEqual([
+      { method: "_acme/ping", sessionId: "session", x: 1 },
+      { method: "elicitation/complete", sessionId: "session", x: 1 },
+    ]);
+    expect(faults).toEqual(['the agent sent "session/prompt", which is not for agents']);
+  });
+});
+
+describe("a child session", () => {
+  test("is recorded when it is announced, once, and ends the turn where it is blocked", async () => {
+    const { session, update, decided, records, sent, shown } = inTurn({ verdicts: [BLOCKED] });
+    const announced = { sessionUpdate: "subagent_update", sessionId: "child", title: "look" };
+    await update(announced);
+    await update({ ...announced, title: "look again" });
+    expect(decided).toMatchObject([
+      { event_type: "post_action", payload: { tool_name: "session/subagent", title: "look" } },
+    ]);
+    expect(records.map(({ quality }) => quality)).toEqual(["tool_call", "tool_result"]);
+    expect(sent).toEqual([["session/cancel", { sessionId: "agent-session" }]]);
+    expect([session.children.has("child"), shown.length]).toEqual([true, 3]);
+  });
+
+  test("has its calls kept apart from those of its parent, and its words dropped", async () => {
+    const { session, shown } = inTurn();
+    const call = { sessionUpdate: "tool_call", toolCallId: "1", status: "pending" };
+    await forwardFromChild(session, { sessionId: "child", update: call });
+    await forwardFromChild(session, { sessionId: "child", update: words("of a child") });
+    await flushUpdates(session);
+    expect(session.toolCalls.get("child/1")).toBeDefined();
+    expect(shown).toMatchObject([{ update: { toolCallId: "child/1" } }]);
+  });
+
+  test("of the native agent is its worker, which was decided before", async () => {
+    const { update, decided } = inTurn({ profile: { isObserved: false } });
+    await update({ sessionUpdate: "subagent_update", sessionId: "child" });
+    expect(decided).toEqual([]);
+  });
+});
+
+test("updates that report state are told apart from history", () => {
+  const of = (sessionUpdate: unknown) => isStateUpdate({ update: { sessionUpdate } });
+  expect(["current_mode_update", "agent_message_chunk", 5].map(of)).toEqual([true, false, false]);
+});
+
+test("what Reins itself shows goes to clients too", async () => {
+  const { session, shown } = testSession();
+  await showUpdate(session, words("from Reins"));
+  await flushUpdates(session);
+  expect(shown).toMatchObject([{ update: words("from Reins") }]);
+});
+
+test("a value that a redactor does not give back as an object is none", () => {
+  expect(redactObject(() => "[redacted]", { a: 1 })).toEqual({});
+});

@@ -1,0 +1,87 @@
+import type { JsonObject } from "@reins/acp";
+import type { Draft } from "@reins/ledger";
+import { type ControlEvent, type Decided, Redactor, type Subject } from "@reins/supervisor";
+import { type AgentProfile, THIRD_PARTY } from "../src/control/agent-profile.ts";
+import type { GovernorContext } from "../src/governor/context.ts";
+import { GovernedSession, Turn } from "../src/governor/governed-session.ts";
+
+export const ALLOWED: Decided = {
+  verdict: "allowed",
+  reason: "it may",
+  rule: "r",
+  enforcement: "asked",
+  entry: "cid-verdict",
+};
+export const BLOCKED: Decided = { ...ALLOWED, verdict: "blocked", reason: "it may not" };
+
+/** How the agent of a session is governed in a test. */
+export interface TestGovernance {
+  /** The verdicts in order; what comes after them is allowed. */
+  readonly verdicts?: readonly Decided[];
+  readonly profile?: Partial<AgentProfile>;
+  readonly prompts?: JsonObject;
+}
+
+/** A session of a governor without processes and disk, and everything that it sends and records. */
+export function testSession({ verdicts = [], profile = {}, prompts = {} }: TestGovernance = {}) {
+  const left = [...verdicts];
+  const decided: ControlEvent[] = [];
+  const records: Draft[] = [];
+  const charged: unknown[] = [];
+  const shown: JsonObject[] = [];
+  const sent: unknown[] = [];
+  const faults: string[] = [];
+  const stops: string[] = [];
+  const clock = { now: 1_000_000 };
+  const redactor = Redactor.create();
+  const supervisor = {
+    decide: async (event: ControlEvent) => {
+      decided.push(event);
+      return left.shift() ?? ALLOWED;
+    },
+    preview: async () => ({ action: { effects: [], opaque: false } }),
+    settle: async (_: Subject, end: unknown, usage?: unknown) => {
+      if (usage !== undefined) charged.push(usage);
+      return end;
+    },
+  };
+  const harness = {
+    supervisor,
+    approvals: { withdraw: async () => undefined },
+    identity: { subjectFor: (subject: unknown) => subject },
+    policies: { roster: {} },
+    runs: { note: async (_: unknown, kind: string, note: unknown) => void sent.push([kind, note]) },
+    record: async (drafts: readonly Draft[]) => {
+      records.push(...drafts);
+      return { entries: drafts.map(({ quality }) => ({ cid: `cid-${quality}` })) };
+    },
+    forward: () => undefined,
+    redact: (value: unknown) => redactor.value(value),
+    redactor,
+  };
+  const context = {
+    harness,
+    redact: harness.redact,
+    principal: { tenant: "default" },
+    entry: {
+      id: "agent",
+      prompts: { commands: {}, mentions: "text", ...prompts },
+      toolNames: { members: [], aliases: [], kinds: {} },
+      wordings: {},
+    },
+    profile: { ...THIRD_PARTY, ...profile },
+    enforcement: "asked",
+    agent: { notify: async (method: string, params: unknown) => void sent.push([method, params]) },
+    now: () => new Date(clock.now),
+    newId: () => "new",
+    onFault: (reason: string) => void faults.push(reason),
+    stop: (reason: string) => void stops.push(reason),
+  } as unknown as GovernorContext;
+  const port = {
+    record: { id: "session", agent_session_id: "agent-session", cwd: "/w" },
+    clients: { notify: (method: string, params: JsonObject) => void shown.push({ method, ...params }) },
+  } as unknown as ConstructorParameters<typeof GovernedSession>[1];
+  const session = new GovernedSession(context, port, { cwd: "/w", roots: ["/w"] });
+  const turn = new Turn("turn", "2026-01-01T00:00:00.000Z", () => []);
+  return { session, turn, clock, decided, records, charged, shown, sent, faults, stops };
+}

@@ -52,7 +52,7 @@ describe("the events of ACP updates", () => {
   });
 
   test("take the input of a call from the harness if the agent does not send it", () => {
-    const known: KnownCall = () => ({ told: { rawInput: { path: "a" } } });
+    const known: KnownCall = () => ({ reported: { rawInput: { path: "a" } } });
     expect(eventsOf([{ sessionUpdate: "tool_call", toolCallId: "c1" }], known)).toMatchObject([
       { type: "tool_call", input: { path: "a" } },
     ]);

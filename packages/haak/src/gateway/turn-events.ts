@@ -5,7 +5,7 @@ import type { PlacedEntry } from "@reins/ledger";
 import type { HaakEvent } from "./protocol.ts";
 
 /** Returns what the harness knows of a tool call, without secrets, for a call that the agent has not announced. */
-export type KnownCall = (id: string) => Pick<ToolCall, "told"> | undefined;
+export type KnownCall = (id: string) => Pick<ToolCall, "reported"> | undefined;
 
 /** Maps the ACP updates of one turn to events: each call and each result once, in any order of updates. */
 export class UpdateEvents {
@@ -46,7 +46,7 @@ export class UpdateEvents {
 
   /** The events of a tool call in an update or in a permission request. */
   ofToolCall(update: JsonObject): readonly HaakEvent[] {
-    const call = this.#calls.tell(update);
+    const call = this.#calls.note(update);
     if (!call) return [];
     const isNew = !this.#announced.has(call.id);
     this.#announced.add(call.id);
@@ -56,10 +56,11 @@ export class UpdateEvents {
   }
 
   /** A permission request may describe a call without its input. */
-  #callEvent({ id, told: described }: ToolCall): HaakEvent {
-    const told = described.rawInput === undefined ? { ...this.#known(id)?.told, ...described } : described;
-    const { name } = toolNameOf({ told }, this.#entry);
-    return { type: "tool_call", id, name, input: told.rawInput ?? {} };
+  #callEvent({ id, reported: described }: ToolCall): HaakEvent {
+    const reported =
+      described.rawInput === undefined ? { ...this.#known(id)?.reported, ...described } : described;
+    const { name } = toolNameOf({ reported }, this.#entry);
+    return { type: "tool_call", id, name, input: reported.rawInput ?? {} };
   }
 }
 
@@ -92,8 +93,8 @@ function changeEvent(id: string, { status, title, rawInput, content }: JsonObjec
   };
 }
 
-function resultEvent({ id, told }: ToolCall): HaakEvent {
-  return { type: "tool_result", id, content: outputText(told), is_error: told.status === "failed" };
+function resultEvent({ id, reported }: ToolCall): HaakEvent {
+  return { type: "tool_result", id, content: outputText(reported), is_error: reported.status === "failed" };
 }
 
 /** The output for the model if the agent sends it, otherwise the content for clients. */

@@ -165,9 +165,9 @@ export class HaakTurn {
     });
   }
 
-  #knownCall(id: string): { readonly told: JsonObject } | undefined {
+  #knownCall(id: string): { readonly reported: JsonObject } | undefined {
     const call = this.#governed()?.toolCalls.get(id);
-    return call && { told: membersOf(this.#options.redact(call.told)) };
+    return call && { reported: membersOf(this.#options.redact(call.reported)) };
   }
 
   #governed(): GovernedSession | undefined {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { argumentsOf, type ControlPoint, decidersOf, payloadOf, toolOf, traitsOf } from "./control-point.ts";
 
-const call = { id: "call-1", told: { title: "List files", rawInput: { command: "ls" } } };
+const call = { id: "call-1", reported: { title: "List files", rawInput: { command: "ls" } } };
 
 /** One point of each kind, with what it becomes. */
 const POINTS: {

@@ -22,7 +22,7 @@ export interface ActionPayload {
 /** A call as far as records show it. */
 interface ShownCall {
   readonly id: string;
-  readonly told: JsonObject;
+  readonly reported: JsonObject;
 }
 
 /** An action by the name under which rules know it: a method of ACP, or a tool. */

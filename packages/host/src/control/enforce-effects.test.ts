@@ -113,7 +113,7 @@ function control(verdicts: readonly Decided[] = [ALLOWED], more: Partial<Control
   return { scope, turn, decided, settled, records, asked, foreseen, written };
 }
 
-const call = { id: "call-1", told: { title: "List", kind: "execute", rawInput: { command: "rm" } } };
+const call = { id: "call-1", reported: { title: "List", kind: "execute", rawInput: { command: "rm" } } };
 const payload = { tool_name: "Bash", arguments: { command: "rm" } };
 const TOOL_CALL: ControlPoint = { kind: "tool_call", payload, call, takesOnce: true };
 const READ: ControlPoint = { kind: "file_access", tool: "fs/read_text_file", arguments: { path: "/w/a" } };

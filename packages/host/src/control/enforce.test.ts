@@ -11,7 +11,7 @@ const ASK: Decided = { ...base, verdict: "ask", approval: "a", entry: undefined 
 const DEFER: Decided = { ...base, verdict: "defer", retry_after_ms: 5, entry: undefined };
 const MODIFY: Decided = { ...base, verdict: "modify", modified_arguments: { command: "ls" } };
 
-const call = { id: "call-1", told: {} };
+const call = { id: "call-1", reported: {} };
 const payload = { tool_name: "Bash", arguments: { command: "rm" } };
 const toolCall = (takesOnce = true) => ({ kind: "tool_call", payload, call, takesOnce }) as const;
 

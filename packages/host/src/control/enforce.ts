@@ -205,10 +205,12 @@ async function apply(
   if (SETTLED_AT_ONCE.has(point.kind))
     await scope.context.harness.supervisor.settle(subject, { event_type: event.event_type, entry });
   if (point.kind !== "tool_call" && point.kind !== "mcp_call") return;
-  const { id, told } = point.call;
+  const { id, reported } = point.call;
   const rawInput =
-    point.kind === "tool_call" && verdict.verdict === "modify" ? verdict.modified_arguments : told.rawInput;
-  const call = { id, told: { ...told, rawInput } };
+    point.kind === "tool_call" && verdict.verdict === "modify"
+      ? verdict.modified_arguments
+      : reported.rawInput;
+  const call = { id, reported: { ...reported, rawInput } };
   recordIn(scope, [toolCallDraft(subject, call, { tool: toolOf(point), verdict: entry })]);
 }
 
@@ -281,7 +283,12 @@ export async function chargePrompt(
 
 /** Whether the rules allow a call without asking a person. Decides and records nothing. */
 export async function isAllowedUnasked(scope: ControlScope, payload: ActionPayload): Promise<boolean> {
-  const point = { kind: "tool_call", payload, call: { id: "foreseen", told: {} }, takesOnce: true } as const;
+  const point = {
+    kind: "tool_call",
+    payload,
+    call: { id: "foreseen", reported: {} },
+    takesOnce: true,
+  } as const;
   const { event, subject, requestContext } = requestFor(scope, point);
   const verdict = await scope.context.harness.supervisor.foresee(event, subject, requestContext);
   return verdict?.verdict === "allowed";
@@ -331,10 +338,10 @@ export function forwardIn(scope: ControlScope, event_type: string, payload: unkn
 /** The entry for the start of a tool call, with what the agent says about it. */
 export function toolCallDraft(
   subject: Subject,
-  call: { readonly id: string; readonly told: JsonObject },
+  call: { readonly id: string; readonly reported: JsonObject },
   { tool, verdict }: { readonly tool: string; readonly verdict: string | undefined },
 ): Draft {
-  const { title, kind, rawInput } = call.told;
+  const { title, kind, rawInput } = call.reported;
   return {
     quality: "tool_call",
     actor: subject.agent,

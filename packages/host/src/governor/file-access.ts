@@ -17,7 +17,7 @@ type FileMethod = (typeof FILE_METHODS)[number];
 /** How long a client may take to read or write a file. */
 const CLIENT_MS = 10_000;
 
-/** Reads or writes a file for an agent, after the verdict; carried out by the harness itself. */
+/** Reads or writes a file for an agent, after the verdict. */
 export async function serveFile(
   session: GovernedSession,
   method: FileMethod,
@@ -135,7 +135,7 @@ export interface FilePermit {
 const MAX_PERMITS = 1_000;
 
 /**
- * Verdicts about files that the agent will ask the harness to carry out. An agent that first asks permission and then
+ * Verdicts about files that the agent will ask Reins to read or write. An agent that first asks permission and then
  * writes through the harness is decided about once. Which files a call is about is what the agent says: whether the
  * verdict was about them too is checked when a permit is used.
  */

@@ -50,11 +50,11 @@ test("forgets file permits and the details of ended calls at the end of a turn",
   session.permits.add({
     ...{ access: "read", path: "/w/a", call: { tool_name: "read" }, entry: undefined },
   });
-  session.toolCalls.tell({ toolCallId: "1", rawInput: { path: "/w/a" }, status: "completed" });
+  session.toolCalls.note({ toolCallId: "1", rawInput: { path: "/w/a" }, status: "completed" });
   session.toolCalls.conclude("1");
   session.endTurn(5);
   expect(session.permits.take("read", "/w/a")).toBeUndefined();
-  expect(session.toolCalls.get("1")?.told).toEqual({ status: "completed" });
+  expect(session.toolCalls.get("1")?.reported).toEqual({ status: "completed" });
   expect([session.turn, session.idleSince, session.hasToolCalls]).toEqual([undefined, 5, true]);
 });
 
@@ -64,6 +64,6 @@ test("dates a call that is announced only when it has ended from the begin of it
   const turn = begun();
   session.beginTurn(turn);
   session.endTurn(Date.parse(turn.started) + 60_000);
-  const call = session.toolCalls.tell({ toolCallId: "1", status: "completed" }, Number.MAX_SAFE_INTEGER);
+  const call = session.toolCalls.note({ toolCallId: "1", status: "completed" }, Number.MAX_SAFE_INTEGER);
   expect(call.since).toBe(Date.parse(turn.started));
 });

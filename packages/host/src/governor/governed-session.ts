@@ -30,7 +30,7 @@ export class GovernedSession {
   agentSessionId: string;
   /** Where the agent's own tools work. */
   readonly workspace: Workspace;
-  /** The same place for what the harness itself carries out or passes on. */
+  /** The same place for what Reins performs or forwards. */
   readonly served: Workspace;
   /** The terminals that clients run for its agent, each with the client. */
   readonly terminals = new Map<string, string>();
@@ -38,7 +38,7 @@ export class GovernedSession {
   readonly children = new Set<string>();
   /** What has to end with it. */
   readonly closing: (() => Promise<void>)[] = [];
-  /** The tools of its MCP servers, which the harness carries out: server and tool, as the agent names them together. */
+  /** The tools of its MCP servers, which Reins performs: server and tool, as the agent names them together. */
   readonly mcpTools = new Set<string>();
   /** Verdicts on calls of MCP tools that no card of the agent was found for yet, and the cards that have one. */
   readonly mcpVerdicts: McpVerdict[] = [];
@@ -79,7 +79,7 @@ export class GovernedSession {
   /** The mode the agent is in. */
   mode = "default";
 
-  /** What it stands under, where another session began it. */
+  /** Its limits, where another session began it. */
   readonly descent: Descent | undefined;
   /** When its last turn began: in milliseconds since 1970. */
   #turnBegan = 0;

@@ -82,7 +82,7 @@ export interface GovernedCall extends Pick<RequestCall, "signal"> {
   readonly earlier?: SessionRecord | undefined;
   /** Registers the session of a record with its owner; by default, the governor stores it itself. */
   readonly open?: ((record: SessionRecord) => SessionPort) | undefined;
-  /** What it stands under, where another session begins it. */
+  /** Its limits, where another session begins it. */
   readonly descent?: Descent | undefined;
   /** When it was begun, where it waited for its agent; by default now. */
   readonly begun?: Date | undefined;

@@ -164,7 +164,7 @@ function pathOf(text: string): string | undefined {
   }
 }
 
-/** Who decides about the MCP calls of a session. They are carried out by the harness. */
+/** Decides about the MCP calls of a session. Reins performs them. */
 export function mcpGate(session: GovernedSession): McpGate {
   const entries = new Map<string, string | undefined>();
   return {
@@ -215,7 +215,7 @@ async function decideCall(
   const tool = nameOf(call);
   const args = decidedArguments(call);
   const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
-  const shownCall = { id: call.id, told: { title: tool, rawInput: args } };
+  const shownCall = { id: call.id, reported: { title: tool, rawInput: args } };
   const point = { kind: "mcp_call", tool, arguments: args, call: shownCall } as const;
   const enforced = await enforce(session, point, { signal: waiting });
   if (call.method === "tools/call" && call.from === "agent") {
@@ -270,7 +270,7 @@ export function verdictForCard(session: GovernedSession, call: ToolCall): Promis
 
 function isCardOf({ entry }: GovernorContext, call: ToolCall, verdict: McpVerdict): boolean {
   if (!namesOf(call, entry).some((name) => verdict.names.includes(name))) return false;
-  const { rawInput } = call.told;
+  const { rawInput } = call.reported;
   const { arguments: given = rawInput, input = given } = isObject(rawInput) ? rawInput : {};
   return [rawInput ?? {}, given ?? {}, input ?? {}].some((one) => isDeepStrictEqual(one, verdict.arguments));
 }

@@ -33,7 +33,7 @@ export async function answerPermission(
   const { toolCall } = params;
   if (!isObject(toolCall) || toolCallIn(toolCall).toolCallId === undefined)
     throw new RpcError(CODE.invalidParams, "a permission request needs a toolCall with a toolCallId");
-  const asked = session.toolCalls.tell(toolCall, session.context.now().getTime());
+  const asked = session.toolCalls.note(toolCall, session.context.now().getTime());
   const options = optionsIn(params);
   const call = await withArguments(session, asked, signal);
   const { name: tool } = toolNameOf(call, session.context.entry);
@@ -98,7 +98,7 @@ async function enforceCall(
   const payload = payloadOf(call, session.context.entry);
   if (isUngoverned(call, session.context.entry)) {
     // Like a mode that does not ask: no permission for the call covers what is done behind it.
-    const mode = String(call.told.title ?? payload.tool_name).slice(0, MOST_TITLE);
+    const mode = String(call.reported.title ?? payload.tool_name).slice(0, MOST_TITLE);
     const setting = {
       kind: "setting",
       tool: "session/set_mode",
@@ -116,12 +116,12 @@ async function enforceCall(
  * arguments, the files it says it will change are what it works on, and its arguments are where the catalogue has them.
  */
 export function payloadOf(call: ToolCall, entry: AgentEntry): ActionPayload {
-  const { title, kind } = call.told;
+  const { title, kind } = call.reported;
   const { name, byKind } = toolNameOf(call, entry);
   const paths = pathsOf(call);
-  const told = argumentsOf(call, entry);
+  const args = argumentsOf(call, entry);
   const given =
-    byKind && paths.length > 0 && kind !== "execute" ? { ...(isObject(told) && told), paths } : told;
+    byKind && paths.length > 0 && kind !== "execute" ? { ...(isObject(args) && args), paths } : args;
   return {
     tool_name: name,
     ...(given !== undefined && { arguments: given }),
@@ -132,7 +132,7 @@ export function payloadOf(call: ToolCall, entry: AgentEntry): ActionPayload {
 
 /** The files that an agent says a call is about. */
 function pathsOf(call: ToolCall): readonly string[] {
-  const located = toolCallIn(call.told).locations.map(({ path }) => path);
+  const located = toolCallIn(call.reported).locations.map(({ path }) => path);
   const all = [...diffsOf(call).map(({ path }) => path), ...located];
   return [...new Set(all.filter((path) => path !== undefined))];
 }
@@ -148,7 +148,7 @@ async function answer(
     const final = await placed(verdict);
     const text = `Not allowed: ${final.reason}`;
     const content = [{ type: "content", content: { type: "text", text } }];
-    await tellVerdict(session, call, final, { status: "failed", content });
+    await showVerdict(session, call, final, { status: "failed", content });
     if (session.context.entry.quirks?.refusal === "error")
       throw new RpcError(REFUSED, text, verdictMeta(final));
     if (session.refusals.length < MOST_REFUSALS)
@@ -159,7 +159,7 @@ async function answer(
     };
   }
   const { entry } = verdict;
-  const { rawInput, name } = call.told;
+  const { rawInput, name } = call.reported;
   const payload = payloadOf(call, session.context.entry);
   session.toolCalls.permit(call.id, {
     kind: "given",
@@ -167,28 +167,28 @@ async function answer(
     tool,
     // An agent that acts on modified arguments does what the verdict says.
     ...(session.context.profile.modifiedCalls === "inexpressible" && {
-      decided: { arguments: rawInput, payload, told: { name } },
+      decided: { arguments: rawInput, payload, reported: { name } },
     }),
   });
   permitFiles(session, call, payload, entry);
-  const told = tellVerdict(session, call, verdict, {}).catch((error: unknown) => {
+  const shown = showVerdict(session, call, verdict, {}).catch((error: unknown) => {
     session.context.onFault(`a verdict could not be shown: ${String(error)}`);
   });
-  if (session.turn) session.turn.awaits(told);
-  else await told;
+  if (session.turn) session.turn.awaits(shown);
+  else await shown;
   const { reins } = verdictMeta(verdict);
   const modified = enforced.kind === "modified" && { modified_arguments: enforced.arguments };
   return { ...allowed, _meta: { reins: { ...reins, ...modified } } };
 }
 
 /** Shows clients the verdict on a call. */
-async function tellVerdict(
+async function showVerdict(
   session: GovernedSession,
-  { id, told }: ToolCall,
+  { id, reported }: ToolCall,
   decided: Decided,
   changes: JsonObject,
 ): Promise<void> {
-  const { title } = toolCallIn(told);
+  const { title } = toolCallIn(reported);
   const update = {
     sessionUpdate: "tool_call_update",
     toolCallId: id,
@@ -208,7 +208,7 @@ function permitFiles(
 ): void {
   for (const { path, newText } of diffsOf(call))
     session.permits.add({ access: "write", path, content: newText, call: payload, entry });
-  for (const { path } of toolCallIn(call.told).locations) {
+  for (const { path } of toolCallIn(call.reported).locations) {
     if (path !== undefined) session.permits.add({ access: "read", path, call: payload, entry });
   }
 }

@@ -123,7 +123,7 @@ export class PromptFiles {
     return [...below, ...roots.slice(1).map((root) => resolve(root, name))];
   }
 
-  /** What a file holds, or why that is not told; decided and read once for a prompt. */
+  /** What a file holds, or why it is not shown; decided and read once for a prompt. */
   #contentOf(path: string): Promise<string> {
     const known = this.#read.get(path);
     if (known) return known;

@@ -27,7 +27,7 @@ export async function runTurn(
   signal.addEventListener("abort", cancel, { once: true });
   try {
     if (signal.aborted) turn.cancel("the prompt was cancelled");
-    // Turns stand in the ledger one after the other.
+    // Turns are in the ledger one after the other.
     await session.placed;
     const answering = answerTo(session, { turn, params, prompt });
     const answer = await Promise.race([answering, overdue(session, turn, answering)]);

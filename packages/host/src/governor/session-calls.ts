@@ -36,13 +36,13 @@ export interface BeginOptions {
   readonly signal: AbortSignal;
   /** Registers the session with its owner. */
   readonly open: (record: SessionRecord) => SessionPort;
-  /** What it stands under, where another session begins it. */
+  /** Its limits, where another session begins it. */
   readonly descent?: Descent | undefined;
   /** When it was started, where it waited for its agent; by default now. */
   readonly begun?: Date | undefined;
-  /** Told of the session before the agent is, so that its updates find it. */
+  /** Receives the session before its agent does, so that its updates find it. */
   readonly known: (session: GovernedSession) => void;
-  /** Told of a session that came to nothing after all. */
+  /** Receives a session that could not be started. */
   readonly failed: (session: GovernedSession) => void;
 }
 

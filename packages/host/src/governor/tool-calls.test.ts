@@ -13,14 +13,14 @@ const given = (args: unknown): Permit => ({
   kind: "given",
   entry: "cid",
   tool: "Bash",
-  decided: { arguments: args, payload: { tool_name: "Bash", arguments: args }, told: { name: "Bash" } },
+  decided: { arguments: args, payload: { tool_name: "Bash", arguments: args }, reported: { name: "Bash" } },
 });
 
 /** A call that ended in this turn with these arguments. */
 function ended(rawInput: unknown): ToolCalls {
   const calls = new ToolCalls();
-  calls.tell(begun({ rawInput }));
-  calls.tell(update({ status: "completed" }));
+  calls.note(begun({ rawInput }));
+  calls.note(update({ status: "completed" }));
   calls.conclude("1");
   return calls;
 }
@@ -28,9 +28,9 @@ function ended(rawInput: unknown): ToolCalls {
 describe("what updates say of a call", () => {
   test("adds up, the latest of each member", () => {
     const calls = new ToolCalls();
-    calls.tell(begun({ title: "first", rawInput: { command: "ls" } }));
-    const call = calls.tell(update({ title: "second" }));
-    expect(call.told).toMatchObject({ title: "second", rawInput: { command: "ls" } });
+    calls.note(begun({ title: "first", rawInput: { command: "ls" } }));
+    const call = calls.note(update({ title: "second" }));
+    expect(call.reported).toMatchObject({ title: "second", rawInput: { command: "ls" } });
     expect(call.first).toMatchObject({ title: "first" });
     expect(calls.begun).toBe(1);
   });
@@ -43,23 +43,23 @@ describe("what updates say of a call", () => {
     ["an empty text", ""],
   ])("removes no arguments by %s", (_, rawInput) => {
     const calls = new ToolCalls();
-    calls.tell(begun({ rawInput: { command: "ls" }, locations: [{ path: "/a" }] }));
-    const call = calls.tell(update({ rawInput, locations: [] }));
-    expect(call.told).toMatchObject({ rawInput: { command: "ls" }, locations: [{ path: "/a" }] });
+    calls.note(begun({ rawInput: { command: "ls" }, locations: [{ path: "/a" }] }));
+    const call = calls.note(update({ rawInput, locations: [] }));
+    expect(call.reported).toMatchObject({ rawInput: { command: "ls" }, locations: [{ path: "/a" }] });
   });
 
   test.each(["completed", "failed"])("never makes a call that is %s run again", (status) => {
     const calls = new ToolCalls();
-    calls.tell(begun());
-    calls.tell(update({ status }));
-    const call = calls.tell(update({ status: "in_progress" }));
+    calls.note(begun());
+    calls.note(update({ status }));
+    const call = calls.note(update({ status: "in_progress" }));
     expect(isFinal(call)).toBe(true);
-    expect(call.told.status).toBe(status);
+    expect(call.reported.status).toBe(status);
   });
 
   test("keeps calls without a usable id apart from others", () => {
     const calls = new ToolCalls();
-    for (const toolCallId of [undefined, 7, null, { a: 1 }]) calls.tell({ ...begun(), toolCallId });
+    for (const toolCallId of [undefined, 7, null, { a: 1 }]) calls.note({ ...begun(), toolCallId });
     expect(calls.begun).toBe(4);
     expect(calls.get("7")).toBeUndefined();
   });
@@ -74,7 +74,7 @@ describe("an id whose call has ended", () => {
     ["arguments with which it runs", update({ rawInput: { command: "ls" }, status: "in_progress" })],
   ])("is another call with %s", (_, message) => {
     const calls = ended({ command: "ls" });
-    const call = calls.tell(message);
+    const call = calls.note(message);
     expect(calls.begun).toBe(2);
     expect(call).toMatchObject({ concluded: false, permit: { kind: "none" } });
   });
@@ -85,52 +85,60 @@ describe("an id whose call has ended", () => {
     ["output", update({ content: [] })],
   ])("is the same call with %s", (_, message) => {
     const calls = ended({ command: "ls" });
-    calls.tell(message);
+    calls.note(message);
     expect(calls.begun).toBe(1);
   });
 
   test("is compared by digest once its turn is over", () => {
     const calls = ended({ command: "ls" });
     calls.endTurn();
-    expect(calls.get("1")?.told).toEqual({ status: "completed" });
-    calls.tell(update({ rawInput: { command: "ls" } }));
+    expect(calls.get("1")?.reported).toEqual({ status: "completed" });
+    calls.note(update({ rawInput: { command: "ls" } }));
     expect(calls.begun).toBe(1);
-    calls.tell(update({ rawInput: { command: "rm" } }));
+    calls.note(update({ rawInput: { command: "rm" } }));
     expect(calls.begun).toBe(2);
   });
 });
 
 describe("the arguments of an allowed call", () => {
-  const told = (rawInput: unknown, permit = given({ command: "ls" })) => {
+  const reported = (rawInput: unknown, permit = given({ command: "ls" })) => {
     const calls = new ToolCalls();
-    calls.tell(request({ rawInput: { command: "ls" } }));
+    calls.note(request({ rawInput: { command: "ls" } }));
     calls.permit("1", permit);
-    return comparedToDecided(calls.tell(update({ rawInput })));
+    return comparedToDecided(calls.note(update({ rawInput })));
   };
 
   test("are the same where nothing else is said", () => {
-    expect([told({ command: "ls" }), told(undefined), told({})]).toEqual(["same", "same", "same"]);
+    expect([reported({ command: "ls" }), reported(undefined), reported({})]).toEqual([
+      "same",
+      "same",
+      "same",
+    ]);
   });
 
   test("are more where members are added", () => {
-    expect(told({ command: "ls", cwd: "/w" })).toBe("more");
+    expect(reported({ command: "ls", cwd: "/w" })).toBe("more");
   });
 
   test("are others where one differs, is missing, or was not decided", () => {
-    expect([told({ command: "rm" }), told({ cwd: "/w" }), told("ls")]).toEqual(["other", "other", "other"]);
-    expect(told({ command: "rm" }, given({}))).toBe("other");
+    expect([reported({ command: "rm" }), reported({ cwd: "/w" }), reported("ls")]).toEqual([
+      "other",
+      "other",
+      "other",
+    ]);
+    expect(reported({ command: "rm" }, given({}))).toBe("other");
   });
 
   test("are not compared where the agent acts on modified arguments", () => {
-    expect(told({ command: "rm" }, { kind: "given", entry: "cid", tool: "Bash" })).toBe("same");
+    expect(reported({ command: "rm" }, { kind: "given", entry: "cid", tool: "Bash" })).toBe("same");
   });
 
   test("cannot be replaced at the end by those that were decided", () => {
     const calls = new ToolCalls();
-    calls.tell(request({ rawInput: { command: "ls" } }));
+    calls.note(request({ rawInput: { command: "ls" } }));
     calls.permit("1", given({ command: "ls" }));
-    calls.tell(update({ rawInput: { command: "rm" }, status: "in_progress" }));
-    const call = calls.tell(update({ rawInput: { command: "ls" }, status: "completed" }));
+    calls.note(update({ rawInput: { command: "rm" }, status: "in_progress" }));
+    const call = calls.note(update({ rawInput: { command: "ls" }, status: "completed" }));
     expect(comparedToDecided(call)).toBe("other");
   });
 });
@@ -138,7 +146,7 @@ describe("the arguments of an allowed call", () => {
 describe("the calls of a turn", () => {
   test("are unfinished where they were allowed, and unasked where they were not decided", () => {
     const calls = new ToolCalls();
-    for (const toolCallId of ["a", "b", "c", "d"]) calls.tell({ ...begun(), toolCallId });
+    for (const toolCallId of ["a", "b", "c", "d"]) calls.note({ ...begun(), toolCallId });
     calls.permit("a", given({}));
     calls.permit("b", { kind: "refused" });
     calls.permit("c", { kind: "elsewhere" });
@@ -152,7 +160,7 @@ describe("the calls of a turn", () => {
 
   test("remember a refusal until the next turn", () => {
     const calls = new ToolCalls();
-    calls.tell(begun());
+    calls.note(begun());
     expect(calls.hasRefused).toBe(false);
     calls.permit("1", { kind: "refused" });
     expect(calls.hasRefused).toBe(true);
@@ -163,9 +171,9 @@ describe("the calls of a turn", () => {
   test("start when they are announced, or when it was last quiet", () => {
     const calls = new ToolCalls();
     calls.beginTurn(100);
-    expect(calls.tell(begun({ status: "completed" }), 150).since).toBe(100);
-    expect(calls.tell({ ...begun(), toolCallId: "2" }, 170).since).toBe(170);
-    expect(calls.tell({ ...begun({ status: "failed" }), toolCallId: "3" }, 190).since).toBe(150);
+    expect(calls.note(begun({ status: "completed" }), 150).since).toBe(100);
+    expect(calls.note({ ...begun(), toolCallId: "2" }, 170).since).toBe(170);
+    expect(calls.note({ ...begun({ status: "failed" }), toolCallId: "3" }, 190).since).toBe(150);
   });
 });
 
@@ -174,22 +182,22 @@ describe("the claims of a call", () => {
 
   test("are collected from all of its updates and weighed once", () => {
     const calls = new ToolCalls();
-    calls.tell(begun(diff("/a")));
-    calls.tell(update(diff("/b")));
-    calls.tell(update(diff("/a")));
+    calls.note(begun(diff("/a")));
+    calls.note(update(diff("/b")));
+    calls.note(update(diff("/a")));
     expect(calls.weigh("1")).toEqual([
       { kind: "write", path: "/a" },
       { kind: "write", path: "/b" },
     ]);
     expect(calls.weigh("1")).toEqual([]);
-    calls.tell(update(diff("/c")));
+    calls.note(update(diff("/c")));
     expect(calls.weigh("1")).toEqual([{ kind: "write", path: "/c" }]);
     expect(calls.weigh("unknown")).toEqual([]);
   });
 
   test("are bounded, with one more to show that there are others", () => {
     const calls = new ToolCalls();
-    for (let index = 0; index < 300; index += 1) calls.tell(update(diff(`/${index}`)));
+    for (let index = 0; index < 300; index += 1) calls.note(update(diff(`/${index}`)));
     expect(calls.get("1")?.claims).toHaveLength(201);
   });
 
@@ -200,8 +208,8 @@ describe("the claims of a call", () => {
       { type: "content" },
       null,
     ];
-    expect(diffsOf({ told: { content } })).toEqual([{ path: "/a", newText: "x" }]);
-    expect(diffsOf({ told: { content: "none" } })).toEqual([]);
+    expect(diffsOf({ reported: { content } })).toEqual([{ path: "/a", newText: "x" }]);
+    expect(diffsOf({ reported: { content: "none" } })).toEqual([]);
   });
 });
 

@@ -13,12 +13,12 @@ export type Permit =
       readonly kind: "given";
       readonly entry: string | undefined;
       readonly tool: string;
-      /** The arguments that the verdict was about; absent where others may be carried out. */
+      /** The arguments that the verdict was about; absent where others may be performed. */
       readonly decided?: {
         readonly arguments: unknown;
         /** The call as facts were gathered from it, and what the agent itself named it. */
         readonly payload: ActionPayload;
-        readonly told: { readonly name: unknown };
+        readonly reported: { readonly name: unknown };
       };
     }
   /** Refused. */
@@ -32,9 +32,9 @@ export interface ToolCall {
   /** What the agent said of it at first. */
   readonly first: JsonObject;
   /** What the agent has said of it, the latest of each member. */
-  readonly told: JsonObject;
+  readonly reported: JsonObject;
   readonly permit: Permit;
-  /** When it was first told of, or what was before it had ended: in milliseconds since 1970. */
+  /** When it was first reported, or what was before it had ended: in milliseconds since 1970. */
   readonly since: number;
   /** Whether the agent has said that it runs. */
   readonly ran: boolean;
@@ -54,8 +54,8 @@ const FINAL = new Set(["completed", "failed"]);
 const MAX_CALLS = 10_000;
 
 /** Whether a call has ended. */
-export function isFinal({ told }: Pick<ToolCall, "told">): boolean {
-  return FINAL.has(String(told.status));
+export function isFinal({ reported }: Pick<ToolCall, "reported">): boolean {
+  return FINAL.has(String(reported.status));
 }
 
 /**
@@ -89,20 +89,20 @@ export class ToolCalls {
     return [...this.#calls.values()].filter(({ concluded }) => !concluded);
   }
 
-  /** Takes in what an agent says of a call, at a time: in an update, or when it asks permission. */
-  tell(update: JsonObject, at = 0): ToolCall {
+  /** Notes what an agent reports of a call, at a time: in an update, or when it asks permission. */
+  note(update: JsonObject, at = 0): ToolCall {
     const { toolCallId, status } = update;
     const id = typeof toolCallId === "string" ? toolCallId : unnamed(toolCallId);
     const known = this.#meant(id, update) ?? this.#begin(id, update, at);
-    const told = { ...known.told, ...news(known.told, update) };
-    if (isFinal(known)) told.status = known.told.status;
+    const reported = { ...known.reported, ...news(known.reported, update) };
+    if (isFinal(known)) reported.status = known.reported.status;
     // What it was said to run with is not taken back by what is said in the end.
-    if (known.ran && comparedToDecided(known) === "other") told.rawInput = known.told.rawInput;
+    if (known.ran && comparedToDecided(known) === "other") reported.rawInput = known.reported.rawInput;
     const call: ToolCall = {
       ...known,
-      told,
+      reported,
       ran: known.ran || status === "in_progress",
-      claims: withClaims(known.claims, { ...update, kind: told.kind }),
+      claims: withClaims(known.claims, { ...update, kind: reported.kind }),
     };
     if (isFinal(call)) this.#quietSince = Math.max(this.#quietSince, at);
     this.#keep(call);
@@ -158,11 +158,11 @@ export class ToolCalls {
   /** Forgets the details of calls that have ended, at the end of a turn. */
   endTurn(): void {
     for (const call of this.#calls.values()) {
-      const { told, concluded, past } = call;
+      const { reported, concluded, past } = call;
       if (!concluded || past) continue;
-      const { status } = told;
-      const digest = digestOf(told.rawInput);
-      this.#keep({ ...call, first: {}, told: { status }, digest, past: true });
+      const { status } = reported;
+      const digest = digestOf(reported.rawInput);
+      this.#keep({ ...call, first: {}, reported: { status }, digest, past: true });
     }
   }
 
@@ -176,7 +176,7 @@ export class ToolCalls {
     const { sessionUpdate, status, rawInput } = update;
     const isGiven = !isEmpty(rawInput);
     const begins = isGiven && (status === "pending" || status === "in_progress");
-    const isGivenElse = isGiven && digestOf(rawInput) !== (call.digest ?? digestOf(call.told.rawInput));
+    const isGivenElse = isGiven && digestOf(rawInput) !== (call.digest ?? digestOf(call.reported.rawInput));
     const isAnother = sessionUpdate === undefined || sessionUpdate === "tool_call" || begins || isGivenElse;
     return isAnother ? undefined : call;
   }
@@ -185,8 +185,8 @@ export class ToolCalls {
     this.#begun += 1;
     this.#calls.delete(id);
     // The start of a call that is announced only when it has ended is unknown.
-    const since = isFinal({ told: first }) ? this.#quietSince : at;
-    const begun = { id, first, told: {}, since, ran: false, concluded: false };
+    const since = isFinal({ reported: first }) ? this.#quietSince : at;
+    const begun = { id, first, reported: {}, since, ran: false, concluded: false };
     return { ...begun, permit: { kind: "none" }, claims: [], weighed: 0 };
   }
 
@@ -213,11 +213,13 @@ function unnamed(id: unknown): string {
 const KEPT = new Set(["rawInput", "locations"]);
 
 /** What is new in an update. A member that is null says nothing, and an empty one removes nothing. */
-function news(told: JsonObject, update: JsonObject): JsonObject {
+function news(reported: JsonObject, update: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(update).filter(
       ([name, value]) =>
-        value !== null && value !== undefined && !(KEPT.has(name) && isEmpty(value) && !isEmpty(told[name])),
+        value !== null &&
+        value !== undefined &&
+        !(KEPT.has(name) && isEmpty(value) && !isEmpty(reported[name])),
     ),
   );
 }
@@ -238,9 +240,9 @@ function digestOf(value: unknown): string {
 }
 
 /** How what a call is said to be given in the end stands to what was decided: the same, with more, or something else. */
-export function comparedToDecided({ permit, told }: ToolCall): "same" | "more" | "other" {
-  if (permit.kind !== "given" || !permit.decided || isEmpty(told.rawInput)) return "same";
-  const { rawInput } = told;
+export function comparedToDecided({ permit, reported }: ToolCall): "same" | "more" | "other" {
+  if (permit.kind !== "given" || !permit.decided || isEmpty(reported.rawInput)) return "same";
+  const { rawInput } = reported;
   const { arguments: decided } = permit.decided;
   if (isDeepStrictEqual(rawInput, decided)) return "same";
   if (!isObject(rawInput) || !isObject(decided) || isEmpty(decided)) return "other";
@@ -249,8 +251,10 @@ export function comparedToDecided({ permit, told }: ToolCall): "same" | "more" |
 }
 
 /** The diffs in the content of a call: what a path is to become. */
-export function diffsOf({ told }: Pick<ToolCall, "told">): readonly { path: string; newText: string }[] {
-  return toolCallIn(told).content.flatMap(({ type, path, newText }) =>
+export function diffsOf({
+  reported,
+}: Pick<ToolCall, "reported">): readonly { path: string; newText: string }[] {
+  return toolCallIn(reported).content.flatMap(({ type, path, newText }) =>
     type === "diff" && path !== undefined && newText !== undefined ? [{ path, newText }] : [],
   );
 }

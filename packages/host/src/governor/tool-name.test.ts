@@ -12,7 +12,7 @@ describe("the command of a call without arguments", () => {
     title: "ls -la\nls",
     content: explained("[current working directory /home] (Looks around)"),
   };
-  const given = (told: object) => argumentsOf({ told: { ...call, ...told } }, gemini);
+  const given = (reported: object) => argumentsOf({ reported: { ...call, ...reported } }, gemini);
 
   it("is where the catalogue knows it to be", () => {
     expect(given({})).toEqual({ command: "ls -la\nls" });
@@ -29,7 +29,7 @@ describe("the command of a call without arguments", () => {
 
   it("is of no account where there are arguments, or an agent of which nothing of the kind is known", () => {
     expect(given({ rawInput: { command: "rm" } })).toEqual({ command: "rm" });
-    expect(argumentsOf({ told: call }, Catalogue.load().entry("codex"))).toBeUndefined();
+    expect(argumentsOf({ reported: call }, Catalogue.load().entry("codex"))).toBeUndefined();
   });
 });
 
@@ -44,9 +44,9 @@ describe("a call of gemini's that goes to the network", () => {
     locations: [],
     kind: "fetch",
   };
-  const seen = (told: Record<string, unknown>) => [
-    toolNameOf({ told }, gemini).name,
-    argumentsOf({ told }, gemini),
+  const seen = (reported: Record<string, unknown>) => [
+    toolNameOf({ reported }, gemini).name,
+    argumentsOf({ reported }, gemini),
   ];
 
   it("is known by its tool, and by its prompt or address", () => {
@@ -68,13 +68,13 @@ describe("a call of gemini's that goes to the network", () => {
   });
 
   it("has no prompt where only its beginning is known", () => {
-    const told = (prompt: string) => {
+    const reported = (prompt: string) => {
       const shown = prompt.length > 100 ? `${prompt.slice(0, 97)}...` : prompt;
       return seen({ ...fetching, title: `Processing URLs and instructions from prompt: "${shown}"` });
     };
     const prompt = `https://example.org/ ${"x".repeat(79)}`;
-    expect(told(prompt)).toEqual(["web_fetch", { prompt }]);
-    expect(told(`${prompt} https://evil.example/`)).toEqual(["web_fetch", undefined]);
+    expect(reported(prompt)).toEqual(["web_fetch", { prompt }]);
+    expect(reported(`${prompt} https://evil.example/`)).toEqual(["web_fetch", undefined]);
   });
 
   it("is not known by what a model can choose", () => {
@@ -88,7 +88,7 @@ describe("a call of gemini's that goes to the network", () => {
 describe("a call of OpenCode that names a kind alone", () => {
   const opencode = Catalogue.load().entry("opencode");
   const named = (kind: string, first: string, title = first) =>
-    toolNameOf({ told: { kind, title }, first: { kind, title: first } }, opencode).name;
+    toolNameOf({ reported: { kind, title }, first: { kind, title: first } }, opencode).name;
 
   it.each(["grep", "glob", "todowrite"])("is %s by the title it had at first", (tool) => {
     expect(named(tool === "todowrite" ? "other" : "search", tool, "3 matches")).toBe(tool);
@@ -103,7 +103,8 @@ describe("a call of OpenCode that names a kind alone", () => {
 describe("a call of cline's", () => {
   const cline = Catalogue.load().entry("cline");
   // As cline 3.0.65 sends them: its program puts the name of the tool before what it is about.
-  const named = (title: string, kind: string) => toolNameOf({ told: { title, kind, rawInput: {} } }, cline);
+  const named = (title: string, kind: string) =>
+    toolNameOf({ reported: { title, kind, rawInput: {} } }, cline);
 
   it.each([
     ["editor: src/a.ts", "edit", "editor"],

@@ -20,44 +20,44 @@ export interface ToolName {
  * last by the kind it says it is.
  */
 export function toolNameOf(
-  call: Pick<ToolCall, "told"> & Partial<Pick<ToolCall, "first">>,
+  call: Pick<ToolCall, "reported"> & Partial<Pick<ToolCall, "first">>,
   entry: Pick<AgentEntry, "toolNames">,
 ): ToolName {
-  const { told, first } = call;
+  const { reported, first } = call;
   const { toolNames } = entry;
   for (const member of ["name", ...toolNames.members]) {
-    const name = memberAt(told, member.split("."));
+    const name = memberAt(reported, member.split("."));
     if (typeof name === "string" && name !== "") return { name, byKind: false };
   }
   const known = knownCall(call, entry);
   if (known) return { name: known.tool, byKind: false };
-  const titled = toolNames.titled && new RegExp(toolNames.titled).exec(textAt(told, "title"))?.[1];
+  const titled = toolNames.titled && new RegExp(toolNames.titled).exec(textAt(reported, "title"))?.[1];
   if (titled) return { name: titled, byKind: false };
-  const title = toolNames.titles?.includes(String(told.kind)) ? first?.title : undefined;
+  const title = toolNames.titles?.includes(String(reported.kind)) ? first?.title : undefined;
   if (typeof title === "string" && NAME.test(title)) return { name: title, byKind: false };
-  const byKind = typeof told.kind === "string" ? toolNames.kinds[told.kind] : undefined;
+  const byKind = typeof reported.kind === "string" ? toolNames.kinds[reported.kind] : undefined;
   return { name: byKind ?? UNKNOWN_TOOL, byKind: byKind !== undefined };
 }
 
 /** Every name that a call's tool might have. */
 export function namesOf(
-  call: Pick<ToolCall, "told" | "first">,
+  call: Pick<ToolCall, "reported" | "first">,
   entry: Pick<AgentEntry, "toolNames">,
 ): readonly string[] {
-  const told = { ...call.told, first: call.first };
+  const reported = { ...call.reported, first: call.first };
   const { mark, aliases: members } = entry.toolNames;
-  const marked = mark === undefined || memberAt(told, mark.split(".")) === true;
-  const aliases = marked ? members.map((alias) => memberAt(told, alias.split("."))) : [];
+  const marked = mark === undefined || memberAt(reported, mark.split(".")) === true;
+  const aliases = marked ? members.map((alias) => memberAt(reported, alias.split("."))) : [];
   return [toolNameOf(call, entry).name, ...aliases.filter((name) => typeof name === "string")];
 }
 
 /** The arguments of a call: as sent, or where this agent spells them out. */
-export function argumentsOf(call: Pick<ToolCall, "told">, entry: Pick<AgentEntry, "toolNames">): unknown {
-  const { told } = call;
-  if (told.rawInput !== undefined) return told.rawInput;
+export function argumentsOf(call: Pick<ToolCall, "reported">, entry: Pick<AgentEntry, "toolNames">): unknown {
+  const { reported } = call;
+  if (reported.rawInput !== undefined) return reported.rawInput;
   const found: JsonObject = {};
   for (const [name, { member, pattern }] of Object.entries(knownCall(call, entry)?.arguments ?? {})) {
-    const [, text] = new RegExp(pattern).exec(textAt(told, member)) ?? [];
+    const [, text] = new RegExp(pattern).exec(textAt(reported, member)) ?? [];
     if (text !== undefined) found[name] = text;
   }
   return Object.keys(found).length > 0 ? found : undefined;
@@ -65,27 +65,29 @@ export function argumentsOf(call: Pick<ToolCall, "told">, entry: Pick<AgentEntry
 
 /** What the catalogue knows of a call without arguments. */
 function knownCall(
-  { told }: Pick<ToolCall, "told">,
+  { reported }: Pick<ToolCall, "reported">,
   { toolNames: { calls = [] } }: Pick<AgentEntry, "toolNames">,
 ) {
-  if (told.rawInput !== undefined) return undefined;
-  return calls.find(({ where }) => fits(told, where));
+  if (reported.rawInput !== undefined) return undefined;
+  return calls.find(({ where }) => fits(reported, where));
 }
 
 /** Whether the agent asks no permission for what a call leads to, like the subagents of some. */
 export function isUngoverned(
-  { told, first }: Pick<ToolCall, "told" | "first">,
+  { reported, first }: Pick<ToolCall, "reported" | "first">,
   { toolNames: { ungoverned = [] } }: Pick<AgentEntry, "toolNames">,
 ): boolean {
-  return ungoverned.some((where) => fits(told, where) || fits(first, where));
+  return ungoverned.some((where) => fits(reported, where) || fits(first, where));
 }
 
-function fits(told: JsonObject, where: Readonly<Record<string, string>>): boolean {
-  return Object.entries(where).every(([member, pattern]) => new RegExp(pattern).test(textAt(told, member)));
+function fits(reported: JsonObject, where: Readonly<Record<string, string>>): boolean {
+  return Object.entries(where).every(([member, pattern]) =>
+    new RegExp(pattern).test(textAt(reported, member)),
+  );
 }
 
-function textAt(told: JsonObject, member: string): string {
-  const text = memberAt(told, member.split("."));
+function textAt(reported: JsonObject, member: string): string {
+  const text = memberAt(reported, member.split("."));
   return typeof text === "string" ? text : "";
 }
 

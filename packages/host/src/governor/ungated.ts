@@ -38,11 +38,11 @@ async function enforceSeen(
  * a command behind a call that runs none. What a call that failed says counts where it can be seen on the disk.
  */
 async function decideClaims(session: GovernedSession, call: ToolCall): Promise<readonly Decided[]> {
-  const { permit, told, since } = call;
+  const { permit, reported, since } = call;
   const said = session.toolCalls.weigh(call.id);
   if (!session.context.profile.isObserved || said.length === 0) return [];
   const isCarriedOut = permit.kind === "elsewhere" || isMcp(session, call);
-  const hasFailed = told.status === "failed" && permit.kind !== "given";
+  const hasFailed = reported.status === "failed" && permit.kind !== "given";
   const counted: Claim[] = [];
   for (const claim of said) {
     // Of what an MCP server read, the server says where it lies.
@@ -64,8 +64,8 @@ const MORE: Claim = { kind: "exec", terminal: "more than can be looked at" };
 
 async function decideClaim(session: GovernedSession, call: ToolCall, claim: Claim): Promise<Decided> {
   const { tool_name: name, arguments: rawInput } = payloadOfClaim(claim);
-  const { status, title } = call.told;
-  const done = { ...call, told: { name, rawInput, title, status } };
+  const { status, title } = call.reported;
+  const done = { ...call, reported: { name, rawInput, title, status } };
   return enforceSeen(session, done, String(status), "acp");
 }
 
@@ -80,7 +80,7 @@ export async function noteUnended(
   const { toolCalls } = session;
   for (const call of toolCalls.unasked) {
     if (isMcp(session, call) || !toolCalls.conclude(call.id)) continue;
-    const isOnlyAnnounced = call.told.status === "pending" && !call.ran;
+    const isOnlyAnnounced = call.reported.status === "pending" && !call.ran;
     if (isOnlyAnnounced && (isCancelled || toolCalls.hasRefused)) recordRefused(session, call);
     else {
       const decided = await enforceSeen(session, call, "unknown");
@@ -90,7 +90,7 @@ export async function noteUnended(
   }
 }
 
-/** Whether a call is one of an MCP tool, which the harness carries out and decides itself. */
+/** Whether a call is one of an MCP tool, which Reins performs and decides itself. */
 function isMcp(session: GovernedSession, call: ToolCall): boolean {
   const { entry } = session.context;
   return namesOf(call, entry).some((name) => session.mcpTools.has(name));
@@ -112,7 +112,7 @@ function recordRefused(session: GovernedSession, call: ToolCall): void {
  * the call gave back holds a line of it. Where neither shows, what the agent reported as running was started.
  */
 async function begunBecause(session: GovernedSession, call: ToolCall): Promise<string | undefined> {
-  if (toolCallIn(call.told).content.some(({ type }) => type === "terminal")) return "it had a terminal";
+  if (toolCallIn(call.reported).content.some(({ type }) => type === "terminal")) return "it had a terminal";
   const facts = await factsOf(session, payloadOf(call, session.context.entry), "agent");
   if (!facts) return "its effects are unknown";
   const { effects, opaque } = facts;
@@ -123,7 +123,7 @@ async function begunBecause(session: GovernedSession, call: ToolCall): Promise<s
     if (!("path" in effect) || effect.place === "unknown") continue;
     if (effect.kind === "write" && (await hasChanged(effect.path, call.since - CLOCK_LAG_MS)))
       return "a file that it names was changed";
-    if (effect.kind === "read" && (await isToldOf(effect.path, call))) return "it gave a file's content";
+    if (effect.kind === "read" && (await isQuoted(effect.path, call))) return "it gave a file's content";
   }
   const isUnclear = opaque || effects.some((effect) => "path" in effect && effect.place === "unknown");
   return isUnclear && call.ran ? "what it did while it ran is unknown" : undefined;
@@ -137,7 +137,7 @@ async function isOtherThanDecided(session: GovernedSession, call: ToolCall): Pro
   const compared = comparedToDecided(call);
   if (isNamedOtherwise(call)) return true;
   if (compared !== "more" || call.permit.kind !== "given") return compared === "other";
-  const decided = { ...call, told: { ...call.told, rawInput: call.permit.decided?.arguments } };
+  const decided = { ...call, reported: { ...call.reported, rawInput: call.permit.decided?.arguments } };
   const [before, after] = await Promise.all(
     [decided, call].map(async (one) => {
       const facts = await factsOf(session, payloadOf(one, session.context.entry), "agent");
@@ -148,8 +148,8 @@ async function isOtherThanDecided(session: GovernedSession, call: ToolCall): Pro
 }
 
 /** Whether an agent names the tool of a call otherwise than when it was decided. */
-function isNamedOtherwise({ permit, told: { name } }: ToolCall): boolean {
-  const before = permit.kind === "given" ? permit.decided?.told.name : undefined;
+function isNamedOtherwise({ permit, reported: { name } }: ToolCall): boolean {
+  const before = permit.kind === "given" ? permit.decided?.reported.name : undefined;
   return typeof before === "string" && typeof name === "string" && name !== before;
 }
 
@@ -164,8 +164,8 @@ async function hasChanged(path: string, since: number): Promise<boolean> {
 }
 
 /** Whether what a call gave back holds a line of a file. */
-async function isToldOf(path: string, { told }: ToolCall): Promise<boolean> {
-  const given = textsIn([told.content, told.rawOutput]).join("\n");
+async function isQuoted(path: string, { reported }: ToolCall): Promise<boolean> {
+  const given = textsIn([reported.content, reported.rawOutput]).join("\n");
   if (given === "") return false;
   try {
     if ((await stat(path)).size > LONGEST_FILE) return given.length > LONGEST_FILE;
@@ -201,7 +201,7 @@ export async function concludeCall(
   update: JsonObject,
 ): Promise<JsonObject> {
   const { permit } = call;
-  const outcome = String(call.told.status);
+  const outcome = String(call.reported.status);
   if (permit.kind === "elsewhere" || isMcp(session, call)) {
     const meta = await verdictForCard(session, call);
     return meta ? withMeta(update, meta) : update;
@@ -217,9 +217,10 @@ export async function concludeCall(
     recordRefused(session, call);
     return withMeta(update, REFUSED_BY_AGENT);
   }
-  const told = await enforceSeen(session, call, outcome);
-  if (told.verdict === "blocked") await endTurn(session, toolNameOf(call, session.context.entry).name, told);
-  return withMeta(update, ungatedMeta(told));
+  const decided = await enforceSeen(session, call, outcome);
+  if (decided.verdict === "blocked")
+    await endTurn(session, toolNameOf(call, session.context.entry).name, decided);
+  return withMeta(update, ungatedMeta(decided));
 }
 
 /** Compares what an agent says that a call did with what was decided; a block ends the turn. */
@@ -230,10 +231,10 @@ export async function weighClaims(
 ): Promise<JsonObject> {
   const decided = await decideClaims(session, call);
   const blocked = decided.find(({ verdict }) => verdict === "blocked");
-  const told = blocked ?? decided.at(-1);
-  if (!told) return update;
+  const last = blocked ?? decided.at(-1);
+  if (!last) return update;
   if (blocked) await endTurn(session, toolNameOf(call, session.context.entry).name, blocked);
-  return withMeta(update, ungatedMeta(told));
+  return withMeta(update, ungatedMeta(last));
 }
 
 /** Cancels the turn of the agent, and shows clients why. */
@@ -282,7 +283,7 @@ export async function noteChild(session: GovernedSession, update: JsonObject): P
   const { sessionUpdate: _, sessionId: session_id, _meta, ...announced } = update;
   const rawInput = { session_id, ...announced };
   const claims = title === undefined ? {} : { title };
-  const call = { id: sessionId, told: { name: CHILD, rawInput, ...claims } };
+  const call = { id: sessionId, reported: { name: CHILD, rawInput, ...claims } };
   const payload = { tool_name: CHILD, arguments: rawInput, ...claims };
   const point = {
     kind: "after_the_fact",

@@ -27,7 +27,7 @@ export interface UnpromptedTurn {
   readonly began: number;
   readonly mayGoOn: Promise<boolean>;
   last: number;
-  told: number;
+  cancelledAt: number;
 }
 
 /** Notices an update that shows work outside of every turn, and charges what it costs. */
@@ -54,7 +54,7 @@ export async function mayWork(session: GovernedSession, what: string): Promise<b
     session.context.onFault(`unprompted work could not be decided: ${String(error)}`);
     return false;
   });
-  session.unprompted = { began: now, mayGoOn, last: now, told: now };
+  session.unprompted = { began: now, mayGoOn, last: now, cancelledAt: now };
   return mayGoOn;
 }
 
@@ -91,8 +91,8 @@ async function insist(session: GovernedSession, unprompted: UnpromptedTurn): Pro
     session.context.stop?.("it keeps working without a prompt");
     return;
   }
-  if (now - unprompted.told < AGAIN_MS) return;
-  unprompted.told = now;
+  if (now - unprompted.cancelledAt < AGAIN_MS) return;
+  unprompted.cancelledAt = now;
   await session.context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
 }
 

@@ -128,7 +128,7 @@ describe("a child session", () => {
   });
 });
 
-test("updates that report state are told apart from history", () => {
+test("updates that report state differ from history", () => {
   const of = (sessionUpdate: unknown) => isStateUpdate({ update: { sessionUpdate } });
   expect(["current_mode_update", "agent_message_chunk", 5].map(of)).toEqual([true, false, false]);
 });

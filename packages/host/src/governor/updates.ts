@@ -57,7 +57,7 @@ function applyUpdate(session: GovernedSession, update: JsonObject): JsonObject |
 }
 
 function applyToolCall(session: GovernedSession, update: JsonObject): JsonObject | Promise<JsonObject> {
-  const call = session.toolCalls.tell(update, session.context.now().getTime());
+  const call = session.toolCalls.note(update, session.context.now().getTime());
   if (!isFinal(call)) return update;
   if (session.toolCalls.conclude(call.id))
     return concludeCall(session, call, update).then((shown) => weighClaims(session, call, shown));

@@ -35,7 +35,7 @@ export function advisersFrom(harness: Pick<Harness, "advise">, tenant: string): 
 
 /**
  * What agents that speak AHP are answered by default in the typed families: the same as the native agent. Memory is that
- * of the token's user, and of a workspace no more is looked at than its agent may read without anybody being asked.
+ * of the token's user, and of a workspace no more is looked at than its agent may read without asking a person.
  */
 export function familyAnswers(harness: Harness, settings: NativeSettings = {}): FamilyAnswers {
   const defaultsFor = ({ principal, subject, requestContext }: FamilyAsker) => {

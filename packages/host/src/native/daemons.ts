@@ -10,7 +10,7 @@ import type { SessionRecord } from "../sessions/session-record.ts";
 export interface DaemonsOptions {
   readonly hub: Hub;
   readonly harness: Pick<Harness, "identity">;
-  /** Told what went wrong in the background. */
+  /** Receives errors of background work. */
   readonly onError: (error: unknown) => void;
 }
 

@@ -17,7 +17,7 @@ export interface GovernedControlOptions {
   readonly principal: Principal;
   /** Answers what no rule and no other harness is about: what the person wants, what the workspace holds, how to plan. */
   readonly defaults: ControlPort;
-  /** Told of what could not be noted. */
+  /** Receives what could not be recorded. */
   readonly onFault: (reason: string) => void;
 }
 

@@ -13,7 +13,7 @@ export interface OwnedCommandsOptions {
   readonly confinement?: Confinement | undefined;
   /** A sandbox that was found to work; by default it is looked for. */
   readonly sandbox?: Sandbox | undefined;
-  /** Told of every command that was started; what it returns is called when the command has ended. */
+  /** Receives every command that is started; what it returns is called when the command has ended. */
   readonly onStart?:
     | ((root: { readonly pid: number; readonly mark: Mark }) => (() => void) | undefined)
     | undefined;
@@ -21,7 +21,7 @@ export interface OwnedCommandsOptions {
 
 /** How much of the beginning of the output is kept, and how much of its end. */
 const KEPT_BYTES = 24 * 1024;
-/** How long everybody may take to leave after SIGTERM. */
+/** How long the processes may take to end after SIGTERM. */
 const GRACE_MS = 2_000;
 /** How long what is left in the pipes of a dead command is waited for. */
 const DRAIN_MS = 1_000;

@@ -159,7 +159,7 @@ interface NativeServicesOptions {
   readonly offers?: TurnOffers | undefined;
   /** The id of the native agent. */
   readonly native: string;
-  /** Whether a session may read a file without anybody being asked. */
+  /** Whether a session may read a file without asking a person. */
   readonly mayRead?: HostServices["mayRead"];
   /** Has a child of a session do something; none can where it is absent. */
   readonly spawn?: SubagentService["run"] | undefined;

@@ -31,7 +31,7 @@ export interface SubagentsOptions {
   readonly isInstalled: (entry: AgentEntry) => Promise<boolean>;
   /** Where sessions live, once that is open. */
   readonly hub: Promise<Hub>;
-  /** Told what went wrong in the background. */
+  /** Receives errors of background work. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -98,7 +98,7 @@ export class Subagents {
   }
 }
 
-/** What a child stands under: no more tools, and no larger an allowance, than its parent. */
+/** The limits of a child: no more tools, and no larger an allowance, than its parent. */
 function descentOf(
   { id, depth, descent, workspace }: GovernedSession,
   token: string,
@@ -126,7 +126,7 @@ interface ChildRunOptions {
   readonly agent: string;
   readonly descent: Descent;
   readonly task: SubagentTask;
-  /** Told what went wrong in the background. */
+  /** Receives errors of background work. */
   readonly onError: (error: unknown) => void;
 }
 

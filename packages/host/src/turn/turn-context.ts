@@ -53,7 +53,7 @@ export class ConstitutionalPreparation implements TurnPreparation {
   }
 }
 
-/** What turns are put together from. */
+/** What turns are composed from. */
 export interface TurnContextOptions {
   readonly harness: Pick<Harness, "home" | "policies" | "ledger">;
   /** Mail and board; turns have neither if absent. */
@@ -65,7 +65,7 @@ export interface TurnCircumstances {
   readonly subject: Subject;
   /** The tools that policy lets the agent see, where they are known. */
   readonly tools?: readonly OfferedTool[];
-  /** The commands the agent has announced. It knows one only where nothing stands before it. */
+  /** The commands the agent has announced. It knows one only at the beginning of a prompt. */
   readonly commands?: readonly string[];
   /** Whether the agent takes the preamble into its system prompt, so that no prompt has to hold it. */
   readonly inSystemPrompt?: boolean;
@@ -85,7 +85,7 @@ export interface ComposedTurn {
   end(outcome: TurnOutcome): Promise<void>;
 }
 
-/** What became of a turn that was put together. */
+/** What became of a composed turn. */
 interface TurnOutcome {
   /** Whether the agent got the prompt and keeps it; a refused or failed one it may have thrown away. */
   readonly delivered: boolean;
@@ -228,7 +228,7 @@ function proseOf(text: { readonly prose: Uint8Array }): string {
 }
 
 /**
- * The manifest of an agent. How far it is trusted is what the harness found out when the session began, never more: an
+ * The manifest of an agent. How far it is trusted is what identity found when the session began, never more: an
  * agent that only claims a name on the roster does not get that name's mandate.
  */
 export async function manifestOf(

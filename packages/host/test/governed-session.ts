@@ -61,7 +61,6 @@ export function testSession({ verdicts = [], profile = {}, prompts = {} }: TestG
   };
   const context = {
     harness,
-    redact: harness.redact,
     principal: { tenant: "default" },
     entry: {
       id: "agent",

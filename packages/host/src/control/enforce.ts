@@ -38,28 +38,14 @@ export interface Waiting {
   readonly isOver?: boolean;
 }
 
-/** The action may be done as it was requested. */
-interface Allowed {
-  readonly kind: "allowed";
-  readonly verdict: Decided;
-}
-
-/** The action may be done with these arguments only. */
-interface Modified {
-  readonly kind: "modified";
-  readonly arguments: unknown;
-  readonly verdict: Decided;
-}
-
-/** The action may not be done. */
-interface Refused {
-  readonly kind: "refused";
-  readonly reason: string;
-  readonly verdict: Decided;
-}
-
 /** What becomes of a control point. */
-export type Enforced = Allowed | Modified | Refused;
+export type Enforced =
+  /** The action may be done as it was requested. */
+  | { readonly kind: "allowed"; readonly verdict: Decided }
+  /** The action may be done with these arguments only. */
+  | { readonly kind: "modified"; readonly arguments: unknown; readonly verdict: Decided }
+  /** The action may not be done. */
+  | { readonly kind: "refused"; readonly reason: string; readonly verdict: Decided };
 
 /**
  * Enforces a control point: makes its event, has it decided, waits for people where a rule asks, and records what
@@ -188,7 +174,7 @@ export function enforcedBy(
   return { kind: "refused", reason: verdict.reason, verdict };
 }
 
-function inexpressible(verdict: Decided, why: string): Refused {
+function inexpressible(verdict: Decided, why: string): Enforced {
   const reason = `${verdict.reason}; ${why}`;
   return { kind: "refused", reason, verdict: { ...verdict, verdict: "blocked", reason } };
 }

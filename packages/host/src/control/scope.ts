@@ -35,7 +35,7 @@ export interface ControlContext {
   /** The enforcement level of what the agent does by itself. */
   readonly enforcement: Enforcement;
   /** The same for single tools that differ. */
-  readonly enforcementOf: ((tool: string) => Enforcement | undefined) | undefined;
+  readonly enforcementOf?: ((tool: string) => Enforcement | undefined) | undefined;
   /** The network that the sandbox leaves to the agent, where it is confined. */
   readonly network?: NetworkReach | undefined;
   readonly now: () => Date;

@@ -18,22 +18,6 @@ type Answer = (
   signal: AbortSignal,
 ) => Promise<unknown>;
 
-/** Everything that an agent may ask of its clients; what has no row here is not known. */
-export const AGENT_REQUESTS: ReadonlyMap<string, Answer> = new Map<string, Answer>([
-  [PERMISSION, (session, { params }, signal) => answerPermission(session, params, signal)],
-  ...FILE_METHODS.map((method): [string, Answer] => [
-    method,
-    (session, { params }, signal) => serveFile(session, method, params, signal),
-  ]),
-  ["terminal/create", createTerminal],
-  ["terminal/output", useTerminal],
-  ["terminal/wait_for_exit", useTerminal],
-  ["terminal/kill", useTerminal],
-  ["terminal/release", useTerminal],
-  ["elicitation/create", askPeople],
-  ["_sandboxagent/session/request_question", askPeople],
-]);
-
 /**
  * Answers a request of an agent in a session. A custom method is known where the agent announced it and a client offered
  * it; it is decided by its name.
@@ -89,12 +73,8 @@ async function createTerminal(
   { method, params }: Asked,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const wanted = {
-    method,
-    params,
-    isAskedOfOne: true,
-    point: { kind: "terminal", tool: method, arguments: commandIn(params) },
-  } as const;
+  const point = { kind: "terminal", tool: method, arguments: commandIn(params) } as const;
+  const wanted = { method, params, point, isAskedOfOne: true };
   const { value, client } = await askClients(session, wanted, signal);
   const { terminalId } = readResult("terminal/create", value);
   if (terminalId === undefined || client === undefined) return value;
@@ -115,33 +95,24 @@ async function useTerminal(
   if (only === undefined)
     throw new RpcError(CODE.invalidParams, `there is no terminal ${JSON.stringify(id)} in this session`);
   const asked = { ...params, terminalId: id, sessionId: session.id };
-  const { value } = await session.clients.request(method, asked, inTurn(session, signal), { only });
+  const { value } = await session.clients.request(method, asked, session.within(signal), { only });
   if (method === "terminal/release") session.terminals.delete(id);
   return value;
 }
 
 /** Puts a question of an agent to the people in front of a session, after the verdict on it. */
-async function askPeople(
-  session: GovernedSession,
-  { method, params }: Asked,
-  signal: AbortSignal,
-): Promise<unknown> {
+const askPeople: Answer = async (session, { method, params }, signal) => {
   const { sessionId: _, toolCallId: __, requestId: ___, _meta, ...args } = params;
   const point = { kind: "client_request", tool: method, arguments: args } as const;
-  const wanted = { method, params, point, isAskedOfOne: false };
-  return (await askClients(session, wanted, signal)).value;
-}
+  return (await askClients(session, { method, params, point, isAskedOfOne: false }, signal)).value;
+};
 
 /** Asks one client something that may have an effect there by a custom method, after the verdict on it. */
-async function askOneClient(
-  session: GovernedSession,
-  { method, params }: Asked,
-  signal: AbortSignal,
-): Promise<unknown> {
+const askOneClient: Answer = async (session, { method, params }, signal) => {
   const { sessionId: _, ...args } = params;
   const point = { kind: "client_request", tool: method, arguments: args } as const;
   return (await askClients(session, { method, params, point, isAskedOfOne: true }, signal)).value;
-}
+};
 
 async function askClients(
   session: GovernedSession,
@@ -150,7 +121,7 @@ async function askClients(
 ): Promise<{ readonly value: unknown; readonly client: string | undefined }> {
   // No person is asked to allow what no client could do.
   if (isAskedOfOne) expectClient(session, { method, params });
-  const waiting = inTurn(session, signal);
+  const waiting = session.within(signal);
   const enforced = await enforce(session, point, { signal: waiting });
   if (enforced.kind !== "allowed") throw await refusal(method, enforced.verdict);
   return perform(session, { tool: method, entry: enforced.verdict.entry }, async () => {
@@ -169,10 +140,6 @@ function expectClient(session: GovernedSession, { method, params }: Asked): stri
   throw new RpcError(CODE.methodNotFound, `no client of the session offers "${method}"`);
 }
 
-function inTurn({ turn }: GovernedSession, signal: AbortSignal): AbortSignal {
-  return turn ? AbortSignal.any([signal, turn.signal]) : signal;
-}
-
 /** A command for the rules. One without arguments may be a whole line, which clients give to a shell. */
 function commandIn({ command, args, cwd, env }: JsonObject): JsonObject {
   if (typeof command !== "string") throw new RpcError(CODE.invalidParams, "a terminal needs a command");
@@ -183,3 +150,19 @@ function commandIn({ command, args, cwd, env }: JsonObject): JsonObject {
     ...(Array.isArray(env) && env.length > 0 && { env }),
   };
 }
+
+/** Everything that an agent may ask of its clients; what has no row here is not known. */
+export const AGENT_REQUESTS: ReadonlyMap<string, Answer> = new Map<string, Answer>([
+  [PERMISSION, (session, { params }, signal) => answerPermission(session, params, signal)],
+  ...FILE_METHODS.map((method): [string, Answer] => [
+    method,
+    (session, { params }, signal) => serveFile(session, method, params, signal),
+  ]),
+  ["terminal/create", createTerminal],
+  ["terminal/output", useTerminal],
+  ["terminal/wait_for_exit", useTerminal],
+  ["terminal/kill", useTerminal],
+  ["terminal/release", useTerminal],
+  ["elicitation/create", askPeople],
+  ["_sandboxagent/session/request_question", askPeople],
+]);

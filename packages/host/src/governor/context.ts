@@ -1,7 +1,7 @@
 import type { JsonObject, Peer } from "@reins/acp";
 import type { AgentLaunch } from "@reins/agents";
 import type { McpGateway } from "@reins/mcp";
-import type { Redact, Subject } from "@reins/supervisor";
+import type { Subject } from "@reins/supervisor";
 import type { SessionPort } from "../control/ask-clients.ts";
 import type { ControlContext } from "../control/scope.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
@@ -44,10 +44,8 @@ export interface GovernorContext extends ControlContext {
   /** The owner of a session that none is given for: of a trial, or of what happens outside of all sessions. */
   readonly ownerOf: (record: SessionRecord) => SessionPort;
   /** Puts the MCP gateway between an agent and its servers. */
-  readonly servers: Pick<McpGateway, "wrap"> | undefined;
-  readonly preparation: TurnPreparation | undefined;
-  /** Removes secrets from what is stored or shown. */
-  readonly redact: Redact;
+  readonly servers?: Pick<McpGateway, "wrap"> | undefined;
+  readonly preparation?: TurnPreparation | undefined;
   /** How long an agent may take to end a turn that was cancelled. */
   readonly cancelGraceMs: number;
   /** Ends the agent, where that is possible. */

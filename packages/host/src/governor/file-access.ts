@@ -62,7 +62,7 @@ async function enforceAccess(
   access: Access,
   signal: AbortSignal,
 ): Promise<{ readonly tool: string; readonly entry: string | undefined }> {
-  const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
+  const waiting = session.within(signal);
   const { path } = access;
   const given = { path, ...(access.kind === "write" && { content: access.content }) };
   const point = { kind: "file_access", tool: method, arguments: given } as const;

@@ -127,6 +127,11 @@ export class GovernedSession {
     return this.#permits;
   }
 
+  /** A signal that also aborts when its turn is over. */
+  within(signal: AbortSignal): AbortSignal {
+    return this.turn ? AbortSignal.any([signal, this.turn.signal]) : signal;
+  }
+
   /** Whether its agent has called a tool. */
   get hasToolCalls(): boolean {
     return this.#toolCalls !== undefined;

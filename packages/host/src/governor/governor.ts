@@ -9,19 +9,9 @@ import {
   RpcError,
   readParams,
 } from "@reins/acp";
-import type { AgentEntry, AgentLaunch } from "@reins/agents";
 import { settlesWithin } from "@reins/kit";
-import type { McpGateway } from "@reins/mcp";
-import type {
-  Enforcement,
-  EventType,
-  Harness,
-  NetworkReach,
-  Principal,
-  ReportKind,
-  Subject,
-} from "@reins/supervisor";
-import { type AgentProfile, THIRD_PARTY } from "../control/agent-profile.ts";
+import type { EventType, ReportKind, Subject } from "@reins/supervisor";
+import { THIRD_PARTY } from "../control/agent-profile.ts";
 import type { Clients, SessionPort } from "../control/ask-clients.ts";
 import { subjectIn } from "../control/control-point.ts";
 import { chargePrompt, type Enforced, enforce, forwardIn, isAllowedUnasked } from "../control/enforce.ts";
@@ -30,7 +20,7 @@ import type { SessionRecord } from "../sessions/session-record.ts";
 import { borderedChannel } from "../wire/agent-channel.ts";
 import { answerAgent, notKnown } from "./agent-requests.ts";
 import { forAgent, forwardNotification, forwardRequest, outsideOfSessions } from "./client-requests.ts";
-import type { GovernorContext, TurnPreparation } from "./context.ts";
+import type { GovernorContext } from "./context.ts";
 import { type GovernedSession, StandaloneSession, type TurnUsage } from "./governed-session.ts";
 import { mayKnow, mayNotify } from "./known-methods.ts";
 import { endServers } from "./mcp-servers.ts";
@@ -39,37 +29,19 @@ import { beginSession, keptSession, recordEnd, releaseSession, SESSION_CALLS } f
 import { SessionFolders } from "./session-folders.ts";
 import { forwardFromAgent, forwardFromChild, isStateUpdate, redactObject } from "./updates.ts";
 
+/** What has a default: a third-party agent, the machine's clock, folders that need no configuration, ten seconds of grace. */
+type Defaulted = "folders" | "profile" | "cancelGraceMs" | "now" | "newId" | "onFault";
+
 /** The agent and its surroundings. */
-export interface GovernorOptions {
-  readonly harness: Harness;
-  readonly entry: AgentEntry;
-  readonly launch: Pick<AgentLaunch, "mode" | "configOptions" | "meta" | "strip"> &
-    Partial<Pick<AgentLaunch, "env">>;
+export interface GovernorOptions
+  extends Omit<GovernorContext, "agent" | "ownerOf" | Defaulted>,
+    Readonly<{ [Name in Defaulted]?: GovernorContext[Name] | undefined }> {
   /** The way to the agent. */
   readonly channel: Channel;
-  readonly principal: Principal;
-  /** Which folders sessions may work in; by default those that need no configuration. */
-  readonly folders?: SessionFolders | undefined;
-  readonly enforcement: Enforcement;
-  /** The same for tools of which another thing holds. */
-  readonly enforcementOf?: ((tool: string) => Enforcement | undefined) | undefined;
-  /** What the operating system lets the agent reach over the network, where it confines it. */
-  readonly network?: NetworkReach | undefined;
-  /** How the agent takes part in being governed; by default like a third-party agent. */
-  readonly profile?: AgentProfile | undefined;
   /** Where sessions are begun from: the middle of their keys. */
   readonly from: string;
   /** The clients of a session that a call names no owner for. */
   readonly clients: (record: SessionRecord) => Clients;
-  readonly servers?: Pick<McpGateway, "wrap"> | undefined;
-  readonly preparation?: TurnPreparation | undefined;
-  /** How long an agent may take to end a turn that was cancelled. */
-  readonly cancelGraceMs?: number | undefined;
-  readonly now?: () => Date;
-  readonly newId?: () => string;
-  readonly onFault?: (reason: string) => void;
-  /** Ends the agent when it does not stop unprompted work. */
-  readonly stop?: ((reason: string) => void) | undefined;
   /** Receives the sessions that it governs whenever they change. */
   readonly onSessions?: ((ids: readonly string[]) => void) | undefined;
   /** Whether clients see what an agent replays when it loads a session; not where a log has it. */
@@ -103,19 +75,12 @@ export class Governor {
   readonly #onSessions: GovernorOptions["onSessions"];
   #initialized: JsonObject = {};
 
-  constructor(options: GovernorOptions) {
-    const {
-      harness,
-      channel,
-      now = () => new Date(),
-      newId = randomUUID,
-      onFault = () => undefined,
-    } = options;
-    this.#from = options.from;
-    this.#onSessions = options.onSessions;
-    this.#showReplays = options.showReplays ?? true;
+  constructor({ channel, from, clients, onSessions, showReplays = true, ...options }: GovernorOptions) {
+    const { harness, profile = THIRD_PARTY, onFault = () => undefined } = options;
+    this.#from = from;
+    this.#onSessions = onSessions;
+    this.#showReplays = showReplays;
     const replays = (id: unknown) => this.#byAgentId.get(String(id))?.replaying ?? false;
-    const profile = options.profile ?? THIRD_PARTY;
     const bordered = profile.isObserved ? borderedChannel(channel, { onFault, replays }) : channel;
     const agent = new Peer(bordered, {
       request: (method, params, call) => this.#fromAgent(method, params, call),
@@ -123,25 +88,15 @@ export class Governor {
       fault: onFault,
     });
     this.#context = {
-      harness,
-      entry: options.entry,
-      launch: options.launch,
-      enforcement: options.enforcement,
-      enforcementOf: options.enforcementOf,
-      network: options.network,
+      ...options,
       profile,
-      principal: options.principal,
-      folders: options.folders ?? new SessionFolders({ harness }),
-      agent,
-      ownerOf: (record) => new StandaloneSession(harness, record, options.clients(record)),
-      servers: options.servers,
-      preparation: options.preparation,
-      redact: harness.redact,
-      cancelGraceMs: options.cancelGraceMs ?? CANCEL_GRACE_MS,
-      now,
-      newId,
       onFault,
-      stop: options.stop,
+      agent,
+      folders: options.folders ?? new SessionFolders({ harness }),
+      ownerOf: (record) => new StandaloneSession(harness, record, clients(record)),
+      cancelGraceMs: options.cancelGraceMs ?? CANCEL_GRACE_MS,
+      now: options.now ?? (() => new Date()),
+      newId: options.newId ?? randomUUID,
     };
   }
 
@@ -359,7 +314,7 @@ export class Governor {
   /** Sends what an agent reports outside of any session to the clients of all its sessions. */
   async #notifiedOutside(method: string, params: JsonObject): Promise<void> {
     if (!mayNotify(method)) return;
-    const clean = redactObject(this.#context.redact, params);
+    const clean = redactObject(this.#context.harness.redact, params);
     for (const session of this.#sessions.values()) await session.clients.notify(method, clean);
   }
 

@@ -214,7 +214,7 @@ async function decideCall(
 ): Promise<McpDecision> {
   const tool = nameOf(call);
   const args = decidedArguments(call);
-  const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
+  const waiting = session.within(signal);
   const shownCall = { id: call.id, reported: { title: tool, rawInput: args } };
   const point = { kind: "mcp_call", tool, arguments: args, call: shownCall } as const;
   const enforced = await enforce(session, point, { signal: waiting });

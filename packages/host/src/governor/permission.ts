@@ -39,7 +39,7 @@ export async function answerPermission(
   const { name: tool } = toolNameOf(call, session.context.entry);
   if (namesOf(call, session.context.entry).some((name) => session.mcpTools.has(name)))
     return passOn(session, call, options);
-  const waiting = session.turn ? AbortSignal.any([signal, session.turn.signal]) : signal;
+  const waiting = session.within(signal);
   try {
     const enforced = await enforceCall(session, { call, options, signal: waiting });
     return await answer(session, { call, tool, options, enforced });

@@ -18,7 +18,12 @@ export async function runTurn(
   const { prompt } = params;
   if (!Array.isArray(prompt)) throw new RpcError(CODE.invalidParams, "a prompt is a list of content blocks");
   const started = session.context.now().toISOString();
-  const turn = new Turn(session.context.newId(), started, () => session.context.redact(prompt), session.cost);
+  const turn = new Turn(
+    session.context.newId(),
+    started,
+    () => session.context.harness.redact(prompt),
+    session.cost,
+  );
   const { promise, resolve: onOver } = Promise.withResolvers<void>();
   session.beginTurn(turn);
   session.turnOver = promise;

@@ -69,12 +69,18 @@ export async function beginSession(context: GovernorContext, options: BeginOptio
     descent,
   });
   try {
-    await decideBegin(session, { method, place, stripped, signal });
-    const servers = await wrapServers(session, declared, signal);
-    const result = await callAgent(session, options, { meta, place, servers: servers.wrapped });
+    const begun = { cwd: place.cwd, additional_directories: place.additional, stripped };
+    const point = { kind: "session_start", tool: method, arguments: begun, origin: "client" } as const;
+    const enforced = await enforce(session, point, { signal });
+    if (enforced.kind !== "allowed") throw await refusal(method, enforced.verdict);
+    const { wrapped, refused } = await wrapServers(session, declared, signal);
+    const result = await callAgent(session, options, { meta, place, servers: wrapped });
     await enforceProfile(session, result);
-    await start(session, { method, accepted, stripped, refused: servers.refused });
-    return shown(session, result, servers.refused);
+    await start(session, method, accepted, {
+      ...(stripped.length > 0 && { stripped }),
+      ...(refused.length > 0 && { refused_servers: refused }),
+    });
+    return shown(session, result, refused);
   } catch (error) {
     options.failed(session);
     await endServers(session);
@@ -210,30 +216,6 @@ async function expectFreeKey(
     throw new RpcError(CODE.invalidParams, `${principal.user} may not act as ${owner}, whose key that is`);
 }
 
-async function decideBegin(
-  session: GovernedSession,
-  {
-    method,
-    place: { cwd, additional: additional_directories },
-    stripped,
-    signal,
-  }: {
-    readonly method: string;
-    readonly place: SessionPlace;
-    readonly stripped: readonly string[];
-    readonly signal: AbortSignal;
-  },
-): Promise<void> {
-  const point = {
-    kind: "session_start",
-    tool: method,
-    arguments: { cwd, additional_directories, stripped },
-    origin: "client",
-  } as const;
-  const enforced = await enforce(session, point, { signal });
-  if (enforced.kind !== "allowed") throw await refusal(method, enforced.verdict);
-}
-
 async function callAgent(
   session: GovernedSession,
   { method, params, earlier, signal, known }: BeginOptions,
@@ -250,7 +232,7 @@ async function callAgent(
   const { agent } = session.context;
   if (earlier && RESUMES.has(method)) known(session);
   session.replaying = method === "session/load";
-  // At once: what the agent tells of the session may stand right behind its answer.
+  // At once: updates of the session may follow right behind its answer.
   const answered = (result: unknown) => {
     const { sessionId } = readResult("session/new", result);
     session.replaying = false;
@@ -303,17 +285,9 @@ async function enforceProfile(session: GovernedSession, result: JsonObject): Pro
 /** Has the owner of a session store it as its agent accepted it, with the entry of its start. */
 async function start(
   session: GovernedSession,
-  {
-    method,
-    accepted,
-    stripped,
-    refused,
-  }: {
-    readonly method: string;
-    readonly accepted: AcceptedChanges;
-    readonly stripped: readonly string[];
-    readonly refused: readonly unknown[];
-  },
+  method: string,
+  accepted: AcceptedChanges,
+  more: JsonObject,
 ): Promise<void> {
   const subject = subjectIn(session, session.context.enforcement);
   const draft = lifecycleDraft(subject, method === "session/new" ? "session_start" : method);
@@ -327,8 +301,7 @@ async function start(
     cwd,
     additional_directories,
     ...(parent !== undefined && { parent, depth }),
-    ...(stripped.length > 0 && { stripped }),
-    ...(refused.length > 0 && { refused_servers: refused }),
+    ...more,
   };
   await session.port.started({ ...accepted, agent_session_id }, { ...draft, payload });
 }

@@ -14,11 +14,11 @@ export function forwardFromAgent(
   method: string,
   params: JsonObject,
 ): void | Promise<void> {
-  const { redact, onFault } = session.context;
+  const { harness, onFault } = session.context;
   if (method !== "session/update") {
     if (!mayNotify(method))
       return onFault(`the agent sent ${JSON.stringify(method.slice(0, 80))}, which is not for agents`);
-    return session.clients.notify(method, redactObject(redact, { ...params, sessionId: session.id }));
+    return session.clients.notify(method, redactObject(harness.redact, { ...params, sessionId: session.id }));
   }
   if (!isObject(params.update)) return onFault("the agent sent an update that is no object");
   const show = (update: JsonObject) => (session.isClosing ? undefined : showUpdate(session, update));
@@ -79,10 +79,10 @@ function commandsIn(update: JsonObject): readonly string[] {
 
 /** A plan is a list of tasks of the turn's run. */
 async function notePlan(session: GovernedSession, update: JsonObject): Promise<void> {
-  const { harness, principal, now, redact, onFault } = session.context;
+  const { harness, principal, now, onFault } = session.context;
   const { turn } = session;
   if (!turn || !Array.isArray(update.entries)) return;
-  const { entries } = readUpdate("plan", redact(update));
+  const { entries } = readUpdate("plan", harness.redact(update));
   const tasks = entries.map(({ content = "", status = "" }, index) => ({
     id: String(index + 1),
     title: content,
@@ -116,7 +116,7 @@ export async function flushUpdates(session: GovernedSession): Promise<void> {
 
 /** Notes what an agent sends beside an update; it goes along with what is shown of it next. */
 function noteBeside(session: GovernedSession, params: JsonObject): void {
-  const { redact } = session.context;
+  const { redact } = session.context.harness;
   const { sessionId: _, update: __, _meta: ___, ...beside } = params;
   const { reins: ____, ...meta } = metaOf(params);
   const hasMeta = Object.keys(meta).length > 0;

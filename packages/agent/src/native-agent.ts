@@ -58,9 +58,8 @@ export class NativeAgent {
         return this.#create(params);
       case "session/load":
       case "session/resume":
-        return this.#resume(method, params);
       case "session/fork":
-        return this.#fork(params);
+        return this.#continue(method, params);
       case "session/list":
         return this.#list(params);
       case "session/close":
@@ -115,12 +114,18 @@ export class NativeAgent {
     return this.#describe(session, mcpServers ?? []);
   }
 
-  async #resume(method: "session/load" | "session/resume", params: unknown): Promise<JsonObject> {
+  async #continue(
+    method: "session/load" | "session/resume" | "session/fork",
+    params: unknown,
+  ): Promise<JsonObject> {
     const { sessionId, cwd, additionalDirectories, mcpServers } = read(EarlierSession, method, params);
-    const session = await this.#sessions.resume(sessionId, {
+    const folders = {
       ...(cwd !== undefined && { cwd }),
       ...(additionalDirectories && { additionalDirectories }),
-    });
+    };
+    if (method === "session/fork")
+      return this.#describe(await this.#sessions.fork(sessionId, folders), mcpServers ?? []);
+    const session = await this.#sessions.resume(sessionId, folders);
     if (method === "session/load") {
       const tools = allTools(this.#dependencies.services, this.#dependencies.memory);
       for (const update of replay(session.entries, tools))
@@ -128,19 +133,6 @@ export class NativeAgent {
     }
     const { sessionId: _, ...settings } = await this.#describe(session, mcpServers ?? []);
     return settings;
-  }
-
-  async #fork(params: unknown): Promise<JsonObject> {
-    const { sessionId, cwd, additionalDirectories, mcpServers } = read(
-      EarlierSession,
-      "session/fork",
-      params,
-    );
-    const session = await this.#sessions.fork(sessionId, {
-      ...(cwd !== undefined && { cwd }),
-      ...(additionalDirectories && { additionalDirectories }),
-    });
-    return this.#describe(session, mcpServers ?? []);
   }
 
   /** Connects a session to the client's MCP servers and returns its settings. */

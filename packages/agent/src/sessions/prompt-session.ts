@@ -10,10 +10,10 @@ import type { Tool } from "../tools/tool.ts";
 import { systemPrompt } from "../turn/prompt-text.ts";
 import { runTurn, summaryOf } from "../turn/run-turn.ts";
 import { Turn, type TurnSetting } from "../turn/turn.ts";
-import type { DisplayedCall, Permission, PermissionGate, TurnEnd } from "../turn/turn-event.ts";
+import type { AskPermission, Permission, TurnEnd } from "../turn/turn-event.ts";
 import { isThoughtLevel } from "./config-options.ts";
 import type { Session } from "./session.ts";
-import { type ClientCapabilities, updateFor } from "./updates.ts";
+import { type ClientCapabilities, pendingCall, updateFor } from "./updates.ts";
 
 /** What the turns of all sessions share. */
 export interface TurnContext {
@@ -50,7 +50,7 @@ export async function settingFor(
       newId,
     },
     control,
-    gate: new AcpPermissionGate(rpc, sessionId),
+    askPermission: permissionAsker(rpc, sessionId),
     queue,
     limits,
     clock,
@@ -168,27 +168,13 @@ const OPTIONS = [
 ];
 
 /** Asks by `session/request_permission`. The host remembers "always"; this agent asks every time. */
-class AcpPermissionGate implements PermissionGate {
-  readonly #rpc: Peer;
-  readonly #sessionId: string;
-
-  constructor(rpc: Peer, sessionId: string) {
-    this.#rpc = rpc;
-    this.#sessionId = sessionId;
-  }
-
-  async ask({ locations, content, ...call }: DisplayedCall, signal: AbortSignal): Promise<Permission> {
-    const toolCall = {
-      ...call,
-      status: "pending",
-      ...(locations.length > 0 && { locations: locations.map((path) => ({ path })) }),
-      ...(content.length > 0 && { content }),
-    };
-    const params = { sessionId: this.#sessionId, toolCall, options: OPTIONS };
+function permissionAsker(rpc: Peer, sessionId: string): AskPermission {
+  return async (call, signal) => {
+    const params = { sessionId, toolCall: pendingCall(call), options: OPTIONS };
     signal.throwIfAborted();
-    const request = this.#rpc.request("session/request_permission", params, { signal });
+    const request = rpc.request("session/request_permission", params, { signal });
     return permissionIn(await raceAbort(request, signal));
-  }
+  };
 }
 
 function permissionIn(answer: unknown): Permission {

@@ -2,7 +2,7 @@ import { type JsonObject, parseObject } from "@reins/acp";
 import type { AssistantPart, CallPart, HistoryEntry, ToolResult, UserPart } from "../history/entry.ts";
 import { interruptedTurns } from "../history/transcript.ts";
 import type { Tool } from "../tools/tool.ts";
-import type { TurnEvent } from "../turn/turn-event.ts";
+import type { DisplayedCall, TurnEvent } from "../turn/turn-event.ts";
 
 /** What a client can display. */
 export interface ClientCapabilities {
@@ -20,16 +20,8 @@ export function updateFor(
       return chunk("agent_message_chunk", event.text, event.messageId);
     case "thought":
       return chunk("agent_thought_chunk", event.text, event.messageId);
-    case "call": {
-      const { locations, content, ...call } = event.call;
-      return {
-        sessionUpdate: "tool_call",
-        ...call,
-        status: "pending",
-        ...(locations.length > 0 && { locations: locations.map((path) => ({ path })) }),
-        ...(content.length > 0 && { content }),
-      };
-    }
+    case "call":
+      return { sessionUpdate: "tool_call", ...pendingCall(event.call) };
     case "call_update": {
       const { type: _, ...rest } = event;
       return { sessionUpdate: "tool_call_update", ...rest };
@@ -53,6 +45,16 @@ export function updateFor(
       return notices ? { sessionUpdate: "notice", ...notice } : thought(notice.title, notice.description);
     }
   }
+}
+
+/** A call that waits for permission, in ACP's form. */
+export function pendingCall({ locations, content, ...call }: DisplayedCall): JsonObject {
+  return {
+    ...call,
+    status: "pending",
+    ...(locations.length > 0 && { locations: locations.map((path) => ({ path })) }),
+    ...(content.length > 0 && { content }),
+  };
 }
 
 function compactionUpdate({

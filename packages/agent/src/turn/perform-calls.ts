@@ -84,13 +84,13 @@ async function performInner(turn: Turn, { call }: Ready): Promise<ToolOutcome> {
 }
 
 async function askAndPerform(turn: Turn, part: CallPart, ready: Ready): Promise<ToolOutcome> {
-  const { emit, gate } = turn.setting;
+  const { emit, askPermission } = turn.setting;
   const { toolCallId } = part;
   const shown = displayedCall(part, ready);
   await emit({ type: "call", call: shown });
   let hasBegun = false;
   try {
-    const permission = await gate.ask(shown, turn.signal);
+    const permission = await askPermission(shown, turn.signal);
     if (permission.kind === "refused") return await refuse(turn, toolCallId, permission.reason);
     const { modified } = permission;
     const call = modified ? ready.tool.call(modified) : ready.call;

@@ -79,7 +79,7 @@ export async function mayContinue(turn: Turn, request: number): Promise<boolean>
 
 /** Asks a person by a permission request; returns the reason of a refusal. */
 async function confirmByPerson(turn: Turn, message: string): Promise<string | undefined> {
-  const { gate, emit, newId } = turn.setting;
+  const { askPermission, emit, newId } = turn.setting;
   const toolCallId = newId();
   const call = {
     toolCallId,
@@ -91,7 +91,7 @@ async function confirmByPerson(turn: Turn, message: string): Promise<string | un
     content: [],
   } as const;
   await emit({ type: "call", call });
-  const permission = await gate.ask(call, turn.signal);
+  const permission = await askPermission(call, turn.signal);
   const status = permission.kind === "given" ? "completed" : "failed";
   await emit({ type: "call_update", toolCallId, status });
   return permission.kind === "given" ? undefined : permission.reason;

@@ -62,6 +62,4 @@ export type Permission =
   | { readonly kind: "refused"; readonly reason: string };
 
 /** Asks permission for a tool call. Rejects when the turn is cancelled. */
-export interface PermissionGate {
-  ask(call: DisplayedCall, signal: AbortSignal): Promise<Permission>;
-}
+export type AskPermission = (call: DisplayedCall, signal: AbortSignal) => Promise<Permission>;

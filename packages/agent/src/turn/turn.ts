@@ -8,7 +8,7 @@ import { addUsage, costOf, NO_USAGE, tokensIn, tokensOfAll, totalOf } from "../m
 import type { Clock } from "../ports/clock.ts";
 import type { Tool, ToolContext } from "../tools/tool.ts";
 import type { Draft } from "./draft.ts";
-import type { PermissionGate, TurnEvent } from "./turn-event.ts";
+import type { AskPermission, TurnEvent } from "./turn-event.ts";
 
 /** The dependencies of a session's turns. */
 export interface TurnSetting {
@@ -22,7 +22,7 @@ export interface TurnSetting {
   readonly tools: readonly Tool[];
   readonly toolContext: Omit<ToolContext, "signal" | "onWorker">;
   readonly control: ControlPort;
-  readonly gate: PermissionGate;
+  readonly askPermission: AskPermission;
   readonly queue: KeyedQueue;
   readonly limits: TurnLimits;
   readonly clock: Clock;

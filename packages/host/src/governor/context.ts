@@ -15,8 +15,13 @@ export interface PreparedTurn {
   readonly instructions: string | undefined;
   /** What was recorded for it; it belongs to the turn. */
   readonly entries: readonly string[];
-  /** Ends the turn. What was not delivered is put before the next prompt. */
-  end(outcome: { readonly delivered: boolean; readonly contextTokens: number }): Promise<void>;
+  /** Ends the turn: mail that the agent got is read, and a preamble that it got need not be said again. */
+  end(outcome: {
+    /** Whether the agent got the prompt and keeps it; a refused or failed one it may have thrown away. */
+    readonly delivered: boolean;
+    /** The most tokens that its context held in the turn; 0 where it does not report it. */
+    readonly contextTokens: number;
+  }): Promise<void>;
 }
 
 /** Puts something before a prompt: mail, the constitution, the mandate. */

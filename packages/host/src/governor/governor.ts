@@ -10,18 +10,15 @@ import {
   readParams,
 } from "@reins/acp";
 import { settlesWithin } from "@reins/kit";
-import type { EventType, ReportKind, Subject } from "@reins/supervisor";
 import { THIRD_PARTY } from "../control/agent-profile.ts";
 import type { Clients, SessionPort } from "../control/ask-clients.ts";
-import { subjectIn } from "../control/control-point.ts";
-import { chargePrompt, type Enforced, enforce, forwardIn, isAllowedUnasked } from "../control/enforce.ts";
 import type { Descent } from "../control/scope.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { borderedChannel } from "../wire/agent-channel.ts";
 import { answerAgent, notKnown } from "./agent-requests.ts";
 import { forAgent, forwardNotification, forwardRequest, outsideOfSessions } from "./client-requests.ts";
 import type { GovernorContext } from "./context.ts";
-import { type GovernedSession, StandaloneSession, type TurnUsage } from "./governed-session.ts";
+import { type GovernedSession, StandaloneSession } from "./governed-session.ts";
 import { mayKnow, mayNotify } from "./known-methods.ts";
 import { endServers } from "./mcp-servers.ts";
 import { cancelTurn, cutTurn, runTurn } from "./run-turn.ts";
@@ -120,54 +117,9 @@ export class Governor {
     return this.#byAgentId.get(agentSessionId);
   }
 
-  /** Enforces a request of the agent to its model, which only the agent itself can see. */
-  async enforcePrompt(agentSessionId: string, payload: unknown, signal: AbortSignal): Promise<Enforced> {
-    const session = this.#byAgentId.get(agentSessionId);
-    if (!session) throw new RpcError(CODE.notFound, `there is no session ${agentSessionId}`);
-    return enforce(session, { kind: "prompt", payload, origin: "agent" }, { signal });
-  }
-
-  /** Whether a session's agent may read a file without a person being asked. */
-  async mayRead(agentSessionId: string, path: string): Promise<boolean> {
-    const session = this.#byAgentId.get(agentSessionId);
-    if (!session) return false;
-    return isAllowedUnasked(session, { tool_name: "read_file", arguments: { path } });
-  }
-
-  /** Who acts in a session, for what Reins itself performs. */
-  subjectOf(agentSessionId: string): Subject | undefined {
-    const session = this.#byAgentId.get(agentSessionId);
-    return session && subjectIn(session, "performed");
-  }
-
-  /** Settles a request to a model that was allowed: what it used counts towards limits. */
-  async charge(agentSessionId: string, usage: TurnUsage): Promise<void> {
-    const session = this.#byAgentId.get(agentSessionId);
-    if (session) await chargePrompt(session, usage);
-  }
-
-  /** Keeps what the agent reports of itself in a session, and forwards it to other harnesses that list it. */
-  async report(agentSessionId: string, kind: ReportKind, payload: unknown): Promise<void> {
-    const session = this.#byAgentId.get(agentSessionId);
-    if (!session) return;
-    forwardIn(session, kind, payload);
-    const subject = subjectIn(session, this.#context.enforcement);
-    await this.#context.harness.reports.note(subject, kind, payload);
-  }
-
-  /** A heartbeat is of the agent, and so of each of its sessions that has a turn. */
-  heartbeat(payload: unknown): void {
-    for (const [agentSessionId, { turn }] of this.#byAgentId)
-      if (turn)
-        this.report(agentSessionId, "heartbeat", payload).catch((error: unknown) =>
-          this.#context.onFault(`heartbeat: ${String(error)}`),
-        );
-  }
-
-  /** Forwards a contract of the agent's run to other harnesses that list it. */
-  forward(agentSessionId: string, event_type: EventType, payload: unknown): void {
-    const session = this.#byAgentId.get(agentSessionId);
-    if (session) forwardIn(session, event_type, payload);
+  /** The sessions that are open here. */
+  get sessions(): readonly GovernedSession[] {
+    return [...this.#sessions.values()];
   }
 
   /** Initializes the agent with what its clients can do. */
@@ -231,7 +183,7 @@ export class Governor {
    * recorded after it.
    */
   async close(reason: string, stop: () => Promise<void> = async () => undefined): Promise<void> {
-    const sessions = [...this.#sessions.values()];
+    const { sessions } = this;
     for (const { turn } of sessions) turn?.cancel(reason);
     const released = sessions.map(async (session) => {
       this.#drop(session);
@@ -304,7 +256,7 @@ export class Governor {
     const id = String(params.sessionId);
     const session = this.#byAgentId.get(id);
     if (!session) {
-      const parent = [...this.#sessions.values()].find(({ children }) => children.has(id));
+      const parent = this.sessions.find(({ children }) => children.has(id));
       return parent && forwardFromChild(parent, params);
     }
     if (session.replaying && !this.#showReplays && !isStateUpdate(params)) return;

@@ -1,3 +1,4 @@
+import { CODE, RpcError } from "@reins/acp";
 import type {
   ControlCall,
   ControlPort,
@@ -6,7 +7,10 @@ import type {
   ReportEvents,
   ReportEventType,
 } from "@reins/agent";
-import type { Harness, Principal } from "@reins/supervisor";
+import type { Harness, Principal, ReportKind } from "@reins/supervisor";
+import { subjectIn } from "../control/control-point.ts";
+import { chargePrompt, enforce, forwardIn } from "../control/enforce.ts";
+import type { GovernedSession } from "../governor/governed-session.ts";
 import type { Governor } from "../governor/governor.ts";
 import { type Advisers, advisersFrom } from "./advisers.ts";
 
@@ -73,29 +77,34 @@ export class GovernedControl implements ControlPort {
       ...(session?.turn && "run_id" in payload && { run_id: session.turn.id }),
     });
     const fault = (error: unknown) => onFault(`${type}: ${String(error)}`);
-    const governor = this.#options.governor();
-    const sessionId = call?.sessionId;
     if (type === "run_lifecycle" || type === "task_list" || type === "verification") {
       harness.runs.note(principal, type, noted).catch(fault);
-      if (sessionId !== undefined) governor.forward(sessionId, type, noted);
-    } else if (type === "heartbeat") governor.heartbeat(noted);
-    else if (sessionId !== undefined) governor.report(sessionId, type, noted).catch(fault);
+      if (session) forwardIn(session, type, noted);
+      return;
+    }
+    // A heartbeat is of the agent, and so of each of its sessions that has a turn.
+    const reporting =
+      type === "heartbeat" ? this.#options.governor().sessions.filter(({ turn }) => turn) : [session];
+    for (const one of reporting) if (one) reportIn(one, type, noted).catch(fault);
   }
 
   async charge(
     usage: { readonly tokens: number; readonly cost?: number },
-    { sessionId }: Pick<ControlCall, "sessionId">,
+    call: Pick<ControlCall, "sessionId">,
   ): Promise<void> {
-    if (sessionId !== undefined) await this.#options.governor().charge(sessionId, usage);
+    const session = this.#sessionOf(call);
+    if (session) await chargePrompt(session, usage);
   }
 
   /** What is decided about a request to a model; nothing where the defaults have a say. */
   async #decide(
     payload: Payload<"pre_prompt">,
-    { sessionId, signal }: ControlCall,
+    call: ControlCall,
   ): Promise<Decision<"pre_prompt"> | undefined> {
-    if (sessionId === undefined) return undefined;
-    const enforced = await this.#options.governor().enforcePrompt(sessionId, payload, signal);
+    if (call.sessionId === undefined) return undefined;
+    const session = this.#sessionOf(call);
+    if (!session) throw new RpcError(CODE.notFound, `there is no session ${call.sessionId}`);
+    const enforced = await enforce(session, { kind: "prompt", payload, origin: "agent" }, call);
     switch (enforced.kind) {
       case "allowed":
         return undefined;
@@ -109,4 +118,11 @@ export class GovernedControl implements ControlPort {
   #sessionOf({ sessionId }: Pick<ControlCall, "sessionId">) {
     return sessionId === undefined ? undefined : this.#options.governor().sessionOf(sessionId);
   }
+}
+
+/** Keeps what an agent reports of itself in a session, and forwards it to other harnesses that list it. */
+async function reportIn(session: GovernedSession, kind: ReportKind, payload: unknown): Promise<void> {
+  forwardIn(session, kind, payload);
+  const { harness, enforcement } = session.context;
+  await harness.reports.note(subjectIn(session, enforcement), kind, payload);
 }

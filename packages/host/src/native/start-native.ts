@@ -16,7 +16,8 @@ import {
 import type { AgentEntry } from "@reins/agents";
 import type { Harness, NetworkReach, Principal, Subject } from "@reins/supervisor";
 import { NATIVE } from "../control/agent-profile.ts";
-import { agentOf } from "../control/control-point.ts";
+import { agentOf, subjectIn } from "../control/control-point.ts";
+import { isAllowedUnasked } from "../control/enforce.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";
 import type { TenantMessaging } from "../turn/messaging.ts";
 import type { TurnOffers } from "../turn/turn-offers.ts";
@@ -89,9 +90,16 @@ export function startNative(options: NativeOptions): {
     }),
     profile: NATIVE,
   });
-  const subjectOf = (id: string) => governor.subjectOf(id);
+  const subjectOf = (id: string) => {
+    const session = governor.sessionOf(id);
+    return session && subjectIn(session, "performed");
+  };
   const spawn = subagents && spawner(subagents, governor, { principal, entry });
-  const mayRead = (id: string, path: string) => governor.mayRead(id, path);
+  const mayRead = async (id: string, path: string) => {
+    const session = governor.sessionOf(id);
+    if (!session) return false;
+    return isAllowedUnasked(session, { tool_name: "read_file", arguments: { path } });
+  };
   const services = nativeServices({
     ...{ messaging, subjectOf, offers, spawn, mayRead },
     native: entry.id,
@@ -112,7 +120,7 @@ export function startNative(options: NativeOptions): {
         mayRead:
           (_, { sessionId = "" }) =>
           (path) =>
-            governor.mayRead(sessionId, path),
+            mayRead(sessionId, path),
         ...settings,
       }),
       onFault,

@@ -71,26 +71,12 @@ export interface TurnCircumstances {
   readonly inSystemPrompt?: boolean;
 }
 
-/** A turn as the agent gets it. */
-export interface ComposedTurn {
-  /** Mail, preamble, and the user's own blocks as they came. */
-  readonly prompt: readonly unknown[];
-  /** The preamble, for an agent that takes it into its system prompt. */
-  readonly instructions: string | undefined;
+/** A turn as the agent gets it: mail, preamble, and the user's own blocks as they came. */
+export interface ComposedTurn extends Omit<PreparedTurn, "entries"> {
   /** The mail that was put into it. */
   readonly mail: TurnMail;
   /** What could not be read. */
   readonly faults: readonly string[];
-  /** Ends the turn: mail that the agent got is read, and a preamble that it got need not be said again. */
-  end(outcome: TurnOutcome): Promise<void>;
-}
-
-/** What became of a composed turn. */
-interface TurnOutcome {
-  /** Whether the agent got the prompt and keeps it; a refused or failed one it may have thrown away. */
-  readonly delivered: boolean;
-  /** The most tokens that its context held in the turn; 0 where it does not tell. */
-  readonly contextTokens: number;
 }
 
 /** A context that holds less than this part of what it held was compacted. */
@@ -131,7 +117,7 @@ export class TurnContext {
       ...(mail.text === undefined ? [] : [text(mail.text)]),
       ...(circumstances.inSystemPrompt || preamble === this.#said ? [] : [text(preamble)]),
     ];
-    const end = async ({ delivered, contextTokens }: TurnOutcome) => {
+    const end = async ({ delivered, contextTokens }: Parameters<PreparedTurn["end"]>[0]) => {
       this.#said = delivered ? preamble : undefined;
       this.#notice(contextTokens);
       if (mail.text !== undefined) await mail.settle({ delivered });

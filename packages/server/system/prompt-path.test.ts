@@ -96,7 +96,13 @@ describe("a decision", () => {
     const eventOf = (tool_name: string, args: object) => {
       call += 1;
       const payload = { tool_name, call_id: `call-${call}`, arguments: args };
-      return { event_type: "pre_action" as const, session_id: "decided", agent_id: "stub", depth: 0, payload };
+      return {
+        event_type: "pre_action" as const,
+        session_id: "decided",
+        agent_id: "stub",
+        depth: 0,
+        payload,
+      };
     };
     return { harness, workspace, subject, context, eventOf };
   };

@@ -5,6 +5,7 @@ import {
   type Decided,
   type DecisionInput,
   type Enforcement,
+  type EventType,
   type Harness,
   resultDraft,
   type Subject,
@@ -309,7 +310,7 @@ export function recordIn(scope: ControlScope, drafts: readonly Draft[]): void {
 }
 
 /** Forwards what happened in a session to external harnesses that list such events, redacted. */
-export function forwardIn(scope: ControlScope, event_type: string, payload: unknown): void {
+export function forwardIn(scope: ControlScope, event_type: EventType, payload: unknown): void {
   const { harness, principal, now } = scope.context;
   harness.forward(principal.tenant, {
     event_type,

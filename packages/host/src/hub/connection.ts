@@ -8,8 +8,8 @@ import {
   readParams,
 } from "@reins/acp";
 import type { Principal } from "@reins/supervisor";
-import type { Descent } from "../control/scope.ts";
 import { askedFor } from "../control/ask-clients.ts";
+import type { Descent } from "../control/scope.ts";
 import type { Cursor } from "../log/logged-event.ts";
 import type { Session } from "../sessions/session.ts";
 import {

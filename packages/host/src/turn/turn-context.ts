@@ -197,7 +197,7 @@ export interface Manifest {
 /** Where manifests come from. */
 export interface ManifestSources {
   readonly home: string;
-  readonly policies: Pick<PolicyKeeper, "roster" | "policyFor">;
+  readonly policies: Pick<PolicyKeeper, "roster" | "inForce">;
 }
 
 /** The mandate of a roster agent without one of its own. */
@@ -221,7 +221,7 @@ export async function manifestOf(
   { agent, trust, tenant }: Pick<Subject, "agent" | "trust" | "tenant">,
   { home, policies }: ManifestSources,
 ): Promise<Manifest> {
-  const policy = policies.policyFor(tenant);
+  const policy = policies.inForce.get(tenant);
   const manifest = {
     agent,
     trust,

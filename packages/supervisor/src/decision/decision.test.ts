@@ -106,7 +106,13 @@ describe("open calls", () => {
 });
 
 describe("a pending decision", () => {
-  const event = { event_type: "pre_action" as const, session_id: "s1", agent_id: "reed", depth: 0, payload: {} };
+  const event = {
+    event_type: "pre_action" as const,
+    session_id: "s1",
+    agent_id: "reed",
+    depth: 0,
+    payload: {},
+  };
 
   function pending(rules: string, context: Partial<RequestContext> = {}) {
     const policy = loadPolicy({ file: "c.yaml", rules, prose: new Uint8Array() });

@@ -24,7 +24,9 @@ function offersUnder({ blocked = [] as string[], recorded = [] as Draft[] } = {}
           ? { verdict: "blocked", rule: "r", reason: "no" }
           : { verdict: "allowed", rule: "all", reason: "yes" },
     },
-    policies: { policyFor: () => ({ hashes: { constitution_hash: policy.hash, rules_hash: policy.hash } }) },
+    policies: {
+      inForce: { get: () => ({ hashes: { constitution_hash: policy.hash, rules_hash: policy.hash } }) },
+    },
     ledger: {
       read: async () => recorded.slice(-1).map((entry) => ({ entry })),
       record: async (drafts: readonly Draft[]) => {

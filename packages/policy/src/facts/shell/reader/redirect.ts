@@ -8,6 +8,7 @@ const OPERATORS = new Set(["<", ">", ">>", ">|", "&>", "&>>", "<&", ">&", "<&-",
 
 /** `> file` and its like. The parser takes words that follow for more targets; they are words of the command. */
 export function readFileRedirect(reader: Reader, node: Node): { redirect: Redirect; rest: readonly Word[] } {
+  checkDescriptor(reader, node);
   const parts = reader.partsOf(node, "line").filter((part) => part.type !== "file_descriptor");
   const [operator, target, ...rest] = parts;
   const known = operator !== undefined && OPERATORS.has(operator.type);
@@ -30,8 +31,19 @@ export function readFileRedirect(reader: Reader, node: Node): { redirect: Redire
   };
 }
 
+/** A word of digits, or a name in braces, right before a redirection is what it redirects. */
+const DESCRIPTOR = /(?:^|[\s;&|()<>`]|\\\n)(?:\d+|\{\w+\})$/;
+const LONGEST_DESCRIPTOR = 80;
+
+/** Doubts a redirection whose descriptor the parser took for a word of the command, as it does behind a joined line. */
+function checkDescriptor(reader: Reader, { startIndex }: Node): void {
+  const before = reader.text.slice(Math.max(0, startIndex - LONGEST_DESCRIPTOR), startIndex);
+  if (DESCRIPTOR.test(before)) reader.doubt("a descriptor that was taken for a word");
+}
+
 /** `<<< word`. */
 export function readHereString(reader: Reader, node: Node): Redirect {
+  checkDescriptor(reader, node);
   const words = reader
     .partsOf(node, "line")
     .filter((part) => part.isNamed && part.type !== "file_descriptor");
@@ -116,6 +128,7 @@ interface HereDocument {
 
 /** `<<END … END`. The text is cut from the source by the shell's own rule, and the parser has to agree on its end. */
 function readHereDocument(reader: Reader, node: Node): HereDocument {
+  checkDescriptor(reader, node);
   const redirects: Redirect[] = [];
   const words: Word[] = [];
   const parts = node.children.filter((part) => part.type !== "comment");

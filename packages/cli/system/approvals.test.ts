@@ -19,7 +19,7 @@ describe("reins approvals, while Reins runs", () => {
       `approval   ${id}\nstate      waits, 23h left; one person decides;`,
       "asks       agent native\n",
       "for        user operator of tenant default, in session s1\n",
-      "why        no rule lets it pass by itself\n           rule everything_else_is_asked_about\n",
+      "why        no rule allows it without asking\n           rule everything_else_is_asked_about\n",
       'given      command: "make all"\n',
       "run make all (opaque)\n",
       `in         ${home.workspace}\n`,

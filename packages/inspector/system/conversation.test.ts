@@ -238,7 +238,7 @@ requirement(
       await say(page, "run `make`");
       await page.getByRole("region", { name: "The agent asks" }).waitFor();
       const notices = () => page.evaluate("window.notices.join()");
-      await expect.poll(notices).toBe("native asks: run_command: no rule lets it pass by itself");
+      await expect.poll(notices).toBe("native asks: run_command: no rule allows it without asking");
       await page.getByLabel("Message").press("Escape");
       await conversation(page).getByText("The turn was cancelled.").waitFor();
       expect(faults).toEqual([]);

@@ -46,8 +46,8 @@ const PAGE_SIZE = 512 * 1024;
 const FULL_MS = 250;
 
 /**
- * Every message to every client, in order. A message is written before anybody gets it: to the journal, and from there,
- * many of all sessions in one commit, to the store. Whoever reads slowly reads from the store, and costs no memory
+ * Every message to every client, in order. A message is written before any client receives it: to the journal, and from
+ * there, many of all sessions in one commit, to the store. A slow reader reads from the store, and costs no memory
  * meanwhile.
  */
 export class EventLog {

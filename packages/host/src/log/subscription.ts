@@ -78,7 +78,7 @@ export class Subscription {
 
   /** Takes a message that was just written. */
   push(event: LoggedEvent): void {
-    // Whoever is catching up comes to it on the disk.
+    // While it catches up, it reads the message from the store.
     if (this.#catching || this.#closed) return;
     const waiting = this.#hand(event);
     if (waiting) this.#catchUp(waiting);
@@ -156,7 +156,7 @@ export class Subscription {
       const after = Math.max(since, this.#position);
       const until = await this.#source.prunedUntil(session);
       if (until > after) this.#subscriber.gap(session, { after, until, reason: "retention" });
-      // Nobody knows any more of which session they were.
+      // Which session they belonged to is lost with them.
       for (const { first, last } of await this.#source.holes(after))
         this.#subscriber.gap(session, { after: Math.max(first - 1, after), until: last, reason: "lost" });
     }

@@ -134,5 +134,8 @@ describe("Notes of a run", () => {
     await runs.note(ANN, "run_lifecycle", lifecycle("new", "completed", 2));
     await runs.prune(now);
     expect([await statusOf(runs, "old"), await statusOf(runs, "new")]).toEqual([[], ["completed"]]);
+    // Nothing of it is remembered.
+    await runs.note(EVE, "run_lifecycle", lifecycle("old", "created", 3));
+    expect(await statusOf(runs, "old")).toEqual(["created"]);
   });
 });

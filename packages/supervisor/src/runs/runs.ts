@@ -59,7 +59,7 @@ export class Runs {
   readonly #clock: Clock;
   readonly #listeners = new Set<RunListener>();
   /** The states of recent runs, those on their way to the store included; each note is checked against them. */
-  readonly #recent = new LruCache<string, readonly RunState[]>({ entries: MOST_CACHED });
+  #recent = newCache();
   readonly #reading = new Map<string, Promise<void>>();
   readonly #noting = new Set<Promise<unknown>>();
   /** Relaxed notes that are not sent to the store yet, and the promise that they are stored. */
@@ -142,8 +142,11 @@ export class Runs {
   /** Forgets events that arrived before an instant, and runs of which none is left. */
   async prune(before: Date): Promise<void> {
     const args = { before: before.toISOString(), limit: SWEEP };
-    for (let pruned = SWEEP; pruned === SWEEP; )
+    await this.#flush();
+    for (let pruned = SWEEP; pruned === SWEEP; ) {
       [pruned] = await this.#store.commit([change(runTables, "prune", args)], { durable: false });
+      this.#recent = newCache();
+    }
   }
 
   /** Settles when everything noted so far is stored or rejected. */
@@ -247,6 +250,10 @@ export class Runs {
   #find(tenant: string, run_id: string): Promise<RunState[]> {
     return this.#store.query(runTables, "find", { tenant, run_id });
   }
+}
+
+function newCache(): LruCache<string, readonly RunState[]> {
+  return new LruCache({ entries: MOST_CACHED });
 }
 
 /** A contract as it was sent, and why it cannot follow another, if so. */

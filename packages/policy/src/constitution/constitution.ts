@@ -96,7 +96,7 @@ const ToolApprovalPolicy = z.strictObject({
   auto_approve: z.array(Name).default([]),
   require_approval: z.array(Name).default([]),
 });
-export type ToolApprovalPolicy = z.infer<typeof ToolApprovalPolicy>;
+type ToolApprovalPolicy = z.infer<typeof ToolApprovalPolicy>;
 
 function checkAddress(url: string, context: z.RefinementCtx): void {
   const parsed = URL.parse(url);

@@ -1,0 +1,366 @@
+import { createHash } from "node:crypto";
+import type {
+  ActionDeclaration,
+  Budget,
+  Condition,
+  Declaration,
+  ExecutorType,
+  FailurePolicy,
+  Loop,
+  ProtocolOutput,
+  ResultPolicy,
+  ReturnToModel,
+  SideEffect,
+} from "./grammar.ts";
+import { MOST_ACTIONS } from "./grammar.ts";
+import type { Section } from "./markdown.ts";
+import { ProtocolError } from "./protocol-error.ts";
+import { inputReferences, type Reference, readReference, sectionFor } from "./reference.ts";
+
+/** Who may see what an action produced. */
+export interface Visibility {
+  readonly model: boolean;
+  readonly user: boolean;
+  readonly logs: boolean;
+  readonly futureRuns: boolean;
+}
+
+/** One action as the runtime executes it, whichever way it was declared. */
+export interface Action {
+  readonly id: string;
+  readonly title: string;
+  readonly description: string | undefined;
+  readonly reason: string | undefined;
+  readonly operation: string | undefined;
+  readonly executor: {
+    readonly type: ExecutorType | undefined;
+    /** `auto` leaves the choice to the runtime. */
+    readonly target: string;
+    readonly capabilities: readonly string[];
+  };
+  /** The actions before it: those it names, and those it refers to. */
+  readonly dependsOn: readonly string[];
+  readonly when: readonly Condition[];
+  readonly input: Readonly<Record<string, unknown>> | undefined;
+  readonly prompt: Reference | undefined;
+  readonly context: readonly Reference[];
+  readonly result: ResultPolicy;
+  readonly failure: FailurePolicy;
+  readonly loop: Loop | undefined;
+  /** Why a person is asked first; `undefined` where none has to be. */
+  readonly approval: string | undefined;
+  readonly budget: Budget | undefined;
+  readonly reads: readonly string[];
+  /** What it may write; `undefined` where it does not say. */
+  readonly writes: readonly string[] | undefined;
+  readonly sideEffects: readonly SideEffect[];
+  readonly idempotency: "safe" | "once" | undefined;
+  /** What a cancel does to it while it runs. */
+  readonly onCancel: "abort" | "finish";
+  readonly visibility: Visibility;
+  readonly isReplayed: boolean;
+  readonly persist: boolean;
+  /** Whether people see it in the picture of the run, and under which label. */
+  readonly isShown: boolean;
+  readonly label: string;
+  readonly metadata: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** What a run is made from: actions that can be executed in some order. */
+export interface Graph {
+  readonly title: string;
+  /** What people are shown at once. */
+  readonly note: string | undefined;
+  /** A plan is validated and shown, and runs nothing. */
+  readonly isPlan: boolean;
+  readonly isDurable: boolean;
+  readonly actions: readonly Action[];
+  readonly budget: Budget;
+  readonly whileWaiting: "wait" | "call_model";
+  readonly replay: "full" | "compressed" | "hybrid";
+  readonly onConflict: "serialize" | "refuse";
+  readonly partialResults: "return" | "withhold";
+  /** The headings that the final report has to have. */
+  readonly report: readonly string[] | undefined;
+  /** The text of each section that something refers to, and its SHA-256. */
+  readonly sections: ReadonlyMap<string, { readonly text: string; readonly hash: string }>;
+}
+
+const VISIBLE: Visibility = { model: true, user: true, logs: true, futureRuns: true };
+const ABORT: FailurePolicy = { on_failure: "abort", max_attempts: 1, backoff_ms: 0 };
+const NOTE = "user.visible";
+
+function resultPolicy(return_to_model: ReturnToModel): ResultPolicy {
+  return { return_to_model, priority: [], store_full: true, if_truncated: "provide_ref_and_summary" };
+}
+
+/** The graph of calls that came by the carrier. */
+export function graphOfCalls(output: Extract<ProtocolOutput, { kind: "act" }>): Graph {
+  const actions = output.calls.map(({ id, type, name, args, depends, result, title }, index) => {
+    const path = `calls.${index}`;
+    const referred = inputReferences(args, `${path}.args`).map(({ reference }) => reference);
+    const named = typeof depends === "string" ? [depends] : (depends ?? []);
+    return {
+      ...plainAction(id, title),
+      executor: { type, target: name, capabilities: [] },
+      input: args,
+      dependsOn: unique([...named, ...actionsIn(referred)]),
+      result: resultPolicy(result),
+    };
+  });
+  return validated({ ...EMPTY, title: output.message ?? "", note: output.message, actions }, "calls");
+}
+
+/** The graph of a declaration of the full form, with the sections of its message. */
+export function graphOfDeclaration(
+  declaration: Extract<Declaration, { intent: "execute" | "plan" | "revise" }>,
+  sections: readonly Section[],
+): Graph {
+  const { payload, intent } = declaration;
+  const isGraph = payload.type === "action_graph";
+  const declared = isGraph ? payload.actions : [];
+  const gates = new Map(
+    declaration.approval_gates?.map(({ before, message }) => [
+      before,
+      message ?? "a gate of the declaration",
+    ]),
+  );
+  const isDurable = declaration.execution?.mode === "durable" || declaration.persist === true;
+  const actions = declared.map((action, index) =>
+    actionOf(action, {
+      declaration,
+      gate: gates.get(action.id),
+      isDurable,
+      path: `payload.actions.${index}`,
+    }),
+  );
+  for (const before of gates.keys())
+    if (!actions.some(({ id }) => id === before))
+      throw new ProtocolError("graph", `there is no action ${JSON.stringify(before)}`, {
+        path: "approval_gates",
+      });
+  const used = new Map<string, { text: string; hash: string }>();
+  for (const [index, { prompt, context, input }] of actions.entries()) {
+    const path = `payload.actions.${index}`;
+    const all = [
+      ...(prompt ? [prompt] : []),
+      ...context,
+      ...inputReferences(input, path).map(({ reference }) => reference),
+    ];
+    for (const reference of all)
+      if (reference.kind === "section")
+        used.set(reference.id, hashed(sectionFor(sections, reference.id, path).text));
+  }
+  const note = sections.filter(({ id }) => id === NOTE);
+  const graph: Graph = {
+    ...EMPTY,
+    title: declaration.title ?? "",
+    note: note.length === 1 ? note[0]?.text : undefined,
+    isPlan: intent === "plan",
+    isDurable: isDurable || actions.some(({ persist }) => persist),
+    actions,
+    budget: declaration.budget ?? {},
+    whileWaiting: declaration.response_policy?.while_waiting ?? "wait",
+    replay: declaration.response_policy?.replay ?? "hybrid",
+    onConflict: declaration.conflict_resolution ?? "serialize",
+    partialResults: declaration.partial_results ?? "return",
+    report: payload.type === "final_report_spec" ? payload.sections : undefined,
+    sections: used,
+  };
+  return validated(graph, "payload.actions");
+}
+
+const EMPTY: Graph = {
+  title: "",
+  note: undefined,
+  isPlan: false,
+  isDurable: false,
+  actions: [],
+  budget: {},
+  whileWaiting: "wait",
+  replay: "hybrid",
+  onConflict: "serialize",
+  partialResults: "return",
+  report: undefined,
+  sections: new Map(),
+};
+
+function plainAction(id: string, title = id): Action {
+  return {
+    ...{
+      id,
+      title,
+      label: title,
+      isShown: true,
+      description: undefined,
+      reason: undefined,
+      operation: undefined,
+    },
+    executor: { type: undefined, target: "auto", capabilities: [] },
+    ...{ dependsOn: [], when: [], input: undefined, prompt: undefined, context: [] },
+    ...{
+      result: resultPolicy("summary"),
+      failure: ABORT,
+      loop: undefined,
+      approval: undefined,
+      budget: undefined,
+    },
+    ...{ reads: [], writes: undefined, sideEffects: [], idempotency: undefined, onCancel: "abort" },
+    ...{ visibility: VISIBLE, isReplayed: true, persist: false, metadata: undefined },
+  };
+}
+
+interface Declared {
+  readonly declaration: Declaration;
+  /** What the gate before it says, if there is one. */
+  readonly gate: string | undefined;
+  readonly isDurable: boolean;
+  readonly path: string;
+}
+
+/** An action of the full form; what it leaves out, the envelope says. */
+function actionOf(action: ActionDeclaration, { declaration, gate, isDurable, path }: Declared): Action {
+  const prompt =
+    action.prompt_ref === undefined ? undefined : readReference(action.prompt_ref, `${path}.prompt_ref`);
+  if (prompt && prompt.kind !== "section" && prompt.kind !== "input")
+    throw new ProtocolError("reference", "a prompt is a reference md: or input:", {
+      path: `${path}.prompt_ref`,
+    });
+  const context = action.context_refs.map((ref, index) =>
+    readReference(ref, `${path}.context_refs.${index}`),
+  );
+  const referred = inputReferences(action.input, `${path}.input`).map(({ reference }) => reference);
+  const visibility = action.data_visibility ?? declaration.data_visibility;
+  const privacy = action.privacy ?? declaration.privacy;
+  const title = action.title ?? action.id;
+  return {
+    ...plainAction(action.id, title),
+    ...{ description: action.description, reason: action.reason, operation: action.operation },
+    label: action.ui_projection?.label ?? title,
+    isShown: action.ui_projection?.visible ?? true,
+    executor: {
+      type: action.executor?.type,
+      target: action.executor?.target ?? "auto",
+      capabilities: action.executor?.capabilities ?? [],
+    },
+    dependsOn: unique([...action.depends_on, ...actionsIn([...context, ...referred])]),
+    ...{ when: action.when, input: action.input, prompt, context, loop: action.loop },
+    result: action.result_policy ?? resultPolicy(declaration.result_granularity ?? "summary"),
+    failure: action.failure_policy ?? ABORT,
+    approval: gate ?? approvalOf(action, declaration),
+    budget: action.budget,
+    reads: action.resources?.reads ?? [],
+    writes: action.resources?.writes,
+    sideEffects: action.side_effects ?? [],
+    idempotency: action.idempotency,
+    onCancel: (action.cancellation_policy ?? declaration.cancellation_policy)?.running ?? "abort",
+    visibility: visibility
+      ? {
+          model: visibility.includes("model"),
+          user: visibility.includes("user"),
+          logs: visibility.includes("logs"),
+          futureRuns: visibility.includes("future_runs"),
+        }
+      : VISIBLE,
+    isReplayed: privacy?.replay !== "never",
+    persist: action.persist ?? isDurable,
+    metadata: action.metadata,
+  };
+}
+
+function approvalOf(action: ActionDeclaration, { permission_policy: all }: Declaration): string | undefined {
+  const own = action.permission_policy;
+  if (action.requires_approval || own?.requires_approval) return "the action requires approval";
+  const asked = own?.approval_for ?? all?.approval_for ?? [];
+  const effect = (action.side_effects ?? []).find((one) => asked.includes(one));
+  if (effect !== undefined) return `the declaration asks before it would ${effect}`;
+  return all?.requires_approval && action.requires_approval !== false
+    ? "the declaration requires approval"
+    : undefined;
+}
+
+/** The actions of the same run that references lead to. */
+function actionsIn(references: readonly Reference[]): string[] {
+  return references.flatMap((one) => (one.kind === "action" ? [one.action] : []));
+}
+
+function hashed(text: string): { text: string; hash: string } {
+  return { text, hash: createHash("sha256").update(text).digest("hex") };
+}
+
+function unique(ids: readonly string[]): string[] {
+  return [...new Set(ids)];
+}
+
+/** A graph that can run to its end; throws a {@link ProtocolError} for one that cannot. */
+function validated(graph: Graph, path: string): Graph {
+  const { actions, budget } = graph;
+  if (actions.length > MOST_ACTIONS)
+    throw new ProtocolError("budget", `at most ${MOST_ACTIONS} actions`, { path });
+  const known = new Set<string>();
+  for (const [index, { id }] of actions.entries()) {
+    if (known.has(id))
+      throw new ProtocolError("graph", `two actions have the id ${JSON.stringify(id)}`, {
+        path: `${path}.${index}.id`,
+      });
+    known.add(id);
+  }
+  for (const [index, action] of actions.entries()) assertPossible(action, known, `${path}.${index}`);
+  const stuck = inCycle(actions);
+  if (stuck.length > 0)
+    throw new ProtocolError(
+      "graph",
+      `actions wait for each other in a circle: ${stuck.slice(0, 10).join(", ")}`,
+      { path },
+    );
+  const certain = actions.filter(({ when }) => when.length === 0).length;
+  if (budget.calls !== undefined && certain > budget.calls)
+    throw new ProtocolError(
+      "budget",
+      `${certain} actions run in any case, and the budget is ${budget.calls} calls`,
+      { path: "budget.calls" },
+    );
+  return graph;
+}
+
+function assertPossible({ id, dependsOn, when }: Action, known: ReadonlySet<string>, path: string): void {
+  const statuses = new Map<string, string>();
+  for (const { action, status } of when) {
+    const before = statuses.get(action);
+    if (before !== undefined && before !== status)
+      throw new ProtocolError(
+        "graph",
+        `${action} cannot end both ${before} and ${status}; the condition never holds`,
+        { path: `${path}.when` },
+      );
+    statuses.set(action, status);
+  }
+  for (const other of [...dependsOn, ...statuses.keys()]) {
+    if (other === id) throw new ProtocolError("graph", `${id} waits for itself`, { path });
+    if (!known.has(other))
+      throw new ProtocolError("graph", `there is no action ${JSON.stringify(other)}`, { path });
+  }
+}
+
+/** The actions that wait for each other, in the order of the graph; empty when there is an order for all. */
+function inCycle(actions: readonly Action[]): string[] {
+  const waitsFor = new Map(
+    actions.map(({ id, dependsOn, when }) => [
+      id,
+      new Set([...dependsOn, ...when.map(({ action }) => action)]),
+    ]),
+  );
+  const followers = new Map<string, string[]>();
+  for (const [id, others] of waitsFor)
+    for (const other of others) followers.set(other, [...(followers.get(other) ?? []), id]);
+  const ready = actions.filter(({ id }) => waitsFor.get(id)?.size === 0).map(({ id }) => id);
+  // The list grows while it is walked.
+  for (const id of ready)
+    for (const follower of followers.get(id) ?? []) {
+      const left = waitsFor.get(follower);
+      left?.delete(id);
+      if (left?.size === 0) ready.push(follower);
+    }
+  const ordered = new Set(ready);
+  return actions.map(({ id }) => id).filter((id) => !ordered.has(id));
+}

@@ -1,0 +1,42 @@
+export {
+  type AssistantMessage,
+  type Carried,
+  type CarrierContext,
+  type NativeCall,
+  readDeclared,
+  readMessage,
+  type Violation,
+} from "./carrier.ts";
+export type { EngineRun, Orchestration, RunEngine, RunScope } from "./engine.ts";
+export { chooseExecutor, type Executor, registryView, writesOf } from "./executors.ts";
+export {
+  CARRIER_TOOL,
+  type Declaration,
+  Envelope,
+  PAYLOADS,
+  ProtocolOutput,
+  type Status,
+  VERSION,
+} from "./grammar.ts";
+export { type Action, type Graph, graphOfCalls, graphOfDeclaration } from "./graph.ts";
+export { JournalEngine, type JournaledRun, type RunJournal } from "./journal-engine.ts";
+export { type Observation, observe, summarize } from "./observation.ts";
+export { ProtocolError, type ProtocolErrorCode } from "./protocol-error.ts";
+export { type Reference, readReference, withReferences } from "./reference.ts";
+export {
+  type ActionState,
+  type Attempt,
+  type AttemptRequest,
+  type Control,
+  controlName,
+  type RunResult,
+  runGraph,
+  type SchedulePorts,
+} from "./schedule.ts";
+export {
+  nodeRequest,
+  type ReplayOptions,
+  type RunTurn,
+  type TranscriptTurn,
+  transcript,
+} from "./transcript.ts";

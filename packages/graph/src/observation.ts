@@ -1,0 +1,147 @@
+import { isRecord } from "@reins/kit";
+import type { ResultPolicy } from "./grammar.ts";
+import type { Action } from "./graph.ts";
+import type { ActionState } from "./schedule.ts";
+
+/** What a model is shown of a result. */
+export interface Observation {
+  /** Absent where the status alone is shown. */
+  readonly text: string | undefined;
+  /** Whether something was left out that is stored. */
+  readonly isCut: boolean;
+  /** Whether the reference to the full output is shown. */
+  readonly hasReference: boolean;
+}
+
+/** What the runtime allows, whatever a policy asks for. */
+export interface ObservationLimits {
+  /** The most tokens of one result. */
+  readonly maxTokens: number;
+}
+
+const NOTHING: Observation = { text: undefined, isCut: false, hasReference: false };
+/** How many characters a token stands for, on average. */
+const CHARACTERS = 4;
+const LINE = 200;
+const SUMMARY = 1_200;
+const EXCERPT_CONTEXT = 2;
+
+/**
+ * What a model is shown of how an action ended. The policy of the action is a wish: what may not be seen is not shown,
+ * and nothing is longer than the limit.
+ */
+export function observe(action: Action, state: ActionState, { maxTokens }: ObservationLimits): Observation {
+  const { result: policy, visibility, isReplayed } = action;
+  if (!visibility.model || !isReplayed) return { ...NOTHING, text: "The result is withheld from the model." };
+  const { result, status, reason } = state;
+  const most = Math.min(policy.max_tokens ?? maxTokens, maxTokens) * CHARACTERS;
+  const isStored = policy.store_full && result !== undefined;
+  if (status !== "completed" || !result) {
+    if (policy.return_to_model === "none" || reason === undefined) return NOTHING;
+    return { ...cut(reason, policy, most), hasReference: isStored };
+  }
+  const full = textOf(result.output);
+  const shown = (text: string): Observation => ({ ...cut(text, policy, most), hasReference: isStored });
+  switch (policy.return_to_model) {
+    case "none":
+      return NOTHING;
+    case "on_failure":
+      return { ...NOTHING, hasReference: isStored };
+    case "on_demand":
+      return { text: firstLine(result.summary), isCut: full.length > LINE, hasReference: isStored };
+    case "summary":
+      return { ...shown(result.summary), isCut: full.length > result.summary.length };
+    case "structured":
+      return shown(
+        isRecord(result.output) || Array.isArray(result.output) ? pretty(result.output) : result.summary,
+      );
+    case "excerpt":
+      return { ...shown(excerpt(full, policy.priority) ?? result.summary), isCut: true };
+    case "full":
+      return shown(full);
+    case "adaptive":
+      return shown(adapted(result.output, full, result.summary, policy.priority, most));
+  }
+}
+
+/** A summary of an output: its own where it has one, else what can be counted. */
+export function summarize(output: unknown): string {
+  if (typeof output === "string") return cutText(output, SUMMARY);
+  if (Array.isArray(output))
+    return `${output.length} items${output.length > 0 ? `: ${cutText(JSON.stringify(output), LINE)}` : ""}`;
+  if (!isRecord(output)) return textOf(output);
+  const { summary, message, text } = output;
+  const own = [summary, message, text].find((one) => typeof one === "string" && one !== "");
+  if (typeof own === "string") return cutText(own, SUMMARY);
+  return cutText(
+    Object.entries(output)
+      .map(([name, value]) => `${name}: ${cutText(textOf(value), LINE)}`)
+      .join("\n"),
+    SUMMARY,
+  );
+}
+
+/** The text of an output. */
+export function textOf(output: unknown): string {
+  if (typeof output === "string") return output;
+  return output === undefined ? "" : pretty(output);
+}
+
+function pretty(value: unknown): string {
+  return JSON.stringify(value, null, 2) ?? "";
+}
+
+function firstLine(text: string): string {
+  return cutText(text.split("\n", 1)[0] ?? "", LINE);
+}
+
+function cutText(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most).toWellFormed()}… (${text.length} characters)`;
+}
+
+function cut(text: string, { if_truncated }: ResultPolicy, most: number): Observation {
+  if (text.length <= most) return { text, isCut: false, hasReference: false };
+  if (if_truncated === "fail")
+    return { text: `The result is longer than ${most} characters.`, isCut: true, hasReference: false };
+  if (if_truncated === "provide_ref") return { text: undefined, isCut: true, hasReference: false };
+  return { text: cutText(text, most), isCut: true, hasReference: false };
+}
+
+/** The lines that hold one of some words, with those around them. */
+function excerpt(text: string, words: readonly string[]): string | undefined {
+  const lines = text.split("\n");
+  const wanted = words.map((word) => word.toLowerCase());
+  const hits = lines.flatMap((line, index) =>
+    wanted.some((word) => line.toLowerCase().includes(word)) ? [index] : [],
+  );
+  if (hits.length === 0) return undefined;
+  const near = new Set(
+    hits.flatMap((hit) =>
+      Array.from({ length: 2 * EXCERPT_CONTEXT + 1 }, (_, offset) => hit - EXCERPT_CONTEXT + offset),
+    ),
+  );
+  return lines.filter((_, index) => near.has(index)).join("\n");
+}
+
+/** As much as there is room for: the members or lines that matter most first, then the summary. */
+function adapted(
+  output: unknown,
+  full: string,
+  summary: string,
+  priority: readonly string[],
+  most: number,
+): string {
+  if (full.length <= most) return full;
+  const parts: string[] = [];
+  let room = most - summary.length;
+  for (const name of priority) {
+    const member =
+      isRecord(output) && Object.hasOwn(output, name)
+        ? `${name}: ${textOf(output[name])}`
+        : excerpt(full, [name.replaceAll("_", " ")]);
+    if (member === undefined || member.length > room) continue;
+    parts.push(member);
+    room -= member.length;
+  }
+  return [...parts, summary].join("\n\n");
+}

@@ -1,0 +1,177 @@
+import type { Status } from "./grammar.ts";
+import type { Action, Graph } from "./graph.ts";
+import { type ObservationLimits, observe } from "./observation.ts";
+import type { ActionState } from "./schedule.ts";
+
+/** One thing that happened, as a model is shown it. */
+export type TranscriptTurn =
+  | { readonly kind: "user"; readonly text: string }
+  | { readonly kind: "answer"; readonly text: string }
+  | { readonly kind: "error"; readonly text: string }
+  | RunTurn;
+
+/** A declaration, and what came of it. */
+export interface RunTurn {
+  readonly kind: "run";
+  readonly run: string;
+  readonly graph: Graph;
+  readonly status: Status;
+  readonly reason?: string | undefined;
+  readonly states: readonly ActionState[];
+  /** The declaration in the protocol's own form, as the model wrote it. */
+  readonly declaration: string;
+  /** Whether it came by the carrier, whose calls name tools and agents with their arguments. */
+  readonly isCarrier: boolean;
+  /** What the model is to do next, where only it can decide. */
+  readonly next?: string | undefined;
+}
+
+/** How much of past declarations a model is shown. */
+export interface ReplayOptions extends ObservationLimits {
+  readonly mode?: "full" | "compressed" | "hybrid";
+  /** For `hybrid`: how many of the newest runs are shown in full, and up to which length of their declaration. */
+  readonly recent?: number;
+  readonly short?: number;
+}
+
+const CLOSING = [
+  "Based on all turns above, decide the next step.",
+  "Strictly follow the Agent Protocol output requirements for this request.",
+].join("\n");
+const RECENT = 2;
+const SHORT = 8_000;
+
+/** The request of the runtime to the model: what happened, turn by turn, and that it is to decide the next step. */
+export function transcript(turns: readonly TranscriptTurn[], options: ReplayOptions): string {
+  const { mode = "hybrid", recent = RECENT, short = SHORT } = options;
+  const runs = turns.filter((turn) => turn.kind === "run");
+  const inFull = new Set(runs.slice(-recent).filter(({ declaration }) => declaration.length <= short));
+  const shown = turns.map((turn, index) => {
+    const isFull = turn.kind === "run" && (mode === "full" || (mode === "hybrid" && inFull.has(turn)));
+    return `<turn index="${index + 1}">\n${bodyOf(turn, isFull, options)}\n</turn>`;
+  });
+  return [...shown, CLOSING].join("\n\n");
+}
+
+function bodyOf(turn: TranscriptTurn, isFull: boolean, options: ReplayOptions): string {
+  switch (turn.kind) {
+    case "user":
+      return `## User request\n\n${harmless(turn.text)}`;
+    case "answer":
+      return `## Assistant answer\n\n${harmless(turn.text)}`;
+    case "error":
+      return `## Protocol error\n\n${harmless(turn.text)}`;
+    case "run":
+      return runBody(turn, isFull, options);
+  }
+}
+
+/** A run: each call together with its result. */
+function runBody(turn: RunTurn, isFull: boolean, options: ReplayOptions): string {
+  const { run, graph, states, reason, next } = turn;
+  const byId = new Map(states.map((state) => [state.id, state]));
+  const head = [
+    `run_id: \`${run}\``,
+    ...(graph.title === "" ? [] : [`Purpose: ${oneLine(graph.title)}`]),
+    `Status: ${aggregate(turn.status)}`,
+    ...(turn.status === "completed" || reason === undefined ? [] : [`Reason: ${oneLine(reason)}`]),
+    ...(isFull ? [] : [`Declaration: runtime://runs/${run}`]),
+  ];
+  const calls = graph.actions.flatMap((action) => {
+    const state = byId.get(action.id);
+    const call = `### Call ${action.id}\n\n${isFull ? callOf(turn, action) : digestOf(action)}`;
+    return state ? [call, resultOf(turn, action, state, options)] : [call];
+  });
+  const parts = ["## Assistant protocol request and runtime observations", head.join("\n"), ...calls];
+  return [...parts, ...(next === undefined ? [] : [`Next: ${oneLine(next)}`])].join("\n\n");
+}
+
+/** The model knows three outcomes; a canceled run has failed, and says so in its reason. */
+function aggregate(status: Status): "completed" | "blocked" | "failed" {
+  if (status === "completed") return "completed";
+  return status === "failed" || status === "canceled" ? "failed" : "blocked";
+}
+
+function callOf({ isCarrier }: RunTurn, { executor, operation, dependsOn, input }: Action): string {
+  const { type = "auto", target } = executor;
+  if (!isCarrier)
+    return [
+      `Executor: \`${type}:${target}\``,
+      ...(operation === undefined ? [] : [`Operation: \`${oneLine(operation)}\``]),
+      ...(dependsOn.length === 0 ? [] : [`Depends: ${dependsOn.map((id) => `\`${id}\``).join(", ")}`]),
+    ].join("\n");
+  const name = `${type === "agent" ? "Agent" : "Tool"}: \`${target}\``;
+  const depends = dependsOn.length === 0 ? [] : [`Depends: ${dependsOn.map((id) => `\`${id}\``).join(", ")}`];
+  const args = JSON.stringify(input ?? {}, null, 2);
+  return [[name, ...depends].join("\n"), fenced(`${type} ${target} <<'JSON'\n${args}\nJSON`, "shell")].join(
+    "\n\n",
+  );
+}
+
+/** What an action was for, where its declaration is not shown. */
+function digestOf({ title, description, reason }: Action): string {
+  return [title, description, reason]
+    .filter((text) => text !== undefined)
+    .map(oneLine)
+    .join("\n");
+}
+
+function resultOf(
+  { run, isCarrier, graph: { partialResults }, status: runStatus }: RunTurn,
+  action: Action,
+  state: ActionState,
+  options: ReplayOptions,
+): string {
+  const isWithheld = partialResults === "withhold" && runStatus === "failed";
+  const { text, hasReference } = isWithheld
+    ? { text: undefined, hasReference: false }
+    : observe(action, state, options);
+  const artifact = isCarrier ? `artifact://call_${action.id}` : `artifact://${run}/${action.id}`;
+  const head = [`Status: ${state.status}`, ...(hasReference ? [`Artifacts: ${artifact}`] : [])].join("\n");
+  const parts = [
+    `### Result for ${action.id}`,
+    head,
+    ...(text === undefined || text === "" ? [] : [fenced(text, "md")]),
+  ];
+  return parts.join("\n\n");
+}
+
+/** What an executing agent is asked: its context, then its task. */
+export function nodeRequest(
+  { run, action }: { readonly run: string; readonly action: string },
+  { context, task }: { readonly context: readonly string[]; readonly task: string },
+): string {
+  const inside = (text: string) =>
+    indented(text.replace(/<(\/?)(node-request|context|task)\b/gi, "&lt;$1$2"));
+  return [
+    `<node-request run_id="${run}" action_id="${action}">`,
+    ...(context.length === 0 ? [] : ["  <context>", ...context.map(inside), "  </context>"]),
+    "  <task>",
+    inside(task),
+    "  </task>",
+    "</node-request>",
+  ].join("\n");
+}
+
+function indented(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => (line === "" ? "" : `    ${line}`))
+    .join("\n");
+}
+
+/** A fenced block whose fence is longer than any in the text. */
+function fenced(text: string, info: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}${info}\n${harmless(text)}\n${fence}`;
+}
+
+/** A text that cannot end its turn or begin another. */
+function harmless(text: string): string {
+  return text.replace(/<(\/?)turn\b/gi, "&lt;$1turn");
+}
+
+function oneLine(text: string): string {
+  return harmless(text.replace(/\s+/g, " ").trim());
+}

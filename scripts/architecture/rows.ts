@@ -13,6 +13,7 @@ export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["agents", ["kit", "acp", "runner", "scripted-model"]],
   ["mcp", ["kit", "runner"]],
   ["bridge", ["kit", "store"]],
+  ["graph", ["kit", "store"]],
   ["supervisor", ["kit", "ahp", "store", "ledger", "policy"]],
   ["agent", ["kit", "acp", "bridge"]],
   ["host", ["kit", "acp", "store", "ledger", "supervisor", "runner", "agents", "mcp", "bridge", "agent"]],

@@ -130,10 +130,10 @@ describe("A fenced block", () => {
       note: "I look.",
       isDurable: false,
       actions: [{ id: "inspect_code", prompt: { kind: "section" } }, { dependsOn: ["inspect_code"] }],
-      sections: new Map([
-        ["inspect_code.prompt", { text: "Locate it.", hash: expect.stringMatching(/^[0-9a-f]{64}$/) }],
-        ["review_toolbar.prompt", { text: "Review it.", hash: expect.any(String) }],
-      ]),
+      sections: [
+        { id: "inspect_code.prompt", text: "Locate it.", hash: expect.stringMatching(/^[0-9a-f]{64}$/) },
+        { id: "review_toolbar.prompt", text: "Review it.", hash: expect.any(String) },
+      ],
     });
   });
 

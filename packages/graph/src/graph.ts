@@ -66,7 +66,15 @@ export interface Action {
   readonly metadata: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What a run is made from: actions that can be executed in some order. */
+/** A section of the message that declared a graph. */
+export interface PromptSection {
+  readonly id: string;
+  readonly text: string;
+  /** The SHA-256 of the text. */
+  readonly hash: string;
+}
+
+/** What a run is made from, as plain data: actions that can be executed in some order. */
 export interface Graph {
   readonly title: string;
   /** What people are shown at once. */
@@ -82,8 +90,8 @@ export interface Graph {
   readonly partialResults: "return" | "withhold";
   /** The headings that the final report has to have. */
   readonly report: readonly string[] | undefined;
-  /** The text of each section that something refers to, and its SHA-256. */
-  readonly sections: ReadonlyMap<string, { readonly text: string; readonly hash: string }>;
+  /** The sections that something refers to. */
+  readonly sections: readonly PromptSection[];
 }
 
 const VISIBLE: Visibility = { model: true, user: true, logs: true, futureRuns: true };
@@ -139,7 +147,7 @@ export function graphOfDeclaration(
       throw new ProtocolError("graph", `there is no action ${JSON.stringify(before)}`, {
         path: "approval_gates",
       });
-  const used = new Map<string, { text: string; hash: string }>();
+  const used = new Map<string, PromptSection>();
   for (const [index, { prompt, context, input }] of actions.entries()) {
     const path = `payload.actions.${index}`;
     const all = [
@@ -149,7 +157,7 @@ export function graphOfDeclaration(
     ];
     for (const reference of all)
       if (reference.kind === "section")
-        used.set(reference.id, hashed(sectionFor(sections, reference.id, path).text));
+        used.set(reference.id, promptSection(sectionFor(sections, reference.id, path)));
   }
   const note = sections.filter(({ id }) => id === NOTE);
   const graph: Graph = {
@@ -165,7 +173,7 @@ export function graphOfDeclaration(
     onConflict: declaration.conflict_resolution ?? "serialize",
     partialResults: declaration.partial_results ?? "return",
     report: payload.type === "final_report_spec" ? payload.sections : undefined,
-    sections: used,
+    sections: [...used.values()],
   };
   return validated(graph, "payload.actions");
 }
@@ -182,7 +190,7 @@ const EMPTY: Graph = {
   onConflict: "serialize",
   partialResults: "return",
   report: undefined,
-  sections: new Map(),
+  sections: [],
 };
 
 function plainAction(id: string, title = id): Action {
@@ -284,8 +292,8 @@ function actionsIn(references: readonly Reference[]): string[] {
   return references.flatMap((one) => (one.kind === "action" ? [one.action] : []));
 }
 
-function hashed(text: string): { text: string; hash: string } {
-  return { text, hash: createHash("sha256").update(text).digest("hex") };
+function promptSection({ id, text }: Section): PromptSection {
+  return { id, text, hash: createHash("sha256").update(text).digest("hex") };
 }
 
 function unique(ids: readonly string[]): string[] {

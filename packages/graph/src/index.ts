@@ -33,6 +33,8 @@ export {
   runGraph,
   type SchedulePorts,
 } from "./schedule.ts";
+export { StoreJournal } from "./store-journal.ts";
+export { graphTables } from "./tables.ts";
 export {
   nodeRequest,
   type ReplayOptions,

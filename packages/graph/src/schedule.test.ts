@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { MemoryJournal } from "../test/memory-journal.ts";
 import { readDeclared } from "./carrier.ts";
 import type { Declaration } from "./grammar.ts";
 import { type Graph, graphOfDeclaration } from "./graph.ts";
-import { JournalEngine, type JournaledRun, type RunJournal } from "./journal-engine.ts";
+import { JournalEngine } from "./journal-engine.ts";
 import { type Attempt, controlName, type RunResult, runGraph, type SchedulePorts } from "./schedule.ts";
 
 function graphOf(actions: readonly object[], envelope: object = {}): Graph {
@@ -15,42 +16,6 @@ function graphOf(actions: readonly object[], envelope: object = {}): Graph {
     ...envelope,
   });
   return graphOfDeclaration(declared as Extract<Declaration, { intent: "execute" }>, []);
-}
-
-class MemoryJournal implements RunJournal<Graph, RunResult> {
-  readonly runs = new Map<
-    string,
-    { -readonly [Key in keyof JournaledRun<Graph, RunResult>]: JournaledRun<Graph, RunResult>[Key] }
-  >();
-  /** How many more appends are stored; afterwards the process counts as dead. */
-  left = Number.POSITIVE_INFINITY;
-
-  async create(run: string, input: Graph): Promise<void> {
-    if (!this.runs.has(run))
-      this.runs.set(run, { input, entries: new Map(), isCanceled: false, end: undefined });
-  }
-  async load(run: string): Promise<JournaledRun<Graph, RunResult> | undefined> {
-    const found = this.runs.get(run);
-    return found && { ...found, entries: new Map(found.entries) };
-  }
-  async unfinished(): Promise<readonly string[]> {
-    return [...this.runs].filter(([, { end }]) => !end).map(([run]) => run);
-  }
-  async append(run: string, name: string, value: unknown): Promise<void> {
-    if (this.left <= 0) return new Promise(() => undefined);
-    this.left -= 1;
-    const found = this.runs.get(run);
-    if (found) found.entries = new Map([...found.entries, [name, structuredClone(value)]]);
-  }
-  async cancel(run: string): Promise<void> {
-    const found = this.runs.get(run);
-    if (found) found.isCanceled = true;
-  }
-  async end(run: string, end: JournaledRun<Graph, RunResult>["end"]): Promise<void> {
-    if (this.left <= 0) return new Promise(() => undefined);
-    const found = this.runs.get(run);
-    if (found) found.end = end;
-  }
 }
 
 interface World {
@@ -300,7 +265,7 @@ describe("Any graph", () => {
         });
         await whole.start("run", graph);
         const expected = await whole.ended("run");
-        const journal = new MemoryJournal();
+        const journal = new MemoryJournal<Graph, RunResult>();
         const { ports, effects } = worldOf(world);
         const orchestrate = (input: Graph, scope: Parameters<typeof runGraph>[1]) =>
           runGraph(input, scope, ports);

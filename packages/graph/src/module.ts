@@ -1,0 +1,63 @@
+import type { TablesModule } from "@reins/store";
+import { z } from "zod";
+import type { StoredRun } from "./tables.ts";
+
+const Run = z.object({ input: z.string(), canceled: z.number(), ended: z.string().nullable() });
+const Entry = z.object({ name: z.string(), value: z.string() });
+
+const module: TablesModule = {
+  migrations: [
+    `CREATE TABLE graph_runs (
+       run TEXT PRIMARY KEY,
+       input TEXT NOT NULL,
+       canceled INTEGER NOT NULL DEFAULT 0,
+       ended TEXT
+     ) STRICT, WITHOUT ROWID;
+     CREATE INDEX graph_runs_unfinished ON graph_runs (run) WHERE ended IS NULL;
+     CREATE TABLE graph_entries (
+       run TEXT NOT NULL,
+       name TEXT NOT NULL,
+       value TEXT NOT NULL,
+       PRIMARY KEY (run, name)
+     ) STRICT, WITHOUT ROWID`,
+  ],
+  open(database) {
+    const create = database.prepare("INSERT OR IGNORE INTO graph_runs (run, input) VALUES (@run, @input)");
+    const append = database.prepare(
+      "INSERT OR IGNORE INTO graph_entries (run, name, value) VALUES (@run, @name, @value)",
+    );
+    const cancel = database.prepare("UPDATE graph_runs SET canceled = 1 WHERE run = @run AND ended IS NULL");
+    const end = database.prepare("UPDATE graph_runs SET ended = @end WHERE run = @run AND ended IS NULL");
+    const load = database.prepare("SELECT input, canceled, ended FROM graph_runs WHERE run = ?");
+    const entries = database.prepare("SELECT name, value FROM graph_entries WHERE run = ?");
+    const unfinished = database.prepare("SELECT run FROM graph_runs WHERE ended IS NULL ORDER BY run");
+    return {
+      changes: {
+        create: (args: { run: string; input: string }) => void create.run(args),
+        append: (args: { run: string; name: string; value: string }) => void append.run(args),
+        cancel: (args: { run: string }) => void cancel.run(args),
+        end: (args: { run: string; end: string }) => void end.run(args),
+      },
+      queries: {
+        load({ run }: { run: string }): StoredRun | undefined {
+          const row = Run.optional().parse(load.get(run));
+          if (!row) return undefined;
+          const rows = entries.all(run).map((entry) => Entry.parse(entry));
+          return {
+            input: JSON.parse(row.input),
+            isCanceled: row.canceled === 1,
+            end: row.ended === null ? null : JSON.parse(row.ended),
+            entries: rows.map(({ name, value }) => [name, JSON.parse(value)] as const),
+          };
+        },
+        unfinished: () =>
+          z
+            .array(z.object({ run: z.string() }))
+            .parse(unfinished.all())
+            .map(({ run }) => run),
+      },
+    };
+  },
+};
+
+export default module;

@@ -1,0 +1,28 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSqlite, type Store } from "@reins/store";
+import { onTestFinished } from "vitest";
+import { JournalEngine } from "../src/journal-engine.ts";
+import { StoreJournal } from "../src/store-journal.ts";
+import { graphTables } from "../src/tables.ts";
+import { engineConformance } from "../test/engine-conformance.ts";
+
+engineConformance("The embedded engine on SQLite", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "reins-graph-"));
+  const stores = new Set<Store>();
+  onTestFinished(async () => {
+    for (const store of stores) await store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return {
+    async open(orchestrate) {
+      for (const store of stores) await store.close();
+      stores.clear();
+      const store = await openSqlite({ path: join(folder, "runs.db"), tables: [graphTables] });
+      stores.add(store);
+      return new JournalEngine({ orchestrate, journal: new StoreJournal(store) });
+    },
+    kill: (engine) => engine.close(),
+  };
+});

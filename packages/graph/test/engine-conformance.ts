@@ -1,0 +1,131 @@
+import { describe, expect, test } from "vitest";
+import type { Orchestration, RunEngine } from "../src/engine.ts";
+
+/** What a suite needs of an engine. */
+export interface EngineUnderTest {
+  /** Opens an engine on what an earlier one left. */
+  open(orchestrate: Orchestration<unknown, unknown>): Promise<RunEngine<unknown, unknown>>;
+  /** Stops an engine as a kill would: nothing that is under way ends. */
+  kill(engine: RunEngine<unknown, unknown>): Promise<void>;
+}
+
+/** What every durable engine has to do. */
+export function engineConformance(name: string, make: () => Promise<EngineUnderTest>): void {
+  describe(name, () => {
+    test("runs an orchestration from its input to its result", async () => {
+      const { open } = await make();
+      const engine = await open(async (input, { step }) => [input, await step("one", async () => 1)]);
+      await engine.start("run", "in");
+      expect(await engine.ended("run")).toEqual(["in", 1]);
+      expect(await engine.find("run")).toEqual({ state: "ended", result: ["in", 1] });
+      expect(await engine.find("other")).toBeUndefined();
+      await engine.close();
+    });
+
+    test("starts a run once, however often it is asked to", async () => {
+      const { open } = await make();
+      let count = 0;
+      const engine = await open(async (_, { step }) => step("one", async () => (count += 1)));
+      await Promise.all([engine.start("run", 1), engine.start("run", 2), engine.start("run", 3)]);
+      expect(await engine.ended("run")).toBe(1);
+      await engine.start("run", 4);
+      expect(count).toBe(1);
+      await engine.close();
+    });
+
+    test("repeats no step that was stored, and gives the one that was not the same key again", async () => {
+      const { open, kill } = await make();
+      const keys: string[] = [];
+      const reached = Promise.withResolvers<void>();
+      const first = await open(async (_, { step }) => {
+        const one = await step("one", async (key) => keys.push(key));
+        await step("two", (key) => {
+          keys.push(key);
+          reached.resolve();
+          return new Promise(() => undefined);
+        });
+        return one;
+      });
+      await first.start("run", null);
+      await reached.promise;
+      await kill(first);
+      const second = await open(async (_, { step }) => [
+        await step("one", async () => "again"),
+        await step("two", async (key) => keys.push(key)),
+      ]);
+      await second.resume();
+      expect(await second.ended("run")).toEqual([1, 3]);
+      expect(keys[2]).toBe(keys[1]);
+      await second.close();
+    });
+
+    test("keeps what was chosen before a step that was stored", async () => {
+      const { open, kill } = await make();
+      const reached = Promise.withResolvers<void>();
+      const orchestrate =
+        (value: string): Orchestration<unknown, unknown> =>
+        async (_, { choose, step, now }) => {
+          const chosen = [await choose("which", value), await now("time")];
+          await step("one", async () => 1);
+          if (value === "first") {
+            reached.resolve();
+            await new Promise(() => undefined);
+          }
+          return chosen;
+        };
+      const first = await open(orchestrate("first"));
+      await first.start("run", null);
+      await reached.promise;
+      await kill(first);
+      const second = await open(orchestrate("second"));
+      await second.resume();
+      expect(await second.ended("run")).toEqual(["first", expect.any(Number)]);
+      await second.close();
+    });
+
+    test("delivers what is sent before, while and after it is waited for, across a kill, and the first counts", async () => {
+      const { open, kill } = await make();
+      const orchestrate: Orchestration<unknown, unknown> = async (_, { receive }) => [
+        await receive("a"),
+        await receive("b"),
+      ];
+      const first = await open(orchestrate);
+      await first.start("run", null);
+      expect(await first.send("run", "b", "early")).toBe(true);
+      expect(await first.send("run", "b", "late")).toBe(true);
+      expect(await first.send("none", "b", 1)).toBe(false);
+      await kill(first);
+      const second = await open(orchestrate);
+      await second.resume();
+      expect(await second.send("run", "a", { answer: 42 })).toBe(true);
+      expect(await second.ended("run")).toEqual([{ answer: 42 }, "early"]);
+      await second.close();
+    });
+
+    test("cancels by a signal that a kill does not undo", async () => {
+      const { open, kill } = await make();
+      const orchestrate: Orchestration<unknown, unknown> = async (_, { signal, receive }) =>
+        signal.aborted ? "canceled" : receive("never");
+      const first = await open(orchestrate);
+      await first.start("run", null);
+      expect(await first.cancel("run")).toBe(true);
+      expect(await first.cancel("none")).toBe(false);
+      await kill(first);
+      const second = await open(orchestrate);
+      await second.resume();
+      expect(await second.ended("run")).toBe("canceled");
+      await second.close();
+    });
+
+    test("reports an orchestration that throws, and does not run it again", async () => {
+      const { open } = await make();
+      const engine = await open(async () => {
+        throw new Error("a bug");
+      });
+      await engine.start("run", null);
+      await expect(engine.ended("run")).rejects.toThrow("a bug");
+      expect(await engine.find("run")).toEqual({ state: "failed", error: "a bug" });
+      await engine.close();
+    });
+  });
+}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type AssistantMessage, type CarrierContext, readMessage } from "./carrier.ts";
+import { type AssistantMessage, type CarrierContext, readCarried } from "./carrier.ts";
 import { CARRIER_TOOL } from "./grammar.ts";
 import { graphOfCalls, graphOfDeclaration } from "./graph.ts";
 import { ProtocolError } from "./protocol-error.ts";
@@ -27,7 +27,7 @@ const graph = (...actions: readonly object[]) => envelope({ payload: { type: "ac
 
 /** Reads a message as far as to a graph, where it declares one. */
 function read(given: AssistantMessage, context = CONTEXT) {
-  const carried = readMessage(given, context);
+  const carried = readCarried(given, context);
   if (carried.kind === "calls") return graphOfCalls(carried.output);
   if (carried.kind !== "declaration") return carried;
   const { declaration, sections } = carried;
@@ -75,17 +75,17 @@ describe("The native carrier", () => {
   });
 
   it("answers and ends", () => {
-    expect(readMessage(native({ kind: "answer", message: "It is an extension." }), CONTEXT)).toEqual({
+    expect(readCarried(native({ kind: "answer", message: "It is an extension." }), CONTEXT)).toEqual({
       kind: "answer",
       message: "It is an extension.",
       violations: [],
     });
-    expect(readMessage(native({ kind: "done" }), CONTEXT)).toMatchObject({ kind: "done", message: "" });
+    expect(readCarried(native({ kind: "done" }), CONTEXT)).toMatchObject({ kind: "done", message: "" });
   });
 
   it("counts against a block and a direct request beside it, which are violations", () => {
     const given = message(fenced(graph()).text, [CARRIER_TOOL, { kind: "done" }], ["read", {}]);
-    expect(readMessage(given, CONTEXT)).toMatchObject({
+    expect(readCarried(given, CONTEXT)).toMatchObject({
       kind: "done",
       violations: [{ kind: "block_beside_call" }, { kind: "direct_request_beside_declaration" }],
     });
@@ -171,12 +171,12 @@ describe("A fenced block", () => {
     ["an info string in capitals", "```JSON agent-protocol\n{}\n```"],
     ["plain JSON", '```json\n{"type":"agent.protocol"}\n```'],
   ])("is text in %s", (_, text) => {
-    expect(readMessage(message(text), CONTEXT)).toEqual({ kind: "text", text });
+    expect(readCarried(message(text), CONTEXT)).toEqual({ kind: "text", text });
   });
 
   it("is text from an agent that is not configured for the protocol", () => {
     const given = { ...native({ kind: "done" }), text: fenced(graph()).text };
-    expect(readMessage(given, { ...CONTEXT, isEnabled: false })).toEqual({ kind: "text", text: given.text });
+    expect(readCarried(given, { ...CONTEXT, isEnabled: false })).toEqual({ kind: "text", text: given.text });
   });
 });
 
@@ -188,7 +188,7 @@ describe("A direct request", () => {
       message('```shell\ntool read <<\'JSON\'\n{ "filePath": "a" }\nJSON\n```'),
     ],
   ])("%s of a known tool is recovered and counted", (_, given) => {
-    expect(readMessage(given, CONTEXT)).toMatchObject({
+    expect(readCarried(given, CONTEXT)).toMatchObject({
       kind: "calls",
       carrier: "recovered",
       output: { calls: [{ type: "tool", name: "read", args: { filePath: "a" } }] },
@@ -207,7 +207,7 @@ describe("A direct request", () => {
     ["with arguments that are no JSON", message("", ["read", "{"])],
     ["in a message that was cut off", { ...message("", ["read", {}]), isComplete: false }],
   ])("%s fails closed, and says how to declare it", (_, given) => {
-    expect(() => readMessage(given, CONTEXT)).toThrow(ProtocolError);
+    expect(() => readCarried(given, CONTEXT)).toThrow(ProtocolError);
   });
 });
 

@@ -2,14 +2,14 @@ import { errorMessage, faultSentences, isRecord, parseExact } from "@reins/kit";
 import type { z } from "zod";
 import {
   CARRIER_TOOL,
-  type Declaration,
-  Envelope,
+  DECLARED_PAYLOADS,
+  DeclarationEnvelope,
   INTENTS,
-  PAYLOADS,
+  type ProtocolDeclaration,
   ProtocolOutput,
   VERSION,
 } from "./grammar.ts";
-import { type FencedBlock, readMarkdown, type Section } from "./markdown.ts";
+import { type FencedBlock, type MarkdownSection, readMarkdown } from "./markdown.ts";
 import { ProtocolError } from "./protocol-error.ts";
 
 /** A complete message of a model: what it says, and the tool calls that its provider's protocol carries. */
@@ -26,9 +26,6 @@ export interface NativeCall {
   /** The arguments as JSON, as the model wrote them. */
   readonly arguments: string;
 }
-
-/** How a declaration came. */
-export type Carrier = "native" | "fenced" | "recovered";
 
 /** What a model said beside or instead of the protocol; it is recorded and counted. */
 export interface Violation {
@@ -50,8 +47,8 @@ export type Carried =
     }
   | {
       readonly kind: "declaration";
-      readonly declaration: Declaration;
-      readonly sections: readonly Section[];
+      readonly declaration: ProtocolDeclaration;
+      readonly sections: readonly MarkdownSection[];
       readonly carrier: "fenced";
       readonly raw: string;
       readonly violations: readonly Violation[];
@@ -73,7 +70,7 @@ const LONGEST = 4 << 20;
  * Reads what a complete message declares. A message that is not clear declares nothing: it throws a
  * {@link ProtocolError} that says how to put it.
  */
-export function readMessage(message: AssistantMessage, context: CarrierContext): Carried {
+export function readCarried(message: AssistantMessage, context: CarrierContext): Carried {
   const { text, calls, isComplete } = message;
   if (!context.isEnabled) return { kind: "text", text };
   if (text.length > LONGEST)
@@ -125,7 +122,7 @@ function readOutput(raw: string, violations: readonly Violation[]): Carried {
 
 function readDeclaration(
   { content }: FencedBlock,
-  sections: readonly Section[],
+  sections: readonly MarkdownSection[],
   violations: readonly Violation[],
 ): Carried {
   const declaration = readDeclared(jsonIn(content));
@@ -133,10 +130,10 @@ function readDeclaration(
 }
 
 /** Reads a declaration of the full form; throws a {@link ProtocolError} that names the member that is wrong. */
-export function readDeclared(value: unknown): Declaration {
+export function readDeclared(value: unknown): ProtocolDeclaration {
   if (isRecord(value) && value.type !== "agent.protocol")
     throw new ProtocolError("malformed", 'has to be "agent.protocol"', { path: "type" });
-  const { intent, payload, ...envelope } = read(Envelope, value, "");
+  const { intent, payload, ...envelope } = read(DeclarationEnvelope, value, "");
   const versions = [envelope.version, ...(envelope.schema_evolution?.compatible_with ?? [])];
   if (!versions.includes(VERSION))
     throw new ProtocolError("version", `this runtime reads version ${VERSION}`, { path: "version" });
@@ -145,7 +142,7 @@ export function readDeclared(value: unknown): Declaration {
     throw new ProtocolError("malformed", "a durable run is persisted; leave out persist or set it to true", {
       path: "persist",
     });
-  const schemas: Readonly<Record<string, z.ZodType>> = PAYLOADS[intent];
+  const schemas: Readonly<Record<string, z.ZodType>> = DECLARED_PAYLOADS[intent];
   const type = payload.type ?? Object.keys(schemas)[0];
   const schema = typeof type === "string" && Object.hasOwn(schemas, type) ? schemas[type] : undefined;
   if (!schema) {
@@ -159,7 +156,7 @@ export function readDeclared(value: unknown): Declaration {
     ...envelope,
     intent,
     payload: { ...Object(read(schema, payload, "payload")), type },
-  } as Declaration;
+  } as ProtocolDeclaration;
 }
 
 /** Direct requests that are clear are taken for a call each would have declared; anything else fails closed. */

@@ -1,5 +1,5 @@
 import type { ExecutorType } from "./grammar.ts";
-import type { Action } from "./graph.ts";
+import type { GraphAction } from "./graph.ts";
 import { ProtocolError } from "./protocol-error.ts";
 
 /** Something that can execute actions. */
@@ -33,7 +33,7 @@ export function registryView(executors: readonly Executor[]): { readonly executo
  * lists the registry when none fits.
  */
 export function chooseExecutor(
-  { id, executor: { type, target, capabilities } }: Pick<Action, "id" | "executor">,
+  { id, executor: { type, target, capabilities } }: Pick<GraphAction, "id" | "executor">,
   registry: readonly Executor[],
   mayUse: (executor: Executor) => boolean = () => true,
 ): Executor {
@@ -63,7 +63,7 @@ function matchesOf({ capabilities }: Executor, wanted: readonly string[]): numbe
 
 /** What an action writes: what it declares, else the whole workspace unless its executor changes nothing. */
 export function writesOf(
-  { writes, sideEffects }: Pick<Action, "writes" | "sideEffects">,
+  { writes, sideEffects }: Pick<GraphAction, "writes" | "sideEffects">,
   executor: Executor,
 ): readonly string[] {
   if (writes) return writes;

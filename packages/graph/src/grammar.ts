@@ -17,32 +17,17 @@ const Text = z.string().max(100_000);
 const Label = z.string().max(1_000);
 const Count = z.int().nonnegative();
 
-export const EXECUTOR_TYPES = ["tool", "agent", "runtime", "human", "pipeline", "service"] as const;
+const EXECUTOR_TYPES = ["tool", "agent", "runtime", "human", "pipeline", "service"] as const;
 export const ExecutorType = z.enum(EXECUTOR_TYPES);
 export type ExecutorType = z.infer<typeof ExecutorType>;
 
 /** How an action or a run stands. */
-export const STATUSES = [
-  "pending",
-  "running",
-  "completed",
-  "failed",
-  "canceled",
-  "blocked",
-  "waiting",
-] as const;
+const STATUSES = ["pending", "running", "completed", "failed", "canceled", "blocked", "waiting"] as const;
 export const Status = z.enum(STATUSES);
 export type Status = z.infer<typeof Status>;
 
 /** What is returned to the model of a call of the carrier. */
-export const CARRIER_RESULTS = [
-  "summary",
-  "full",
-  "structured",
-  "on_failure",
-  "on_demand",
-  "adaptive",
-] as const;
+const CARRIER_RESULTS = ["summary", "full", "structured", "on_failure", "on_demand", "adaptive"] as const;
 /** What is returned to the model of an action of the full form. */
 const ReturnToModel = z.enum([
   "none",
@@ -94,7 +79,7 @@ const Condition = z.strictObject({
   action: Id,
   status: z.enum(["completed", "failed", "canceled", "blocked"]),
 });
-export type Condition = z.infer<typeof Condition>;
+export type GraphCondition = z.infer<typeof Condition>;
 
 const MEMBER_PATH = /^[A-Za-z0-9_-]{1,64}(\.[A-Za-z0-9_-]{1,64}){0,15}$/;
 
@@ -123,16 +108,7 @@ const Budget = z.strictObject({
 });
 export type Budget = z.infer<typeof Budget>;
 
-export const SIDE_EFFECTS = [
-  "none",
-  "read",
-  "write",
-  "send",
-  "delete",
-  "purchase",
-  "publish",
-  "external",
-] as const;
+const SIDE_EFFECTS = ["none", "read", "write", "send", "delete", "purchase", "publish", "external"] as const;
 const SideEffect = z.enum(SIDE_EFFECTS);
 export type SideEffect = z.infer<typeof SideEffect>;
 
@@ -245,10 +221,10 @@ const FinalReportSpec = z.strictObject({
 
 /** What a model wants the runtime to do with a payload. */
 export const INTENTS = ["execute", "plan", "expand_ref", "cancel", "revise", "decide"] as const;
-export type Intent = (typeof INTENTS)[number];
+type Intent = (typeof INTENTS)[number];
 
-/** The top level of a declaration; its payload is read by {@link PAYLOADS}. */
-export const Envelope = z.strictObject({
+/** The top level of a declaration; its payload is read by {@link DECLARED_PAYLOADS}. */
+export const DeclarationEnvelope = z.strictObject({
   type: z.literal("agent.protocol"),
   version: z.string().max(16),
   intent: z.enum(INTENTS),
@@ -285,7 +261,7 @@ export const Envelope = z.strictObject({
 });
 
 /** The payloads that an intent may have, by their `type`; the first one is meant where it is absent. */
-export const PAYLOADS = {
+export const DECLARED_PAYLOADS = {
   execute: { action_graph: ActionGraph, final_report_spec: FinalReportSpec },
   plan: { action_graph: ActionGraph, final_report_spec: FinalReportSpec },
   expand_ref: { expand_ref: ExpandRef },
@@ -295,15 +271,15 @@ export const PAYLOADS = {
 } as const satisfies Readonly<Record<Intent, Readonly<Record<string, z.ZodType>>>>;
 
 type PayloadOf<One extends Intent> = {
-  [Type in keyof (typeof PAYLOADS)[One]]: { readonly type: Type } & Omit<
-    z.infer<Extract<(typeof PAYLOADS)[One][Type], z.ZodType>>,
+  [Type in keyof (typeof DECLARED_PAYLOADS)[One]]: { readonly type: Type } & Omit<
+    z.infer<Extract<(typeof DECLARED_PAYLOADS)[One][Type], z.ZodType>>,
     "type"
   >;
-}[keyof (typeof PAYLOADS)[One]];
+}[keyof (typeof DECLARED_PAYLOADS)[One]];
 
 /** What a model declares, by its intent. */
-export type Declaration = {
-  [One in Intent]: Omit<z.infer<typeof Envelope>, "intent" | "payload"> & {
+export type ProtocolDeclaration = {
+  [One in Intent]: Omit<z.infer<typeof DeclarationEnvelope>, "intent" | "payload"> & {
     readonly intent: One;
     readonly payload: PayloadOf<One>;
   };
@@ -319,7 +295,6 @@ const Call = z.strictObject({
   result: z.enum(CARRIER_RESULTS).default("summary"),
   title: Label.optional(),
 });
-export type Call = z.infer<typeof Call>;
 
 /** The small form that a model submits by the native call `AgentProtocolOutput`. */
 export const ProtocolOutput = z.discriminatedUnion("kind", [

@@ -2,23 +2,23 @@ import { createHash } from "node:crypto";
 import type {
   ActionDeclaration,
   Budget,
-  Condition,
-  Declaration,
   ExecutorType,
   FailurePolicy,
+  GraphCondition,
   Loop,
+  ProtocolDeclaration,
   ProtocolOutput,
   ResultPolicy,
   ReturnToModel,
   SideEffect,
 } from "./grammar.ts";
 import { MOST_ACTIONS } from "./grammar.ts";
-import type { Section } from "./markdown.ts";
+import type { MarkdownSection } from "./markdown.ts";
 import { ProtocolError } from "./protocol-error.ts";
 import { inputReferences, type Reference, readReference, sectionFor } from "./reference.ts";
 
 /** Who may see what an action produced. */
-export interface Visibility {
+interface Visibility {
   readonly model: boolean;
   readonly user: boolean;
   readonly logs: boolean;
@@ -26,7 +26,7 @@ export interface Visibility {
 }
 
 /** One action as the runtime executes it, whichever way it was declared. */
-export interface Action {
+export interface GraphAction {
   readonly id: string;
   readonly title: string;
   readonly description: string | undefined;
@@ -40,7 +40,7 @@ export interface Action {
   };
   /** The actions before it: those it names, and those it refers to. */
   readonly dependsOn: readonly string[];
-  readonly when: readonly Condition[];
+  readonly when: readonly GraphCondition[];
   readonly input: Readonly<Record<string, unknown>> | undefined;
   readonly prompt: Reference | undefined;
   readonly context: readonly Reference[];
@@ -67,7 +67,7 @@ export interface Action {
 }
 
 /** A section of the message that declared a graph. */
-export interface PromptSection {
+interface PromptSection {
   readonly id: string;
   readonly text: string;
   /** The SHA-256 of the text. */
@@ -82,7 +82,7 @@ export interface Graph {
   /** A plan is validated and shown, and runs nothing. */
   readonly isPlan: boolean;
   readonly isDurable: boolean;
-  readonly actions: readonly Action[];
+  readonly actions: readonly GraphAction[];
   readonly budget: Budget;
   readonly whileWaiting: "wait" | "call_model";
   readonly replay: "full" | "compressed" | "hybrid";
@@ -121,8 +121,8 @@ export function graphOfCalls(output: Extract<ProtocolOutput, { kind: "act" }>): 
 
 /** The graph of a declaration of the full form, with the sections of its message. */
 export function graphOfDeclaration(
-  declaration: Extract<Declaration, { intent: "execute" | "plan" | "revise" }>,
-  sections: readonly Section[],
+  declaration: Extract<ProtocolDeclaration, { intent: "execute" | "plan" | "revise" }>,
+  sections: readonly MarkdownSection[],
 ): Graph {
   const { payload, intent } = declaration;
   const isGraph = payload.type === "action_graph";
@@ -193,7 +193,7 @@ const EMPTY: Graph = {
   sections: [],
 };
 
-function plainAction(id: string, title = id): Action {
+function plainAction(id: string, title = id): GraphAction {
   return {
     ...{
       id,
@@ -219,7 +219,7 @@ function plainAction(id: string, title = id): Action {
 }
 
 interface Declared {
-  readonly declaration: Declaration;
+  readonly declaration: ProtocolDeclaration;
   /** What the gate before it says, if there is one. */
   readonly gate: string | undefined;
   readonly isDurable: boolean;
@@ -227,7 +227,7 @@ interface Declared {
 }
 
 /** An action of the full form; what it leaves out, the envelope says. */
-function actionOf(action: ActionDeclaration, { declaration, gate, isDurable, path }: Declared): Action {
+function actionOf(action: ActionDeclaration, { declaration, gate, isDurable, path }: Declared): GraphAction {
   const prompt =
     action.prompt_ref === undefined ? undefined : readReference(action.prompt_ref, `${path}.prompt_ref`);
   if (prompt && prompt.kind !== "section" && prompt.kind !== "input")
@@ -276,7 +276,10 @@ function actionOf(action: ActionDeclaration, { declaration, gate, isDurable, pat
   };
 }
 
-function approvalOf(action: ActionDeclaration, { permission_policy: all }: Declaration): string | undefined {
+function approvalOf(
+  action: ActionDeclaration,
+  { permission_policy: all }: ProtocolDeclaration,
+): string | undefined {
   const own = action.permission_policy;
   if (action.requires_approval || own?.requires_approval) return "the action requires approval";
   const asked = own?.approval_for ?? all?.approval_for ?? [];
@@ -292,7 +295,7 @@ function actionsIn(references: readonly Reference[]): string[] {
   return references.flatMap((one) => (one.kind === "action" ? [one.action] : []));
 }
 
-function promptSection({ id, text }: Section): PromptSection {
+function promptSection({ id, text }: MarkdownSection): PromptSection {
   return { id, text, hash: createHash("sha256").update(text).digest("hex") };
 }
 
@@ -331,7 +334,11 @@ function validated(graph: Graph, path: string): Graph {
   return graph;
 }
 
-function assertPossible({ id, dependsOn, when }: Action, known: ReadonlySet<string>, path: string): void {
+function assertPossible(
+  { id, dependsOn, when }: GraphAction,
+  known: ReadonlySet<string>,
+  path: string,
+): void {
   const statuses = new Map<string, string>();
   for (const { action, status } of when) {
     const before = statuses.get(action);
@@ -351,7 +358,7 @@ function assertPossible({ id, dependsOn, when }: Action, known: ReadonlySet<stri
 }
 
 /** The actions that wait for each other, in the order of the graph; empty when there is an order for all. */
-function inCycle(actions: readonly Action[]): string[] {
+function inCycle(actions: readonly GraphAction[]): string[] {
   const waitsFor = new Map(
     actions.map(({ id, dependsOn, when }) => [
       id,

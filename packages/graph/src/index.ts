@@ -3,24 +3,24 @@ export {
   type Carried,
   type CarrierContext,
   type NativeCall,
+  readCarried,
   readDeclared,
-  readMessage,
   type Violation,
 } from "./carrier.ts";
 export type { EngineRun, Orchestration, RunEngine, RunScope } from "./engine.ts";
 export { chooseExecutor, type Executor, registryView, writesOf } from "./executors.ts";
 export {
   CARRIER_TOOL,
-  type Declaration,
-  Envelope,
-  PAYLOADS,
+  DECLARED_PAYLOADS,
+  DeclarationEnvelope,
+  type ProtocolDeclaration,
   ProtocolOutput,
   type Status,
   VERSION,
 } from "./grammar.ts";
-export { type Action, type Graph, graphOfCalls, graphOfDeclaration } from "./graph.ts";
+export { type Graph, type GraphAction, graphOfCalls, graphOfDeclaration } from "./graph.ts";
 export { JournalEngine, type JournaledRun, type RunJournal } from "./journal-engine.ts";
-export { type Observation, observe, summarize } from "./observation.ts";
+export { type Observation, observe, outputSummary } from "./observation.ts";
 export { ProtocolError, type ProtocolErrorCode } from "./protocol-error.ts";
 export { type Reference, readReference, withReferences } from "./reference.ts";
 export {
@@ -37,8 +37,8 @@ export { StoreJournal } from "./store-journal.ts";
 export { graphTables } from "./tables.ts";
 export {
   nodeRequest,
-  type ReplayOptions,
   type RunTurn,
+  type TranscriptOptions,
   type TranscriptTurn,
   transcript,
 } from "./transcript.ts";

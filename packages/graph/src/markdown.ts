@@ -9,7 +9,7 @@ export interface FencedBlock {
 }
 
 /** A heading with the text below it, up to the next heading of its level or above. */
-export interface Section {
+export interface MarkdownSection {
   /** The heading trimmed, without inline markup, in NFC. */
   readonly id: string;
   readonly level: number;
@@ -19,7 +19,7 @@ export interface Section {
 /** What the structure of a message says: its fenced blocks and sections. Whether a fence was left open. */
 export interface MarkdownMessage {
   readonly blocks: readonly FencedBlock[];
-  readonly sections: readonly Section[];
+  readonly sections: readonly MarkdownSection[];
   readonly openFence: string | undefined;
 }
 
@@ -95,7 +95,7 @@ export function readMarkdown(message: string): MarkdownMessage {
 }
 
 /** The id under which a heading is referenced. */
-export function headingId(text: string): string {
+function headingId(text: string): string {
   return text
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
     .replace(/(\*\*|__)(.+?)\1/g, "$2")
@@ -106,7 +106,7 @@ export function headingId(text: string): string {
     .normalize("NFC");
 }
 
-function sectionsOf(headings: readonly Heading[], lines: readonly string[]): Section[] {
+function sectionsOf(headings: readonly Heading[], lines: readonly string[]): MarkdownSection[] {
   return headings.map(({ level, id, line }, index) => {
     const next = headings.slice(index + 1).find((other) => other.level <= level);
     const text = lines.slice(line + 1, next?.line ?? lines.length).join("\n");

@@ -1,6 +1,6 @@
 import { isRecord } from "@reins/kit";
 import type { ResultPolicy } from "./grammar.ts";
-import type { Action } from "./graph.ts";
+import type { GraphAction } from "./graph.ts";
 import type { ActionState } from "./schedule.ts";
 
 /** What a model is shown of a result. */
@@ -30,7 +30,11 @@ const EXCERPT_CONTEXT = 2;
  * What a model is shown of how an action ended. The policy of the action is a wish: what may not be seen is not shown,
  * and nothing is longer than the limit.
  */
-export function observe(action: Action, state: ActionState, { maxTokens }: ObservationLimits): Observation {
+export function observe(
+  action: GraphAction,
+  state: ActionState,
+  { maxTokens }: ObservationLimits,
+): Observation {
   const { result: policy, visibility, isReplayed } = action;
   if (!visibility.model || !isReplayed) return { ...NOTHING, text: "The result is withheld from the model." };
   const { result, status, reason } = state;
@@ -65,7 +69,7 @@ export function observe(action: Action, state: ActionState, { maxTokens }: Obser
 }
 
 /** A summary of an output: its own where it has one, else what can be counted. */
-export function summarize(output: unknown): string {
+export function outputSummary(output: unknown): string {
   if (typeof output === "string") return cutText(output, SUMMARY);
   if (Array.isArray(output))
     return `${output.length} items${output.length > 0 ? `: ${cutText(JSON.stringify(output), LINE)}` : ""}`;
@@ -82,7 +86,7 @@ export function summarize(output: unknown): string {
 }
 
 /** The text of an output. */
-export function textOf(output: unknown): string {
+function textOf(output: unknown): string {
   if (typeof output === "string") return output;
   return output === undefined ? "" : pretty(output);
 }

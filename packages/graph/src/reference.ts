@@ -1,10 +1,10 @@
 import { isRecord } from "@reins/kit";
 import { Id } from "./grammar.ts";
-import type { Section } from "./markdown.ts";
+import type { MarkdownSection } from "./markdown.ts";
 import { ProtocolError } from "./protocol-error.ts";
 
 /** Which layer of an action's result is meant. */
-export type ResultPart = "summary" | "output";
+type ResultPart = "summary" | "output";
 
 /** Where a text or value is to be had. */
 export type Reference =
@@ -115,7 +115,7 @@ export async function withReferences(
 }
 
 /** The section that a reference names; a heading that stands twice is an error once something refers to it. */
-export function sectionFor(sections: readonly Section[], id: string, path: string): Section {
+export function sectionFor(sections: readonly MarkdownSection[], id: string, path: string): MarkdownSection {
   const [section, ...others] = sections.filter((one) => one.id === id);
   const ref = JSON.stringify(`md:${id}`);
   if (!section) throw new ProtocolError("reference", `no heading of the message is ${ref}`, { path });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MemoryJournal } from "../test/memory-journal.ts";
 import { readDeclared } from "./carrier.ts";
-import type { Declaration } from "./grammar.ts";
+import type { ProtocolDeclaration } from "./grammar.ts";
 import { type Graph, graphOfDeclaration } from "./graph.ts";
 import { JournalEngine } from "./journal-engine.ts";
 import { type Attempt, controlName, type RunResult, runGraph, type SchedulePorts } from "./schedule.ts";
@@ -15,7 +15,7 @@ function graphOf(actions: readonly object[], envelope: object = {}): Graph {
     payload: { actions },
     ...envelope,
   });
-  return graphOfDeclaration(declared as Extract<Declaration, { intent: "execute" }>, []);
+  return graphOfDeclaration(declared as Extract<ProtocolDeclaration, { intent: "execute" }>, []);
 }
 
 interface World {

@@ -1,10 +1,10 @@
 import { errorMessage } from "@reins/kit";
 import type { RunScope } from "./engine.ts";
 import type { Status } from "./grammar.ts";
-import type { Action, Graph } from "./graph.ts";
+import type { Graph, GraphAction } from "./graph.ts";
 
 /** What an action produced. */
-export interface Output {
+interface ActionOutput {
   /** The value that other actions refer to; JSON. */
   readonly output: unknown;
   readonly summary: string;
@@ -13,7 +13,7 @@ export interface Output {
 
 /** How one attempt at an action ended. */
 export type Attempt =
-  | ({ readonly kind: "completed" } & Output)
+  | ({ readonly kind: "completed" } & ActionOutput)
   | { readonly kind: "failed"; readonly reason: string; readonly output?: unknown }
   /** A verdict or a person denied it. */
   | { readonly kind: "blocked"; readonly reason: string };
@@ -26,7 +26,7 @@ export interface ActionState {
   readonly reason?: string | undefined;
   readonly attempts: number;
   readonly iterations: number;
-  readonly result?: Output | undefined;
+  readonly result?: ActionOutput | undefined;
 }
 
 /** What a run came to; every action is accounted for, in the order of the graph. */
@@ -39,7 +39,7 @@ export interface RunResult {
 /** One attempt that is to be made. */
 export interface AttemptRequest {
   readonly run: string;
-  readonly action: Action;
+  readonly action: GraphAction;
   /** The same for the same attempt, also after a crash: an effect with it happens once. */
   readonly key: string;
   /** Aborts when the attempt is to end: it took too long, or the run was cancelled. */
@@ -54,7 +54,7 @@ export interface SchedulePorts {
   /** Governs and executes one attempt. Must not reject for what an executor does: that is a failed attempt. */
   readonly attempt: (request: AttemptRequest) => Promise<Attempt>;
   /** The resources that an action writes, the whole workspace as `*`; none for one that only reads. */
-  readonly writesOf: (action: Action) => readonly string[];
+  readonly writesOf: (action: GraphAction) => readonly string[];
   /** Called with every change of an action or of the run. Must be quick, and must not throw. */
   readonly onChange?: (change: { readonly run: Status } | { readonly action: ActionState }) => void;
   /** The most actions that run at once. */
@@ -105,7 +105,7 @@ class Schedule {
   readonly #scope: RunScope;
   readonly #ports: SchedulePorts;
   #graph: Graph;
-  #actions: ReadonlyMap<string, Action> = new Map();
+  #actions: ReadonlyMap<string, GraphAction> = new Map();
   readonly #states = new Map<string, ActionState>();
   readonly #running = new Map<string, { readonly ended: Promise<void>; readonly cancel: AbortController }>();
   readonly #writing = new Map<string, readonly string[]>();
@@ -274,16 +274,16 @@ class Schedule {
     return [...this.#running.values()].map(({ ended }) => ended);
   }
 
-  #pending(): Action[] {
+  #pending(): GraphAction[] {
     return this.#graph.actions.filter(({ id }) => this.#states.get(id)?.status === "pending");
   }
 
-  #firstReady(): Action | undefined {
+  #firstReady(): GraphAction | undefined {
     return this.#pending().find((action) => this.#isReady(action));
   }
 
   /** Whether an action may start now: everything before it has ended, and nothing that runs is in its way. */
-  #isReady(action: Action): boolean {
+  #isReady(action: GraphAction): boolean {
     const parallel = Math.min(this.#graph.budget.parallel ?? this.#ports.parallel, this.#ports.parallel);
     if (this.#running.size >= parallel) return false;
     const before = [...action.dependsOn, ...action.when.map((one) => one.action)];
@@ -298,7 +298,7 @@ class Schedule {
   }
 
   /** Why an action can never run, because of how another one ended. */
-  #obstacle({ dependsOn, when }: Action): string | undefined {
+  #obstacle({ dependsOn, when }: GraphAction): string | undefined {
     for (const { action, status } of when) {
       const is = this.#states.get(action)?.status;
       if (this.#hasEnded(action) && is !== status)
@@ -333,7 +333,7 @@ class Schedule {
     return undefined;
   }
 
-  #start(action: Action): void {
+  #start(action: GraphAction): void {
     const cancel = new AbortController();
     this.#writing.set(action.id, this.#ports.writesOf(action));
     this.#set(action.id, { status: "running" });
@@ -354,7 +354,7 @@ class Schedule {
   }
 
   /** All iterations of an action, each with its attempts. */
-  async #execute(action: Action, cancel: AbortController): Promise<Partial<ActionState>> {
+  async #execute(action: GraphAction, cancel: AbortController): Promise<Partial<ActionState>> {
     const most = action.loop?.max_iterations ?? 1;
     for (let iteration = 1; ; iteration += 1) {
       const end = await this.#attempts(action, iteration, cancel);
@@ -364,7 +364,11 @@ class Schedule {
     }
   }
 
-  async #attempts(action: Action, iteration: number, cancel: AbortController): Promise<Partial<ActionState>> {
+  async #attempts(
+    action: GraphAction,
+    iteration: number,
+    cancel: AbortController,
+  ): Promise<Partial<ActionState>> {
     const { max_attempts, backoff_ms } = action.failure;
     const { retries = Number.POSITIVE_INFINITY } = this.#graph.budget;
     for (let attempt = 1; ; attempt += 1) {
@@ -388,7 +392,7 @@ class Schedule {
   }
 
   async #attempt(
-    action: Action,
+    action: GraphAction,
     { iteration, tried, cancel }: { iteration: number; tried: number; cancel: AbortController },
   ): Promise<Attempt | { readonly kind: "canceled"; readonly reason: string }> {
     const { run, signal } = this.#scope;
@@ -432,7 +436,7 @@ function aborted(signal: AbortSignal): Promise<void> {
 }
 
 /** Whether a loop has come to what it waits for. */
-function isEnough({ loop }: Action, { status, result }: Partial<ActionState>): boolean {
+function isEnough({ loop }: GraphAction, { status, result }: Partial<ActionState>): boolean {
   const until = loop?.until;
   if (!until) return status === "failed";
   if ("status" in until) return until.status === status;
@@ -440,7 +444,7 @@ function isEnough({ loop }: Action, { status, result }: Partial<ActionState>): b
 }
 
 /** The member of a value at a path; `undefined` where there is none. */
-export function memberAt(value: unknown, path: readonly string[]): unknown {
+function memberAt(value: unknown, path: readonly string[]): unknown {
   let found: unknown = value;
   for (const name of path) {
     if (typeof found !== "object" || found === null || !Object.hasOwn(found, name)) return undefined;
@@ -450,6 +454,6 @@ export function memberAt(value: unknown, path: readonly string[]): unknown {
 }
 
 /** Whether two written resources may be the same: equal, one within the other, or the whole workspace. */
-export function overlap(one: string, two: string): boolean {
+function overlap(one: string, two: string): boolean {
   return one === "*" || two === "*" || one === two || two.startsWith(`${one}/`) || one.startsWith(`${two}/`);
 }

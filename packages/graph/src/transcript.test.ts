@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readDeclared } from "./carrier.ts";
-import type { Declaration } from "./grammar.ts";
+import type { ProtocolDeclaration } from "./grammar.ts";
 import { graphOfCalls, graphOfDeclaration } from "./graph.ts";
 import type { ActionState } from "./schedule.ts";
 import { nodeRequest, type RunTurn, transcript } from "./transcript.ts";
@@ -95,7 +95,7 @@ Strictly follow the Agent Protocol output requirements for this request.`);
   const declared = readDeclared({
     ...{ type: "agent.protocol", version: "1", intent: "execute", title: "Toolbar Button Review" },
     payload: { actions },
-  }) as Extract<Declaration, { intent: "execute" }>;
+  }) as Extract<ProtocolDeclaration, { intent: "execute" }>;
   const fullRun: RunTurn = {
     ...{ kind: "run", run: "run_123", status: "completed", declaration: "{}", isCarrier: false },
     graph: graphOfDeclaration(declared, []),
@@ -132,12 +132,16 @@ Depends: \`inspect_code\`
   it("shows old and long declarations by what their actions are for, and a reference", () => {
     const runs = [fullRun, carrierRun, carrierRun];
     const text = transcript(runs, LIMITS);
-    expect(text).toContain("Declaration: runtime://runs/run_123");
+    expect(text).toContain("ProtocolDeclaration: runtime://runs/run_123");
     expect(text).toContain("Inspect Code\nFind components.");
     expect(text.match(/tool read <</g)).toHaveLength(2);
-    expect(transcript(runs, { ...LIMITS, mode: "full" })).not.toContain("Declaration:");
-    expect(transcript(runs, { ...LIMITS, mode: "compressed" }).match(/Declaration:/g)).toHaveLength(3);
-    expect(transcript([{ ...carrierRun, declaration: "x".repeat(9_000) }], LIMITS)).toContain("Declaration:");
+    expect(transcript(runs, { ...LIMITS, mode: "full" })).not.toContain("ProtocolDeclaration:");
+    expect(transcript(runs, { ...LIMITS, mode: "compressed" }).match(/ProtocolDeclaration:/g)).toHaveLength(
+      3,
+    );
+    expect(transcript([{ ...carrierRun, declaration: "x".repeat(9_000) }], LIMITS)).toContain(
+      "ProtocolDeclaration:",
+    );
   });
 
   it.each([

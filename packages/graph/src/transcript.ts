@@ -1,5 +1,5 @@
 import type { Status } from "./grammar.ts";
-import type { Action, Graph } from "./graph.ts";
+import type { Graph, GraphAction } from "./graph.ts";
 import { type ObservationLimits, observe } from "./observation.ts";
 import type { ActionState } from "./schedule.ts";
 
@@ -27,7 +27,7 @@ export interface RunTurn {
 }
 
 /** How much of past declarations a model is shown. */
-export interface ReplayOptions extends ObservationLimits {
+export interface TranscriptOptions extends ObservationLimits {
   readonly mode?: "full" | "compressed" | "hybrid";
   /** For `hybrid`: how many of the newest runs are shown in full, and up to which length of their declaration. */
   readonly recent?: number;
@@ -42,7 +42,7 @@ const RECENT = 2;
 const SHORT = 8_000;
 
 /** The request of the runtime to the model: what happened, turn by turn, and that it is to decide the next step. */
-export function transcript(turns: readonly TranscriptTurn[], options: ReplayOptions): string {
+export function transcript(turns: readonly TranscriptTurn[], options: TranscriptOptions): string {
   const { mode = "hybrid", recent = RECENT, short = SHORT } = options;
   const runs = turns.filter((turn) => turn.kind === "run");
   const inFull = new Set(runs.slice(-recent).filter(({ declaration }) => declaration.length <= short));
@@ -53,7 +53,7 @@ export function transcript(turns: readonly TranscriptTurn[], options: ReplayOpti
   return [...shown, CLOSING].join("\n\n");
 }
 
-function bodyOf(turn: TranscriptTurn, isFull: boolean, options: ReplayOptions): string {
+function bodyOf(turn: TranscriptTurn, isFull: boolean, options: TranscriptOptions): string {
   switch (turn.kind) {
     case "user":
       return `## User request\n\n${harmless(turn.text)}`;
@@ -67,7 +67,7 @@ function bodyOf(turn: TranscriptTurn, isFull: boolean, options: ReplayOptions): 
 }
 
 /** A run: each call together with its result. */
-function runBody(turn: RunTurn, isFull: boolean, options: ReplayOptions): string {
+function runBody(turn: RunTurn, isFull: boolean, options: TranscriptOptions): string {
   const { run, graph, states, reason, next } = turn;
   const byId = new Map(states.map((state) => [state.id, state]));
   const head = [
@@ -75,7 +75,7 @@ function runBody(turn: RunTurn, isFull: boolean, options: ReplayOptions): string
     ...(graph.title === "" ? [] : [`Purpose: ${oneLine(graph.title)}`]),
     `Status: ${aggregate(turn.status)}`,
     ...(turn.status === "completed" || reason === undefined ? [] : [`Reason: ${oneLine(reason)}`]),
-    ...(isFull ? [] : [`Declaration: runtime://runs/${run}`]),
+    ...(isFull ? [] : [`ProtocolDeclaration: runtime://runs/${run}`]),
   ];
   const calls = graph.actions.flatMap((action) => {
     const state = byId.get(action.id);
@@ -92,7 +92,7 @@ function aggregate(status: Status): "completed" | "blocked" | "failed" {
   return status === "failed" || status === "canceled" ? "failed" : "blocked";
 }
 
-function callOf({ isCarrier }: RunTurn, { executor, operation, dependsOn, input }: Action): string {
+function callOf({ isCarrier }: RunTurn, { executor, operation, dependsOn, input }: GraphAction): string {
   const { type = "auto", target } = executor;
   if (!isCarrier)
     return [
@@ -109,7 +109,7 @@ function callOf({ isCarrier }: RunTurn, { executor, operation, dependsOn, input 
 }
 
 /** What an action was for, where its declaration is not shown. */
-function digestOf({ title, description, reason }: Action): string {
+function digestOf({ title, description, reason }: GraphAction): string {
   return [title, description, reason]
     .filter((text) => text !== undefined)
     .map(oneLine)
@@ -118,9 +118,9 @@ function digestOf({ title, description, reason }: Action): string {
 
 function resultOf(
   { run, isCarrier, graph: { partialResults }, status: runStatus }: RunTurn,
-  action: Action,
+  action: GraphAction,
   state: ActionState,
-  options: ReplayOptions,
+  options: TranscriptOptions,
 ): string {
   const isWithheld = partialResults === "withhold" && runStatus === "failed";
   const { text, hasReference } = isWithheld

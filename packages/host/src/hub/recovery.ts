@@ -1,4 +1,5 @@
 import { CANCEL_REQUEST, type JsonObject, membersOf, readParams, reinsMeta } from "@reins/acp";
+import { errorMessage } from "@reins/kit";
 import type { Approval, Approvals, Harness, RunState } from "@reins/supervisor";
 import { offerApproval } from "../control/ask-clients.ts";
 import { runEnd } from "../governor/run-turn.ts";
@@ -14,17 +15,18 @@ const PAGE = 500;
 
 /**
  * Recovers what an earlier process left, in all tenants: marks running turns as interrupted, and asks open questions
- * again, also of turns that had ended.
+ * again, also of turns that had ended. A session that cannot be recovered is an error of its own: it stays as it is until
+ * the next start, and the others are recovered.
  */
 export async function recover(hub: HubContext): Promise<void> {
   const { harness, sessions } = hub;
   for (const { id: tenant } of await harness.identity.listTenants()) {
     const running = await sessionsInTurn(sessions, tenant);
     const asking = await sessionsThatAsk(harness, tenant);
-    for (const record of running) await recoverSession(hub, record, asking.delete(record.id));
+    for (const record of running) await recoverOne(hub, record, asking.delete(record.id));
     for (const id of asking) {
       const record = await sessions.read(id, tenant);
-      if (record && !record.ended) await recoverSession(hub, record, true);
+      if (record && !record.ended) await recoverOne(hub, record, true);
     }
     // After the turns that came to their end are in the ledger.
     await endInterruptedRuns(hub, tenant);
@@ -44,6 +46,15 @@ async function sessionsThatAsk({ approvals }: Harness, tenant: string): Promise<
   const range = { tenant, state: "pending", order: "oldest", limit: PAGE } as const;
   const pending = paged((last: Approval | undefined) => approvals.list({ ...range, after: last?.id }));
   return new Set((await Array.fromAsync(pending)).map(({ session }) => session));
+}
+
+async function recoverOne(hub: HubContext, record: SessionRecord, asks: boolean): Promise<void> {
+  try {
+    await recoverSession(hub, record, asks);
+  } catch (error) {
+    const why = `the session ${record.id} could not be recovered: ${errorMessage(error)}`;
+    hub.onError(new Error(why, { cause: error }));
+  }
 }
 
 /** Marks the turn of a session that an earlier process was in the middle of as interrupted, and asks its questions again. */

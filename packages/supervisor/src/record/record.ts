@@ -14,6 +14,7 @@ import type { Change } from "@reins/store";
 import { approvalTag } from "../approvals/approval.ts";
 import type { DecisionRequest, FailedOpen, Modification, Unrecorded } from "../decision/decision.ts";
 import { knownRedactor, type Redact, type Redactor, redact as redactKnown } from "../redaction/redactor.ts";
+import { bounded } from "./bounded.ts";
 import { type Buffered, BufferedRecords } from "./buffered-records.ts";
 import { secretKeys } from "./vault.ts";
 
@@ -90,7 +91,7 @@ export class VerdictWriter {
       // A payload that is too deep or too large to be decided is too large for a commitment as well.
       const commitment = isModest(event.payload) ? this.#commitTo(event) : undefined;
       const draft = refusalDraft({ event, subject, at, decided, hashes }, commitment);
-      return withoutSecrets(draft, (value) => this.#redactor.value(value));
+      return bounded(withoutSecrets(draft, (value) => this.#redactor.value(value)));
     };
   }
 
@@ -250,12 +251,16 @@ export function tenantPrefix(tenant: string): string | undefined {
   return tenant === "default" ? undefined : `${tenant}/`;
 }
 
-/** A draft as it is recorded: without secrets. */
+/**
+ * A draft as it is recorded: without secrets, and no larger than an entry may be. A verdict keeps all its facts, because
+ * it is decided again from them; one that is too large is not given.
+ */
 export function withoutSecrets(draft: Draft, redact: Redact = redactKnown): Draft {
   const target = String(redact(draft.target));
   const payload = redact(draft.payload);
-  if (!draft.tags) return { ...draft, target, payload };
-  return { ...draft, target, payload, tags: draft.tags.map((tag) => String(redact(tag))) };
+  const tags = draft.tags?.map((tag) => String(redact(tag)));
+  const recorded = { ...draft, target, payload, ...(tags && { tags }) };
+  return draft.quality === "policy_verdict" ? recorded : bounded(recorded);
 }
 
 /** The block and the digest of SHA-256, in bytes. */

@@ -1,4 +1,4 @@
-import { isRecord, type JsonObject } from "@reins/kit/json";
+import { amountOf, isRecord, type JsonObject } from "@reins/kit/json";
 import { z } from "zod";
 
 const EMPTY: Record<string, unknown> = Object.freeze({});
@@ -11,6 +11,8 @@ const EMPTY: Record<string, unknown> = Object.freeze({});
 const anything = z.unknown().optional();
 const text = anything.transform((value) => (typeof value === "string" ? value : undefined));
 const number = anything.transform((value) => (typeof value === "number" ? value : undefined));
+/** What an agent says it used: never less than nothing. */
+const amount = anything.transform(amountOf);
 const flag = anything.transform((value) => (typeof value === "boolean" ? value : undefined));
 const optionalObject = anything.transform((value) => (isRecord(value) ? value : undefined));
 const texts = anything.transform((value): string[] =>
@@ -87,7 +89,7 @@ const UPDATES = {
   current_mode_update: loose({ currentModeId: text }),
   config_option_update: loose({ configOptions: list(ConfigOption) }),
   session_info_update: loose({ title: text, updatedAt: text }),
-  usage_update: loose({ used: number, size: number, cost: loose({ amount: number, currency: text }) }),
+  usage_update: loose({ used: amount, size: number, cost: loose({ amount, currency: text }) }),
   notice: loose({ severity: text, title: text, description: text }),
   compaction_update: loose({ status: text, error: text }),
   subagent_update: loose({ sessionId: text, title: text }),
@@ -144,7 +146,7 @@ const METHODS = {
   },
   "session/prompt": {
     params: loose({ sessionId: text, prompt: list(Content) }),
-    result: loose({ stopReason: text, usage: loose({ totalTokens: number }) }),
+    result: loose({ stopReason: text, usage: loose({ totalTokens: amount }) }),
   },
   "session/cancel": { params: Session, result: Nothing },
   "session/request_permission": {
@@ -270,9 +272,10 @@ export function withText(block: unknown, words: string): Record<string, unknown>
 export function usageIn(result: unknown): Record<string, number> {
   const { usage } = readResult("session/prompt", result);
   return Object.fromEntries(
-    Object.entries(usage).flatMap(([name, value]) =>
-      typeof value === "number" && Number.isFinite(value) ? [[snakeCase(name), value]] : [],
-    ),
+    Object.entries(usage).flatMap(([name, value]) => {
+      const used = amountOf(value);
+      return used === undefined ? [] : [[snakeCase(name), used]];
+    }),
   );
 }
 

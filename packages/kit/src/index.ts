@@ -23,7 +23,14 @@ export {
   SseWriter,
   type StreamLimits,
 } from "./http.ts";
-export { exactNumber, Floats, isSpelledNumber, type SpelledNumber, spelledNumber } from "./json/numbers.ts";
+export {
+  amountOf,
+  exactNumber,
+  Floats,
+  isSpelledNumber,
+  type SpelledNumber,
+  spelledNumber,
+} from "./json/numbers.ts";
 export {
   duplicatesAtTop,
   isRecord,

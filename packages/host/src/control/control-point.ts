@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "@reins/acp";
+import { amountOf } from "@reins/kit";
 import type {
   ControlEvent,
   Enforcement,
@@ -237,6 +238,6 @@ function beyondDescent(
     return `the task was given ${tools.join(", ") || "no tools"}, and not ${tool}`;
   if (toolCalls.begun > allowance.calls) return `the task's ${allowance.calls} calls are used up`;
   const reported = isObject(payload) ? payload.tokens_used : undefined;
-  const tokens = Math.max(typeof reported === "number" ? reported : 0, turn?.tokens ?? 0);
+  const tokens = Math.max(amountOf(reported) ?? 0, turn?.tokens ?? 0);
   return tokens > allowance.tokens ? `the task's ${allowance.tokens} tokens are used up` : undefined;
 }

@@ -258,14 +258,20 @@ export async function perform<Value>(
   }
 }
 
-/** Settles an allowed prompt: what it used counts towards limits. */
+/**
+ * Settles an allowed prompt, that with the entry where one is named: what it used counts towards limits, also where no
+ * prompt is open any more.
+ */
 export async function chargePrompt(
   scope: ControlScope,
   usage: Partial<Usage>,
-  enforcement: Enforcement = scope.context.enforcement,
+  {
+    enforcement = scope.context.enforcement,
+    entry,
+  }: { readonly enforcement?: Enforcement; readonly entry?: string | undefined } = {},
 ): Promise<void> {
   const subject = subjectIn(scope, enforcement);
-  await scope.context.harness.supervisor.settle(subject, { event_type: "pre_prompt" }, usage);
+  await scope.context.harness.supervisor.settle(subject, { event_type: "pre_prompt", entry }, usage);
 }
 
 /** Whether the rules allow a call without asking a person. Decides and records nothing. */

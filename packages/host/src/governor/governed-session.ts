@@ -175,6 +175,8 @@ export interface TurnUsage {
 export class Turn {
   readonly id: string;
   readonly started: string;
+  /** The entry of the verdict on its prompt. */
+  verdict: string | undefined;
   /** The entries it covers, in order. */
   readonly entries: string[] = [];
   readonly #writing: Promise<unknown>[] = [];
@@ -184,8 +186,10 @@ export class Turn {
   #over: Error | undefined;
   #input: string | undefined;
   #outputSize = 0;
-  readonly #costBefore: number;
-  #cost: number | undefined;
+  /** What the session has cost, as last reported. */
+  #costAfter: number;
+  /** What the turn has cost, once that is reported. */
+  #spent: number | undefined;
   #tokens = 0;
   #cancelled = false;
   #onCancel: (() => void) | undefined;
@@ -197,7 +201,7 @@ export class Turn {
   constructor(id: string, started: string, prompt: () => unknown, costBefore = 0) {
     this.id = id;
     this.started = started;
-    this.#costBefore = costBefore;
+    this.#costAfter = costBefore;
     this.#prompt = prompt;
     // There is time for it while the verdict is being written.
     setImmediate(() => this.#inputHash());
@@ -253,7 +257,6 @@ export class Turn {
   /** Notes an update that clients get. */
   note(update: JsonObject): void {
     const { sessionUpdate } = update;
-    if (sessionUpdate === "usage_update") this.#noteUsage(update);
     if (sessionUpdate !== "agent_message_chunk" || this.#outputSize >= MAX_OUTPUT) return;
     const text = chunkText(update);
     if (text === undefined) return;
@@ -261,13 +264,25 @@ export class Turn {
     this.#outputSize += text.length;
   }
 
+  /** Notes what an update of the agent says was used. A cost that goes down is no credit: what follows is added. */
+  noteUsage(update: JsonObject): void {
+    if (update.sessionUpdate !== "usage_update") return;
+    const { cost, used = 0 } = readUpdate("usage_update", update);
+    this.#tokens = Math.max(this.#tokens, used);
+    const { amount } = cost;
+    if (amount === undefined) return;
+    this.#spent = (this.#spent ?? 0) + Math.max(0, amount - this.#costAfter);
+    this.#costAfter = amount;
+  }
+
   /** What it used, from its answer and the updates before it. */
   usage(answer: unknown): TurnUsage {
     const { totalTokens } = readResult("session/prompt", answer).usage;
-    const cost = this.costAfter - this.#costBefore;
+    // A turn that failed has used what its context held at least.
+    const tokens = totalTokens ?? (answer === undefined && this.#tokens > 0 ? this.#tokens : undefined);
     return {
-      ...(totalTokens !== undefined && { tokens: totalTokens }),
-      ...(this.#cost !== undefined && cost >= 0 && { cost }),
+      ...(tokens !== undefined && { tokens }),
+      ...(this.#spent !== undefined && { cost: this.#spent }),
     };
   }
 
@@ -278,7 +293,7 @@ export class Turn {
 
   /** What the session has cost now; agents report the cost of the whole session. */
   get costAfter(): number {
-    return this.#cost ?? this.#costBefore;
+    return this.#costAfter;
   }
 
   /** The hashes of what went in and of what the agent said. */
@@ -294,12 +309,6 @@ export class Turn {
   #stop(reason: Error): void {
     this.#over ??= reason;
     this.#end?.abort(this.#over);
-  }
-
-  #noteUsage(update: JsonObject): void {
-    const { cost, used = 0 } = readUpdate("usage_update", update);
-    this.#tokens = Math.max(this.#tokens, used);
-    this.#cost = cost.amount ?? this.#cost;
   }
 }
 

@@ -69,6 +69,8 @@ export class Governor {
   readonly #showReplays: boolean;
   readonly #sessions = new Map<string, GovernedSession>();
   readonly #byAgentId = new Map<string, GovernedSession>();
+  /** Sessions that are being closed, until their end is recorded. */
+  readonly #closing = new Map<string, Promise<unknown>>();
   readonly #onSessions: GovernorOptions["onSessions"];
   #initialized: JsonObject = {};
 
@@ -148,6 +150,7 @@ export class Governor {
     switch (method) {
       case "session/prompt":
         if (session.turn) throw new RpcError(CODE.invalidRequest, "a turn is under way in this session");
+        if (session.isClosing) throw beingClosed();
         return runTurn(session, params, signal);
       case "session/close":
       case "session/delete":
@@ -204,6 +207,10 @@ export class Governor {
   ): Promise<unknown> {
     const earlier =
       params.sessionId === undefined ? undefined : await keptSession(this.#context, params.sessionId, given);
+    const closing = earlier && this.#closing.get(earlier.id);
+    // Its end would take what is begun meanwhile for its own, and come after it.
+    const closed = closing?.catch(() => undefined);
+    if (closed && !(await settlesWithin(closed, this.#context.cancelGraceMs))) throw beingClosed();
     const open = earlier && this.#sessions.get(earlier.id);
     if (open?.turn) throw new RpcError(CODE.invalidRequest, "a turn is under way in this session");
     try {
@@ -226,6 +233,16 @@ export class Governor {
   }
 
   async #close(session: GovernedSession, method: string, params: JsonObject): Promise<unknown> {
+    const closing = this.#closeNow(session, method, params);
+    this.#closing.set(session.id, closing);
+    try {
+      return await closing;
+    } finally {
+      if (this.#closing.get(session.id) === closing) this.#closing.delete(session.id);
+    }
+  }
+
+  async #closeNow(session: GovernedSession, method: string, params: JsonObject): Promise<unknown> {
     session.isClosing = true;
     await cancelTurn(session, "the session was closed");
     const result = await this.#context.agent
@@ -312,4 +329,8 @@ export class Governor {
   #outside(): GovernedSession {
     return outsideOfSessions(this.#context, this.#from);
   }
+}
+
+function beingClosed(): RpcError {
+  return new RpcError(CODE.invalidRequest, "the session is being closed");
 }

@@ -176,6 +176,7 @@ async function enforcePrompt(session: GovernedSession, { turn, prompt }: Prompte
   const point = { kind: "prompt", payload, origin } as const;
   const enforced = await unlessCancelled(turn, enforce(session, point, turn));
   if (!enforced) return { kind: "ended", response: cancelled(session) };
+  if (enforced.kind !== "refused") turn.verdict = enforced.verdict.entry;
   switch (enforced.kind) {
     case "allowed":
       return { kind: "passed", prompt };
@@ -216,7 +217,7 @@ async function finish(
   session.cost = turn.costAfter;
   // Requests that were decided one by one are settled with what each used; the last one may have been cut off.
   const isSettled = session.context.profile.decidesPrompts === "per_request";
-  await chargePrompt(session, isSettled ? {} : usage);
+  await chargePrompt(session, isSettled ? {} : usage, { entry: turn.verdict });
   session.context.harness.supervisor.turnEnded(usage);
   const isInterrupted = stop_reason === "interrupted";
   if (session.hasToolCalls) await noteUnended(session, { isCancelled: turn.isCancelled || isInterrupted });

@@ -32,9 +32,9 @@ export interface UnpromptedTurn {
 
 /** Notices an update that shows work outside of every turn, and charges what it costs. */
 export function noticeUpdate(session: GovernedSession, update: JsonObject): void {
-  if (isWithinTurn(session)) return;
   const kind = String(update.sessionUpdate);
   if (kind === "usage_update") charge(session, update);
+  if (isWithinTurn(session)) return;
   const since = session.context.now().getTime() - session.idleSince;
   const isLate = since < (session.lastTurn === undefined ? GREETING_MS : LATE_MS);
   if (kind === "tool_call" || (WORDS.has(kind) && !isLate)) void mayWork(session, kind);
@@ -96,13 +96,14 @@ async function insist(session: GovernedSession, unprompted: UnpromptedTurn): Pro
   await session.context.agent.notify("session/cancel", { sessionId: session.agentSessionId });
 }
 
-/** Charges what a session costs outside of its turns. */
+/** Charges what a session costs outside of its turns, also late or while it is closed. What is replayed was charged. */
 function charge(session: GovernedSession, update: JsonObject): void {
+  if (!session.context.profile.isObserved || session.turn || session.replaying) return;
   const { amount = session.cost } = readUpdate("usage_update", update).cost;
   const spent = amount - session.cost;
   if (spent <= 0) return;
   session.cost = amount;
-  chargePrompt(session, { cost: spent }, "observed").catch((error: unknown) =>
+  chargePrompt(session, { cost: spent }, { enforcement: "observed" }).catch((error: unknown) =>
     session.context.onFault(`a cost could not be charged: ${String(error)}`),
   );
 }

@@ -22,7 +22,8 @@ export function forwardFromAgent(
   }
   if (!isObject(params.update)) return onFault("the agent sent an update that is no object");
   const show = (update: JsonObject) => (session.isClosing ? undefined : showUpdate(session, update));
-  if (!session.turn) noticeUpdate(session, params.update);
+  if (session.turn) session.turn.noteUsage(params.update);
+  else noticeUpdate(session, params.update);
   noteBeside(session, params);
   // Most updates need no waiting, and thousands of them come at once.
   const applied = applyUpdate(session, params.update);

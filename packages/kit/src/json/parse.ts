@@ -9,6 +9,8 @@ import {
   spelledNumber,
 } from "./numbers.ts";
 
+export { amountOf } from "./numbers.ts";
+
 /** The deepest nesting of arrays and objects that an AHP peer accepts. */
 export const MAX_NESTING = 127;
 

@@ -1,4 +1,5 @@
 import { type AhpEvent, type Decision, type EventCall, type Handlers, isContract } from "@reins/ahp";
+import { amountOf } from "@reins/kit";
 import type { Ledger } from "@reins/ledger";
 import type { Subject } from "@reins/policy";
 import type { Approvals } from "../approvals/approvals.ts";
@@ -161,7 +162,7 @@ function outcomeOf(said: unknown): ReportedEnd["outcome"] {
 function usageIn(reported: Record<string, unknown>): Partial<Usage> {
   const usage = membersOf(reported.usage);
   const tokens =
-    usage.total_tokens ??
+    amountOf(usage.total_tokens) ??
     sum(usage.input_tokens ?? usage.prompt_tokens, usage.output_tokens ?? usage.completion_tokens);
   return {
     ...amount("time_ms", reported.duration_ms),
@@ -171,12 +172,13 @@ function usageIn(reported: Record<string, unknown>): Partial<Usage> {
 }
 
 function amount(name: keyof Usage, value: unknown): Partial<Usage> {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? { [name]: value } : {};
+  const used = amountOf(value);
+  return used === undefined ? {} : { [name]: used };
 }
 
 function sum(left: unknown, right: unknown): number | undefined {
-  if (typeof left !== "number" && typeof right !== "number") return undefined;
-  return Number(left ?? 0) + Number(right ?? 0);
+  const [one, other] = [amountOf(left), amountOf(right)];
+  return one === undefined && other === undefined ? undefined : (one ?? 0) + (other ?? 0);
 }
 
 function membersOf(value: unknown): Record<string, unknown> {

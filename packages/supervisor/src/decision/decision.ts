@@ -279,7 +279,15 @@ export class OpenCalls {
     const session = keyOf(holder);
     const calls = this.#calls.get(session) ?? [];
     calls.push(call);
-    if (calls.length > MAX_OPEN) calls.shift();
+    // A prompt stays: what its turn used is still to be charged.
+    if (calls.length > MAX_OPEN)
+      calls.splice(
+        Math.max(
+          0,
+          calls.findIndex((one) => one.event_type !== "pre_prompt"),
+        ),
+        1,
+      );
     this.#calls.delete(session);
     this.#calls.set(session, calls);
     if (this.#calls.size <= MAX_SESSIONS) return;
@@ -292,10 +300,10 @@ export class OpenCalls {
     const session = keyOf(holder);
     const calls = this.#calls.get(session);
     if (!calls) return undefined;
-    const index = calls.findIndex((call) =>
-      entry === undefined
-        ? call.event_type === event_type && (tool === undefined || call.tool === tool)
-        : call.entry === entry,
+    const index = calls.findIndex(
+      (call) =>
+        call.event_type === event_type &&
+        (entry === undefined ? tool === undefined || call.tool === tool : call.entry === entry),
     );
     if (index < 0) return undefined;
     const [found] = calls.splice(index, 1);

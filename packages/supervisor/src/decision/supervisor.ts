@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Clock, errorMessage, systemClock } from "@reins/kit";
+import { amountOf, type Clock, errorMessage, systemClock } from "@reins/kit";
 import type { Ledger } from "@reins/ledger";
 import {
   type ControlEvent,
@@ -173,15 +173,34 @@ export class Supervisor {
     return policy.decide({ event_type: event.event_type, action, subject, counters, at });
   }
 
-  /** Settles an allowed call with what it used. Returns `undefined` when no allowed call matches the end. */
-  async settle(subject: Subject, end: CallEnd, usage: Partial<Usage> = {}): Promise<OpenCall | undefined> {
+  /**
+   * Settles an allowed call with what it used. Returns `undefined` when no allowed call matches the end; what is reported
+   * as used then counts all the same, as a use of its own.
+   */
+  async settle(subject: Subject, end: CallEnd, reported: Partial<Usage> = {}): Promise<OpenCall | undefined> {
+    const usage = amountsIn(reported);
     const call = this.#open.take(subject, end);
+    if (!call) await this.#charge(subject, end, usage);
     if (!call || call.uses.length === 0) return call;
     // The agent may report more time than was measured here, not less.
     const time_ms = Math.max(usage.time_ms ?? 0, this.#clock.now().getTime() - call.at);
     const uses = this.#states.of(subject.tenant)?.limits.settle(call.uses, { ...usage, time_ms });
     if (uses) await this.#options.store.commit([change(limitTables, "keep", { uses })], { durable: false });
     return call;
+  }
+
+  /** Counts what was used without an open call: reported late, or after its reservation was given up. */
+  async #charge(subject: Subject, { event_type, tool = "" }: CallEnd, usage: Partial<Usage>): Promise<void> {
+    const { tokens = 0, cost = 0 } = usage;
+    const policy = this.#options.policies.get(subject.tenant);
+    if (!policy || policy.limits.length === 0 || (tokens === 0 && cost === 0)) return;
+    await this.#states.under(subject.tenant, policy, async (state) => {
+      const action = { tool, effects: [], doubts: [], claims: {}, arguments: {}, opaque: false };
+      const at = this.#clock.now().getTime();
+      const input = { event_type, action, subject, counters: state.history.counters(subject, at), at };
+      const uses = state.limits.charge(input, { tokens, cost });
+      await this.#options.store.commit([change(limitTables, "keep", { uses })], { durable: false });
+    });
   }
 
   /** Reports a turn that ended to observers, with all that it used. */
@@ -198,6 +217,12 @@ export class Supervisor {
   abandon(subject: Subject): readonly OpenCall[] {
     return this.#open.takeAll(subject);
   }
+}
+
+/** The amounts of a usage that are some: what is no amount counts as not reported, never as a credit. */
+function amountsIn(reported: Partial<Usage>): Partial<Usage> {
+  const amounts = Object.entries(reported).map(([name, value]) => [name, amountOf(value)]);
+  return Object.fromEntries(amounts.filter(([, value]) => value !== undefined));
 }
 
 /** What the stages work with. */

@@ -110,6 +110,18 @@ export class Limits {
     });
   }
 
+  /** Counts what was used without a reservation, against every limit that applies, also beyond it. */
+  charge(input: DecisionInput, usage: Partial<Usage>): Use[] {
+    const uses = this.#counted
+      .filter(({ applies }) => applies(input))
+      .map(({ limit, key }): Use => {
+        const holder = holderOf(input.subject, limit);
+        return { ...NO_USAGE, ...usage, calls: 0, id: this.#newId(), limit: key, holder, at: input.at };
+      });
+    for (const use of uses) this.#usesOf(use.limit, use.holder).push(use);
+    return uses;
+  }
+
   /** Removes uses that count no more, once in a while; returns the time from which on they have to be kept then. */
   forgetOld(at: number): number | undefined {
     this.#untilSweep -= 1;

@@ -169,6 +169,8 @@ export interface ControlRequest {
   readonly event: ControlEvent;
   readonly subject: Subject;
   readonly requestContext: RequestContext;
+  /** Takes an action that was not allowed off the allowance's count. */
+  readonly uncount?: () => void;
 }
 
 /** A control point as the supervisor decides it. */
@@ -176,6 +178,7 @@ export function requestFor(scope: SubjectScope, point: ControlPoint): ControlReq
   const { context } = scope;
   const { event_type, level, tools, origin } = traitsOf(point);
   const beyond = "outOfReach" in point ? point.outOfReach : undefined;
+  const counted = countedAction(scope, traitsOf(point));
   const own = context.enforcementOf?.(toolOf(point)) ?? context.enforcement ?? "performed";
   return {
     event: {
@@ -187,8 +190,38 @@ export function requestFor(scope: SubjectScope, point: ControlPoint): ControlReq
     },
     subject: subjectIn(scope, level === "agent" ? own : level, origin),
     requestContext: {
-      ...requestContextIn(scope, tools === "agent" ? scope.workspace : scope.served),
+      ...requestContextIn(scope, tools === "agent" ? scope.workspace : scope.served, counted),
       ...(beyond !== undefined && { bounds: () => beyond }),
+    },
+    ...(counted && { uncount: counted.uncount }),
+  };
+}
+
+/** An action that counts against the allowance of a session. */
+interface CountedAction {
+  /** Counts it, once; whether there was room. */
+  readonly count: (most: number) => boolean;
+  readonly uncount: () => void;
+}
+
+/** What an agent does counts from the moment it is decided, so that no number of actions at once exceeds an allowance. */
+function countedAction(
+  { descent, actions }: SubjectScope,
+  { event_type, origin }: Traits,
+): CountedAction | undefined {
+  if (!descent || !actions || event_type !== "pre_action" || origin !== "agent") return undefined;
+  let isCounted = false;
+  return {
+    count(most) {
+      if (isCounted) return true;
+      if (actions.count >= most) return false;
+      isCounted = true;
+      actions.count += 1;
+      return true;
+    },
+    uncount() {
+      if (isCounted) actions.count -= 1;
+      isCounted = false;
     },
   };
 }
@@ -221,8 +254,12 @@ export function subjectIn(scope: SubjectScope, enforcement: Enforcement, origin?
 }
 
 /** Where and when something happens in a session, with the limits of its delegation. */
-function requestContextIn(scope: SubjectScope, workspace: Workspace): RequestContext {
-  const bounds = (event: ControlEvent, tool: string) => beyondDescent(scope, event, tool);
+function requestContextIn(
+  scope: SubjectScope,
+  workspace: Workspace,
+  counted: CountedAction | undefined,
+): RequestContext {
+  const bounds = (event: ControlEvent, tool: string) => beyondDescent(scope, event, tool, counted);
   return { workspace, turn: scope.turn?.id, ...(scope.descent && { bounds }) };
 }
 
@@ -231,12 +268,14 @@ function beyondDescent(
   { descent, toolCalls, turn }: SubjectScope,
   { event_type, payload }: ControlEvent,
   tool: string,
+  counted: CountedAction | undefined,
 ): string | undefined {
   if (!descent || (event_type !== "pre_action" && event_type !== "pre_prompt")) return undefined;
   const { tools, allowance } = descent;
   if (event_type === "pre_action" && tools && !tools.includes(tool))
     return `the task was given ${tools.join(", ") || "no tools"}, and not ${tool}`;
-  if (toolCalls.begun > allowance.calls) return `the task's ${allowance.calls} calls are used up`;
+  if (toolCalls.begun > allowance.calls || counted?.count(allowance.calls) === false)
+    return `the task's ${allowance.calls} calls are used up`;
   const reported = isObject(payload) ? payload.tokens_used : undefined;
   const tokens = Math.max(amountOf(reported) ?? 0, turn?.tokens ?? 0);
   return tokens > allowance.tokens ? `the task's ${allowance.tokens} tokens are used up` : undefined;

@@ -58,11 +58,25 @@ export async function enforce(
   waiting: Waiting = UNLIMITED,
 ): Promise<Enforced> {
   const request = requestFor(scope, point);
-  const verdict = await decide(scope, point, request, waiting);
-  const enforced = enforcedBy(point, verdict, scope.context.profile);
-  if (enforced.kind !== "refused") await apply(scope, point, request, verdict);
+  const enforced = await enforceRequest(scope, point, request, waiting);
+  if (enforced.kind === "refused") request.uncount?.();
+  else await apply(scope, point, request, enforced.verdict);
   recordSeen(scope, point);
   return enforced;
+}
+
+async function enforceRequest(
+  scope: AskableScope,
+  point: ControlPoint,
+  request: ControlRequest,
+  waiting: Waiting,
+): Promise<Enforced> {
+  try {
+    return enforcedBy(point, await decide(scope, point, request, waiting), scope.context.profile);
+  } catch (error) {
+    request.uncount?.();
+    throw error;
+  }
 }
 
 const UNLIMITED: Waiting = { signal: new AbortController().signal };

@@ -67,6 +67,8 @@ export interface SubjectScope {
   /** The same place for what Reins performs or forwards. */
   readonly served: Workspace;
   readonly toolCalls: { readonly begun: number };
+  /** How many of its agent's actions are allowed or being decided; an allowance counts them. */
+  readonly actions?: { count: number } | undefined;
   readonly turn?:
     | {
         readonly id: string;

@@ -36,6 +36,8 @@ export class GovernedSession {
   readonly terminals = new Map<string, string>();
   /** The sessions that its agent began below it by itself, by the agent's ids. */
   readonly children = new Set<string>();
+  /** How many actions of its agent are allowed or being decided. */
+  readonly actions = { count: 0 };
   /** What has to end with it. */
   readonly closing: (() => Promise<void>)[] = [];
   /** The tools of its MCP servers, which Reins performs: server and tool, as the agent names them together. */

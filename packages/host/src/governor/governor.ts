@@ -213,6 +213,7 @@ export class Governor {
     if (closed && !(await settlesWithin(closed, this.#context.cancelGraceMs))) throw beingClosed();
     const open = earlier && this.#sessions.get(earlier.id);
     if (open?.turn) throw new RpcError(CODE.invalidRequest, "a turn is under way in this session");
+    this.#expectAlone(descent);
     try {
       return await beginSession(this.#context, {
         method,
@@ -230,6 +231,17 @@ export class Governor {
       // A resumed session has servers of its own by now.
       if (open && this.#sessions.get(open.id) !== open) await endServers(open);
     }
+  }
+
+  /**
+   * Refuses a session beside one of a subagent: which of its sessions an agent speaks in is its own word, so that the
+   * limits of one would hold for none.
+   */
+  #expectAlone(descent: Descent | undefined): void {
+    if (!this.#context.profile.isObserved) return;
+    const { sessions } = this;
+    if (descent ? sessions.length === 0 : !sessions.some((session) => session.descent)) return;
+    throw new RpcError(CODE.internal, "the session of a subagent needs an agent of its own");
   }
 
   async #close(session: GovernedSession, method: string, params: JsonObject): Promise<unknown> {

@@ -155,6 +155,11 @@ export class AgentHost {
     return this.#options.catalogue.entry(agent).quirks?.mixesServers ?? false;
   }
 
+  /** Whether an agent is part of Reins, and runs inside it. */
+  isBuiltIn(agent: string): boolean {
+    return this.#options.catalogue.entry(agent).builtIn;
+  }
+
   /** Starts an agent. */
   async start(id: string, start: StartOptions): Promise<HostedAgent> {
     const { harness, catalogue, install, owner, onFault } = this.#options;

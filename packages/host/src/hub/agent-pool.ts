@@ -5,7 +5,8 @@ import type { Principal } from "@reins/supervisor";
 import type { AgentHost, HostedAgent, StartOptions } from "../hosting/agent-host.ts";
 
 export interface AgentPoolOptions {
-  readonly host: Pick<AgentHost, "start"> & Partial<Pick<AgentHost, "networkFor" | "folders" | "separates">>;
+  readonly host: Pick<AgentHost, "start"> &
+    Partial<Pick<AgentHost, "networkFor" | "folders" | "separates" | "isBuiltIn">>;
   /** The clients of what agents ask outside of every session. */
   readonly clients: StartOptions["clients"];
   /** Called when an agent is gone, with the reason. */
@@ -25,7 +26,8 @@ const LEAVING_MS = 30_000;
 /**
  * The agents that run: one for each agent and principal, shared by their sessions, never by two principals. A confined
  * agent is confined to its folders, so there is one for each set of them; an agent that mixes up the MCP servers of its
- * sessions is started for each session that has any.
+ * sessions is started for each session that has any, and one that Reins does not build in for each session of a
+ * subagent, which could speak in other sessions of its process and so escape its limits.
  */
 export class AgentPool {
   readonly #options: AgentPoolOptions;
@@ -54,12 +56,15 @@ export class AgentPool {
     wanted: readonly string[] = [],
     /** Names a session that has MCP servers. */
     withServers?: string,
+    /** Names a session of a subagent. */
+    asChild?: string,
   ): Promise<HostedAgent> {
     if (this.#closed) throw new Error("Reins is stopping");
     const { host } = this.#options;
     const network = host.networkFor?.(agent);
     const confine = network && { ...(await this.#admit(agent, principal, wanted)), network };
-    const apart = this.separates(agent) ? withServers : undefined;
+    const own = host.isBuiltIn?.(agent) ? undefined : asChild;
+    const apart = own ?? (this.separates(agent) ? withServers : undefined);
     const acquired = await this.#acquire(agent, principal, confine, apart);
     this.#wanted.set(acquired, this.#now());
     return acquired;

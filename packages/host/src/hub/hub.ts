@@ -25,7 +25,8 @@ import { Turns } from "./turns.ts";
 
 export interface HubOptions extends ReaperOptions {
   readonly harness: Harness;
-  readonly host: Pick<AgentHost, "start"> & Partial<Pick<AgentHost, "networkFor" | "separates">>;
+  readonly host: Pick<AgentHost, "start"> &
+    Partial<Pick<AgentHost, "networkFor" | "separates" | "isBuiltIn">>;
   readonly log: EventLog;
   readonly clock?: Clock;
   /** Wakes sessions between prompts. */

@@ -16,9 +16,16 @@ export async function startSession(
   const name = agentIn(params) ?? connection.agent;
   if (name === undefined) throw new RpcError(CODE.invalidParams, "session/new has to name an agent");
   const apart = hasServers(params) ? randomUUID() : undefined;
-  const agent = await hub.pool.acquire(name, connection.principal, rootsIn(params) ?? [], apart);
-  const { result } = await start(hub, connection, agent, { method: "session/new", params, signal });
-  return result;
+  const child = connection.descent && randomUUID();
+  const agent = await hub.pool.acquire(name, connection.principal, rootsIn(params) ?? [], apart, child);
+  try {
+    const { result } = await start(hub, connection, agent, { method: "session/new", params, signal });
+    return result;
+  } catch (error) {
+    // The process of a subagent is for one session.
+    if (child !== undefined && agent.process) await hub.pool.end(agent, "its session could not be started");
+    throw error;
+  }
 }
 
 /** Starts a session that continues from where another is. */

@@ -163,6 +163,7 @@ class ChildRun {
     });
     try {
       const session = await this.#begin(connection, signal);
+      const ownAgent = hub.live(session)?.agent;
       try {
         const said = await this.#prompt(connection, session, signal);
         await this.#end(session, "completed");
@@ -170,6 +171,9 @@ class ChildRun {
       } catch (error) {
         await this.#end(session, signal.aborted ? "terminated" : "error");
         throw error;
+      } finally {
+        // A process that was started for the task is not kept after it.
+        if (ownAgent?.process) hub.restart(ownAgent, "its task is over").catch(this.#options.onError);
       }
     } finally {
       for (const asked of this.#asked.values()) asked.abort(new Error("the subagent has ended"));

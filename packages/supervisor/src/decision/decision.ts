@@ -43,6 +43,15 @@ export interface RequestContext {
   readonly ask?: string | undefined;
   /** Why an event exceeds what the session was given; it is blocked then, whatever the policy says. */
   readonly bounds?: ((event: ControlEvent, tool: string) => string | undefined) | undefined;
+  /**
+   * Why the requester could not act on an allowing verdict, given the arguments that would replace its own, if any do; it
+   * is blocked then, on the record, before people are asked.
+   */
+  readonly inexpressible?:
+    | ((modified: { readonly arguments: unknown } | undefined) => string | undefined)
+    | undefined;
+  /** Why no person is asked; what a rule would ask about is blocked then. */
+  readonly unasked?: string | undefined;
 }
 
 /** Finds out what an event would do. */
@@ -171,6 +180,14 @@ export class PendingDecision {
     const { event, requestContext } = this.request;
     const excess = requestContext.bounds?.(event, this.input.action.tool);
     if (excess !== undefined) this.block(excess, undefined);
+  }
+
+  /** Blocks what the requester could not act on if it were allowed. */
+  checkExpressible(): void {
+    const { verdict, reason, rule } = this.verdict;
+    if (verdict !== "allowed" && verdict !== "modify" && verdict !== "ask") return;
+    const why = this.request.requestContext.inexpressible?.(this.modified);
+    if (why !== undefined) this.block(`${reason}; ${why}`, rule);
   }
 
   /** Reserves one call of every limit that applies, once. */

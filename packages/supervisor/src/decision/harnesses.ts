@@ -319,7 +319,6 @@ async function modifyAs(
   // What was reserved was reserved for another action.
   state.limits.release(decision.uses ?? []);
   decision.uses = undefined;
-  decision.checkBounds();
   if (again.verdict === "modify")
     decision.block(
       `the harness "${harness}" and the rule "${again.rule}" would change it in two ways`,
@@ -327,5 +326,7 @@ async function modifyAs(
     );
   else if (!isAtLeastAsStrict(before.verdict, again.verdict)) decision.adopt(again);
   else if (before.verdict === "allowed") decision.verdict = { verdict: "allowed", reason, rule: harness };
+  // Last, so that nothing replaces the block.
+  decision.checkBounds();
   decision.reserve();
 }

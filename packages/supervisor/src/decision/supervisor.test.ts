@@ -161,6 +161,41 @@ describe("the pipeline", () => {
     expect((await decided(ALLOWED, { answers })).verdict).toMatchObject(expected);
   });
 
+  test("keeps the block of bounds that are exceeded once a harness has changed the action", async () => {
+    let checks = 0;
+    const bounds = () => {
+      checks += 1;
+      return checks > 1 ? "the calls are used up" : undefined;
+    };
+    const answers = [said("a", { verdict: "modify", modified: { x: 1 } })];
+    const { verdict } = await decided(ALLOWED, { answers, context: { bounds } });
+    expect(verdict).toMatchObject({ verdict: "blocked", reason: "the calls are used up" });
+  });
+
+  test.each(["allowed", "ask"])("records what the requester cannot act on as blocked: %s", async (policy) => {
+    const inexpressible = () => "the agent takes no permission for once";
+    const rules = rule(`verdict: ${policy}, reason: why`);
+    const { verdict, written, questions } = await decided(rules, { context: { inexpressible } });
+    const reason = "why; the agent takes no permission for once";
+    expect(verdict).toMatchObject({ verdict: "blocked", reason, rule: "r" });
+    expect(written).toMatchObject([{ decided: { verdict: "blocked", reason } }]);
+    expect(questions).toEqual([]);
+  });
+
+  test("passes the arguments of a modified action to the check of what the requester can act on", async () => {
+    const inexpressible = (modified?: { arguments: unknown }) => JSON.stringify(modified?.arguments);
+    const rules = rule("verdict: modify, patch: { size: 4 }, reason: why");
+    const { verdict } = await decided(rules, { arguments: { size: 9 }, context: { inexpressible } });
+    expect(verdict).toMatchObject({ verdict: "blocked", reason: 'why; {"size":4}' });
+  });
+
+  test("blocks what a rule would ask about where no person is asked", async () => {
+    const unasked = "it is done already";
+    const { verdict } = await decided(rule("verdict: ask, reason: why"), { context: { unasked } });
+    expect(verdict).toMatchObject({ verdict: "blocked", reason: "why; it is done already", rule: "r" });
+    expect(verdict).not.toHaveProperty("approval");
+  });
+
   test("blocks when the requester lost its rights while people were asked", async () => {
     const confirm = () => Promise.reject(new Error("the token was revoked"));
     const settled = { verdict: "allowed", reason: "bob said yes" } as const;

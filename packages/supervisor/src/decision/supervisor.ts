@@ -257,6 +257,7 @@ const STAGES: readonly Stage[] = [
     applies: ({ state }) => state.policy.file.harnesses.length > 0,
     wait: askHarnesses,
   },
+  { name: "what the requester can act on", run: (decision) => decision.checkExpressible() },
   { name: "approval", applies: ({ verdict }) => verdict.verdict === "ask", wait: askPeople },
   {
     name: "rights of the requester",

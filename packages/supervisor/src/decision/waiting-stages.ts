@@ -64,6 +64,10 @@ export async function askPeople(decision: PendingDecision, ports: ApprovalPorts)
   };
   const settled = await approvals.settled(question);
   if (!settled || (isLimited && settled.grant)) {
+    if (requestContext.unasked !== undefined) {
+      decision.block(`${reason}; ${requestContext.unasked}`, rule);
+      return;
+    }
     decision.approval = await approvals.seek(question);
     return;
   }

@@ -1,6 +1,7 @@
 import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type JsonObject, membersOf } from "@reins/acp";
+import { blake3Hex } from "@reins/ledger";
 import { describe, expect, test } from "vitest";
 import { bash, govern, UNASKED, verdictsOf } from "./fixtures/governed.ts";
 import { openTestHome, textIn } from "./fixtures/home.ts";
@@ -229,7 +230,34 @@ describe("files", () => {
     });
     expect(await textIn(path)).toBe("hello\n");
     expect(await verdictsOf(governed)).toEqual(["allowed"]);
-    expect(await governed.entries("tool_result")).toHaveLength(1);
+    const [verdict] = (await governed.entries("policy_verdict")).slice(-1);
+    const [written, ...others] = await governed.entries("tool_result");
+    expect(written).toMatchObject({
+      tags: ["completed"],
+      payload: {
+        tool: "fs/write_text_file",
+        verdict: verdict?.cid,
+        path,
+        content_hash: blake3Hex("hello\n"),
+      },
+    });
+    expect(others).toMatchObject([{ payload: { tool: "Write" } }]);
+  });
+
+  test("that an allowed edit leads to are written without another verdict, whatever it shows", async () => {
+    const governed = await govern();
+    const path = join(governed.workspace, "a.txt");
+    await writeFile(path, "one two\n");
+    const id = await governed.begin();
+    await governed.prompt(id, async ({ ask, request }) => {
+      const rawInput = { file_path: path, old_string: "two", new_string: "2" };
+      const content = [{ type: "diff", path, newText: "something else" }];
+      await ask({ toolCallId: "e", name: "Edit", kind: "edit", rawInput, content });
+      await request("fs/write_text_file", { path, content: "one 2\n" });
+      return undefined;
+    });
+    expect(await textIn(path)).toBe("one 2\n");
+    expect(await verdictsOf(governed)).toEqual(["allowed"]);
   });
 });
 

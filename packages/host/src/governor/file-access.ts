@@ -1,10 +1,13 @@
 import { resolve } from "node:path";
 import { CODE, type JsonObject, RpcError, readParams, readResult } from "@reins/acp";
-import type { ActionPayload } from "../control/control-point.ts";
-import { enforce, perform } from "../control/enforce.ts";
+import { blake3Hex } from "@reins/ledger";
+import { resultDraft } from "@reins/supervisor";
+import { type ActionPayload, subjectIn } from "../control/control-point.ts";
+import { enforce, perform, recordIn } from "../control/enforce.ts";
 import { refusal } from "../control/verdict.ts";
 import { covers, seenOf } from "./claims.ts";
-import type { GovernedSession } from "./governed-session.ts";
+import { contentAfter } from "./decided-content.ts";
+import type { GovernedSession, Turn } from "./governed-session.ts";
 import { type LineRange, readText, writeText } from "./text-file.ts";
 
 const READ = "fs/read_text_file";
@@ -27,18 +30,47 @@ export async function serveFile(
   const access = accessIn(method, params);
   const { path } = access;
   const { roots, realRoots = roots } = session.workspace;
-  const serve = async () =>
-    (await byClient(session, method, params, signal)) ??
-    (access.kind === "write"
-      ? await writeText(path, access.content, realRoots)
-      : await readText(path, access.range, realRoots));
-  // A permit is completed with the call that it was given to.
-  const permit = await takePermit(session, method, access);
-  const call = permit ? undefined : await enforceAccess(session, method, access, signal);
+  const waiting = session.within(signal);
+  const serve = async () => {
+    waiting.throwIfAborted();
+    const served = await byClient(session, method, params, waiting);
+    if (served !== undefined) return served;
+    waiting.throwIfAborted();
+    return access.kind === "write"
+      ? writeText(path, access.content, realRoots)
+      : readText(path, access.range, realRoots);
+  };
+  const permit = await takePermit(session, method, access, waiting);
   try {
-    return await (call ? perform(session, call, serve) : serve());
+    if (permit) return await performPermitted(session, access, permit, serve);
+    const call = await enforceAccess(session, method, access, waiting);
+    return await perform(session, call, serve);
   } catch (error) {
     throw fileError(error, path);
+  }
+}
+
+/** Performs what a permit covers. The permit is settled with its call; a write has an entry of its own besides. */
+async function performPermitted<Value>(
+  session: GovernedSession,
+  access: Access,
+  { entry }: FilePermit,
+  serve: () => Promise<Value>,
+): Promise<Value> {
+  if (access.kind === "read") return serve();
+  const record = (outcome: string) => {
+    const draft = resultDraft(subjectIn(session, "performed"), { tool: WRITE, outcome }, undefined);
+    const written = { path: access.path, content_hash: blake3Hex(access.content) };
+    const payload = { ...draft.payload, verdict: entry ?? null, enforcement: "performed", ...written };
+    recordIn(session, [{ ...draft, tags: [outcome], payload }]);
+  };
+  try {
+    const value = await serve();
+    record("completed");
+    return value;
+  } catch (error) {
+    record("failed");
+    throw error;
   }
 }
 
@@ -62,11 +94,10 @@ async function enforceAccess(
   access: Access,
   signal: AbortSignal,
 ): Promise<{ readonly tool: string; readonly entry: string | undefined }> {
-  const waiting = session.within(signal);
   const { path } = access;
   const given = { path, ...(access.kind === "write" && { content: access.content }) };
   const point = { kind: "file_access", tool: method, arguments: given } as const;
-  const enforced = await enforce(session, point, { signal: waiting });
+  const enforced = await enforce(session, point, { signal });
   if (enforced.kind !== "allowed") throw await refusal(`${method} of ${path}`, enforced.verdict);
   return { tool: method, entry: enforced.verdict.entry };
 }
@@ -99,37 +130,71 @@ async function byClient(
   }
 }
 
-/** The verdict of a call that lets exactly this be done, if there is one that was about the file. */
+/**
+ * The verdict of a call that lets exactly this be done, if there is one of this turn that was about the file. What is
+ * written has to follow from the arguments that were decided: another content needs a verdict of its own.
+ */
 async function takePermit(
   session: GovernedSession,
   method: FileMethod,
   access: Access,
+  signal: AbortSignal,
 ): Promise<FilePermit | undefined> {
   const { kind, path } = access;
-  const permit = session.permits.take(kind, path, kind === "write" ? access.content : undefined);
-  if (!permit) return undefined;
+  const { turn } = session;
+  if (turn?.isOver) return undefined;
+  const found = session.permits.find(kind, path).filter((permit) => permit.turn === turn);
+  if (found.length === 0) return undefined;
   const call = { tool_name: method, arguments: { path } };
   const { files: wanted } = await seenOf(session, call, "acp");
-  const { files: decided } = await seenOf(session, permit.call, "agent");
-  const isCovered = wanted.length > 0 && wanted.every((one) => decided.some((other) => covers(other, one)));
-  return isCovered ? permit : undefined;
+  for (const permit of found) {
+    const { files: decided, runs, opaque } = await seenOf(session, permit.call, "agent");
+    const isCovered = wanted.length > 0 && wanted.every((one) => decided.some((other) => covers(other, one)));
+    if (!isCovered) continue;
+    if (access.kind === "write") {
+      if (runs || opaque) continue;
+      const content = await contentAfter(permit.call.arguments, () => currentText(session, path, signal));
+      if (content !== access.content) continue;
+    }
+    if (session.permits.use(permit)) return permit;
+  }
+  return undefined;
+}
+
+/** The text of a file where it is to be written, empty where there is none yet; nothing where it cannot be read. */
+async function currentText(
+  session: GovernedSession,
+  path: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { roots, realRoots = roots } = session.workspace;
+  try {
+    const read = (await byClient(session, READ, { path }, signal)) ?? (await readText(path, {}, realRoots));
+    return readResult(READ, read).content;
+  } catch (error) {
+    return errorCode(error) === "ENOENT" ? "" : undefined;
+  }
 }
 
 function fileError(error: unknown, path: string): RpcError {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  if (code === "ENOENT") return new RpcError(CODE.notFound, `there is no file ${path}`, { uri: path });
+  if (errorCode(error) === "ENOENT")
+    return new RpcError(CODE.notFound, `there is no file ${path}`, { uri: path });
   return RpcError.of(error);
+}
+
+function errorCode(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
 /** What an agent said it would do to a file when a verdict let its call through. */
 export interface FilePermit {
   readonly access: "read" | "write";
   readonly path: string;
-  /** The content that was shown when it was decided; another needs a verdict of its own. */
-  readonly content?: string | undefined;
   /** The tool call it was given to, as it was decided. */
   readonly call: ActionPayload;
   readonly entry: string | undefined;
+  /** The turn it was given in, with which it ends. */
+  readonly turn: Turn | undefined;
 }
 
 const MAX_PERMITS = 1_000;
@@ -148,18 +213,16 @@ export class FilePermits {
     if (this.#permits.length > MAX_PERMITS) this.#permits.shift();
   }
 
-  /** Uses a verdict that lets exactly this be done; once for a write. */
-  take(access: FilePermit["access"], path: string, content?: string): FilePermit | undefined {
+  /** The verdicts that may let this be done, oldest first. */
+  find(access: FilePermit["access"], path: string): readonly FilePermit[] {
     const wanted = resolve(path);
-    const index = this.#permits.findIndex(
-      (permit) =>
-        permit.access === access &&
-        permit.path === wanted &&
-        (permit.content === undefined || permit.content === content),
-    );
-    if (index < 0) return undefined;
-    const permit = this.#permits[index];
-    if (access === "write") this.#permits.splice(index, 1);
-    return permit;
+    return this.#permits.filter((permit) => permit.access === access && permit.path === wanted);
+  }
+
+  /** Uses a verdict, once for a write; whether it was still there. */
+  use(permit: FilePermit): boolean {
+    const index = this.#permits.indexOf(permit);
+    if (index >= 0 && permit.access === "write") this.#permits.splice(index, 1);
+    return index >= 0;
   }
 }

@@ -48,12 +48,12 @@ test("forgets file permits and the details of ended calls at the end of a turn",
   session.beginTurn(begun());
   expect(session.hasToolCalls).toBe(false);
   session.permits.add({
-    ...{ access: "read", path: "/w/a", call: { tool_name: "read" }, entry: undefined },
+    ...{ access: "read", path: "/w/a", call: { tool_name: "read" }, entry: undefined, turn: session.turn },
   });
   session.toolCalls.note({ toolCallId: "1", rawInput: { path: "/w/a" }, status: "completed" });
   session.toolCalls.conclude("1");
   session.endTurn(5);
-  expect(session.permits.take("read", "/w/a")).toBeUndefined();
+  expect(session.permits.find("read", "/w/a")).toEqual([]);
   expect(session.toolCalls.get("1")?.reported).toEqual({ status: "completed" });
   expect([session.turn, session.idleSince, session.hasToolCalls]).toEqual([undefined, 5, true]);
 });

@@ -13,7 +13,8 @@ import {
   type PermissionOutcome,
 } from "../control/permission-request.ts";
 import { placed, REFUSED, verdictMeta } from "../control/verdict.ts";
-import type { GovernedSession } from "./governed-session.ts";
+import type { FilePermit } from "./file-access.ts";
+import type { GovernedSession, Turn } from "./governed-session.ts";
 import { diffsOf, isEmpty, type ToolCall } from "./tool-calls.ts";
 import { argumentsOf, isUngoverned, namesOf, toolNameOf } from "./tool-name.ts";
 import { showUpdate } from "./updates.ts";
@@ -39,10 +40,11 @@ export async function answerPermission(
   const { name: tool } = toolNameOf(call, session.context.entry);
   if (namesOf(call, session.context.entry).some((name) => session.mcpTools.has(name)))
     return passOn(session, call, options);
+  const { turn } = session;
   const waiting = session.within(signal);
   try {
     const enforced = await enforceCall(session, { call, options, signal: waiting });
-    return await answer(session, { call, tool, options, enforced });
+    return await answer(session, { call, tool, options, enforced, turn });
   } catch (error) {
     if (!waiting.aborted) throw error;
     session.toolCalls.permit(call.id, { kind: "refused" });
@@ -139,7 +141,13 @@ function pathsOf(call: ToolCall): readonly string[] {
 
 async function answer(
   session: GovernedSession,
-  { call, tool, options, enforced }: Asked & { readonly tool: string; readonly enforced: Enforced },
+  {
+    call,
+    tool,
+    options,
+    enforced,
+    turn,
+  }: Asked & { readonly tool: string; readonly enforced: Enforced; readonly turn: Turn | undefined },
 ): Promise<Answer> {
   const { verdict } = enforced;
   const allowed = outcomeOf(options, "allow_once");
@@ -170,7 +178,8 @@ async function answer(
       decided: { arguments: rawInput, payload, reported: { name } },
     }),
   });
-  permitFiles(session, call, payload, entry);
+  const performed = enforced.kind === "modified" ? { ...payload, arguments: enforced.arguments } : payload;
+  permitFiles(session, call, { call: performed, entry, turn });
   const shown = showVerdict(session, call, verdict, {}).catch((error: unknown) => {
     session.context.onFault(`a verdict could not be shown: ${String(error)}`);
   });
@@ -199,16 +208,17 @@ async function showVerdict(
   await showUpdate(session, update);
 }
 
-/** An allowed call may ask Reins to read or write its files. */
+/**
+ * An allowed call may ask Reins to read or write its files. The agent only names them here: what may be written follows
+ * from the arguments that were decided.
+ */
 function permitFiles(
   session: GovernedSession,
   call: ToolCall,
-  payload: ActionPayload,
-  entry: string | undefined,
+  permit: Pick<FilePermit, "call" | "entry" | "turn">,
 ): void {
-  for (const { path, newText } of diffsOf(call))
-    session.permits.add({ access: "write", path, content: newText, call: payload, entry });
+  for (const { path } of diffsOf(call)) session.permits.add({ access: "write", path, ...permit });
   for (const { path } of toolCallIn(call.reported).locations) {
-    if (path !== undefined) session.permits.add({ access: "read", path, call: payload, entry });
+    if (path !== undefined) session.permits.add({ access: "read", path, ...permit });
   }
 }

@@ -77,7 +77,12 @@ async function open(allowed = "mcp/start") {
   const person = ({ toolCall }: Record<string, unknown>) =>
     ["mcp/start", allowed].includes(String(membersOf(toolCall).name)) ? "allow_once" : "reject_once";
   const governed = await govern({ servers: gateway, person });
-  await governed.begin({ mcpServers: [stdioServer("hostile.ts", [log, "[[[]]]"])] });
+  const id = await governed.begin({ mcpServers: [stdioServer("hostile.ts", [log, "[[[]]]"])] });
+  // What is not work of a turn is refused for that alone.
+  const turn = Promise.withResolvers<undefined>();
+  onTestFinished(() => turn.resolve(undefined));
+  governed.prompt(id, () => turn.promise).catch(() => undefined);
+  await expect.poll(() => governed.agent.got.map(({ method }) => method)).toContain("session/prompt");
   const sent = governed.agent.got.find(({ method }) => method === "session/new");
   const [server] = (sent?.params.mcpServers ?? []) as unknown[];
   const agent = RawAgent.start(readServer(server));

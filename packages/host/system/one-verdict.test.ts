@@ -56,6 +56,10 @@ async function chargesOf({ identity, policies, supervisor }: Harness): Promise<n
   return limit?.used.calls ?? 0;
 }
 
+const ALWAYS = { optionId: "always", name: "Always", kind: "allow_always" };
+const NEVER = { optionId: "no", name: "No", kind: "reject_once" };
+const OPTIONS = [{ optionId: "yes", name: "Yes", kind: "allow_once" }, NEVER];
+
 const once = (event: string): Counts => ({ events: [event], verdicts: 1, charges: 1 });
 
 async function open() {
@@ -188,17 +192,24 @@ describe("an action has one event, one verdict and one charge", () => {
   });
 
   test("as the start of a session, of its MCP server, and as a call of a tool there", async () => {
-    const { begin, agent, count } = await open();
+    const { begin, prompt, agent, count } = await open();
     const log = join((await openTestHome()).workspace, "mcp.log");
     const mcpServers = [stdioServer("hostile.ts", [log, "[[[]]]"])];
-    const counts = await count(() => begin({ mcpServers }));
+    let id = "";
+    const counts = await count(async () => {
+      id = await begin({ mcpServers });
+    });
     expect(counts.events).toEqual(["session_start session/new", "pre_action mcp/start"]);
     expect([counts.verdicts, counts.charges]).toEqual([2, 2]);
     const started = agent.got.find(({ method }) => method === "session/new");
     const [server] = (started?.params.mcpServers ?? []) as unknown[];
     const raw = RawAgent.start(readServer(server));
     await raw.introduce();
-    const called = await count(() => raw.ask(1, "tools/call", { name: "polite", arguments: {} }));
+    let called: Counts | undefined;
+    await prompt(id, async () => {
+      called = await count(() => raw.ask(1, "tools/call", { name: "polite", arguments: {} }));
+      return undefined;
+    });
     expect(called).toEqual(once(`pre_action mcp:${readServer(mcpServers[0]).name}/polite`));
   });
 
@@ -208,5 +219,66 @@ describe("an action has one event, one verdict and one charge", () => {
     const counts = await counting(native)(() => native.client.prompt(native.id, "what is in this folder?"));
     expect(counts.events.filter((event) => event === "pre_action list_files")).toHaveLength(1);
     expect([counts.verdicts, counts.charges]).toEqual([counts.events.length, counts.events.length]);
+  });
+});
+
+describe("the ledger, the agent and its clients have one verdict", () => {
+  const rules = (rule: string) => `
+tool_rules: [${rule}, { name: all, condition: {}, verdict: allowed }]
+limits: [{ name: calls, per: user, within: 1h, calls: 10000 }]`;
+  const verdictsIn = async (entries: TestHome["entries"]) =>
+    (await entries("policy_verdict"))
+      .map(({ target, payload }) => ({ target, ...membersOf(payload) }) as JsonObject)
+      .filter(({ event_type }) => event_type === "pre_action" || event_type === "post_action")
+      .map(({ target, verdict }) => `${target} ${verdict}`);
+
+  test.each([
+    ["a modified call, whose new arguments the agent cannot be sent", bash("make deploy"), OPTIONS],
+    ["an allowed call, for an agent that takes no permission for once", bash("ls"), [ALWAYS, NEVER]],
+  ])("on %s", async (_, toolCall, options) => {
+    const dry = `{ name: dry, condition: { arguments: { command: "make deploy" } }, verdict: modify, patch: { command: "ls" } }`;
+    const home = await openTestHome({ rules: rules(dry) });
+    const { begin, prompt, shown } = await govern({ home });
+    const id = await begin();
+    const before = await chargesOf(home.harness);
+    let answer: JsonObject = {};
+    await prompt(id, async ({ request }) => {
+      answer = membersOf(await request("session/request_permission", { toolCall, options }));
+      return undefined;
+    });
+    const { outcome, _meta } = answer;
+    expect([outcome, _meta]).toMatchObject([{ optionId: "no" }, { reins: { verdict: "blocked" } }]);
+    expect(JSON.stringify(shown)).toContain('"verdict":"blocked"');
+    expect(await verdictsIn(home.entries)).toEqual(["Bash blocked"]);
+    // The prompt alone.
+    expect((await chargesOf(home.harness)) - before).toBe(1);
+  });
+
+  test("on a file that a rule would have written with other content", async () => {
+    const dry = `{ name: dry, condition: { arguments: { content: mine } }, verdict: modify, patch: { content: ours } }`;
+    const home = await openTestHome({ rules: rules(dry) });
+    const { begin, prompt } = await govern({ home });
+    await prompt(await begin(), async ({ request }) => {
+      const path = join(home.workspace, "a.txt");
+      const written = request("fs/write_text_file", { path, content: "mine" });
+      await expect(written).rejects.toMatchObject({ data: { reins: { verdict: "blocked" } } });
+      return undefined;
+    });
+    expect(await verdictsIn(home.entries)).toEqual(["fs/write_text_file blocked"]);
+  });
+
+  test("on an act that a rule asks about and that is done: blocked, with no question", async () => {
+    const ask = "{ name: ask, condition: { tool_name_matches: [Bash] }, verdict: ask }";
+    const home = await openTestHome({ rules: rules(ask) });
+    const { begin, prompt, offered, agent } = await govern({ home });
+    await prompt(await begin(), async ({ update, cancelled }) => {
+      await update(UNASKED);
+      await cancelled;
+      return undefined;
+    });
+    expect(await verdictsIn(home.entries)).toEqual(["Bash blocked"]);
+    expect(agent.got.map(({ method }) => method)).toContain("session/cancel");
+    expect(offered).toEqual([]);
+    expect(await home.harness.approvals.list({ tenant: "default", state: "pending" })).toEqual([]);
   });
 });

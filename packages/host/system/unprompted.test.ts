@@ -1,6 +1,12 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { JsonObject } from "@reins/acp";
-import { describe, expect, test } from "vitest";
+import { McpGateway, readServer } from "@reins/mcp";
+import { Redactor } from "@reins/supervisor";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { stdioServer } from "../../mcp/system/fixtures/home.ts";
+import { RawAgent } from "../../mcp/system/fixtures/raw-agent.ts";
 import { bash, govern } from "./fixtures/governed.ts";
 import { openTestHome } from "./fixtures/home.ts";
 import type { Stage } from "./fixtures/scripted-agent.ts";
@@ -59,6 +65,36 @@ describe("work of an agent without a prompt", () => {
     expect(["cancelled", "refused"]).toContain(result);
     expect(offered).toEqual([]);
     expect(await unprompted()).toHaveLength(1);
+  });
+
+  test("gets no MCP tool called", async () => {
+    const rules = `
+tool_rules:
+  - { name: stays, condition: { tool_name_matches: [session/unprompted_turn] }, verdict: blocked }
+  - { name: rest, condition: {}, verdict: allowed }`;
+    const home = await openTestHome({ rules });
+    const servers = await McpGateway.open({ redactor: Redactor.create() });
+    onTestFinished(() => servers.close());
+    const governed = await govern({ home, servers });
+    const log = join(home.workspace, "mcp.log");
+    const tools = [[[{ name: "polite", description: "d", inputSchema: { type: "object" } }]]];
+    const id = await governed.begin({
+      mcpServers: [stdioServer("hostile.ts", [log, JSON.stringify(tools)])],
+    });
+    const started = governed.agent.got.find(({ method }) => method === "session/new");
+    const [server] = (started?.params.mcpServers ?? []) as unknown[];
+    const agent = RawAgent.start(readServer(server));
+    await agent.introduce();
+    await governed.prompt(id, async () => undefined);
+    expect(await agent.ask(1, "tools/list", {})).toHaveProperty("result");
+    expect(JSON.stringify(await agent.ask(2, "tools/call", { name: "polite", arguments: {} }))).toContain(
+      "the agent was not prompted",
+    );
+    expect(await readFile(log, "utf8")).not.toContain("tools/call");
+    expect(governed.agent.got.filter(({ method }) => method === "session/cancel")).toHaveLength(1);
+    expect(await governed.entries("tool_result")).toMatchObject([
+      { target: "mcp:lab/polite", tags: ["refused"], payload: { reason: "the agent was not prompted" } },
+    ]);
   });
 
   test("goes on where a rule lets it", async () => {

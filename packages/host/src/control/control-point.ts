@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "@reins/acp";
-import { amountOf } from "@reins/kit";
+import { amountOf, errorMessage } from "@reins/kit";
 import type {
   ControlEvent,
   Enforcement,
@@ -171,15 +171,19 @@ export interface ControlRequest {
   readonly requestContext: RequestContext;
   /** Takes an action that was not allowed off the allowance's count. */
   readonly uncount?: () => void;
+  /** Why the subject may do nothing any more: it is the last one that was known then. */
+  readonly forbidden?: string | undefined;
 }
 
-/** A control point as the supervisor decides it. */
+/** A control point as the supervisor decides it. The rights of its subject are confirmed right before it is allowed. */
 export function requestFor(scope: SubjectScope, point: ControlPoint): ControlRequest {
   const { context } = scope;
   const { event_type, level, tools, origin } = traitsOf(point);
   const beyond = "outOfReach" in point ? point.outOfReach : undefined;
   const counted = countedAction(scope, traitsOf(point));
   const own = context.enforcementOf?.(toolOf(point)) ?? context.enforcement ?? "performed";
+  const enforcement = level === "agent" ? own : level;
+  const { subject, forbidden } = lookUp(scope, enforcement, origin);
   return {
     event: {
       event_type,
@@ -188,9 +192,11 @@ export function requestFor(scope: SubjectScope, point: ControlPoint): ControlReq
       depth: scope.depth,
       payload: payloadOf(point),
     },
-    subject: subjectIn(scope, level === "agent" ? own : level, origin),
+    subject,
+    ...(forbidden !== undefined && { forbidden }),
     requestContext: {
       ...requestContextIn(scope, tools === "agent" ? scope.workspace : scope.served, counted),
+      confirm: () => confirmRights(scope, enforcement, origin),
       ...(beyond !== undefined && { bounds: () => beyond }),
     },
     ...(counted && { uncount: counted.uncount }),
@@ -249,8 +255,58 @@ export function subjectIn(scope: SubjectScope, enforcement: Enforcement, origin?
     roster: harness.policies.roster,
     ...(descent && { childToken: descent.token, depth: descent.depth }),
   });
-  if (!descent) return subject;
-  return { ...subject, session: id, ...(record.key !== undefined && { session_key: record.key }) };
+  const own = descent
+    ? { ...subject, session: id, ...(record.key !== undefined && { session_key: record.key }) }
+    : subject;
+  lastKnown.set(scope, own);
+  return own;
+}
+
+/** The subject that was looked up last in each scope. */
+const lastKnown = new WeakMap<SubjectScope, Subject>();
+
+/**
+ * Who acts or acted in a session, for records: the last known subject where its rights are gone, so that what it did is
+ * on the record all the same. Never throws.
+ */
+export function recordedSubject(scope: SubjectScope, enforcement: Enforcement): Subject {
+  return lookUp(scope, enforcement).subject;
+}
+
+function lookUp(
+  scope: SubjectScope,
+  enforcement: Enforcement,
+  origin?: Origin,
+): Pick<ControlRequest, "subject" | "forbidden"> {
+  try {
+    return { subject: subjectIn(scope, enforcement, origin) };
+  } catch (error) {
+    const { network: _, origin: __, ...known } = lastKnown.get(scope) ?? unknownSubject(scope, enforcement);
+    const subject = { ...known, enforcement, ...(origin === "client" && { origin }) };
+    return { subject, forbidden: errorMessage(error) };
+  }
+}
+
+/** The subject of a session whose principal had no rights from the beginning. */
+function unknownSubject(scope: SubjectScope, enforcement: Enforcement): Subject {
+  const { context, id: session, mode, record } = scope;
+  const { harness, principal } = context;
+  const claimed = { principal, agent: agentOf(scope), session, mode, enforcement };
+  return {
+    ...harness.identity.refusedSubject({ ...claimed, roster: harness.policies.roster }),
+    ...(record.key !== undefined && { session_key: record.key }),
+  };
+}
+
+/** Rejects with the reason if the principal of a session, or its delegation, has lost its rights, in any process. */
+export async function confirmRights(
+  scope: SubjectScope,
+  enforcement: Enforcement = "performed",
+  origin?: Origin,
+): Promise<void> {
+  const { harness, principal } = scope.context;
+  await harness.identity.current(principal);
+  subjectIn(scope, enforcement, origin);
 }
 
 /** Where and when something happens in a session, with the limits of its delegation. */

@@ -23,9 +23,9 @@ import {
   type ControlPoint,
   type ControlRequest,
   decidersOf,
+  recordedSubject,
   requestFor,
   type StartOutOfReach,
-  subjectIn,
   toolOf,
   traitsOf,
 } from "./control-point.ts";
@@ -57,26 +57,30 @@ export async function enforce(
   point: ControlPoint,
   waiting: Waiting = UNLIMITED,
 ): Promise<Enforced> {
-  const request = requestFor(scope, point);
-  const enforced = await enforceRequest(scope, point, request, waiting);
-  if (enforced.kind === "refused") request.uncount?.();
-  else await apply(scope, point, request, enforced.verdict);
-  recordSeen(scope, point);
-  return enforced;
-}
-
-async function enforceRequest(
-  scope: AskableScope,
-  point: ControlPoint,
-  request: ControlRequest,
-  waiting: Waiting,
-): Promise<Enforced> {
-  try {
-    return enforcedBy(point, await decide(scope, point, request, waiting), scope.context.profile);
-  } catch (error) {
+  const { profile } = scope.context;
+  const expressed = {
+    inexpressible: (modified: Modified) => whyInexpressible(point, modified, profile),
+    ...(isDone(point) && { unasked: "it was done before a person could be asked" }),
+  };
+  const requested = () => {
+    const made = requestFor(scope, point);
+    return { ...made, requestContext: { ...made.requestContext, ...expressed } };
+  };
+  let request = requested();
+  const again = () => {
+    request.uncount?.();
+    request = requested();
+    return request;
+  };
+  const verdict = await decide(scope, point, { request, requested: again }, waiting).catch((error: unknown) => {
     request.uncount?.();
     throw error;
-  }
+  });
+  const enforced = enforcedBy(point, verdict, profile);
+  if (enforced.kind === "refused") request.uncount?.();
+  else await apply(scope, point, request, verdict);
+  recordSeen(scope, point, request.subject);
+  return enforced;
 }
 
 const UNLIMITED: Waiting = { signal: new AbortController().signal };
@@ -84,17 +88,18 @@ const UNLIMITED: Waiting = { signal: new AbortController().signal };
 async function decide(
   scope: AskableScope,
   point: ControlPoint,
-  request: ControlRequest,
+  { request, requested }: { readonly request: ControlRequest; readonly requested: () => ControlRequest },
   waiting: Waiting,
 ): Promise<Decided> {
   const { harness } = scope.context;
   const { event, subject, requestContext } = request;
   switch (decidersOf(point)) {
     case "rules_and_people":
-      return awaitVerdict(harness, request, waiting, offerFor(scope, point));
+      return awaitVerdict(harness, request, waiting, offerFor(scope, point), requested);
     case "rules":
-      return harness.supervisor.decide(event, subject, requestContext);
+      return decideRequest(harness, request);
     case "rules_alone": {
+      if (request.forbidden !== undefined) return decideRequest(harness, request);
       const foreseen = await harness.supervisor.foresee(event, subject, requestContext);
       if (foreseen?.verdict === "allowed" || foreseen?.verdict === "blocked")
         return harness.supervisor.decide(event, subject, requestContext);
@@ -105,27 +110,43 @@ async function decide(
   }
 }
 
+/** Decides a request, and blocks one whose subject has lost its rights; both are on the record. */
+function decideRequest(
+  { supervisor }: Pick<Harness, "supervisor">,
+  { event, subject, requestContext, forbidden }: ControlRequest,
+): Promise<Decided> {
+  return forbidden === undefined
+    ? supervisor.decide(event, subject, requestContext)
+    : supervisor.refuse(event, subject, requestContext, forbidden);
+}
+
 type Deciders = Pick<Harness, "supervisor" | "approvals">;
 
 /**
- * Decides until there is a final verdict: waits for people's answers, and asks again after a deferral. Rejects only when
- * the caller has stopped waiting.
+ * Decides until there is a final verdict: waits for people's answers, and asks again after a deferral, each time for the
+ * requester as it is then. Rejects only when the caller has stopped waiting.
  */
 export async function awaitVerdict(
   deciders: Deciders,
-  { event, subject, requestContext }: ControlRequest,
+  first: ControlRequest,
   waiting: Waiting,
   offer: Offer,
+  again: () => ControlRequest = () => first,
 ): Promise<Decided> {
-  for (;;) {
+  for (let request = first; ; request = again()) {
     if (waiting.isOver ?? waiting.signal.aborted) throw waiting.signal.reason;
-    const decided = await deciders.supervisor.decide(event, subject, requestContext);
+    const decided = await decideRequest(deciders, request);
     switch (decided.verdict) {
       case "defer":
         await wait(decided.retry_after_ms, undefined, { signal: waiting.signal });
         break;
       case "ask": {
-        const asking = { id: decided.approval, tenant: subject.tenant, signal: waiting.signal, offer };
+        const asking = {
+          id: decided.approval,
+          tenant: request.subject.tenant,
+          signal: waiting.signal,
+          offer,
+        };
         const { state } = await awaitAnswer(deciders, asking);
         if (state === "expired" || state === "withdrawn") return unanswered(decided, state);
         break;
@@ -152,8 +173,7 @@ export function refuseStart(
   const { workspace, harness } = context;
   const place = { workspace, served: workspace };
   const scope = { context, id: "none", record: {}, depth: 0, ...place, toolCalls: { begun: 0 } };
-  const { event, subject, requestContext } = requestFor(scope, point);
-  return harness.supervisor.decide(event, subject, requestContext);
+  return decideRequest(harness, requestFor(scope, point));
 }
 
 /** Asks the clients of a session: on the card of the agent's call, or on one that Reins makes when it is needed. */
@@ -168,30 +188,51 @@ function offerFor(scope: AskableScope, point: ControlPoint): Offer {
   };
 }
 
-/** What a verdict means for a point. What the point cannot express is refused, with what would pass. */
+/** The arguments that replace those of a point, if any do. */
+type Modified = { readonly arguments: unknown } | undefined;
+
+/** Whether a point is about what was done before its verdict. */
+function isDone({ kind }: ControlPoint): boolean {
+  return kind === "after_the_fact" || kind === "unprompted_work";
+}
+
+/** Why a point cannot be allowed, as it is or with other arguments: the agent could not be sent the verdict. */
+export function whyInexpressible(
+  point: ControlPoint,
+  modified: Modified,
+  profile: Pick<AgentProfile, "modifiedCalls">,
+): string | undefined {
+  if (modified && !appliesModified(point, profile))
+    return `it would pass with ${JSON.stringify(modified.arguments)}, which the agent cannot be sent`;
+  if (point.kind === "tool_call" && !point.takesOnce) return "the agent takes no permission for once";
+  return undefined;
+}
+
+function appliesModified(
+  point: ControlPoint,
+  { modifiedCalls }: Pick<AgentProfile, "modifiedCalls">,
+): boolean {
+  const { modified } = traitsOf(point);
+  return modified === "applied" || (modified === "by_profile" && modifiedCalls === "performed");
+}
+
+/** What a verdict means for a point; one that the point cannot express is refused. */
 export function enforcedBy(
   point: ControlPoint,
   verdict: Decided,
-  { modifiedCalls }: Pick<AgentProfile, "modifiedCalls">,
+  profile: Pick<AgentProfile, "modifiedCalls">,
 ): Enforced {
-  const { modified } = traitsOf(point);
-  const applies = modified === "applied" || (modified === "by_profile" && modifiedCalls === "performed");
-  if (point.kind === "tool_call" && verdict.verdict !== "blocked") {
-    if (verdict.verdict === "modify" && !applies) {
-      const passing = JSON.stringify(verdict.modified_arguments);
-      return inexpressible(verdict, `it would pass with ${passing}, which the agent cannot be sent`);
+  switch (verdict.verdict) {
+    case "allowed":
+      if (whyInexpressible(point, undefined, profile) === undefined) return { kind: "allowed", verdict };
+      break;
+    case "modify": {
+      const modified = { arguments: verdict.modified_arguments };
+      if (whyInexpressible(point, modified, profile) === undefined)
+        return { kind: "modified", ...modified, verdict };
     }
-    if (!point.takesOnce) return inexpressible(verdict, "the agent takes no permission for once");
   }
-  if (verdict.verdict === "allowed") return { kind: "allowed", verdict };
-  if (verdict.verdict === "modify" && applies)
-    return { kind: "modified", arguments: verdict.modified_arguments, verdict };
   return { kind: "refused", reason: verdict.reason, verdict };
-}
-
-function inexpressible(verdict: Decided, why: string): Enforced {
-  const reason = `${verdict.reason}; ${why}`;
-  return { kind: "refused", reason, verdict: { ...verdict, verdict: "blocked", reason } };
 }
 
 /** Notes an allowed action: in its turn, as settled where nothing follows, and as a call that begins. */
@@ -224,11 +265,10 @@ const SETTLED_AT_ONCE: ReadonlySet<ControlPoint["kind"]> = new Set([
 ]);
 
 /** Records a call that no verdict came before, with its outcome. */
-function recordSeen(scope: ControlScope, point: ControlPoint): void {
+function recordSeen(scope: ControlScope, point: ControlPoint, subject: Subject): void {
   if (point.kind !== "after_the_fact" || !point.seen) return;
   const { call, outcome } = point.seen;
   const tool = toolOf(point);
-  const subject = subjectIn(scope, "observed");
   const began = toolCallDraft(subject, call, { tool, verdict: undefined });
   recordIn(scope, [
     { ...began, tags: [...(began.tags ?? []), UNGATED] },
@@ -250,7 +290,7 @@ export async function complete(
   scope: ControlScope,
   { tool, entry, outcome, enforcement }: Completion,
 ): Promise<void> {
-  const subject = subjectIn(scope, enforcement);
+  const subject = recordedSubject(scope, enforcement);
   const call = await scope.context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
   recordIn(scope, [resultDraft(subject, { tool, outcome }, call)]);
 }
@@ -284,7 +324,7 @@ export async function chargePrompt(
     entry,
   }: { readonly enforcement?: Enforcement; readonly entry?: string | undefined } = {},
 ): Promise<void> {
-  const subject = subjectIn(scope, enforcement);
+  const subject = recordedSubject(scope, enforcement);
   await scope.context.harness.supervisor.settle(subject, { event_type: "pre_prompt", entry }, usage);
 }
 
@@ -296,7 +336,8 @@ export async function isAllowedUnasked(scope: ControlScope, payload: ActionPaylo
     call: { id: "foreseen", reported: {} },
     takesOnce: true,
   } as const;
-  const { event, subject, requestContext } = requestFor(scope, point);
+  const { event, subject, requestContext, forbidden } = requestFor(scope, point);
+  if (forbidden !== undefined) return false;
   const verdict = await scope.context.harness.supervisor.foresee(event, subject, requestContext);
   return verdict?.verdict === "allowed";
 }

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { CODE, type JsonObject, RpcError, readParams, readResult } from "@reins/acp";
 import { blake3Hex } from "@reins/ledger";
 import { resultDraft } from "@reins/supervisor";
-import { type ActionPayload, subjectIn } from "../control/control-point.ts";
+import { type ActionPayload, confirmRights, recordedSubject } from "../control/control-point.ts";
 import { enforce, perform, recordIn } from "../control/enforce.ts";
 import { refusal } from "../control/verdict.ts";
 import { covers, seenOf } from "./claims.ts";
@@ -59,7 +59,7 @@ async function performPermitted<Value>(
 ): Promise<Value> {
   if (access.kind === "read") return serve();
   const record = (outcome: string) => {
-    const draft = resultDraft(subjectIn(session, "performed"), { tool: WRITE, outcome }, undefined);
+    const draft = resultDraft(recordedSubject(session, "performed"), { tool: WRITE, outcome }, undefined);
     const written = { path: access.path, content_hash: blake3Hex(access.content) };
     const payload = { ...draft.payload, verdict: entry ?? null, enforcement: "performed", ...written };
     recordIn(session, [{ ...draft, tags: [outcome], payload }]);
@@ -144,7 +144,7 @@ async function takePermit(
   const { turn } = session;
   if (turn?.isOver) return undefined;
   const found = session.permits.find(kind, path).filter((permit) => permit.turn === turn);
-  if (found.length === 0) return undefined;
+  if (found.length === 0 || !(await hasRights(session))) return undefined;
   const call = { tool_name: method, arguments: { path } };
   const { files: wanted } = await seenOf(session, call, "acp");
   for (const permit of found) {
@@ -174,6 +174,14 @@ async function currentText(
   } catch (error) {
     return errorCode(error) === "ENOENT" ? "" : undefined;
   }
+}
+
+/** Whether the principal of a session has its rights still; without them, no earlier verdict counts. */
+function hasRights(session: GovernedSession): Promise<boolean> {
+  return confirmRights(session).then(
+    () => true,
+    () => false,
+  );
 }
 
 function fileError(error: unknown, path: string): RpcError {

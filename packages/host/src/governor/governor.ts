@@ -21,7 +21,7 @@ import type { GovernorContext } from "./context.ts";
 import { type GovernedSession, StandaloneSession } from "./governed-session.ts";
 import { mayKnow, mayNotify } from "./known-methods.ts";
 import { endServers } from "./mcp-servers.ts";
-import { cancelTurn, cutTurn, runTurn } from "./run-turn.ts";
+import { cancelTurn, cutTurn, runTurn, withdrawIn } from "./run-turn.ts";
 import { beginSession, keptSession, recordEnd, releaseSession, SESSION_CALLS } from "./session-calls.ts";
 import { SessionFolders } from "./session-folders.ts";
 import { forwardFromAgent, forwardFromChild, isStateUpdate, redactObject } from "./updates.ts";
@@ -72,6 +72,7 @@ export class Governor {
   /** Sessions that are being closed, until their end is recorded. */
   readonly #closing = new Map<string, Promise<unknown>>();
   readonly #onSessions: GovernorOptions["onSessions"];
+  readonly #unwatch: () => void;
   #initialized: JsonObject = {};
 
   constructor({ channel, from, clients, onSessions, showReplays = true, ...options }: GovernorOptions) {
@@ -97,6 +98,9 @@ export class Governor {
       now: options.now ?? (() => new Date()),
       newId: options.newId ?? randomUUID,
     };
+    const onLost = (reason: string) => void this.#expel(reason).catch((error) => onFault(String(error)));
+    this.#unwatch = harness.identity.watch(options.principal, onLost);
+    agent.signal.addEventListener("abort", this.#unwatch, { once: true });
   }
 
   /** Aborts when the agent has gone. */
@@ -187,6 +191,7 @@ export class Governor {
    */
   async close(reason: string, stop: () => Promise<void> = async () => undefined): Promise<void> {
     const { sessions } = this;
+    this.#unwatch();
     for (const { turn } of sessions) turn?.cancel(reason);
     const released = sessions.map(async (session) => {
       this.#drop(session);
@@ -198,6 +203,18 @@ export class Governor {
     } finally {
       await Promise.allSettled(sessions.map((session) => this.#recordEnd(session, reason)));
     }
+  }
+
+  /** Cancels every turn and withdraws every approval of a principal that has lost its rights, then ends the agent. */
+  async #expel(reason: string): Promise<void> {
+    const { sessions } = this;
+    const cancelled = sessions.map(async (session) => {
+      await cancelTurn(session, reason);
+      await withdrawIn(session, reason);
+      await session.turnOver;
+    });
+    await settlesWithin(Promise.allSettled(cancelled), this.#context.cancelGraceMs);
+    this.#context.stop?.(reason);
   }
 
   async #begin(

@@ -13,7 +13,7 @@ import {
   readServer,
 } from "@reins/mcp";
 import { type Decided, lifecycleDraft, resultDraft } from "@reins/supervisor";
-import { subjectIn } from "../control/control-point.ts";
+import { recordedSubject, subjectIn } from "../control/control-point.ts";
 import { complete, enforce, recordIn } from "../control/enforce.ts";
 import { placed, verdictMeta } from "../control/verdict.ts";
 import type { GovernorContext } from "./context.ts";
@@ -21,6 +21,7 @@ import type { GovernedSession, McpVerdict } from "./governed-session.ts";
 import { reachesAll } from "./session-folders.ts";
 import type { ToolCall } from "./tool-calls.ts";
 import { namesOf } from "./tool-name.ts";
+import { mayWork } from "./unprompted.ts";
 import { showUpdate } from "./updates.ts";
 
 /**
@@ -206,6 +207,16 @@ function namesInAgent({ wordings }: AgentEntry, server: string, tool: string): s
   return [...worded, `mcp.${server}.${tool}`];
 }
 
+/**
+ * Whether a message shows that the agent works: it calls a tool, reads or has something done. What it lists or
+ * subscribes to it also asks for when it starts.
+ */
+function isWork({ method, from }: McpCall): boolean {
+  return (
+    from === "agent" && !/^notifications\/|^subscriptions\/|\/(list|(un)?subscribe|setLevel)$/.test(method)
+  );
+}
+
 async function decideCall(
   session: GovernedSession,
   call: McpCall,
@@ -213,6 +224,11 @@ async function decideCall(
   entries: Map<string, string | undefined>,
 ): Promise<McpDecision> {
   const tool = nameOf(call);
+  if (isWork(call) && !(await mayWork(session, tool))) {
+    const reason = "the agent was not prompted";
+    noteRefused(session, call, reason);
+    return { allowed: false, reason };
+  }
   const args = decidedArguments(call);
   const waiting = session.within(signal);
   const shownCall = { id: call.id, reported: { title: tool, rawInput: args } };
@@ -277,7 +293,7 @@ function isCardOf({ entry }: GovernorContext, call: ToolCall, verdict: McpVerdic
 
 /** A call that was refused without being decided is on the record too. */
 function noteRefused(session: GovernedSession, call: McpCall, reason: string): void {
-  const subject = subjectIn(session, "performed");
+  const subject = recordedSubject(session, "performed");
   const tool = nameOf(call);
   const draft = resultDraft(subject, { tool, outcome: "refused" }, undefined);
   const payload = { ...draft.payload, enforcement: "performed", reason };
@@ -286,7 +302,7 @@ function noteRefused(session: GovernedSession, call: McpCall, reason: string): v
 
 /** A server that describes a tool differently than before is shown and recorded: the description is what a model obeys. */
 async function noteChanged(session: GovernedSession, before: McpTool, after: McpTool): Promise<void> {
-  const subject = subjectIn(session, "performed");
+  const subject = recordedSubject(session, "performed");
   const tool = mcpToolName(after.server, after.name);
   const draft = lifecycleDraft(subject, "tool_changed");
   const payload = {

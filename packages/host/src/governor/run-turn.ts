@@ -1,13 +1,17 @@
 import { CODE, interruptedBy, isObject, type JsonObject, RpcError, readResult, usageIn } from "@reins/acp";
+import { Repeater, systemClock } from "@reins/kit";
 import type { Draft, RecordOptions } from "@reins/ledger";
 import { type Decided, type Harness, type Subject, sessionKey } from "@reins/supervisor";
-import { subjectIn } from "../control/control-point.ts";
+import { recordedSubject, subjectIn } from "../control/control-point.ts";
 import { chargePrompt, enforce, forwardIn } from "../control/enforce.ts";
 import { placed, verdictMeta } from "../control/verdict.ts";
 import { type GovernedSession, Turn } from "./governed-session.ts";
 import { promptText, settleCommands, withFiles, withoutCommands, withRefusals } from "./prompt-content.ts";
 import { noteUnended, recordUnknown } from "./ungated.ts";
 import { flushUpdates, showUpdate } from "./updates.ts";
+
+/** How often a turn reads whether its principal still has its rights. */
+const RIGHTS_MS = 1_000;
 
 /** Runs one turn: enforces the prompt, passes it on with what belongs before it, and records how it ended. */
 export async function runTurn(
@@ -30,6 +34,10 @@ export async function runTurn(
   noteRun(session, turn, "created");
   const cancel = () => void cancelTurn(session, "the prompt was cancelled").catch(() => undefined);
   signal.addEventListener("abort", cancel, { once: true });
+  const { harness, principal, onFault } = session.context;
+  // Reads what other processes have changed; the governor cancels the turns of a principal without rights.
+  const read = async () => void (await harness.identity.current(principal));
+  const reading = new Repeater(systemClock, RIGHTS_MS, read, (error) => onFault(String(error)));
   try {
     if (signal.aborted) turn.cancel("the prompt was cancelled");
     // Turns are in the ledger one after the other.
@@ -50,6 +58,7 @@ export async function runTurn(
     });
     throw error;
   } finally {
+    reading.stop();
     signal.removeEventListener("abort", cancel);
     session.endTurn(session.context.now().getTime());
     onOver();
@@ -212,7 +221,7 @@ async function finish(
   turn: Turn,
   { stop_reason, answer }: { readonly stop_reason: string; readonly answer: unknown },
 ): Promise<void> {
-  const subject = subjectIn(session, session.context.enforcement);
+  const subject = recordedSubject(session, session.context.enforcement);
   const usage = turn.usage(answer);
   session.cost = turn.costAfter;
   // Requests that were decided one by one are settled with what each used; the last one may have been cut off.

@@ -3,7 +3,7 @@ import { sessionMeta, typedOption } from "@reins/agents";
 import { errorMessage } from "@reins/kit";
 import { lifecycleDraft, type Workspace } from "@reins/supervisor";
 import type { SessionPort } from "../control/ask-clients.ts";
-import { subjectIn } from "../control/control-point.ts";
+import { recordedSubject } from "../control/control-point.ts";
 import { CLIENT_DOORS, methodsAt } from "../control/doors.ts";
 import { enforce, forwardIn } from "../control/enforce.ts";
 import type { Descent } from "../control/scope.ts";
@@ -142,7 +142,7 @@ export async function releaseSession(
 export async function recordEnd(session: GovernedSession, reason: string): Promise<void> {
   if (session.isCut) return;
   const { enforcement, harness } = session.context;
-  const subject = subjectIn(session, enforcement);
+  const subject = recordedSubject(session, enforcement);
   const draft = lifecycleDraft(subject, "session_end", harness.supervisor.abandon(subject));
   const payload = { ...draft.payload, reason };
   await session.port.stopped({ ...draft, payload });
@@ -289,7 +289,7 @@ async function start(
   accepted: AcceptedChanges,
   more: JsonObject,
 ): Promise<void> {
-  const subject = subjectIn(session, session.context.enforcement);
+  const subject = recordedSubject(session, session.context.enforcement);
   const draft = lifecycleDraft(subject, method === "session/new" ? "session_start" : method);
   const { parent, depth } = session.record;
   const { cwd, additional_directories } = accepted;

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { isObject, type JsonObject, metaOf, readUpdate, toolCallIn } from "@reins/acp";
 import { type Decided, resultDraft } from "@reins/supervisor";
-import { subjectIn } from "../control/control-point.ts";
+import { recordedSubject } from "../control/control-point.ts";
 import { complete, enforce, factsOf, recordIn, toolCallDraft } from "../control/enforce.ts";
 import { placed, verdictMeta } from "../control/verdict.ts";
 import { type Claim, claimsBeyond, MOST_CLAIMS, payloadOfClaim } from "./claims.ts";
@@ -99,7 +99,7 @@ function isMcp(session: GovernedSession, call: ToolCall): boolean {
 /** Records a call that the agent refused by itself: nothing was done. */
 function recordRefused(session: GovernedSession, call: ToolCall): void {
   const tool = toolNameOf(call, session.context.entry).name;
-  const subject = subjectIn(session, "observed");
+  const subject = recordedSubject(session, "observed");
   const began = toolCallDraft(subject, call, { tool, verdict: undefined });
   const ended = resultDraft(subject, { tool, outcome: "refused by the agent" }, undefined);
   recordIn(session, [began, { ...ended, tags: [...(ended.tags ?? []), "refused"] }]);

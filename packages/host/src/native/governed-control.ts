@@ -8,7 +8,7 @@ import type {
   ReportEventType,
 } from "@reins/agent";
 import type { Harness, Principal, ReportKind } from "@reins/supervisor";
-import { subjectIn } from "../control/control-point.ts";
+import { recordedSubject } from "../control/control-point.ts";
 import { chargePrompt, enforce, forwardIn } from "../control/enforce.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { Governor } from "../governor/governor.ts";
@@ -124,5 +124,5 @@ export class GovernedControl implements ControlPort {
 async function reportIn(session: GovernedSession, kind: ReportKind, payload: unknown): Promise<void> {
   forwardIn(session, kind, payload);
   const { harness, enforcement } = session.context;
-  await harness.reports.note(subjectIn(session, enforcement), kind, payload);
+  await harness.reports.note(recordedSubject(session, enforcement), kind, payload);
 }

@@ -89,6 +89,7 @@ export function startNative(options: NativeOptions): {
       network: confined.network,
     }),
     profile: NATIVE,
+    stop: (reason) => void stop(reason).catch((error: unknown) => onFault(String(error))),
   });
   const subjectOf = (id: string) => {
     const session = governor.sessionOf(id);

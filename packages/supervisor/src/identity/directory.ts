@@ -38,7 +38,8 @@ export class Directory {
       this.#keepUnder(child);
     }
     this.#forgetExpired(now);
-    this.#principals.clear();
+    // The objects stay as long as what they say, so that what follows from them is found out once.
+    if (users.length > 0 || tokens.length > 0) this.#principals.clear();
     if (after <= this.#version) this.#version = Math.max(this.#version, version);
   }
 
@@ -60,7 +61,7 @@ export class Directory {
   }
 
   /** When the token of a principal expires. */
-  expiryOf({ id }: Principal): string | undefined {
+  expiryOf({ id }: Pick<Principal, "id">): string | undefined {
     return this.#tokens.get(id)?.expires;
   }
 

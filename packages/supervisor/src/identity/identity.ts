@@ -64,6 +64,11 @@ export class Identity {
     return this.#registry.directory.principal(id, this.#registry.now());
   }
 
+  /** Calls back once when a principal is revoked, removed or expired, as far as that is known here; returns `unwatch`. */
+  watch(principal: Pick<Principal, "id">, onLost: (reason: string) => void): () => void {
+    return this.#registry.watch(principal, onLost);
+  }
+
   /**
    * The subject of an event, as the harness itself knows it: what was changed here counts at once, what another process
    * changed from the next {@link authenticate} or {@link current} on. Throws `forbidden` when the principal or the

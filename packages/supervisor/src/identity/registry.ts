@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Clock, systemClock } from "@reins/kit";
+import { type Clock, errorMessage, systemClock } from "@reins/kit";
 import type { Draft, Ledger } from "@reins/ledger";
 import { type Change, StoreError, type StoreReader } from "@reins/store";
 import { SupervisorError } from "../errors.ts";
@@ -66,6 +66,7 @@ export class Registry {
   readonly #clock: Clock;
   #checked = Number.NEGATIVE_INFINITY;
   #checking: Promise<void> | undefined;
+  readonly #watchers = new Set<() => void>();
 
   private constructor(options: RegistryOptions, hash: SecretHash) {
     this.#options = options;
@@ -118,6 +119,35 @@ export class Registry {
     throw new SupervisorError("forbidden", `the token "${id}" was revoked, has expired or does not exist`);
   }
 
+  /**
+   * Calls back once when a principal is valid no more: revoked, removed or expired. What another process changed counts
+   * when it is read. Returns `unwatch`.
+   */
+  watch({ id }: Pick<Principal, "id">, onLost: (reason: string) => void): () => void {
+    let cancelTimer = () => {};
+    const unwatch = () => {
+      cancelTimer();
+      this.#watchers.delete(check);
+    };
+    const check = () => {
+      cancelTimer();
+      try {
+        this.liveAtOnce({ id });
+      } catch (error) {
+        unwatch();
+        onLost(errorMessage(error));
+        return;
+      }
+      const expires = this.directory.expiryOf({ id });
+      if (expires === undefined) return;
+      const left = Date.parse(expires) - this.#clock.now().getTime();
+      cancelTimer = this.#clock.after(Math.max(left, 1), check);
+    };
+    this.#watchers.add(check);
+    check();
+    return unwatch;
+  }
+
   /** The operator at this machine. */
   local(): Principal {
     return this.liveAtOnce({ id: LOCAL });
@@ -135,7 +165,7 @@ export class Registry {
   async record(by: Principal, entry: IdentityChange, change: Change<Delta>): Promise<void> {
     try {
       const { results } = await this.#options.ledger.record([identityDraft(by, entry)], { with: [change] });
-      this.directory.apply(results[0], this.now());
+      this.#apply(results[0]);
     } catch (error) {
       if (!(error instanceof StoreError) || error.code !== "conflict") throw error;
       throw new SupervisorError("conflict", error.message, { cause: error });
@@ -144,7 +174,12 @@ export class Registry {
 
   async #check(): Promise<void> {
     const asked = this.#clock.now().getTime();
-    this.directory.apply(await this.query("since", { version: this.directory.version }), this.now());
+    this.#apply(await this.query("since", { version: this.directory.version }));
     this.#checked = asked;
+  }
+
+  #apply(delta: Delta): void {
+    this.directory.apply(delta, this.now());
+    if (delta.users.length > 0 || delta.tokens.length > 0) for (const check of [...this.#watchers]) check();
   }
 }

@@ -2,6 +2,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { JsonObject } from "@reins/acp";
 import { describe, expect, test } from "vitest";
+import { recordInterruption } from "../src/hub/interruption.ts";
+import type { SessionRecord } from "../src/sessions/session-record.ts";
 import { bash, govern, UNASKED } from "./fixtures/governed.ts";
 import { openTestHome, type TestHome, textIn } from "./fixtures/home.ts";
 
@@ -101,4 +103,25 @@ describe.each(["a revoked token", "a removed user"] as const)("%s", (how) => {
       .filter(({ event_type }) => event_type === "pre_prompt");
     expect(prompts).toMatchObject([{ verdict: "blocked", reason: expect.stringContaining("was revoked") }]);
   });
+});
+
+test("the turn of a removed user that a restart finds cut off is on the record as interrupted", async () => {
+  const { home, lose } = await openUser();
+  await lose["a removed user"]();
+  const record = {
+    ...{
+      id: "s",
+      key: "claude:acp:s",
+      agent: "claude",
+      tenant: "default",
+      user: "eve",
+      principal: "tok_gone",
+    },
+    last_activity: new Date().toISOString(),
+  } as unknown as SessionRecord;
+  const log = { page: async () => [] } as never;
+  expect(await recordInterruption({ harness: home.harness, log }, record)).toBe(true);
+  expect(await home.entries("session_lifecycle")).toMatchObject([
+    { actor: "claude", entity_id: "claude:acp:s", tags: ["interrupted"] },
+  ]);
 });

@@ -172,6 +172,34 @@ describe("on one database", () => {
     });
   });
 
+  test("a watched principal that is revoked, removed or expired is reported once", async () => {
+    const watched = async (expires?: Date) => {
+      const { id: user } = await newUser();
+      const { id, secret } = await identity.createToken({ user, ...(expires && { expires }) });
+      const lost: string[] = [];
+      const unwatch = identity.watch((await identity.authenticate(secret))!, (reason) => lost.push(reason));
+      return { user, id, lost, unwatch };
+    };
+    const expires = new Date(home.clock.now().getTime() + 60_000);
+    const [revoked, removed, expired, left] = [
+      await watched(),
+      await watched(),
+      await watched(expires),
+      await watched(),
+    ];
+    await identity.revokeToken(revoked.id);
+    expect(revoked.lost).toEqual([`the token "${revoked.id}" was revoked, has expired or does not exist`]);
+    await identity.removeUser({ id: removed.user });
+    expect(removed.lost).toHaveLength(1);
+    home.clock.advance(59_999);
+    expect(expired.lost).toEqual([]);
+    home.clock.advance(1);
+    expect(expired.lost).toHaveLength(1);
+    left.unwatch();
+    await identity.revokeToken(left.id);
+    expect([revoked, removed, expired, left].map(({ lost }) => lost.length)).toEqual([1, 1, 1, 0]);
+  });
+
   test("a secret that was cut, changed or made up opens nothing", async () => {
     const { id: user } = await newUser();
     const { id, secret } = await identity.createToken({ user });

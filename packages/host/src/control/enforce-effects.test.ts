@@ -355,3 +355,51 @@ describe("a session that another one started", () => {
     expect(await boundsOf({ descent: all }, { ...prompt, payload: { tokens_used: 10 } })).toBeUndefined();
   });
 });
+
+describe("a requester that loses its rights", () => {
+  const lost = () => {
+    const made = control([{ ...base, verdict: "ask", approval: "a", entry: undefined }, ALLOWED]);
+    const { identity, supervisor } = made.scope.context.harness;
+    const { subjectFor } = identity;
+    const state = { isLost: false, refused: [] as string[] };
+    Object.assign(identity, {
+      current: async () => undefined,
+      subjectFor: (request: Parameters<typeof subjectFor>[0]) => {
+        if (state.isLost) throw new Error("the token was revoked");
+        return subjectFor(request);
+      },
+    });
+    Object.assign(supervisor, {
+      refuse: async (_: ControlEvent, __: Subject, ___: RequestContext, reason: string) => {
+        state.refused.push(reason);
+        return { ...BLOCKED, reason };
+      },
+    });
+    return { ...made, state };
+  };
+
+  test("is not allowed what people allow later", async () => {
+    const { scope, state } = lost();
+    const enforcing = enforce(scope, TOOL_CALL);
+    state.isLost = true;
+    expect(await enforcing).toMatchObject({ kind: "refused", reason: "the token was revoked" });
+    expect(state.refused).toEqual(["the token was revoked"]);
+  });
+
+  test("is confirmed right before each action is allowed", async () => {
+    const { scope, state, decided } = lost();
+    await enforce(scope, TOOL_CALL);
+    await decided[1]?.requestContext.confirm?.();
+    state.isLost = true;
+    await expect(decided[1]?.requestContext.confirm?.()).rejects.toThrow("the token was revoked");
+  });
+
+  test("has what it did recorded as who it was", async () => {
+    const { scope, state, written } = lost();
+    await enforce(scope, TOOL_CALL);
+    state.isLost = true;
+    await complete(scope, { tool: "Bash", entry: "cid", outcome: "completed", enforcement: "asked" });
+    const [call, result] = (await written()).records;
+    expect(result).toMatchObject({ quality: "tool_result", actor: call?.actor, entity_id: call?.entity_id });
+  });
+});

@@ -34,24 +34,14 @@ export function eventsAfter(
 
 /**
  * Records that a turn was cut off, and an unknown outcome for each allowed action without a result. Returns whether it
- * was: a turn whose entry is in the ledger, or in the log, had ended. Nothing is recorded for a principal that is gone.
+ * was: a turn whose entry is in the ledger, or in the log, had ended.
  */
 export async function recordInterruption(
   { harness, log }: Pick<HubContext, "harness" | "log">,
   record: SessionRecord,
 ): Promise<boolean> {
-  const { identity, ledger, policies } = harness;
-  const principal = await identity.current({ id: record.principal });
-  if (!principal) return true;
-  const subject = identity.subjectFor({
-    principal,
-    agent: record.acts_as ?? record.agent,
-    hosted: true,
-    session: record.id,
-    sessionKey: record.key,
-    enforcement: "asked",
-    roster: policies.roster,
-  });
+  const { ledger } = harness;
+  const subject = await subjectOf(harness, record);
   const [newest] = await ledger.read({ entity_id: sessionKey(subject), order: "newest", limit: 1 });
   const { completed_at } = membersOf(newest?.entry.quality === "turn" ? newest.entry.payload : undefined);
   if (typeof completed_at === "string" && completed_at >= record.last_activity) return false;
@@ -73,6 +63,18 @@ export async function recordInterruption(
   });
   await harness.record([...drafts, lifecycleDraft(subject, "interrupted")]);
   return true;
+}
+
+/** Who acted in a session; of a principal that is gone, what the record of the session says. */
+async function subjectOf({ identity, policies }: Harness, record: SessionRecord): Promise<Subject> {
+  const { id: session, key, tenant, user, principal: id } = record;
+  const acting = record.acts_as ?? record.agent;
+  const request = { agent: acting, session, enforcement: "asked", roster: policies.roster } as const;
+  const principal = await identity.current({ id });
+  if (principal) return identity.subjectFor({ ...request, principal, hosted: true, sessionKey: key });
+  const rightless = { kind: "user", roles: [], scopes: [], agents: [], started: "api" } as const;
+  const refused = identity.refusedSubject({ ...request, principal: { ...rightless, id, tenant, user } });
+  return { ...refused, agent: acting, session_key: key };
 }
 
 /** Notifies the clients of a session, but for one, that its turn was cut off. */

@@ -155,6 +155,40 @@ test("the host has events decided in its control folder alone", async () => {
   expect([...(await namesIn(["packages/host/src/control"], decides))]).toContain("supervisor.decide");
 });
 
+test("a dry run of the policy gives no permission", async () => {
+  const packages = (await readdir(join(root, "packages"))).map((name) => `packages/${name}/src`);
+  // Each is followed by a verdict on record, or narrows what one allowed.
+  const uses: Readonly<Record<string, readonly string[]>> = {
+    "foresee(": ["decideUnasked", "isForeseen"],
+    "isForeseen(": ["isAllowedUnasked", "#hold"],
+    "isAllowedUnasked(": ["mayRead"],
+    "services.mayRead?.(": ["perform"],
+  };
+  for (const [call, callers] of Object.entries(uses))
+    expect([call, ...(await callersOf(packages, call))]).toEqual([call, ...callers]);
+});
+
+/** The functions of the production code of some folders in which a call stands. */
+async function callersOf(folders: readonly string[], call: string): Promise<readonly string[]> {
+  const callers: string[] = [];
+  for (const folder of folders)
+    for (const file of await readdir(join(root, folder), { recursive: true }).catch(() => [])) {
+      if (!file.endsWith(".ts") || file.endsWith(".test.ts")) continue;
+      let caller = file;
+      for (const line of (await readFile(join(root, folder, file), "utf8")).split("\n")) {
+        const named =
+          /^(?:export )?(?:async )?function (\w+)|^ {2}(?:async )?(#?\w+)(?:<.*>)?\(|^\s+const (\w+) = (?:async )?\(/.exec(
+            line,
+          );
+        caller = named?.[1] ?? named?.[2] ?? named?.[3] ?? caller;
+        const isCall =
+          line.includes(call) && !line.includes(`async ${call}`) && !line.includes(`function ${call}`);
+        if (isCall && !/^\s*(?:\/?\*|\/\/)/.test(line)) callers.push(caller);
+      }
+    }
+  return callers;
+}
+
 /** What a pattern finds in the production code of some folders. */
 async function namesIn(folders: readonly string[], pattern: RegExp): Promise<ReadonlySet<string>> {
   const names = new Set<string>();

@@ -6,7 +6,7 @@ import { type ModelStep, refuse, reply, ScriptedModel, say } from "@reins/script
 import { describe, expect, onTestFinished, test } from "vitest";
 import { memoryOwner } from "../src/native/advisers.ts";
 import { answeringHarness } from "./fixtures/answering-harness.ts";
-import { openNative } from "./fixtures/native.ts";
+import { openNative, verdictsOf } from "./fixtures/native.ts";
 
 const rules = (url: string, fail = "closed") => `
 tool_rules:
@@ -50,6 +50,84 @@ describe("what a model gets beside the prompt, by default", () => {
     expect(agent.heard()).toContain("the flowers bloom in May");
     expect(agent.heard()).toContain("Flowers are counted, never picked.");
     expect(agent.heard()).not.toContain("forget-me-not");
+  });
+});
+
+describe("what a model gets of the workspace", () => {
+  const ALL = "{ name: all, condition: {}, verdict: allowed }";
+  const README = "# Heather\n\nCounts flowers in the fields.\n";
+  const flowers = "Counts flowers in the fields.";
+
+  test("has a verdict on record for each file, once while file and policy are the same", async () => {
+    const agent = await overheard({ rules: `tool_rules: [${ALL}]` });
+    const readme = join(agent.workspace, "README.md");
+    await writeFile(readme, README);
+    const reads = async () =>
+      (await agent.entries("policy_verdict"))
+        .map(({ target, payload }) => ({ target, ...Object(payload) }))
+        .filter(({ target, event_type }) => event_type === "pre_action" && target === "read_file")
+        .map((verdict) => JSON.stringify(verdict));
+    await agent.client.prompt(agent.id, "fix the way flowers are counted");
+    expect(agent.heard()).toContain(flowers);
+    const first = await reads();
+    expect(first.filter((verdict) => verdict.includes("README.md"))).toHaveLength(1);
+    await agent.client.prompt(agent.id, "fix the way flowers are counted");
+    expect(await reads()).toEqual(first);
+    await writeFile(readme, `${README}And bees.\n`);
+    await agent.client.prompt(agent.id, "fix the way flowers are counted");
+    expect((await reads()).length).toBe(first.length + 1);
+  });
+
+  test("is nothing that a harness of the operator's or a limit blocks", async () => {
+    const own = await answeringHarness({ pre_action: () => ({ decision: "block", reason: "no action" }) });
+    const limits =
+      "limits: [{ name: none, per: user, within: 1h, calls: 0, condition: { event: pre_action } }]";
+    for (const more of [`harnesses: [{ name: own, url: "${own.url}" }]`, limits]) {
+      const agent = await overheard({ rules: `tool_rules: [${ALL}]\n${more}` });
+      await writeFile(join(agent.workspace, "README.md"), README);
+      await agent.client.prompt(agent.id, "fix the way flowers are counted");
+      expect(agent.heard()).toContain("fix the way");
+      expect(agent.heard()).not.toContain(flowers);
+      expect(await verdictsOf(agent)).toContainEqual(["pre_action", "read_file", "blocked", "performed"]);
+    }
+  });
+
+  test("is nothing that a person would have to be asked about", async () => {
+    const ask = "{ name: ask, condition: { tool_name_matches: [read_file] }, verdict: ask }";
+    const agent = await overheard({ rules: `tool_rules: [${ask}, ${ALL}]` });
+    await writeFile(join(agent.workspace, "README.md"), README);
+    await agent.client.prompt(agent.id, "fix the way flowers are counted");
+    expect(agent.heard()).not.toContain(flowers);
+    expect(agent.client.got.some(({ message }) => message.method === "session/request_permission")).toBe(
+      false,
+    );
+  });
+
+  test.each([
+    ["context_perception", flowers],
+    ["memory_recall", "the flowers bloom in May"],
+    ["planning", "update_plan, then do them"],
+    ["reasoning", "Flowers are counted, never picked."],
+    ["intent_detection", flowers],
+  ])("misses the advice of %s where a rule blocks that event", async (event, advice) => {
+    const prompt = async (rules: string) => {
+      const agent = await overheard({ rules: `tool_rules: [${rules}${ALL}]` });
+      await writeFile(join(agent.workspace, "README.md"), README);
+      await writeFile(
+        join(agent.home, "constitution.md"),
+        "# Rules\n\n1. Flowers are counted, never picked.\n",
+      );
+      const owner = memoryOwner(agent.harness.identity.local());
+      const memory = new StoredMemory({ store: agent.harness.store, owner });
+      const content = "the flowers bloom in May";
+      await memory.remember({ content, source: "person", workspace: agent.workspace });
+      await agent.client.prompt(agent.id, "fix the way flowers are counted");
+      return agent;
+    };
+    const blocked = await prompt(`{ name: no, condition: { event: ${event} }, verdict: blocked }, `);
+    const hints = (agent: typeof blocked) => agent.heard().split(advice).length;
+    expect(hints(blocked)).toBeLessThan(hints(await prompt("")));
+    expect(await verdictsOf(blocked)).toContainEqual([event, "", "blocked", "performed"]);
   });
 });
 

@@ -126,10 +126,13 @@ tool_rules:
     await agent.client.prompt(agent.id, "delegate");
     expect(reported(agent)).toContain("calls are used up");
     const decided = await verdictsOf(agent);
-    expect(decided.filter(([type, tool]) => type === "pre_action" && tool !== "spawn_subagent")).toEqual([
+    expect(decided.filter(([type, tool]) => type === "pre_action" && tool === "list_files")).toEqual([
       ["pre_action", "list_files", "allowed", "performed"],
       ["pre_action", "list_files", "blocked", "performed"],
     ]);
+    expect(decided.filter(([, tool]) => tool === "write_file")).toEqual([]);
+    // What it was not given is not read for its context either.
+    expect(decided).toContainEqual(["pre_action", "read_file", "blocked", "performed"]);
   });
 
   test("may use no more tokens than it was given", async () => {

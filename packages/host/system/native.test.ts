@@ -63,7 +63,8 @@ tool_rules:
 
   test("take no entry of later turns: one with one tool call has at most six", async () => {
     const agent = await openNative();
-    await agent.client.prompt(agent.id, "hello");
+    // The first look at the workspace is decided; while nothing changes, its verdicts stand.
+    await agent.client.prompt(agent.id, "what is in this folder?");
     const count = async () => (await agent.harness.ledger.read({ limit: 500 })).length;
     const before = await count();
     await agent.client.prompt(agent.id, "what is in this folder?");

@@ -20,10 +20,17 @@ export interface TestGovernance {
   readonly verdicts?: readonly Decided[];
   readonly profile?: Partial<AgentProfile>;
   readonly prompts?: JsonObject;
+  /** The requests that the agent answers with an error. */
+  readonly refuses?: readonly string[];
 }
 
 /** A session of a governor without processes and disk, and everything that it sends and records. */
-export function testSession({ verdicts = [], profile = {}, prompts = {} }: TestGovernance = {}) {
+export function testSession({
+  verdicts = [],
+  profile = {},
+  prompts = {},
+  refuses = [],
+}: TestGovernance = {}) {
   const left = [...verdicts];
   const decided: ControlEvent[] = [];
   const records: Draft[] = [];
@@ -39,6 +46,7 @@ export function testSession({ verdicts = [], profile = {}, prompts = {} }: TestG
       decided.push(event);
       return left.shift() ?? ALLOWED;
     },
+    foresee: async () => left[0] ?? ALLOWED,
     preview: async () => ({ action: { effects: [], opaque: false } }),
     settle: async (_: Subject, end: unknown, usage?: unknown) => {
       if (usage !== undefined) charged.push(usage);
@@ -49,7 +57,7 @@ export function testSession({ verdicts = [], profile = {}, prompts = {} }: TestG
     supervisor,
     approvals: { withdraw: async () => undefined },
     identity: { subjectFor: (subject: unknown) => subject },
-    policies: { roster: {} },
+    policies: { roster: {}, inForce: new Map() },
     runs: { note: async (_: unknown, kind: string, note: unknown) => void sent.push([kind, note]) },
     record: async (drafts: readonly Draft[]) => {
       records.push(...drafts);
@@ -64,13 +72,22 @@ export function testSession({ verdicts = [], profile = {}, prompts = {} }: TestG
     principal: { tenant: "default" },
     entry: {
       id: "agent",
+      modes: ["plan"],
+      profile: { mode: "default", configOptions: {} },
       prompts: { commands: {}, mentions: "text", ...prompts },
       toolNames: { members: [], aliases: [], kinds: {} },
       wordings: {},
     },
     profile: { ...THIRD_PARTY, ...profile },
     enforcement: "asked",
-    agent: { notify: async (method: string, params: unknown) => void sent.push([method, params]) },
+    launch: { mode: "default", configOptions: {}, meta: {}, strip: [] },
+    agent: {
+      notify: async (method: string, params: unknown) => void sent.push([method, params]),
+      request: async (method: string, params: unknown) => {
+        sent.push([method, params]);
+        if (refuses.includes(method)) throw new Error("the agent refuses it");
+      },
+    },
     now: () => new Date(clock.now),
     newId: () => "new",
     onFault: (reason: string) => void faults.push(reason),

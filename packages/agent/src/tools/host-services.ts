@@ -75,8 +75,8 @@ export interface HostServices {
   /** The client's id of a session, where it differs from the agent's. */
   readonly nameOf?: (sessionId: string) => string;
   /**
-   * Whether a session may read a file without asking, by absolute path or relative to the working folder; any file if
-   * absent.
+   * Whether a search that was decided may show a file, by absolute path or relative to the working folder; any file if
+   * absent. It only narrows the search: it is a dry run of the policy, and no permission to read anything else.
    */
   readonly mayRead?: (sessionId: string, path: string) => Promise<boolean>;
   readonly mail?: MailService;

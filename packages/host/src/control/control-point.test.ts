@@ -41,6 +41,12 @@ const POINTS: {
     tool: "fs/write_text_file",
     payload: { tool_name: "fs/write_text_file", arguments: { path: "/w/a", content: "text" } },
   },
+  advice: {
+    point: { kind: "advice", event_type: "memory_recall", payload: { query: "q" } },
+    event: "memory_recall",
+    tool: "memory_recall",
+    payload: { query: "q" },
+  },
   terminal: {
     point: { kind: "terminal", tool: "terminal/create", arguments: { line: "make" } },
     event: "pre_action",
@@ -105,9 +111,9 @@ describe("a control point", () => {
   });
 
   test.each(rows)("of kind %s shows people the arguments that are decided", (_, { point, payload }) => {
-    const isPrompt = point.kind === "prompt" || point.kind === "unprompted_work";
-    const decided = isPrompt ? payload : { ...(payload as object) };
-    const shown = isPrompt ? argumentsOf(point) : { ...(decided as object), arguments: argumentsOf(point) };
+    const isWhole = ["prompt", "unprompted_work", "advice"].includes(point.kind);
+    const decided = isWhole ? payload : { ...(payload as object) };
+    const shown = isWhole ? argumentsOf(point) : { ...(decided as object), arguments: argumentsOf(point) };
     expect(shown).toEqual(decided);
   });
 
@@ -131,6 +137,7 @@ describe("a control point", () => {
     expect(own).toEqual(["tool_call", "after_the_fact"]);
     const claim = { ...POINTS.after_the_fact.point, tools: "acp" } as const;
     expect(traitsOf(claim).tools).toBe("acp");
+    expect(traitsOf({ ...POINTS.file_access.point, isUnattended: true }).tools).toBe("agent");
   });
 
   test("belongs to the turn unless a client changes a setting or starts a session", () => {
@@ -140,12 +147,13 @@ describe("a control point", () => {
 });
 
 describe("people", () => {
-  test("are asked about everything that has not happened yet", () => {
+  test("are asked about everything that has not happened yet, but for advice", () => {
     const unasked = rows.filter(([, { point }]) => decidersOf(point) !== "rules_and_people");
-    expect(unasked.map(([kind]) => kind)).toEqual(["unprompted_work", "after_the_fact"]);
+    expect(unasked.map(([kind]) => kind)).toEqual(["unprompted_work", "advice", "after_the_fact"]);
   });
 
-  test("are not asked about a notification, nor about a folder that is out of reach", () => {
+  test("are not asked about a notification, a file for a model's context, nor a folder that is out of reach", () => {
+    expect(decidersOf({ ...POINTS.file_access.point, isUnattended: true })).toBe("rules_alone");
     expect(decidersOf({ ...POINTS.setting.point, isNotification: true })).toBe("rules_alone");
     expect(decidersOf({ ...POINTS.session_start.point, outOfReach: "it is not yours" })).toBe("rules");
   });

@@ -51,8 +51,13 @@ export type ControlPoint =
       readonly call: ShownCall;
       readonly takesOnce: boolean;
     }
-  /** A file that Reins reads or writes for an agent, or reads because a prompt names it. */
-  | (Action<"file_access"> & Reach)
+  /**
+   * A file that Reins reads or writes for an agent, or reads because a prompt names it. `isUnattended` if it is read for the
+   * context of a model, by the agent's own tool: no person is asked.
+   */
+  | (Action<"file_access"> & Reach & { readonly isUnattended?: boolean })
+  /** A request of the native agent for advice before its model is asked. No person is asked. */
+  | { readonly kind: "advice"; readonly event_type: AdviceEventType; readonly payload: unknown }
   /** A command that a client runs for an agent. */
   | Action<"terminal">
   /** A question of an agent to people, or a custom method that a client answers. */
@@ -78,6 +83,15 @@ export type ControlPoint =
       readonly seen?: { readonly call: ShownCall; readonly outcome: string };
     };
 
+/** The events that ask for advice, each decided like an action. */
+export type AdviceEventType = Extract<
+  EventType,
+  "intent_detection" | "context_perception" | "memory_recall" | "planning" | "reasoning"
+>;
+
+/** A point that is decided by rules alone, because no person is asked while an agent prepares a request. */
+export type UnattendedPoint = Extract<ControlPoint, { readonly kind: "file_access" | "advice" }>;
+
 /** The start of a session in a folder that is out of reach. */
 export type StartOutOfReach = Extract<ControlPoint, { readonly kind: "session_start" }> & {
   readonly outOfReach: string;
@@ -85,7 +99,9 @@ export type StartOutOfReach = Extract<ControlPoint, { readonly kind: "session_st
 
 /** How points of one kind are enforced. */
 interface Traits {
-  readonly event_type: Extract<EventType, "pre_prompt" | "pre_action" | "post_action" | "session_start">;
+  readonly event_type:
+    | Extract<EventType, "pre_prompt" | "pre_action" | "post_action" | "session_start">
+    | AdviceEventType;
   /** What prevents a refused action: the agent's own gate or sandbox, Reins itself, or nothing. */
   readonly level: "agent" | "performed" | "observed";
   /** Whose tool table applies. */
@@ -113,6 +129,7 @@ const TRAITS: Readonly<Record<ControlPoint["kind"], Traits>> = {
   unprompted_work: { ...OBSERVED, event_type: "pre_prompt" },
   tool_call: { ...ACTION, level: "agent", tools: "agent", modified: "by_profile" },
   file_access: ACTION,
+  advice: { ...ACTION, event_type: "context_perception" },
   terminal: ACTION,
   client_request: ACTION,
   mcp_call: { ...ACTION, modified: "applied" },
@@ -127,6 +144,8 @@ const TRAITS: Readonly<Record<ControlPoint["kind"], Traits>> = {
 export function traitsOf(point: ControlPoint): Traits {
   const traits = TRAITS[point.kind];
   if ("origin" in point) return { ...traits, origin: point.origin };
+  if (point.kind === "advice") return { ...traits, event_type: point.event_type };
+  if (point.kind === "file_access" && point.isUnattended === true) return { ...traits, tools: "agent" };
   return point.kind === "after_the_fact" ? { ...traits, tools: point.tools } : traits;
 }
 
@@ -137,7 +156,11 @@ export function traitsOf(point: ControlPoint): Traits {
 export function decidersOf(point: ControlPoint): "rules_and_people" | "rules" | "rules_alone" {
   if (point.kind === "after_the_fact" || point.kind === "unprompted_work") return "rules";
   if (point.kind === "session_start" && point.outOfReach !== undefined) return "rules";
-  return point.kind === "setting" && point.isNotification === true ? "rules_alone" : "rules_and_people";
+  const isUnattended =
+    point.kind === "advice" ||
+    (point.kind === "file_access" && point.isUnattended === true) ||
+    (point.kind === "setting" && point.isNotification === true);
+  return isUnattended ? "rules_alone" : "rules_and_people";
 }
 
 /** The payload of a point's event. */
@@ -151,6 +174,7 @@ export function payloadOf(point: ControlPoint): unknown {
 /** The name of what a point does, as rules and records have it. */
 export function toolOf(point: ControlPoint): string {
   if ("tool" in point) return point.tool;
+  if (point.kind === "advice") return point.event_type;
   return point.kind === "prompt" || point.kind === "unprompted_work"
     ? "session/prompt"
     : point.payload.tool_name;
@@ -159,7 +183,7 @@ export function toolOf(point: ControlPoint): string {
 /** The arguments that are decided, and shown to people where the approval has no tool call of its own. */
 export function argumentsOf(point: ControlPoint): unknown {
   if ("tool" in point) return point.arguments;
-  return point.kind === "prompt" || point.kind === "unprompted_work"
+  return point.kind === "prompt" || point.kind === "unprompted_work" || point.kind === "advice"
     ? payloadOf(point)
     : point.payload.arguments;
 }

@@ -92,21 +92,13 @@ async function decide(
   waiting: Waiting,
 ): Promise<Decided> {
   const { harness } = scope.context;
-  const { event, subject, requestContext } = request;
   switch (decidersOf(point)) {
     case "rules_and_people":
       return awaitVerdict(harness, request, waiting, offerFor(scope, point), requested);
     case "rules":
       return decideRequest(harness, request);
-    case "rules_alone": {
-      if (request.forbidden !== undefined) return decideRequest(harness, request);
-      const foreseen = await harness.supervisor.foresee(event, subject, requestContext);
-      if (foreseen?.verdict === "allowed" || foreseen?.verdict === "blocked")
-        return harness.supervisor.decide(event, subject, requestContext);
-      const reason = foreseen?.reason ?? "no policy is loaded";
-      const { enforcement } = subject;
-      return { verdict: "blocked", reason, rule: foreseen?.rule, enforcement, entry: undefined };
-    }
+    case "rules_alone":
+      return decideUnasked(harness, request);
   }
 }
 
@@ -118,6 +110,21 @@ function decideRequest(
   return forbidden === undefined
     ? supervisor.decide(event, subject, requestContext)
     : supervisor.refuse(event, subject, requestContext, forbidden);
+}
+
+/** Decides by rules alone: what would need a person is refused without a record. */
+export async function decideUnasked(
+  harness: Pick<Harness, "supervisor">,
+  request: ControlRequest,
+): Promise<Decided> {
+  const { event, subject, requestContext, forbidden } = request;
+  if (forbidden !== undefined) return decideRequest(harness, request);
+  const foreseen = await harness.supervisor.foresee(event, subject, requestContext);
+  if (foreseen?.verdict === "allowed" || foreseen?.verdict === "blocked")
+    return decideRequest(harness, request);
+  const reason = foreseen?.reason ?? "no policy is loaded";
+  const { enforcement } = subject;
+  return { verdict: "blocked", reason, rule: foreseen?.rule, enforcement, entry: undefined };
 }
 
 type Deciders = Pick<Harness, "supervisor" | "approvals">;
@@ -244,7 +251,7 @@ async function apply(
 ): Promise<void> {
   const { entry } = verdict;
   if (entry !== undefined && traitsOf(point).inTurn) scope.turn?.entries.push(entry);
-  if (SETTLED_AT_ONCE.has(point.kind))
+  if (SETTLED_AT_ONCE.has(point.kind) || (point.kind === "file_access" && point.isUnattended === true))
     await scope.context.harness.supervisor.settle(subject, { event_type: event.event_type, entry });
   if (point.kind !== "tool_call" && point.kind !== "mcp_call") return;
   const { id, reported } = point.call;
@@ -262,6 +269,7 @@ const SETTLED_AT_ONCE: ReadonlySet<ControlPoint["kind"]> = new Set([
   "setting",
   "unprompted_work",
   "after_the_fact",
+  "advice",
 ]);
 
 /** Records a call that no verdict came before, with its outcome. */
@@ -328,7 +336,10 @@ export async function chargePrompt(
   await scope.context.harness.supervisor.settle(subject, { event_type: "pre_prompt", entry }, usage);
 }
 
-/** Whether the rules allow a call without asking a person. Decides and records nothing. */
+/**
+ * Whether the rules allow a call without asking a person. Decides and records nothing, so it is no permission: it may only
+ * narrow what a verdict allowed, as the search tool does with the files it found.
+ */
 export async function isAllowedUnasked(scope: ControlScope, payload: ActionPayload): Promise<boolean> {
   const point = {
     kind: "tool_call",
@@ -336,10 +347,16 @@ export async function isAllowedUnasked(scope: ControlScope, payload: ActionPaylo
     call: { id: "foreseen", reported: {} },
     takesOnce: true,
   } as const;
-  const { event, subject, requestContext, forbidden } = requestFor(scope, point);
+  return isForeseen(scope.context.harness, requestFor(scope, point));
+}
+
+/** Whether the policy would allow a request now, without limits, bounds and other harnesses. */
+export async function isForeseen(
+  { supervisor }: Pick<Harness, "supervisor">,
+  { event, subject, requestContext, forbidden }: ControlRequest,
+): Promise<boolean> {
   if (forbidden !== undefined) return false;
-  const verdict = await scope.context.harness.supervisor.foresee(event, subject, requestContext);
-  return verdict?.verdict === "allowed";
+  return (await supervisor.foresee(event, subject, requestContext))?.verdict === "allowed";
 }
 
 /** What an action would do as things are now: a link may lead elsewhere than when it was decided. */

@@ -3,6 +3,7 @@ import { Advisor, type DecisionEvents, type DecisionEventType } from "@reins/age
 import { type Memory, StoredMemory } from "@reins/bridge";
 import { ifExists } from "@reins/kit";
 import type { FamilyAnswers, FamilyAsker, Harness, Principal } from "@reins/supervisor";
+import { fileState, StandingVerdicts } from "../control/standing-verdicts.ts";
 import type { NativeSettings } from "./start-native.ts";
 
 /** The events that an operator may have answered by a harness of their own. */
@@ -38,6 +39,7 @@ export function advisersFrom(harness: Pick<Harness, "advise">, tenant: string): 
  * of the token's user, and of a workspace no more is looked at than its agent may read without asking a person.
  */
 export function familyAnswers(harness: Harness, settings: NativeSettings = {}): FamilyAnswers {
+  const standing = new StandingVerdicts(harness);
   const defaultsFor = ({ principal, subject, requestContext }: FamilyAsker) => {
     const mayRead = async (path: string) => {
       const event = {
@@ -47,7 +49,8 @@ export function familyAnswers(harness: Harness, settings: NativeSettings = {}): 
         depth: subject.depth,
         payload: { tool_name: "read_file", arguments: { path } },
       };
-      return (await harness.supervisor.foresee(event, subject, requestContext))?.verdict === "allowed";
+      const state = await fileState(requestContext.workspace.cwd, path);
+      return (await standing.decide({ event, subject, requestContext }, state)).isAllowed;
     };
     return new Advisor({
       memory: userMemory(harness, principal),

@@ -2,6 +2,7 @@ import type { ControlPort } from "@reins/agent";
 import type { Harness } from "@reins/supervisor";
 import { describe, expect, test } from "vitest";
 import { ALLOWED, BLOCKED, type TestGovernance, testSession } from "../../test/governed-session.ts";
+import { StandingVerdicts } from "../control/standing-verdicts.ts";
 import type { Governor } from "../governor/governor.ts";
 import { GovernedControl } from "./governed-control.ts";
 
@@ -45,7 +46,9 @@ function control({ advice, ...governance }: TestGovernance & { readonly advice?:
     sessionOf: (id: string) => (id === "agent-session" ? session : undefined),
     sessions: [session],
   } as unknown as Governor;
-  const options = { governor: () => governor, harness, principal: session.context.principal, defaults };
+  const standing = new StandingVerdicts(harness);
+  const { principal } = session.context;
+  const options = { governor: () => governor, harness, standing, principal, defaults };
   const made = new GovernedControl({ ...options, onFault: (reason) => void governed.faults.push(reason) });
   return { ...governed, control: made, advised, noted, defaulted };
 }
@@ -96,6 +99,36 @@ describe("a question of the typed families", () => {
     const { control: made, defaulted } = control();
     await made.ask("memory_recall", MEMORY, call);
     expect(defaulted).toEqual([["memory_recall", MEMORY]]);
+  });
+});
+
+describe("a request for advice", () => {
+  test("is decided once while nothing changes, before anything answers it", async () => {
+    const { control: made, decided, advised } = control();
+    for (let turn = 0; turn < 3; turn += 1) await made.ask("memory_recall", MEMORY, call);
+    expect(decided).toMatchObject([{ event_type: "memory_recall", payload: { query: "q" } }]);
+    expect(advised).toHaveLength(3);
+  });
+
+  test("gets none where it is blocked, from no harness and no default", async () => {
+    const { control: made, advised, defaulted } = control({ verdicts: [BLOCKED, BLOCKED] });
+    const intent = { session_id: "agent-session", prompt: "fix it", workspace: "/w" };
+    expect(await made.ask("memory_recall", MEMORY, call)).toEqual({
+      decision: "block",
+      reason: "it may not",
+    });
+    expect(await made.ask("intent_detection", intent, call)).toMatchObject({
+      detected_intent: "conversation",
+    });
+    expect([advised, defaulted]).toEqual([[], []]);
+  });
+
+  test("of an unknown session fails", async () => {
+    const { control: made, defaulted } = control();
+    await expect(made.ask("memory_recall", MEMORY, { ...call, sessionId: "other" })).rejects.toThrow(
+      "there is no session other",
+    );
+    expect(defaulted).toEqual([]);
   });
 });
 

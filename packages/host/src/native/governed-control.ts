@@ -8,8 +8,9 @@ import type {
   ReportEventType,
 } from "@reins/agent";
 import type { Harness, Principal, ReportKind } from "@reins/supervisor";
-import { recordedSubject } from "../control/control-point.ts";
+import { type AdviceEventType, recordedSubject, subjectIn } from "../control/control-point.ts";
 import { chargePrompt, enforce, forwardIn } from "../control/enforce.ts";
+import type { StandingVerdicts } from "../control/standing-verdicts.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { Governor } from "../governor/governor.ts";
 import { type Advisers, advisersFrom } from "./advisers.ts";
@@ -18,6 +19,8 @@ import { type Advisers, advisersFrom } from "./advisers.ts";
 export interface GovernedControlOptions {
   readonly governor: () => Governor;
   readonly harness: Harness;
+  /** The verdicts that stand in its sessions. */
+  readonly standing: StandingVerdicts;
   readonly principal: Principal;
   /** Answers what no rule and no other harness is about: what the person wants, what the workspace holds, how to plan. */
   readonly defaults: ControlPort;
@@ -34,6 +37,15 @@ type Deciders = {
   ) => Promise<Decision<Type> | undefined>;
 };
 
+/** The answers to requests for advice that the policy does not allow: none is given. */
+const NO_ADVICE: { readonly [Type in AdviceEventType]: (reason: string) => Decision<Type> } = {
+  intent_detection: () => ({ decision: "allow", detected_intent: "conversation", confidence: 0 }),
+  context_perception: (reason) => ({ decision: "block", reason }),
+  memory_recall: (reason) => ({ decision: "block", reason }),
+  planning: (reason) => ({ decision: "block", reason }),
+  reasoning: (reason) => ({ decision: "block", reason }),
+};
+
 /**
  * The supervisor, for what only the native agent itself can see. Every request to a model is decided like any other
  * step; what is more than a verdict is answered by a harness of the operator's that says it does so, or by a default;
@@ -46,7 +58,19 @@ export class GovernedControl implements ControlPort {
   constructor(options: GovernedControlOptions) {
     this.#options = options;
     const advisers: Advisers = advisersFrom(options.harness, options.principal.tenant);
-    this.#deciders = { ...advisers, pre_prompt: (payload, call) => this.#decide(payload, call) };
+    const decided =
+      <Type extends AdviceEventType>(type: Type) =>
+      async (payload: Payload<Type>, call: ControlCall): Promise<Decision<Type> | undefined> =>
+        (await this.#withheld(type, payload, call)) ?? advisers[type](payload);
+    this.#deciders = {
+      ...advisers,
+      intent_detection: decided("intent_detection"),
+      context_perception: decided("context_perception"),
+      memory_recall: decided("memory_recall"),
+      planning: decided("planning"),
+      reasoning: decided("reasoning"),
+      pre_prompt: (payload, call) => this.#decide(payload, call),
+    };
   }
 
   async ask<Type extends DecisionEventType>(
@@ -101,9 +125,8 @@ export class GovernedControl implements ControlPort {
     payload: Payload<"pre_prompt">,
     call: ControlCall,
   ): Promise<Decision<"pre_prompt"> | undefined> {
-    if (call.sessionId === undefined) return undefined;
-    const session = this.#sessionOf(call);
-    if (!session) throw new RpcError(CODE.notFound, `there is no session ${call.sessionId}`);
+    const session = this.#expectSession(call);
+    if (!session) return undefined;
     const enforced = await enforce(session, { kind: "prompt", payload, origin: "agent" }, call);
     switch (enforced.kind) {
       case "allowed":
@@ -113,6 +136,27 @@ export class GovernedControl implements ControlPort {
       case "refused":
         return { decision: "block", reason: enforced.reason };
     }
+  }
+
+  /** The answer to a request for advice that the policy does not allow; nothing where it does. */
+  async #withheld<Type extends AdviceEventType>(
+    event_type: Type,
+    payload: Payload<Type>,
+    call: ControlCall,
+  ): Promise<Decision<Type> | undefined> {
+    const session = this.#expectSession(call);
+    if (!session) return undefined;
+    const point = { kind: "advice", event_type, payload } as const;
+    const { isAllowed, reason } = await this.#options.standing.enforce(session, point, "advice");
+    return isAllowed ? undefined : NO_ADVICE[event_type](reason);
+  }
+
+  /** The session of a call; nothing for a call outside of all sessions. */
+  #expectSession(call: ControlCall): GovernedSession | undefined {
+    const session = this.#sessionOf(call);
+    if (!session && call.sessionId !== undefined)
+      throw new RpcError(CODE.notFound, `there is no session ${call.sessionId}`);
+    return session;
   }
 
   #sessionOf({ sessionId }: Pick<ControlCall, "sessionId">) {

@@ -18,6 +18,7 @@ import type { Harness, NetworkReach, Principal, Subject } from "@reins/superviso
 import { NATIVE } from "../control/agent-profile.ts";
 import { agentOf, subjectIn } from "../control/control-point.ts";
 import { isAllowedUnasked } from "../control/enforce.ts";
+import { fileState, StandingVerdicts } from "../control/standing-verdicts.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";
 import type { TenantMessaging } from "../turn/messaging.ts";
 import type { TurnOffers } from "../turn/turn-offers.ts";
@@ -96,10 +97,24 @@ export function startNative(options: NativeOptions): {
     return session && subjectIn(session, "performed");
   };
   const spawn = subagents && spawner(subagents, governor, { principal, entry });
+  // A dry run is enough: it only takes files away from a search that was decided.
   const mayRead = async (id: string, path: string) => {
     const session = governor.sessionOf(id);
     if (!session) return false;
     return isAllowedUnasked(session, { tool_name: "read_file", arguments: { path } });
+  };
+  const standing = new StandingVerdicts(harness);
+  const mayPerceive = async (id: string, path: string) => {
+    const session = governor.sessionOf(id);
+    if (!session) return false;
+    const point = {
+      kind: "file_access",
+      tool: "read_file",
+      arguments: { path },
+      isUnattended: true,
+    } as const;
+    const state = await fileState(session.workspace.cwd, path);
+    return (await standing.enforce(session, point, state)).isAllowed;
   };
   const services = nativeServices({
     ...{ messaging, subjectOf, offers, spawn, mayRead },
@@ -114,6 +129,7 @@ export function startNative(options: NativeOptions): {
     control: new GovernedControl({
       governor: () => governor,
       harness,
+      standing,
       principal,
       defaults: new Advisor({
         memory,
@@ -121,7 +137,7 @@ export function startNative(options: NativeOptions): {
         mayRead:
           (_, { sessionId = "" }) =>
           (path) =>
-            mayRead(sessionId, path),
+            mayPerceive(sessionId, path),
         ...settings,
       }),
       onFault,
@@ -168,7 +184,7 @@ interface NativeServicesOptions {
   readonly offers?: TurnOffers | undefined;
   /** The id of the native agent. */
   readonly native: string;
-  /** Whether a session may read a file without asking a person. */
+  /** Whether a search of a session may show a file without asking a person. */
   readonly mayRead?: HostServices["mayRead"];
   /** Has a child of a session do something; none can where it is absent. */
   readonly spawn?: SubagentService["run"] | undefined;

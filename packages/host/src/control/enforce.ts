@@ -62,8 +62,11 @@ export async function enforce(
     inexpressible: (modified: Modified) => whyInexpressible(point, modified, profile),
     ...(isDone(point) && { unasked: "it was done before a person could be asked" }),
   };
+  const { mode = "default", claimedMode = mode } = scope;
+  const isClaimed = claimedMode !== mode && point.kind !== "setting";
+  const decided = isClaimed ? await strictestScope(scope, point, claimedMode) : scope;
   const requested = () => {
-    const made = requestFor(scope, point);
+    const made = requestFor(decided, point);
     return { ...made, requestContext: { ...made.requestContext, ...expressed } };
   };
   let request = requested();
@@ -81,6 +84,39 @@ export async function enforce(
   else await apply(scope, point, request, verdict);
   recordSeen(scope, point, request.subject);
   return enforced;
+}
+
+/**
+ * The scope in which the policy decides a point more strictly: in the mode that Reins set, or in the one that the agent
+ * claims to be in. A claim gains nothing: where both are decided alike, the mode that Reins set counts. It counts for no
+ * setting, by which a client may bring the agent out of the mode.
+ */
+async function strictestScope(
+  scope: ControlScope,
+  point: ControlPoint,
+  claimedMode: string,
+): Promise<ControlScope> {
+  const claimed = { ...scopeOf(scope), mode: claimedMode };
+  const [set, said] = await Promise.all(
+    [scope, claimed].map(async (one) => {
+      const { event, subject, requestContext } = requestFor(one, point);
+      return strictness(await scope.context.harness.supervisor.foresee(event, subject, requestContext));
+    }),
+  );
+  return said !== undefined && set !== undefined && said > set ? claimed : scope;
+}
+
+/** The members of a scope that a request is made of; those of a session are getters, which are not copied. */
+function scopeOf(scope: ControlScope): ControlScope {
+  const { context, id, record, depth, descent, workspace, served, toolCalls, turn, actions } = scope;
+  return { context, id, record, depth, descent, workspace, served, toolCalls, turn, ...(actions && { actions }) };
+}
+
+/** Verdicts from the loosest to the strictest. */
+const VERDICTS = ["allowed", "modify", "defer", "ask", "blocked"];
+
+function strictness(verdict: { readonly verdict: string } | undefined): number {
+  return verdict === undefined ? VERDICTS.length : VERDICTS.indexOf(verdict.verdict);
 }
 
 const UNLIMITED: Waiting = { signal: new AbortController().signal };

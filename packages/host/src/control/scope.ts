@@ -59,7 +59,10 @@ export interface SubjectScope {
   readonly context: SubjectContext;
   readonly id: string;
   readonly record: { readonly key?: string | undefined; readonly acts_as?: string | undefined };
+  /** The mode that Reins put the agent into. */
   readonly mode?: string | undefined;
+  /** The mode the agent says it is in. */
+  readonly claimedMode?: string | undefined;
   readonly depth: number;
   readonly descent?: Descent | undefined;
   /** Where the agent's own tools work. */

@@ -23,9 +23,27 @@ export async function forwardRequest(
   const enforced = await enforce(session, point, { signal });
   if (enforced.kind !== "allowed") throw await refusal(method, enforced.verdict);
   const wanted = method === "session/set_config_option" ? typedOption(params) : params;
-  const result = await agent.request(method, forAgent(session, wanted), { signal });
-  if (method === "session/set_mode") session.mode = readParams(method, params).modeId ?? session.mode;
-  return result;
+  const mode = modeSetBy(method, params);
+  session.pendingMode = mode;
+  try {
+    const result = await agent.request(method, forAgent(session, wanted), { signal });
+    if (mode !== undefined) {
+      session.mode = mode;
+      session.claimedMode = mode;
+      session.allowedMode = undefined;
+      if (session.pinnedMode !== undefined) session.pinnedMode = mode;
+    }
+    return result;
+  } finally {
+    session.pendingMode = undefined;
+  }
+}
+
+/** The mode that a client's request sets, if it sets one. */
+function modeSetBy(method: string, params: JsonObject): string | undefined {
+  if (method === "session/set_mode") return readParams(method, params).modeId;
+  const isMode = method === "session/set_config_option" && params.configId === "mode";
+  return isMode && typeof params.value === "string" ? params.value : undefined;
 }
 
 /** Forwards a client's notification to its agent, where the rules allow it without asking a person. */
@@ -90,6 +108,7 @@ export function settingsOf(
   }
 }
 
-function asksIn({ modes, profile }: Pick<AgentEntry, "modes" | "profile">, mode: unknown): boolean {
+/** Whether an agent asks for everything in a mode, as its catalogue entry says. */
+export function asksIn({ modes, profile }: Pick<AgentEntry, "modes" | "profile">, mode: unknown): boolean {
   return typeof mode === "string" && (mode === profile.mode || modes.includes(mode));
 }

@@ -78,8 +78,16 @@ export class GovernedSession {
   cost = 0;
   /** The commands that the agent has announced, which it knows only at the beginning of a prompt. */
   commands: readonly string[] = [];
-  /** The mode the agent is in. */
+  /** The mode that Reins put the agent into: that of its launch profile, or one that a client set after a verdict. */
   mode = "default";
+  /** The mode the agent says it is in: a claim, which can only make a verdict stricter. */
+  claimedMode: string | undefined;
+  /** The mode that a client is setting, until the agent has answered. */
+  pendingMode: string | undefined;
+  /** The mode that the agent is held in: that of its launch profile, until a client sets another; nothing where it has none. */
+  pinnedMode: string | undefined;
+  /** A mode other than that, into which a verdict allowed the agent to go. */
+  allowedMode: string | undefined;
 
   /** Its limits, where another session began it. */
   readonly descent: Descent | undefined;
@@ -181,6 +189,10 @@ export class Turn {
   verdict: string | undefined;
   /** The entries it covers, in order. */
   readonly entries: string[] = [];
+  /** Whether a verdict allowed its agent to leave the mode in which it asks. */
+  mayLeaveMode = false;
+  /** Whether its agent left that mode without a verdict. */
+  hasLeftMode = false;
   readonly #writing: Promise<unknown>[] = [];
   readonly #output: string[] = [];
   readonly #prompt: () => unknown;

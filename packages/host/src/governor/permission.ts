@@ -108,6 +108,7 @@ async function enforceCall(
     } as const;
     const enforced = await enforce(session, setting, { signal });
     if (enforced.kind === "refused") return enforced;
+    if (session.turn) session.turn.mayLeaveMode = true;
   }
   const takesOnce = outcomeOf(options, "allow_once") !== undefined;
   return enforce(session, { kind: "tool_call", payload, call, takesOnce }, { signal });

@@ -169,7 +169,10 @@ async function refusalOf(
   for (const { tool, args } of pointsOf(session, { effect, name, text })) {
     const point = { kind: "agent_command", tool, arguments: args } as const;
     const enforced = await enforce(session, point, turn);
-    if (enforced.kind === "allowed") continue;
+    if (enforced.kind === "allowed") {
+      if (effect === "gate") turn.mayLeaveMode = true;
+      continue;
+    }
     const reason = `/${name} is a command of the agent itself: ${enforced.verdict.reason}`;
     return { ...enforced.verdict, reason };
   }

@@ -262,17 +262,22 @@ async function callAgent(
 
 /** Puts the agent into the mode in which it asks. An agent that does not take it is not used. */
 async function enforceProfile(session: GovernedSession, result: JsonObject): Promise<void> {
-  const { agent, launch, entry } = session.context;
+  const { agent, launch, entry, profile } = session.context;
   const sessionId = session.agentSessionId;
   const { currentModeId } = readResult("session/new", result).modes;
-  session.mode = currentModeId ?? session.mode;
+  session.claimedMode = currentModeId;
+  // What the native agent says of its mode is Reins's own word.
+  if (!profile.isObserved) session.mode = currentModeId ?? session.mode;
   try {
-    if (launch.mode !== undefined && isObject(result.modes) && currentModeId !== launch.mode) {
-      await agent.request("session/set_mode", { sessionId, modeId: launch.mode });
+    if (launch.mode !== undefined && isObject(result.modes)) {
+      if (currentModeId !== launch.mode)
+        await agent.request("session/set_mode", { sessionId, modeId: launch.mode });
       session.mode = launch.mode;
+      session.claimedMode = launch.mode;
     }
     for (const [configId, value] of Object.entries(launch.configOptions))
       await agent.request("session/set_config_option", typedOption({ sessionId, configId, value }));
+    session.pinnedMode = launch.mode;
   } catch (error) {
     const why = errorMessage(error);
     throw new RpcError(
@@ -312,6 +317,6 @@ function shown(session: GovernedSession, result: JsonObject, refused: readonly u
   return {
     ...(refused.length > 0 ? withReinsMeta(result, { refused_servers: refused }) : result),
     ...(readResult("session/new", result).sessionId !== undefined && { sessionId: session.id }),
-    ...(isObject(modes) && { modes: { ...modes, currentModeId: session.mode } }),
+    ...(isObject(modes) && { modes: { ...modes, currentModeId: session.claimedMode ?? session.mode } }),
   };
 }

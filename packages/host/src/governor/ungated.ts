@@ -2,11 +2,13 @@ import { readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { isObject, type JsonObject, metaOf, readUpdate, toolCallIn } from "@reins/acp";
+import { errorMessage } from "@reins/kit";
 import { type Decided, resultDraft } from "@reins/supervisor";
 import { recordedSubject } from "../control/control-point.ts";
 import { complete, enforce, factsOf, recordIn, toolCallDraft } from "../control/enforce.ts";
 import { placed, verdictMeta } from "../control/verdict.ts";
 import { type Claim, claimsBeyond, MOST_CLAIMS, payloadOfClaim } from "./claims.ts";
+import { asksIn } from "./client-requests.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { verdictForCard } from "./mcp-servers.ts";
 import { payloadOf } from "./permission.ts";
@@ -263,6 +265,69 @@ export async function recordUnknown(session: GovernedSession): Promise<void> {
 /** An update with what clients see of its verdict. */
 function withMeta(update: JsonObject, meta: JsonObject): JsonObject {
   return { ...update, _meta: { ...metaOf(update), ...meta } };
+}
+
+/** The name of a change of mode, in rules and records. */
+const SET_MODE = "session/set_mode";
+/** How long an agent may take to go back into its mode. */
+const RESTORE_MS = 10_000;
+
+/**
+ * Notes the mode that an agent reports. It is a claim; one that the agent does not ask in, though its launch profile put it
+ * into one in which it does, is decided after the fact, and Reins sets the mode back.
+ */
+export function noteMode(
+  session: GovernedSession,
+  mode: string,
+  update: JsonObject,
+): JsonObject | Promise<JsonObject> {
+  const { entry, launch } = session.context;
+  const { pinnedMode, pendingMode, turn } = session;
+  session.claimedMode = mode;
+  if (turn?.mayLeaveMode === true) session.allowedMode = mode;
+  const isSet = [pinnedMode, pendingMode, session.allowedMode, launch.mode].includes(mode);
+  if (pinnedMode === undefined || isSet || asksIn(entry, mode)) return update;
+  return restoreMode(session, { mode, pinnedMode, update });
+}
+
+async function restoreMode(
+  session: GovernedSession,
+  {
+    mode,
+    pinnedMode,
+    update,
+  }: { readonly mode: string; readonly pinnedMode: string; readonly update: JsonObject },
+): Promise<JsonObject> {
+  const { agent, newId, onFault } = session.context;
+  const rawInput = { mode, asks: "false" };
+  const call = { id: newId(), reported: { name: SET_MODE, rawInput } };
+  const payload = { tool_name: SET_MODE, arguments: rawInput };
+  const point = {
+    kind: "after_the_fact",
+    payload,
+    tools: "acp",
+    seen: { call, outcome: "completed" },
+  } as const;
+  const decided = await placed((await enforce(session, point)).verdict);
+  const reason = `the agent left the mode in which it asks, for ${JSON.stringify(mode.slice(0, 80))}`;
+  const { turn, agentSessionId: sessionId } = session;
+  const isAgain = turn?.hasLeftMode === true;
+  if (turn) turn.hasLeftMode = true;
+  // The agent answers only after this update was handled.
+  const restored = agent
+    .request(SET_MODE, { sessionId, modeId: pinnedMode }, { signal: AbortSignal.timeout(RESTORE_MS) })
+    .then(() => {
+      session.claimedMode = pinnedMode;
+      if (isAgain) throw new Error("it does so again and again");
+      return showUpdate(session, { sessionUpdate: "current_mode_update", currentModeId: pinnedMode });
+    })
+    .catch((error: unknown) => {
+      onFault(`${reason}; it was set back: ${errorMessage(error)}`);
+      return endTurn(session, SET_MODE, { ...decided, reason });
+    });
+  turn?.awaits(restored);
+  restored.catch((error: unknown) => onFault(`${reason}: ${String(error)}`));
+  return withMeta(update, ungatedMeta(decided));
 }
 
 /** The name of a child session that an agent began by itself, in rules and records. */

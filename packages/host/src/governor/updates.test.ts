@@ -49,7 +49,7 @@ describe("an update of an agent", () => {
     const { session, update, shown } = inTurn();
     session.isClosing = true;
     await update({ sessionUpdate: "current_mode_update", currentModeId: "plan" });
-    expect([session.mode, shown]).toEqual(["plan", []]);
+    expect([session.claimedMode, shown]).toEqual(["plan", []]);
   });
 
   test("notes commands also while a session is replayed, and a mode only when it is live", async () => {
@@ -57,7 +57,7 @@ describe("an update of an agent", () => {
     session.replaying = true;
     await update({ sessionUpdate: "available_commands_update", availableCommands: [{ name: "init" }, {}] });
     await update({ sessionUpdate: "current_mode_update", currentModeId: "plan" });
-    expect([session.commands, session.mode]).toEqual([["init"], "default"]);
+    expect([session.commands, session.claimedMode]).toEqual([["init"], undefined]);
   });
 
   test("with a plan is the list of tasks of the turn's run", async () => {
@@ -81,6 +81,77 @@ describe("an update of an agent", () => {
     await update({ sessionUpdate: "usage_update", used: 50, cost: { amount: 2, currency: "USD" } });
     expect(turn.hashes.outputs_hash).not.toBe(before);
     expect([turn.tokens, turn.usage({ usage: { totalTokens: 9 } })]).toEqual([50, { tokens: 9, cost: 2 }]);
+  });
+});
+
+describe("a mode that an agent reports", () => {
+  const bypass = { sessionUpdate: "current_mode_update", currentModeId: "bypassPermissions" };
+  const setBack = ["session/set_mode", { sessionId: "agent-session", modeId: "default" }];
+  const cancel = ["session/cancel", { sessionId: "agent-session" }];
+
+  /** A session whose agent was put into the mode of its launch profile. */
+  function pinned(...given: Parameters<typeof testSession>) {
+    const governed = inTurn(...given);
+    governed.session.pinnedMode = "default";
+    const reported = async (one: JsonObject) => {
+      await governed.update(one);
+      await governed.turn.written();
+    };
+    return { ...governed, reported };
+  }
+
+  test("is a claim, and never the mode that Reins set", async () => {
+    const { session, reported, decided, sent } = pinned();
+    await reported({ ...bypass, currentModeId: "plan" });
+    expect([session.mode, session.claimedMode]).toEqual(["default", "plan"]);
+    expect([decided, sent]).toEqual([[], []]);
+  });
+
+  test.each([
+    bypass,
+    {
+      sessionUpdate: "config_option_update",
+      configOptions: [{ id: "mode", currentValue: "bypassPermissions" }],
+    },
+  ])("is recorded and set back where the agent does not ask in it: $sessionUpdate", async (left) => {
+    const { session, reported, decided, records, sent, shown } = pinned();
+    await reported(left);
+    expect(decided).toMatchObject([
+      {
+        event_type: "post_action",
+        payload: {
+          tool_name: "session/set_mode",
+          arguments: { mode: "bypassPermissions", asks: "false" },
+        },
+      },
+    ]);
+    expect(records.map(({ quality }) => quality)).toEqual(["tool_call", "tool_result"]);
+    expect(sent).toEqual([setBack]);
+    expect([session.mode, session.claimedMode]).toEqual(["default", "default"]);
+    const restored = { sessionUpdate: "current_mode_update", currentModeId: "default" };
+    expect(shown.map(({ update }) => update)).toContainEqual(restored);
+  });
+
+  test("ends the turn where it cannot be set back, or comes again", async () => {
+    const stubborn = pinned({ refuses: ["session/set_mode"] });
+    await stubborn.reported(bypass);
+    expect(stubborn.sent).toEqual([setBack, cancel]);
+    const again = pinned();
+    await again.reported(bypass);
+    await again.reported(bypass);
+    expect(again.sent).toEqual([setBack, setBack, cancel]);
+  });
+
+  test("is left alone where a client or a verdict put the agent into it", async () => {
+    const { session, turn, reported, sent } = pinned();
+    session.pendingMode = "bypassPermissions";
+    await reported(bypass);
+    session.pendingMode = undefined;
+    turn.mayLeaveMode = true;
+    await reported(bypass);
+    turn.mayLeaveMode = false;
+    await reported(bypass);
+    expect(sent).toEqual([]);
   });
 });
 

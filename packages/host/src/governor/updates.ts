@@ -5,7 +5,7 @@ import { forwardIn } from "../control/enforce.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { mayNotify } from "./known-methods.ts";
 import { isFinal } from "./tool-calls.ts";
-import { concludeCall, noteChild, weighClaims } from "./ungated.ts";
+import { concludeCall, noteChild, noteMode, weighClaims } from "./ungated.ts";
 import { noticeUpdate } from "./unprompted.ts";
 
 /** Forwards what an agent sends in a session to the clients, without secrets, after what it shows was enforced. */
@@ -51,10 +51,21 @@ function applyUpdate(session: GovernedSession, update: JsonObject): JsonObject |
   if (session.replaying) return update;
   if (TOOL_UPDATES.has(kind)) return applyToolCall(session, update);
   if (kind === "subagent_update") return noteChild(session, update);
-  if (kind === "current_mode_update") session.mode = readUpdate(kind, update).currentModeId ?? session.mode;
+  const mode = modeIn(update);
+  if (mode !== undefined) return noteMode(session, mode, update);
   if (kind === "plan" && session.context.profile.runs === "derived")
     session.turn?.awaits(notePlan(session, update));
   return update;
+}
+
+/** The mode that an agent reports: by an update of its own, or as one of its options. */
+function modeIn(update: JsonObject): string | undefined {
+  if (update.sessionUpdate === "current_mode_update")
+    return readUpdate("current_mode_update", update).currentModeId;
+  if (update.sessionUpdate !== "config_option_update" || !Array.isArray(update.configOptions))
+    return undefined;
+  const option = update.configOptions.filter(isObject).find(({ id }) => id === "mode");
+  return typeof option?.currentValue === "string" ? option.currentValue : undefined;
 }
 
 function applyToolCall(session: GovernedSession, update: JsonObject): JsonObject | Promise<JsonObject> {

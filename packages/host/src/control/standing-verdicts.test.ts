@@ -1,0 +1,88 @@
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Harness } from "@reins/supervisor";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { ControlRequest } from "./control-point.ts";
+import { fileState, StandingVerdicts } from "./standing-verdicts.ts";
+
+/** Standing verdicts over a supervisor that answers as told. */
+function standing() {
+  const says = { foreseen: "allowed", decided: "allowed" };
+  const decided: unknown[] = [];
+  const settled: unknown[] = [];
+  const inForce = new Map<string, unknown>([["default", {}]]);
+  const harness = {
+    policies: { inForce },
+    supervisor: {
+      foresee: async () => ({ verdict: says.foreseen, reason: "foreseen" }),
+      decide: async (event: unknown) => {
+        decided.push(event);
+        return { verdict: says.decided, reason: "decided", entry: "cid" };
+      },
+      settle: async (_: unknown, end: unknown) => void settled.push(end),
+    },
+  } as unknown as Harness;
+  const request = {
+    event: { event_type: "pre_action", payload: {} },
+    subject: { tenant: "default", agent: "a", session: "s" },
+    requestContext: {},
+  } as unknown as ControlRequest;
+  const verdicts = new StandingVerdicts(harness);
+  const ask = async (about = "file") => (await verdicts.decide(request, about)).isAllowed;
+  return { says, decided, settled, inForce, ask };
+}
+
+describe("a verdict that stands", () => {
+  test("is on record once, also for questions at the same time, and settled", async () => {
+    const { decided, settled, ask } = standing();
+    expect(await Promise.all([ask(), ask(), ask()])).toEqual([true, true, true]);
+    expect([decided.length, settled]).toEqual([1, [{ event_type: "pre_action", entry: "cid" }]]);
+  });
+
+  test("is decided again for another state of the file and under another policy", async () => {
+    const { decided, inForce, ask } = standing();
+    await ask();
+    await ask("changed file");
+    inForce.set("default", {});
+    await ask();
+    expect(decided).toHaveLength(3);
+  });
+
+  test("is decided again where the policy would say something else now", async () => {
+    const { says, decided, ask } = standing();
+    expect(await ask()).toBe(true);
+    says.foreseen = "blocked";
+    says.decided = "blocked";
+    expect(await ask()).toBe(false);
+    expect(await ask()).toBe(false);
+    expect(decided).toHaveLength(2);
+  });
+
+  test("is a refusal without a record where a person would be asked", async () => {
+    const { says, decided, ask } = standing();
+    says.foreseen = "ask";
+    expect([await ask(), decided]).toEqual([false, []]);
+  });
+
+  test("of limits or other harnesses is asked for again: they may allow it later", async () => {
+    const { says, decided, ask } = standing();
+    says.decided = "blocked";
+    expect(await ask()).toBe(false);
+    says.decided = "allowed";
+    expect([await ask(), decided.length]).toEqual([true, 2]);
+  });
+});
+
+test("the state of a file changes with what it holds and with where it leads", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "reins-state-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const state = () => fileState(folder, "link");
+  const states = [await state()];
+  await writeFile(join(folder, "a"), "a");
+  await symlink("a", join(folder, "link"));
+  states.push(await state(), await state());
+  await writeFile(join(folder, "a"), "more");
+  states.push(await state());
+  expect(new Set(states).size).toBe(3);
+});

@@ -75,10 +75,12 @@ export async function enforce(
     request = requested();
     return request;
   };
-  const verdict = await decide(scope, point, { request, requested: again }, waiting).catch((error: unknown) => {
-    request.uncount?.();
-    throw error;
-  });
+  const verdict = await decide(scope, point, { request, requested: again }, waiting).catch(
+    (error: unknown) => {
+      request.uncount?.();
+      throw error;
+    },
+  );
   const enforced = enforcedBy(point, verdict, profile);
   if (enforced.kind === "refused") request.uncount?.();
   else await apply(scope, point, request, verdict);
@@ -109,7 +111,18 @@ async function strictestScope(
 /** The members of a scope that a request is made of; those of a session are getters, which are not copied. */
 function scopeOf(scope: ControlScope): ControlScope {
   const { context, id, record, depth, descent, workspace, served, toolCalls, turn, actions } = scope;
-  return { context, id, record, depth, descent, workspace, served, toolCalls, turn, ...(actions && { actions }) };
+  return {
+    context,
+    id,
+    record,
+    depth,
+    descent,
+    workspace,
+    served,
+    toolCalls,
+    turn,
+    ...(actions && { actions }),
+  };
 }
 
 /** Verdicts from the loosest to the strictest. */

@@ -8,7 +8,7 @@ import type {
   ReportEventType,
 } from "@reins/agent";
 import type { Harness, Principal, ReportKind } from "@reins/supervisor";
-import { type AdviceEventType, recordedSubject, subjectIn } from "../control/control-point.ts";
+import { type AdviceEventType, recordedSubject } from "../control/control-point.ts";
 import { chargePrompt, enforce, forwardIn } from "../control/enforce.ts";
 import type { StandingVerdicts } from "../control/standing-verdicts.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";

@@ -40,6 +40,7 @@ export {
   SupervisorError,
   type SupervisorErrorCode,
 } from "./errors.ts";
+export { toolsOfAgent } from "./harness/facts.ts";
 export { Harness, type HarnessOptions } from "./harness/harness.ts";
 export { harnessTables } from "./harness/tables.ts";
 export { tenantFor } from "./identity/authority.ts";

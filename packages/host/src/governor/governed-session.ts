@@ -16,8 +16,8 @@ export interface McpVerdict {
   /** What the agent may call the tool. */
   readonly names: readonly string[];
   readonly arguments: unknown;
-  /** What clients see of it, once it is in the ledger. */
-  readonly meta: Promise<JsonObject>;
+  /** What clients see of it, once it is in the ledger; nothing of a call that was refused before it was decided. */
+  readonly meta: Promise<JsonObject> | undefined;
 }
 
 /** A session with an agent, and what the governor knows of it. */
@@ -42,9 +42,9 @@ export class GovernedSession {
   readonly closing: (() => Promise<void>)[] = [];
   /** The tools of its MCP servers, which Reins performs: server and tool, as the agent names them together. */
   readonly mcpTools = new Set<string>();
-  /** Verdicts on calls of MCP tools that no card of the agent was found for yet, and the cards that have one. */
+  /** Verdicts of this turn on calls of MCP tools that no card of the agent was found for yet, and the cards that have one. */
   readonly mcpVerdicts: McpVerdict[] = [];
-  readonly mcpCards = new Set<string>();
+  readonly mcpCards = new Map<string, McpVerdict>();
   /** Takes secrets out of its updates, also across the pieces of a text. */
   updates: UpdateRedactor | undefined;
   /** What the agent said beside its last update, until something is shown of that. */
@@ -127,7 +127,7 @@ export class GovernedSession {
 
   /** Its tool calls; made with the first, because most turns have none. */
   get toolCalls(): ToolCalls {
-    this.#toolCalls ??= new ToolCalls(this.#turnBegan);
+    this.#toolCalls ??= new ToolCalls(this.#turnBegan, this.context.entry.toolNames.members);
     return this.#toolCalls;
   }
 
@@ -150,6 +150,8 @@ export class GovernedSession {
   /** Begins a turn. */
   beginTurn(turn: Turn): void {
     this.turn = turn;
+    this.mcpVerdicts.length = 0;
+    this.mcpCards.clear();
     this.#turnBegan = Date.parse(turn.started);
     this.#toolCalls?.beginTurn(this.#turnBegan);
   }

@@ -12,14 +12,14 @@ import {
   type McpTool,
   readServer,
 } from "@reins/mcp";
-import { type Decided, lifecycleDraft, resultDraft } from "@reins/supervisor";
+import { type Decided, lifecycleDraft, resultDraft, toolsOfAgent } from "@reins/supervisor";
 import { recordedSubject, subjectIn } from "../control/control-point.ts";
 import { complete, enforce, recordIn } from "../control/enforce.ts";
 import { placed, verdictMeta } from "../control/verdict.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession, McpVerdict } from "./governed-session.ts";
 import { reachesAll } from "./session-folders.ts";
-import type { ToolCall } from "./tool-calls.ts";
+import { isEmpty, type ToolCall } from "./tool-calls.ts";
 import { namesOf } from "./tool-name.ts";
 import { mayWork } from "./unprompted.ts";
 import { showUpdate } from "./updates.ts";
@@ -47,6 +47,12 @@ export async function wrapServers(
       continue;
     }
     names.add(name);
+    const own = ownToolNamedLike(session, name);
+    if (own !== undefined) {
+      // Its calls could not be told from those of the agent's own tool.
+      refused.push({ server: name, reason: `a tool of it would have the name of the agent's own "${own}"` });
+      continue;
+    }
     if (session.context.entry.quirks?.mcp.length === 0) {
       refused.push({ server: name, reason: `${session.context.entry.name} takes no MCP servers` });
       continue;
@@ -217,6 +223,19 @@ function isWork({ method, from }: McpCall): boolean {
   );
 }
 
+/** A tool of the agent itself that has a name which the agent may give to a tool of an MCP server. */
+function ownToolNamedLike({ context, workspace }: GovernedSession, server: string): string | undefined {
+  const [any, own] = ["\0", toolsOfAgent(workspace.tools ?? context.entry.id)];
+  for (const name of namesInAgent(context.entry, server, any)) {
+    const [before = "", after = ""] = name.split(any);
+    const found = own.find(
+      (tool) => tool.length > before.length + after.length && tool.startsWith(before) && tool.endsWith(after),
+    );
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 async function decideCall(
   session: GovernedSession,
   call: McpCall,
@@ -263,25 +282,55 @@ async function showOnCard(
   // The card is found at once: its call may have ended before the verdict has its place in the ledger.
   const meta = placed(decided).then(verdictMeta);
   const verdict = { names: namesInAgent(session.context.entry, server, tool), arguments: given ?? {}, meta };
-  const { toolCalls, mcpCards, mcpVerdicts } = session;
+  const { toolCalls, mcpCards } = session;
   const card = toolCalls.open.find((one) => !mcpCards.has(one.id) && isCardOf(session.context, one, verdict));
   if (card) {
-    mcpCards.add(card.id);
+    mcpCards.set(card.id, verdict);
     const update = { sessionUpdate: "tool_call_update", toolCallId: card.id, _meta: await meta };
     await showUpdate(session, update);
     return;
   }
   meta.catch(() => undefined);
+  keepVerdict(session, verdict);
+}
+
+function keepVerdict({ mcpVerdicts }: GovernedSession, verdict: McpVerdict): void {
   mcpVerdicts.push(verdict);
   if (mcpVerdicts.length > MOST_VERDICTS) mcpVerdicts.shift();
 }
 
-/** The verdict for a card that ends and has none; of the gateway, whatever the agent says. */
-export function verdictForCard(session: GovernedSession, call: ToolCall): Promise<JsonObject> | undefined {
-  const { mcpCards, mcpVerdicts } = session;
-  if (mcpCards.delete(call.id)) return undefined;
-  const index = mcpVerdicts.findIndex((verdict) => isCardOf(session.context, call, verdict));
-  return index < 0 ? undefined : mcpVerdicts.splice(index, 1)[0]?.meta;
+/** Whether a call has the name of an MCP tool of the session, which the gateway decides and performs. */
+export function isMcpCall(session: GovernedSession, call: ToolCall): boolean {
+  return namesOf(call, session.context.entry).some((name) => session.mcpTools.has(name));
+}
+
+/**
+ * Finds what the gateway decided in this turn about the call of a card that ends; nothing where it decided about no such
+ * call, whatever the agent says. What is still to be shown on the card comes with it.
+ */
+export function takeVerdict(
+  session: GovernedSession,
+  call: ToolCall,
+): { readonly meta?: Promise<JsonObject> | undefined } | undefined {
+  const { mcpCards, mcpVerdicts, context } = session;
+  const shown = mcpCards.get(call.id);
+  mcpCards.delete(call.id);
+  if (shown && isSaidOf(context, call, shown)) return {};
+  // It was the verdict of another card, which said then what this one does not say now.
+  if (shown) keepVerdict(session, shown);
+  const exact = mcpVerdicts.findIndex((verdict) => isCardOf(context, call, verdict));
+  if (exact >= 0) return { meta: mcpVerdicts.splice(exact, 1)[0]?.meta };
+  const named = mcpVerdicts.findIndex((verdict) => isSaidOf(context, call, verdict));
+  if (named < 0) return undefined;
+  mcpVerdicts.splice(named, 1);
+  return {};
+}
+
+/** Whether a card may be that of a decided call: some agents never tell the arguments. */
+function isSaidOf(context: GovernorContext, call: ToolCall, verdict: McpVerdict): boolean {
+  if (isCardOf(context, call, verdict)) return true;
+  const isNamed = namesOf(call, context.entry).some((name) => verdict.names.includes(name));
+  return isNamed && isEmpty(call.reported.rawInput);
 }
 
 function isCardOf({ entry }: GovernorContext, call: ToolCall, verdict: McpVerdict): boolean {
@@ -298,6 +347,9 @@ function noteRefused(session: GovernedSession, call: McpCall, reason: string): v
   const draft = resultDraft(subject, { tool, outcome: "refused" }, undefined);
   const payload = { ...draft.payload, enforcement: "performed", reason };
   recordIn(session, [{ ...draft, tags: ["refused"], payload }]);
+  if (call.method !== "tools/call" || call.from !== "agent") return;
+  const names = namesInAgent(session.context.entry, call.server, call.tool);
+  keepVerdict(session, { names, arguments: call.arguments ?? {}, meta: undefined });
 }
 
 /** A server that describes a tool differently than before is shown and recorded: the description is what a model obeys. */

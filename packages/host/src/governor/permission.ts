@@ -15,8 +15,9 @@ import {
 import { placed, REFUSED, verdictMeta } from "../control/verdict.ts";
 import type { FilePermit } from "./file-access.ts";
 import type { GovernedSession, Turn } from "./governed-session.ts";
+import { isMcpCall } from "./mcp-servers.ts";
 import { diffsOf, isEmpty, type ToolCall } from "./tool-calls.ts";
-import { argumentsOf, isUngoverned, namesOf, toolNameOf } from "./tool-name.ts";
+import { argumentsOf, isUngoverned, toolNameOf } from "./tool-name.ts";
 import { showUpdate } from "./updates.ts";
 
 /** A response with its verdict. */
@@ -38,7 +39,8 @@ export async function answerPermission(
   const options = optionsIn(params);
   const call = await withArguments(session, asked, signal);
   const { name: tool } = toolNameOf(call, session.context.entry);
-  if (namesOf(call, session.context.entry).some((name) => session.mcpTools.has(name)))
+  // What changes files or runs in a terminal of the agent is no call of an MCP tool, however it is named.
+  if (isMcpCall(session, call) && call.claims.every(({ kind }) => kind === "read"))
     return passOn(session, call, options);
   const { turn } = session;
   const waiting = session.within(signal);
@@ -87,7 +89,7 @@ interface Asked {
   readonly options: readonly PermissionOption[];
 }
 
-/** Allows a call that Reins performs itself, and decides then. */
+/** Allows a call that the gateway decides and performs. One that ends without its verdict is ungated. */
 function passOn(session: GovernedSession, { id }: ToolCall, options: readonly PermissionOption[]): Answer {
   session.toolCalls.permit(id, { kind: "elsewhere" });
   return outcomeOf(options, "allow_once") ?? CANCELLED;

@@ -144,15 +144,23 @@ describe("the arguments of an allowed call", () => {
 });
 
 describe("the calls of a turn", () => {
-  test("are unfinished where they were allowed, and unasked where they were not decided", () => {
+  test("keep the name that their tool was first given, wherever that is told", () => {
+    const calls = new ToolCalls(0, ["_meta.tool"]);
+    expect(calls.note(begun()).named).toBeUndefined();
+    expect(calls.note(update({ _meta: { tool: "Bash" } })).named).toBe("Bash");
+    expect(calls.note(update({ name: "mcp.lab.post", _meta: { tool: "Read" } })).named).toBe("Bash");
+  });
+
+  test("are unfinished where they were allowed, and unasked where nothing was decided here", () => {
     const calls = new ToolCalls();
-    for (const toolCallId of ["a", "b", "c", "d"]) calls.note({ ...begun(), toolCallId });
+    for (const toolCallId of ["a", "b", "c", "d", "e"]) calls.note({ ...begun(), toolCallId });
     calls.permit("a", given({}));
     calls.permit("b", { kind: "refused" });
     calls.permit("c", { kind: "elsewhere" });
+    calls.permit("e", { kind: "performed" });
     expect(calls.unfinished.map(({ id }) => id)).toEqual(["a"]);
-    expect(calls.unasked.map(({ id }) => id)).toEqual(["d"]);
-    expect(calls.open.map(({ id }) => id)).toEqual(["a", "b", "c", "d"]);
+    expect(calls.unasked.map(({ id }) => id)).toEqual(["c", "d"]);
+    expect(calls.open.map(({ id }) => id)).toEqual(["a", "b", "c", "d", "e"]);
     expect(calls.conclude("a")).toBe(true);
     expect(calls.conclude("a")).toBe(false);
     expect(calls.unfinished).toEqual([]);

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isObject, type JsonObject, toolCallIn } from "@reins/acp";
 import type { ActionPayload } from "../control/control-point.ts";
 import { type Claim, claimsIn, MOST_CLAIMS } from "./claims.ts";
+import { givenName } from "./tool-name.ts";
 
 /** The permission of a tool call. */
 export type Permit =
@@ -23,8 +24,10 @@ export type Permit =
     }
   /** Refused. */
   | { readonly kind: "refused" }
-  /** Performed, and decided then, by Reins itself. */
-  | { readonly kind: "elsewhere" };
+  /** Left to the gateway, which is expected to decide about it and perform it. */
+  | { readonly kind: "elsewhere" }
+  /** Decided and performed by the gateway. */
+  | { readonly kind: "performed" };
 
 /** A tool call as far as it is known. */
 export interface ToolCall {
@@ -33,6 +36,8 @@ export interface ToolCall {
   readonly first: JsonObject;
   /** What the agent has said of it, the latest of each member. */
   readonly reported: JsonObject;
+  /** What the agent named its tool when it first did; another name later is not taken for it. */
+  readonly named?: string | undefined;
   readonly permit: Permit;
   /** When it was first reported, or what was before it had ended: in milliseconds since 1970. */
   readonly since: number;
@@ -68,10 +73,12 @@ export class ToolCalls {
   /** When the last call of the turn ended, or the turn began. */
   #quietSince: number;
   #hasRefused = false;
+  readonly #naming: readonly string[];
 
-  /** `at` is when the turn began in which the first of them comes. */
-  constructor(at = 0) {
+  /** `at` is when the turn began in which the first of them comes, `naming` are the members that name a tool. */
+  constructor(at = 0, naming: readonly string[] = []) {
     this.#quietSince = at;
+    this.#naming = naming;
   }
 
   /** How many there have been. */
@@ -101,6 +108,7 @@ export class ToolCalls {
     const call: ToolCall = {
       ...known,
       reported,
+      named: known.named ?? givenName(reported, this.#naming),
       ran: known.ran || status === "in_progress",
       claims: withClaims(known.claims, { ...update, kind: reported.kind }),
     };
@@ -144,9 +152,11 @@ export class ToolCalls {
     );
   }
 
-  /** Calls without a verdict that have not ended. */
+  /** Calls without a verdict that have not ended, those among them that the gateway is expected to decide. */
   get unasked(): readonly ToolCall[] {
-    return [...this.#calls.values()].filter((call) => call.permit.kind === "none" && !call.concluded);
+    return [...this.#calls.values()].filter(
+      ({ permit: { kind }, concluded }) => (kind === "none" || kind === "elsewhere") && !concluded,
+    );
   }
 
   /** Notes that a turn begins. */

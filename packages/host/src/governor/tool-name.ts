@@ -15,20 +15,26 @@ export interface ToolName {
   readonly byKind: boolean;
 }
 
+/** The name that an agent itself gives the tool of a call: in the protocol's own member, or where this agent puts it. */
+export function givenName(reported: JsonObject, members: readonly string[]): string | undefined {
+  for (const member of ["name", ...members]) {
+    const name = textAt(reported, member);
+    if (name !== "") return name;
+  }
+  return undefined;
+}
+
 /**
- * The name of a tool: the protocol's own member first, then where this agent puts it, then by what else it tells, at
- * last by the kind it says it is.
+ * The name of a tool: as the agent first named it, then by what else it tells, at last by the kind it says it is.
  */
 export function toolNameOf(
-  call: Pick<ToolCall, "reported"> & Partial<Pick<ToolCall, "first">>,
+  call: Pick<ToolCall, "reported"> & Partial<Pick<ToolCall, "first" | "named">>,
   entry: Pick<AgentEntry, "toolNames">,
 ): ToolName {
   const { reported, first } = call;
   const { toolNames } = entry;
-  for (const member of ["name", ...toolNames.members]) {
-    const name = memberAt(reported, member.split("."));
-    if (typeof name === "string" && name !== "") return { name, byKind: false };
-  }
+  const named = call.named ?? givenName(reported, toolNames.members);
+  if (named !== undefined) return { name: named, byKind: false };
   const known = knownCall(call, entry);
   if (known) return { name: known.tool, byKind: false };
   const titled = toolNames.titled && new RegExp(toolNames.titled).exec(textAt(reported, "title"))?.[1];
@@ -39,11 +45,12 @@ export function toolNameOf(
   return { name: byKind ?? UNKNOWN_TOOL, byKind: byKind !== undefined };
 }
 
-/** Every name that a call's tool might have. */
+/** Every name that a call's tool might have; where the agent named it, only that. */
 export function namesOf(
-  call: Pick<ToolCall, "reported" | "first">,
+  call: Pick<ToolCall, "reported" | "first"> & Partial<Pick<ToolCall, "named">>,
   entry: Pick<AgentEntry, "toolNames">,
 ): readonly string[] {
+  if (call.named !== undefined) return [call.named];
   const reported = { ...call.reported, first: call.first };
   const { mark, aliases: members } = entry.toolNames;
   const marked = mark === undefined || memberAt(reported, mark.split(".")) === true;

@@ -10,11 +10,11 @@ import { placed, verdictMeta } from "../control/verdict.ts";
 import { type Claim, claimsBeyond, MOST_CLAIMS, payloadOfClaim } from "./claims.ts";
 import { asksIn } from "./client-requests.ts";
 import type { GovernedSession } from "./governed-session.ts";
-import { verdictForCard } from "./mcp-servers.ts";
+import { isMcpCall, takeVerdict } from "./mcp-servers.ts";
 import { payloadOf } from "./permission.ts";
 import { cancelTurn } from "./run-turn.ts";
 import { comparedToDecided, type ToolCall } from "./tool-calls.ts";
-import { namesOf, toolNameOf } from "./tool-name.ts";
+import { toolNameOf } from "./tool-name.ts";
 import { showUpdate } from "./updates.ts";
 
 /** File times lag behind the clock by as much as this. */
@@ -43,7 +43,7 @@ async function decideClaims(session: GovernedSession, call: ToolCall): Promise<r
   const { permit, reported, since } = call;
   const said = session.toolCalls.weigh(call.id);
   if (!session.context.profile.isObserved || said.length === 0) return [];
-  const isCarriedOut = permit.kind === "elsewhere" || isMcp(session, call);
+  const isCarriedOut = session.toolCalls.get(call.id)?.permit.kind === "performed";
   const hasFailed = reported.status === "failed" && permit.kind !== "given";
   const counted: Claim[] = [];
   for (const claim of said) {
@@ -67,7 +67,7 @@ const MORE: Claim = { kind: "exec", terminal: "more than can be looked at" };
 async function decideClaim(session: GovernedSession, call: ToolCall, claim: Claim): Promise<Decided> {
   const { tool_name: name, arguments: rawInput } = payloadOfClaim(claim);
   const { status, title } = call.reported;
-  const done = { ...call, reported: { name, rawInput, title, status } };
+  const done = { ...call, named: name, reported: { name, rawInput, title, status } };
   return enforceSeen(session, done, String(status), "acp");
 }
 
@@ -81,7 +81,7 @@ export async function noteUnended(
 ): Promise<void> {
   const { toolCalls } = session;
   for (const call of toolCalls.unasked) {
-    if (isMcp(session, call) || !toolCalls.conclude(call.id)) continue;
+    if (!toolCalls.conclude(call.id) || takePerformed(session, call)) continue;
     const isOnlyAnnounced = call.reported.status === "pending" && !call.ran;
     if (isOnlyAnnounced && (isCancelled || toolCalls.hasRefused)) recordRefused(session, call);
     else {
@@ -92,10 +92,13 @@ export async function noteUnended(
   }
 }
 
-/** Whether a call is one of an MCP tool, which Reins performs and decides itself. */
-function isMcp(session: GovernedSession, call: ToolCall): boolean {
-  const { entry } = session.context;
-  return namesOf(call, entry).some((name) => session.mcpTools.has(name));
+/** What the gateway decided about a call that it performed; nothing for any other, also of the name of an MCP tool. */
+function takePerformed(session: GovernedSession, call: ToolCall): ReturnType<typeof takeVerdict> {
+  const { kind } = call.permit;
+  if (kind !== "elsewhere" && (kind !== "none" || !isMcpCall(session, call))) return undefined;
+  const taken = takeVerdict(session, call);
+  if (taken) session.toolCalls.permit(call.id, { kind: "performed" });
+  return taken;
 }
 
 /** Records a call that the agent refused by itself: nothing was done. */
@@ -204,8 +207,9 @@ export async function concludeCall(
 ): Promise<JsonObject> {
   const { permit } = call;
   const outcome = String(call.reported.status);
-  if (permit.kind === "elsewhere" || isMcp(session, call)) {
-    const meta = await verdictForCard(session, call);
+  const performed = takePerformed(session, call);
+  if (performed) {
+    const meta = await performed.meta;
     return meta ? withMeta(update, meta) : update;
   }
   // What was refused ends as failed; said to be completed, it was done against the answer.

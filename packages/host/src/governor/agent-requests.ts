@@ -1,4 +1,5 @@
 import { CODE, type JsonObject, RpcError, readResult } from "@reins/acp";
+import { z } from "zod";
 import { THIRD_PARTY } from "../control/agent-profile.ts";
 import type { ControlPoint } from "../control/control-point.ts";
 import { AGENT_DOORS, doorOf } from "../control/doors.ts";
@@ -73,8 +74,9 @@ async function createTerminal(
   { method, params }: Asked,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const point = { kind: "terminal", tool: method, arguments: commandIn(params) } as const;
-  const wanted = { method, params, point, isAskedOfOne: true };
+  const command = commandIn(params);
+  const point = { kind: "terminal", tool: method, arguments: decidedOf(command) } as const;
+  const wanted = { method, params: { ...command }, point, isAskedOfOne: true };
   const { value, client } = await askClients(session, wanted, signal);
   const { terminalId } = readResult("terminal/create", value);
   if (terminalId === undefined || client === undefined) return value;
@@ -94,7 +96,7 @@ async function useTerminal(
   const only = session.terminals.get(id);
   if (only === undefined)
     throw new RpcError(CODE.invalidParams, `there is no terminal ${JSON.stringify(id)} in this session`);
-  const asked = { ...params, terminalId: id, sessionId: session.id };
+  const asked = { terminalId: id, sessionId: session.id };
   const { value } = await session.clients.request(method, asked, session.within(signal), { only });
   if (method === "terminal/release") session.terminals.delete(id);
   return value;
@@ -140,14 +142,35 @@ function expectClient(session: GovernedSession, { method, params }: Asked): stri
   throw new RpcError(CODE.methodNotFound, `no client of the session offers "${method}"`);
 }
 
+/** What a client is asked to run: these members, and no others that a client might take for more. */
+const Command = z.object({
+  command: z.string(),
+  args: optional(z.array(z.string())),
+  cwd: optional(z.string()),
+  env: optional(z.array(z.object({ name: z.string(), value: z.string() }))),
+  outputByteLimit: optional(z.number()),
+});
+type Command = z.infer<typeof Command>;
+
+/** A member that may be absent, which null says too. */
+function optional<Type extends z.ZodType>(type: Type) {
+  return z.preprocess((value) => value ?? undefined, type.optional()).optional();
+}
+
+function commandIn(params: JsonObject): Command {
+  const read = Command.safeParse(params);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  const member = issue?.path.join(".") ?? "";
+  throw new RpcError(CODE.invalidParams, `the "${member}" of a terminal is not valid: ${issue?.message}`);
+}
+
 /** A command for the rules. One without arguments may be a whole line, which clients give to a shell. */
-function commandIn({ command, args, cwd, env }: JsonObject): JsonObject {
-  if (typeof command !== "string") throw new RpcError(CODE.invalidParams, "a terminal needs a command");
-  const words: unknown[] = Array.isArray(args) ? args : [];
+function decidedOf({ command, args = [], cwd, env = [] }: Command): JsonObject {
   return {
-    ...(words.length > 0 ? { command: [command, ...words] } : { line: command }),
-    ...(typeof cwd === "string" && { cwd }),
-    ...(Array.isArray(env) && env.length > 0 && { env }),
+    ...(args.length > 0 ? { command: [command, ...args] } : { line: command }),
+    ...(cwd !== undefined && { cwd }),
+    ...(env.length > 0 && { env }),
   };
 }
 

@@ -1,6 +1,6 @@
 import { Catalogue } from "@reins/agents";
 import { describe, expect, it } from "vitest";
-import { settingsOf } from "./client-requests.ts";
+import { forwardable, settingsOf } from "./client-requests.ts";
 
 describe("an option that the launch profile holds", () => {
   const catalogue = Catalogue.load();
@@ -13,5 +13,35 @@ describe("an option that the launch profile holds", () => {
     expect(asks("cline", "auto_approve", false)).toBe("true");
     expect(asks("cline", "auto_approve", "false")).toBe("false");
     expect(asks("cline", "auto_approve", true)).toBe("false");
+  });
+});
+
+describe("a message of a client", () => {
+  const launch = { strip: ["weakens", "vendor.options"] };
+  const _meta = { weakens: 1, vendor: { options: { mode: "yolo" }, trace: "t" } };
+  const kept = { vendor: { trace: "t" } };
+
+  it.each([
+    "session/prompt",
+    "session/set_mode",
+    "session/cancel",
+    "session/close",
+    "initialize",
+    "_acme/run",
+  ])("reaches the agent without what weakens its asking: %s", (method) => {
+    expect(forwardable(launch, method, { sessionId: "s", _meta })).toEqual({ sessionId: "s", _meta: kept });
+    expect(forwardable(launch, method, { sessionId: "s", _meta: { weakens: 1 } })).toEqual({
+      sessionId: "s",
+    });
+  });
+
+  it("that changes a setting has only the members that are decided", () => {
+    const more = { permissionMode: "bypass" };
+    const mode = { sessionId: "s", modeId: "plan" };
+    expect(forwardable(launch, "session/set_mode", { ...mode, ...more })).toEqual(mode);
+    const option = { sessionId: "s", configId: "x", value: true, type: "boolean" };
+    expect(forwardable(launch, "session/set_config_option", { ...option, ...more })).toEqual(option);
+    // All of a custom method is decided.
+    expect(forwardable(launch, "_acme/run", { ...mode, ...more })).toEqual({ ...mode, ...more });
   });
 });

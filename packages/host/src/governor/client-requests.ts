@@ -1,6 +1,6 @@
-import { type JsonObject, readParams } from "@reins/acp";
+import { type JsonObject, metaOf, readParams } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
-import { typedOption } from "@reins/agents";
+import { sessionMeta, typedOption } from "@reins/agents";
 import { enforce } from "../control/enforce.ts";
 import { refusal } from "../control/verdict.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
@@ -56,6 +56,33 @@ export async function forwardNotification(
   const point = { kind: "setting", tool: method, arguments: given, isNotification: true } as const;
   const { kind } = await enforce(session, point);
   if (kind === "allowed") await agent.notify(method, forAgent(session, params));
+}
+
+/** The members of methods that are decided by some of them: no other is forwarded, because it was not decided. */
+const DECIDED_MEMBERS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["session/set_mode", ["modeId"]],
+  ["session/set_model", ["modelId"]],
+  ["session/set_config_option", ["configId", "value", "type"]],
+  ["session/cancel", []],
+  ["authenticate", ["methodId"]],
+]);
+
+/**
+ * The parameters of a client's message that may reach the agent: without what in `_meta` would weaken its asking, and of
+ * a change of settings only what is decided.
+ */
+export function forwardable(
+  { strip }: Pick<GovernorContext["launch"], "strip">,
+  method: string,
+  params: JsonObject,
+): JsonObject {
+  const { _meta, ...members } = params;
+  const { meta } = sessionMeta({ meta: {}, strip }, metaOf(params));
+  const decided = DECIDED_MEMBERS.get(method);
+  const kept = Object.entries(members).filter(
+    ([name]) => !decided || name === "sessionId" || decided.includes(name),
+  );
+  return { ...Object.fromEntries(kept), ...(Object.keys(meta).length > 0 && { _meta: meta }) };
 }
 
 /** A client's message with the agent's own name for the session, if it is in one. */

@@ -33,7 +33,7 @@ export async function serveFile(
   const waiting = session.within(signal);
   const serve = async () => {
     waiting.throwIfAborted();
-    const served = await byClient(session, method, params, waiting);
+    const served = await byClient(session, method, membersOf(access), waiting);
     if (served !== undefined) return served;
     waiting.throwIfAborted();
     return access.kind === "write"
@@ -86,6 +86,14 @@ function accessIn(method: FileMethod, params: JsonObject): Access {
   const { content } = readParams(WRITE, params);
   if (content === undefined) throw new RpcError(CODE.invalidParams, "what is written is text");
   return { kind: "write", path, content };
+}
+
+/** What a client is asked: only what was decided. */
+function membersOf(access: Access): JsonObject {
+  const { path } = access;
+  if (access.kind === "write") return { path, content: access.content };
+  const { line, limit } = access.range;
+  return { path, ...(line !== undefined && { line }), ...(limit !== undefined && { limit }) };
 }
 
 async function enforceAccess(

@@ -16,7 +16,13 @@ import type { Descent } from "../control/scope.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { borderedChannel } from "../wire/agent-channel.ts";
 import { answerAgent, notKnown } from "./agent-requests.ts";
-import { forAgent, forwardNotification, forwardRequest, outsideOfSessions } from "./client-requests.ts";
+import {
+  forAgent,
+  forwardable,
+  forwardNotification,
+  forwardRequest,
+  outsideOfSessions,
+} from "./client-requests.ts";
 import type { GovernorContext } from "./context.ts";
 import { type GovernedSession, StandaloneSession } from "./governed-session.ts";
 import { mayKnow, mayNotify } from "./known-methods.ts";
@@ -142,10 +148,12 @@ export class Governor {
   }
 
   /** Answers a client. */
-  async request(method: string, params: JsonObject, call: GovernedCall): Promise<unknown> {
+  async request(method: string, sent: JsonObject, call: GovernedCall): Promise<unknown> {
     const { signal } = call;
+    // A start of a session is filtered on the record.
+    if (SESSION_CALLS.has(method)) return this.#begin(method, sent, call);
+    const params = forwardable(this.#context.launch, method, sent);
     if (method === "initialize") return this.initialize(params);
-    if (SESSION_CALLS.has(method)) return this.#begin(method, params, call);
     if (params.sessionId === undefined) {
       this.#expectKnown(method);
       return forwardRequest(this.#outside(), { method, params, signal });
@@ -166,7 +174,8 @@ export class Governor {
   }
 
   /** Handles a notification of a client. */
-  async notification(method: string, params: JsonObject): Promise<void> {
+  async notification(method: string, sent: JsonObject): Promise<void> {
+    const params = forwardable(this.#context.launch, method, sent);
     const { sessionId = "" } = readParams("session/cancel", params);
     const session = this.#sessions.get(sessionId);
     if (method === "session/cancel") {

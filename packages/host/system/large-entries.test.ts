@@ -15,7 +15,7 @@ describe("what would make an entry too large", () => {
     ["arguments", { rawInput: { command: "make", description: LONG } }],
     ["a title", { title: LONG }],
     ["an id", { toolCallId: LONG }],
-  ])("does not keep an unasked call off the record: %s", async (_, more) => {
+  ])("is recorded for a call without permission: %s", async (_, more) => {
     const governed = await govern();
     const id = await governed.begin();
     await governed.prompt(id, async ({ update }) => {

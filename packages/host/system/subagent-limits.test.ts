@@ -36,7 +36,7 @@ async function child() {
 }
 
 describe("the calls of a child are counted", () => {
-  test("by what was allowed, under one id and whoever performs them", async () => {
+  test("by what was allowed, under one id and by any performer", async () => {
     const { prompt, id, workspace } = await child();
     await prompt(id, async ({ ask, request }) => {
       const path = join(workspace, "a.txt");

@@ -89,6 +89,9 @@ export type AdviceEventType = Extract<
   "intent_detection" | "context_perception" | "memory_recall" | "planning" | "reasoning"
 >;
 
+/** The kind of what an agent reads by itself while it prepares a request: no tool call of its model. */
+export const UNATTENDED = "perception";
+
 /** A point that is decided by rules alone, because no person is asked while an agent prepares a request. */
 export type UnattendedPoint = Extract<ControlPoint, { readonly kind: "file_access" | "advice" }>;
 
@@ -168,7 +171,8 @@ export function payloadOf(point: ControlPoint): unknown {
   if (point.kind === "unprompted_work")
     return { prompt: `[${point.message} outside of every turn]`, message_count: 0 };
   if ("payload" in point) return point.payload;
-  return { tool_name: point.tool, arguments: point.arguments } satisfies ActionPayload;
+  const kind = "isUnattended" in point && point.isUnattended ? { kind: UNATTENDED } : {};
+  return { tool_name: point.tool, arguments: point.arguments, ...kind } satisfies ActionPayload;
 }
 
 /** The name of what a point does, as rules and records have it. */

@@ -49,7 +49,7 @@ export async function wrapServers(
     names.add(name);
     const own = ownToolNamedLike(session, name);
     if (own !== undefined) {
-      // Its calls could not be told from those of the agent's own tool.
+      // Its calls could not be distinguished from those of the agent's own tool.
       refused.push({ server: name, reason: `a tool of it would have the name of the agent's own "${own}"` });
       continue;
     }

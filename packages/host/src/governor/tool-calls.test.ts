@@ -144,7 +144,7 @@ describe("the arguments of an allowed call", () => {
 });
 
 describe("the calls of a turn", () => {
-  test("keep the name that their tool was first given, wherever that is told", () => {
+  test("keep the name that their tool was first given, wherever it is reported", () => {
     const calls = new ToolCalls(0, ["_meta.tool"]);
     expect(calls.note(begun()).named).toBeUndefined();
     expect(calls.note(update({ _meta: { tool: "Bash" } })).named).toBe("Bash");

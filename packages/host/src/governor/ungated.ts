@@ -158,6 +158,14 @@ function isNamedOtherwise({ permit, reported: { name } }: ToolCall): boolean {
   return typeof before === "string" && typeof name === "string" && name !== before;
 }
 
+/** A call by the name that its agent reported last, unless that is the name of an MCP tool, which it did not call. */
+function asReported({ mcpTools }: GovernedSession, call: ToolCall): ToolCall {
+  const { name } = call.reported;
+  return isNamedOtherwise(call) && typeof name === "string" && !mcpTools.has(name)
+    ? { ...call, named: name }
+    : call;
+}
+
 /** Whether a file, or what is left of the way to it, was changed after a time. */
 async function hasChanged(path: string, since: number): Promise<boolean> {
   try {
@@ -223,9 +231,10 @@ export async function concludeCall(
     recordRefused(session, call);
     return withMeta(update, REFUSED_BY_AGENT);
   }
-  const decided = await enforceSeen(session, call, outcome);
+  const done = asReported(session, call);
+  const decided = await enforceSeen(session, done, outcome);
   if (decided.verdict === "blocked")
-    await endTurn(session, toolNameOf(call, session.context.entry).name, decided);
+    await endTurn(session, toolNameOf(done, session.context.entry).name, decided);
   return withMeta(update, ungatedMeta(decided));
 }
 

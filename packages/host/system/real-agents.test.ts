@@ -52,7 +52,8 @@ describe.skipIf(!registryAnswers).each(REAL_AGENTS)(`%s${NEEDS_REGISTRY}`, (agen
     expect(await textIn(path)).toBe("hello\n");
     await real.prompt(id, "LOOK around");
     const verdicts = await verdictsIn(real);
-    expect(verdicts).toHaveLength(2);
+    // One that asks for an edit without its content is asked about that when it has Reins write it.
+    expect(verdicts.filter((verdict) => !verdict.startsWith("fs/write_text_file"))).toHaveLength(2);
     expect(verdicts.every((verdict) => verdict.endsWith("allowed"))).toBe(true);
   });
 

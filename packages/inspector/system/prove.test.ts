@@ -38,17 +38,18 @@ requirement(
     const { page } = tab;
     await page.getByText("First look at this ledger").waitFor();
     await page.getByLabel("Verdict").selectOption("blocked");
-    await page.getByText("read_file: keys, tokens and passwords are not for agents").waitFor();
-    expect(await page.getByRole("region", { name: "Entries" }).getByRole("listitem").count()).toBe(1);
+    // Named in the prompt, it is looked at before the model is asked, and again by the call.
+    await page.getByText("read_file: keys, tokens and passwords are not for agents").first().waitFor();
+    expect(await page.getByRole("region", { name: "Entries" }).getByRole("listitem").count()).toBe(2);
     expect(page.url()).toContain("tag=blocked");
     await page.getByText("live", { exact: true }).waitFor();
     const agent = await PromptedAgent.begin(server);
     await agent.prompt("read .env");
-    await page.getByRole("listitem").nth(1).waitFor();
+    await page.getByRole("listitem").nth(3).waitFor();
     await setSeen(page, false);
     await agent.prompt("read .env");
     await setSeen(page, true);
-    await page.getByRole("listitem").nth(2).waitFor();
+    await page.getByRole("listitem").nth(4).waitFor();
   });
 
   it("explains a blocked action and verifies its entry", async () => {
@@ -127,7 +128,7 @@ requirement(
     await check.getByText("fine", { exact: true }).waitFor();
     await check.getByText("looser, or not provably stricter").waitFor();
     await page.getByRole("button", { name: "Backtest" }).click();
-    await page.getByText("3 looser").waitFor();
+    await page.getByText("5 looser").waitFor();
     const change = page.getByRole("table", { name: "What the draft would have changed" });
     expect(await change.getByRole("row").nth(1).textContent()).toMatch(/looserblocked.*ask.*read_file/);
 

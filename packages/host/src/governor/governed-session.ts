@@ -9,6 +9,7 @@ import { putSession } from "../sessions/sessions.ts";
 import type { GovernorContext } from "./context.ts";
 import { FilePermits } from "./file-access.ts";
 import { ToolCalls } from "./tool-calls.ts";
+import { actOf } from "./tool-name.ts";
 import type { UnpromptedTurn } from "./unprompted.ts";
 
 /** A verdict of the gateway on a call of an MCP tool. */
@@ -64,6 +65,8 @@ export class GovernedSession {
   replaying = false;
   /** Whether it is being closed: what its agent still does is recorded, but not shown. */
   isClosing = false;
+  /** Whether it was closed, or is none that Reins began: what its agent still does is recorded, but not shown. */
+  isClosed = false;
   /** Whether its turn was cut off because Reins stops: nothing of it is recorded or shown any more; the next start does. */
   isCut = false;
   /** What belongs into the system prompt of every request, for an agent that takes it there. */
@@ -117,7 +120,7 @@ export class GovernedSession {
 
   /** Its tool calls; made with the first, because most turns have none. */
   get toolCalls(): ToolCalls {
-    this.#toolCalls ??= new ToolCalls(this.#turnBegan);
+    this.#toolCalls ??= new ToolCalls(this.#turnBegan, (call) => actOf(call, this.context.entry));
     return this.#toolCalls;
   }
 

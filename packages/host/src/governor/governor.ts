@@ -9,7 +9,7 @@ import {
   RpcError,
   readParams,
 } from "@reins/acp";
-import { settlesWithin } from "@reins/kit";
+import { LruCache, settlesWithin } from "@reins/kit";
 import { THIRD_PARTY } from "../control/agent-profile.ts";
 import type { Clients, SessionPort } from "../control/ask-clients.ts";
 import type { Descent } from "../control/scope.ts";
@@ -24,7 +24,8 @@ import { endServers } from "./mcp-servers.ts";
 import { cancelTurn, cutTurn, runTurn } from "./run-turn.ts";
 import { beginSession, keptSession, recordEnd, releaseSession, SESSION_CALLS } from "./session-calls.ts";
 import { SessionFolders } from "./session-folders.ts";
-import { forwardFromAgent, forwardFromChild, isStateUpdate, redactObject } from "./updates.ts";
+import { noteUnended } from "./ungated.ts";
+import { forwardFromAgent, forwardFromChild, isStateUpdate, recordStray, redactObject } from "./updates.ts";
 
 /** What has a default: a third-party agent, the machine's clock, folders that need no configuration, ten seconds of grace. */
 type Defaulted = "folders" | "profile" | "cancelGraceMs" | "now" | "newId" | "onFault";
@@ -62,6 +63,9 @@ const CANCEL_GRACE_MS = 10_000;
 /** How long a turn may take to end after its session was closed. */
 const ENDING_MS = 2_000;
 
+/** How many closed sessions of an agent are remembered. */
+const MOST_CLOSED = 100;
+
 /** Sits between clients and an agent: forwards ACP unchanged, and enforces every control point in it. */
 export class Governor {
   readonly #context: GovernorContext;
@@ -69,6 +73,10 @@ export class Governor {
   readonly #showReplays: boolean;
   readonly #sessions = new Map<string, GovernedSession>();
   readonly #byAgentId = new Map<string, GovernedSession>();
+  /** Sessions that were closed, by the agent's ids: an agent may go on in them. */
+  readonly #closed = new LruCache<string, GovernedSession>({ entries: MOST_CLOSED });
+  /** Receives what the agent does in sessions that Reins does not know. */
+  #unknown: GovernedSession | undefined;
   readonly #onSessions: GovernorOptions["onSessions"];
   #initialized: JsonObject = {};
 
@@ -239,8 +247,10 @@ export class Governor {
     const reason = "the session was closed";
     await settlesWithin(session.turnOver, ENDING_MS);
     this.#drop(session);
+    this.#closed.set(session.agentSessionId, session);
     await releaseSession(session, { reason, ends: "session" });
     await this.#recordEnd(session, reason);
+    session.isClosed = true;
     return result;
   }
 
@@ -252,15 +262,28 @@ export class Governor {
   }
 
   #notified(method: string, params: JsonObject): void | Promise<void> {
-    if (params.sessionId === undefined) return this.#notifiedOutside(method, params);
+    const isUpdate = method === "session/update";
+    if (params.sessionId === undefined)
+      return isUpdate ? recordStray(this.#strayFor(""), params) : this.#notifiedOutside(method, params);
     const id = String(params.sessionId);
     const session = this.#byAgentId.get(id);
     if (!session) {
       const parent = this.sessions.find(({ children }) => children.has(id));
-      return parent && forwardFromChild(parent, params);
+      if (parent) return forwardFromChild(parent, params);
+      return isUpdate ? recordStray(this.#strayFor(id), params) : undefined;
     }
     if (session.replaying && !this.#showReplays && !isStateUpdate(params)) return;
     return forwardFromAgent(session, method, params);
+  }
+
+  /** The session that what an agent reports under an id without an open session is recorded against. */
+  #strayFor(id: string): GovernedSession {
+    const closed = this.#closed.get(id);
+    if (closed) return closed;
+    this.#unknown ??= this.#outside();
+    this.#unknown.isClosed = true;
+    this.#unknown.agentSessionId = id;
+    return this.#unknown;
   }
 
   /** Sends what an agent reports outside of any session to the clients of all its sessions. */
@@ -289,6 +312,7 @@ export class Governor {
   async #recordEnd(session: GovernedSession, reason: string): Promise<void> {
     if (!session.isCut) await settlesWithin(session.turnOver, ENDING_MS);
     await session.placed;
+    if (session.hasToolCalls && !session.isCut) await noteUnended(session, { isCancelled: true });
     await recordEnd(session, reason);
   }
 

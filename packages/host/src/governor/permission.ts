@@ -159,7 +159,7 @@ async function answer(
     };
   }
   const { entry } = verdict;
-  const { rawInput, name } = call.reported;
+  const { name } = call.reported;
   const payload = payloadOf(call, session.context.entry);
   session.toolCalls.permit(call.id, {
     kind: "given",
@@ -167,7 +167,7 @@ async function answer(
     tool,
     // An agent that acts on modified arguments does what the verdict says.
     ...(session.context.profile.modifiedCalls === "inexpressible" && {
-      decided: { arguments: rawInput, payload, reported: { name } },
+      decided: { arguments: argumentsOf(call, session.context.entry), payload, reported: { name } },
     }),
   });
   permitFiles(session, call, payload, entry);

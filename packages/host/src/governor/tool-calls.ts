@@ -26,6 +26,26 @@ export type Permit =
   /** Performed, and decided then, by Reins itself. */
   | { readonly kind: "elsewhere" };
 
+/** What an agent says that a call runs. */
+export interface Act {
+  /** Every name that its tool might have, the most likely first. */
+  readonly names: readonly string[];
+  /** Whether only its kind names the tool, or nothing does. */
+  readonly isNamed: boolean;
+  /** The tool as the protocol's own member names it. */
+  readonly name: unknown;
+  readonly kind: unknown;
+  readonly arguments: unknown;
+}
+
+/** An act that an agent reported, and what stood then. */
+export interface ReportedAct extends Act {
+  /** Whether the call was refused before. */
+  readonly isAfterRefusal: boolean;
+  /** The terminals that alone show it. */
+  readonly terminals?: readonly string[];
+}
+
 /** A tool call as far as it is known. */
 export interface ToolCall {
   readonly id: string;
@@ -41,6 +61,14 @@ export interface ToolCall {
   /** What the agent has said that it did, in any update, and how much of that was held to what was decided. */
   readonly claims: readonly Claim[];
   readonly weighed: number;
+  /** Each act that the agent reported as running or done, and how many of them were compared with what was decided. */
+  readonly acts: readonly ReportedAct[];
+  readonly judged: number;
+  /** What permission was asked for, and the permits that were given. */
+  readonly asked: readonly Act[];
+  readonly given: readonly Extract<Permit, { kind: "given" }>[];
+  /** Which call of the session it is, counted from one. */
+  readonly ordinal: number;
   /** Whether what came of it has been recorded. */
   readonly concluded: boolean;
   /** What it was given, as a digest, once that is let go of. */
@@ -52,6 +80,8 @@ export interface ToolCall {
 const FINAL = new Set(["completed", "failed"]);
 /** How many calls of one session are remembered. */
 const MAX_CALLS = 10_000;
+/** How many acts and verdicts of one call are remembered. */
+export const MOST_ACTS = 50;
 
 /** Whether a call has ended. */
 export function isFinal({ reported }: Pick<ToolCall, "reported">): boolean {
@@ -68,10 +98,14 @@ export class ToolCalls {
   /** When the last call of the turn ended, or the turn began. */
   #quietSince: number;
   #hasRefused = false;
+  /** How many calls there had been when one was last refused in this turn. */
+  #begunAtRefusal = 0;
+  readonly #actOf: (call: Pick<ToolCall, "reported" | "first">) => Act;
 
-  /** `at` is when the turn began in which the first of them comes. */
-  constructor(at = 0) {
+  /** `at` is when the turn began in which the first of them comes; `actOf` reads what a call says that it runs. */
+  constructor(at = 0, actOf: (call: Pick<ToolCall, "reported" | "first">) => Act = reportedAct) {
     this.#quietSince = at;
+    this.#actOf = actOf;
   }
 
   /** How many there have been. */
@@ -103,6 +137,7 @@ export class ToolCalls {
       reported,
       ran: known.ran || status === "in_progress",
       claims: withClaims(known.claims, { ...update, kind: reported.kind }),
+      ...this.#actsIn(known, { ...reported, ...given(update) }, update),
     };
     if (isFinal(call)) this.#quietSince = Math.max(this.#quietSince, at);
     this.#keep(call);
@@ -112,8 +147,26 @@ export class ToolCalls {
   /** Notes what was decided about a call. */
   permit(id: string, permit: Permit): void {
     const call = this.#calls.get(id);
-    if (permit.kind === "refused") this.#hasRefused = true;
-    if (call) this.#keep({ ...call, permit });
+    if (permit.kind === "refused") {
+      this.#hasRefused = true;
+      this.#begunAtRefusal = this.#begun;
+    }
+    if (!call) return;
+    const allowed = permit.kind === "given" ? [...call.given, permit].slice(-MOST_ACTS) : call.given;
+    this.#keep({ ...call, permit, given: allowed });
+  }
+
+  /** The acts of a call that were not compared yet with what was decided; from now on they are. */
+  judge(id: string): readonly ReportedAct[] {
+    const call = this.#calls.get(id);
+    if (!call || call.judged === call.acts.length) return [];
+    this.#keep({ ...call, judged: call.acts.length });
+    return call.acts.slice(call.judged);
+  }
+
+  /** Whether a call was announced before another one was refused: agents drop it then. */
+  isDropped({ ordinal, first }: ToolCall): boolean {
+    return this.#hasRefused && ordinal <= this.#begunAtRefusal && !isFinal({ reported: first });
   }
 
   /** The claims of a call that were not held yet to what was decided; from now on they are. */
@@ -162,7 +215,8 @@ export class ToolCalls {
       if (!concluded || past) continue;
       const { status } = reported;
       const digest = digestOf(reported.rawInput);
-      this.#keep({ ...call, first: {}, reported: { status }, digest, past: true });
+      const forgotten = { first: {}, reported: { status }, acts: [], judged: 0, asked: [], given: [] };
+      this.#keep({ ...call, ...forgotten, digest, past: true });
     }
   }
 
@@ -186,8 +240,27 @@ export class ToolCalls {
     this.#calls.delete(id);
     // The start of a call that is announced only when it has ended is unknown.
     const since = isFinal({ reported: first }) ? this.#quietSince : at;
-    const begun = { id, first, reported: {}, since, ran: false, concluded: false };
-    return { ...begun, permit: { kind: "none" }, claims: [], weighed: 0 };
+    const begun = { id, first, reported: {}, since, ran: false, concluded: false, ordinal: this.#begun };
+    const none = { claims: [], weighed: 0, acts: [], judged: 0, asked: [], given: [] };
+    return { ...begun, ...none, permit: { kind: "none" } };
+  }
+
+  /** The acts and requests of a call with those of an update. */
+  #actsIn(known: ToolCall, reported: JsonObject, update: JsonObject): Pick<ToolCall, "acts" | "asked"> {
+    const { acts, asked, permit, first } = known;
+    if (known.past) return { acts, asked };
+    const act = this.#actOf({ reported, first });
+    if (update.sessionUpdate === undefined) return { acts, asked: [...asked, act].slice(-MOST_ACTS) };
+    const isAfterRefusal = permit.kind === "refused";
+    const terminals = claimsIn(update).flatMap((claim) => (claim.kind === "exec" ? [claim.terminal] : []));
+    const runs = update.status === "in_progress" || update.status === "completed";
+    // A refused call is told of once more when it ends; what was allowed is compared whatever its status.
+    const counts = isAfterRefusal ? runs || terminals.length > 0 || hasExited(update) : true;
+    if (!counts || !(runs || known.ran || FINAL.has(String(update.status)) || permit.kind !== "none"))
+      return { acts, asked };
+    const reportedNow = { ...act, isAfterRefusal, ...(!runs && terminals.length > 0 && { terminals }) };
+    if (acts.some((one) => isDeepStrictEqual(one, reportedNow))) return { acts, asked };
+    return { acts: [...acts, reportedNow].slice(0, MOST_ACTS + 1), asked };
   }
 
   #keep(call: ToolCall): void {
@@ -202,6 +275,22 @@ export class ToolCalls {
 function withClaims(known: readonly Claim[], update: JsonObject): readonly Claim[] {
   const said = claimsIn(update).filter((claim) => !known.some((one) => isDeepStrictEqual(one, claim)));
   return said.length === 0 ? known : [...known, ...said].slice(0, MOST_CLAIMS + 1);
+}
+
+/** The arguments that an update itself brings. */
+function given({ rawInput }: JsonObject): JsonObject {
+  return isEmpty(rawInput) ? {} : { rawInput };
+}
+
+/** Whether an update gives what only a command that ran has: how it exited, or its output. */
+function hasExited({ rawOutput }: JsonObject): boolean {
+  return isObject(rawOutput) && ["exitCode", "exit_code", "stdout"].some((name) => !isEmpty(rawOutput[name]));
+}
+
+/** An act by the members of the protocol alone. */
+function reportedAct({ reported: { name, kind, rawInput } }: Pick<ToolCall, "reported">): Act {
+  const names = typeof name === "string" ? [name] : [];
+  return { names, isNamed: names.length > 0, name, kind, arguments: rawInput };
 }
 
 /** What a call is known by that was given no id, or one that is no text. */
@@ -241,10 +330,13 @@ function digestOf(value: unknown): string {
 
 /** How what a call is said to be given in the end stands to what was decided: the same, with more, or something else. */
 export function comparedToDecided({ permit, reported }: ToolCall): "same" | "more" | "other" {
-  if (permit.kind !== "given" || !permit.decided || isEmpty(reported.rawInput)) return "same";
-  const { rawInput } = reported;
-  const { arguments: decided } = permit.decided;
-  if (isDeepStrictEqual(rawInput, decided)) return "same";
+  if (permit.kind !== "given" || !permit.decided) return "same";
+  return compareArguments(reported.rawInput, permit.decided.arguments);
+}
+
+/** How arguments compare with those that were decided; none say nothing else. */
+export function compareArguments(rawInput: unknown, decided: unknown): "same" | "more" | "other" {
+  if (isEmpty(rawInput) || isDeepStrictEqual(rawInput, decided)) return "same";
   if (!isObject(rawInput) || !isObject(decided) || isEmpty(decided)) return "other";
   const isKept = Object.entries(decided).every(([name, value]) => isDeepStrictEqual(rawInput[name], value));
   return isKept ? "more" : "other";

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
-import type { ToolCall } from "./tool-calls.ts";
+import type { Act, ToolCall } from "./tool-calls.ts";
 
 /** The name of an unknown tool. No rule that names tools allows it. */
 const UNKNOWN_TOOL = "unknown";
@@ -49,6 +49,14 @@ export function namesOf(
   const marked = mark === undefined || memberAt(reported, mark.split(".")) === true;
   const aliases = marked ? members.map((alias) => memberAt(reported, alias.split("."))) : [];
   return [toolNameOf(call, entry).name, ...aliases.filter((name) => typeof name === "string")];
+}
+
+/** What a call says that it runs. */
+export function actOf(call: Pick<ToolCall, "reported" | "first">, entry: Pick<AgentEntry, "toolNames">): Act {
+  const { name, byKind } = toolNameOf(call, entry);
+  const { name: own, kind } = call.reported;
+  const isNamed = !byKind && name !== UNKNOWN_TOOL;
+  return { names: namesOf(call, entry), isNamed, name: own, kind, arguments: argumentsOf(call, entry) };
 }
 
 /** The arguments of a call: as sent, or where this agent spells them out. */

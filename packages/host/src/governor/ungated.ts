@@ -11,8 +11,17 @@ import type { GovernedSession } from "./governed-session.ts";
 import { verdictForCard } from "./mcp-servers.ts";
 import { payloadOf } from "./permission.ts";
 import { cancelTurn } from "./run-turn.ts";
-import { comparedToDecided, type ToolCall } from "./tool-calls.ts";
-import { namesOf, toolNameOf } from "./tool-name.ts";
+import {
+  type Act,
+  compareArguments,
+  isEmpty,
+  isFinal,
+  MOST_ACTS,
+  type Permit,
+  type ReportedAct,
+  type ToolCall,
+} from "./tool-calls.ts";
+import { actOf, namesOf, toolNameOf } from "./tool-name.ts";
 import { showUpdate } from "./updates.ts";
 
 /** File times lag behind the clock by as much as this. */
@@ -42,7 +51,8 @@ async function decideClaims(session: GovernedSession, call: ToolCall): Promise<r
   const said = session.toolCalls.weigh(call.id);
   if (!session.context.profile.isObserved || said.length === 0) return [];
   const isCarriedOut = permit.kind === "elsewhere" || isMcp(session, call);
-  const hasFailed = reported.status === "failed" && permit.kind !== "given";
+  const isDenied = permit.kind === "refused" && !call.acts.some(({ isAfterRefusal }) => isAfterRefusal);
+  const hasFailed = (reported.status === "failed" && permit.kind !== "given") || isDenied;
   const counted: Claim[] = [];
   for (const claim of said) {
     // Of what an MCP server read, the server says where it lies.
@@ -66,28 +76,131 @@ async function decideClaim(session: GovernedSession, call: ToolCall, claim: Clai
   const { tool_name: name, arguments: rawInput } = payloadOfClaim(claim);
   const { status, title } = call.reported;
   const done = { ...call, reported: { name, rawInput, title, status } };
-  return enforceSeen(session, done, String(status), "acp");
+  return enforceSeen(session, done, outcomeOf(call), "acp");
 }
 
 /**
- * Records calls that an agent announced in a turn, never asked for and never ended. Their outcome is unknown, so
- * it is decided like what was done. What it only announced before it was cancelled or refused something was not begun.
+ * Decides after the fact about each act that an agent reported of a call and that no verdict covers, whatever it says of
+ * the call later. `recorded` is the act that was recorded already.
+ */
+async function decideActs(
+  session: GovernedSession,
+  call: ToolCall,
+  recorded?: Act,
+): Promise<readonly Decided[]> {
+  const acts = session.toolCalls.judge(call.id);
+  if (!session.context.profile.isObserved) return [];
+  if (call.acts.length > MOST_ACTS && acts.length > 0) return [await decideClaim(session, call, MORE)];
+  const done = recorded ? [recorded] : [];
+  const verdicts: Decided[] = [];
+  for (const act of acts) {
+    if (done.some((one) => isSameAct(one, act)) || (await isActCovered(session, call, act))) continue;
+    done.push(act);
+    const { title, status } = call.reported;
+    const [name] = act.names;
+    const reported = { name, kind: act.kind, rawInput: act.arguments, title, status };
+    const isLast = isSameAct(actOf(call, session.context.entry), act);
+    verdicts.push(await enforceSeen(session, isLast ? call : { ...call, reported }, outcomeOf(call)));
+  }
+  return verdicts;
+}
+
+function outcomeOf(call: ToolCall): string {
+  return isFinal(call) ? String(call.reported.status) : "unknown";
+}
+
+function isSameAct(one: Act, other: Act): boolean {
+  return isDeepStrictEqual([one.names, one.arguments], [other.names, other.arguments]);
+}
+
+/** Whether a verdict covers an act. Of a refused call, only what was reported of it before the answer is no act. */
+async function isActCovered(session: GovernedSession, call: ToolCall, act: ReportedAct): Promise<boolean> {
+  const { permit, given, asked } = call;
+  if (act.terminals?.every((terminal) => session.terminals.has(terminal))) return true;
+  if (permit.kind === "elsewhere" || isMcp(session, call)) {
+    if (act.names.some((name) => session.mcpTools.has(name))) return true;
+    const facts = await factsOf(session, payloadOfAct(act), "agent");
+    return !facts || facts.effects.length === 0;
+  }
+  for (const one of given) if (await isCoveredBy(session, act, one)) return true;
+  if (permit.kind !== "refused" || act.isAfterRefusal) return false;
+  // Some agents report a call as running before they ask.
+  return asked.some((one) => isSameAct(one, act)) || isEmpty(act.arguments);
+}
+
+function payloadOfAct({ names: [tool_name = "unknown"], arguments: args, kind }: Act) {
+  return { tool_name, ...(args !== undefined && { arguments: args }), ...(kind !== undefined && { kind }) };
+}
+
+/**
+ * Whether a permit was given for an act. What is only added, such as the folder that a command runs in anyway, is nothing
+ * else as long as it does the same, and so is another name for the tool.
+ */
+async function isCoveredBy(
+  session: GovernedSession,
+  act: Act,
+  { decided }: Extract<Permit, { kind: "given" }>,
+): Promise<boolean> {
+  if (!decided) return true;
+  const { payload, reported } = decided;
+  if (typeof reported.name === "string" && typeof act.name === "string" && reported.name !== act.name)
+    return false;
+  const compared = compareArguments(act.arguments, decided.arguments);
+  if (compared === "other") return false;
+  const isSameTool =
+    act.names.includes(payload.tool_name) ||
+    (!act.isNamed && (act.kind === undefined || act.kind === payload.kind));
+  if (compared === "same" && isSameTool) return true;
+  const [tool_name = payload.tool_name] = isSameTool ? [] : act.names;
+  const now = { ...payload, tool_name, ...(!isEmpty(act.arguments) && { arguments: act.arguments }) };
+  const [before, after] = await Promise.all(
+    [payload, now].map(async (one) => {
+      const facts = await factsOf(session, one, "agent");
+      return facts && [facts.effects, facts.opaque];
+    }),
+  );
+  return before !== undefined && isDeepStrictEqual(before, after);
+}
+
+/**
+ * Compares everything that an agent reported of calls that it has not ended with what was decided, at the end of a turn or
+ * of the session. What was never asked for is decided like what was done: its outcome is unknown. What it only announced
+ * before it was cancelled or refused something was not begun.
  */
 export async function noteUnended(
   session: GovernedSession,
   { isCancelled }: { readonly isCancelled: boolean },
 ): Promise<void> {
   const { toolCalls } = session;
-  for (const call of toolCalls.unasked) {
-    if (isMcp(session, call) || !toolCalls.conclude(call.id)) continue;
+  for (const call of toolCalls.open) {
+    if (call.permit.kind !== "none" || isMcp(session, call)) {
+      await showUngated(session, call, [
+        ...(await decideActs(session, call)),
+        ...(await decideClaims(session, call)),
+      ]);
+      continue;
+    }
+    if (!toolCalls.conclude(call.id)) continue;
     const isOnlyAnnounced = call.reported.status === "pending" && !call.ran;
     if (isOnlyAnnounced && (isCancelled || toolCalls.hasRefused)) recordRefused(session, call);
     else {
       const decided = await enforceSeen(session, call, "unknown");
-      const _meta = ungatedMeta(decided);
-      await showUpdate(session, { sessionUpdate: "tool_call_update", toolCallId: call.id, _meta });
+      const others = await decideActs(session, call, actOf(call, session.context.entry));
+      await showUngated(session, call, [decided, ...others, ...(await decideClaims(session, call))]);
     }
   }
+}
+
+/** Shows clients that a call was decided after the fact. */
+async function showUngated(
+  session: GovernedSession,
+  { id: toolCallId }: ToolCall,
+  verdicts: readonly Decided[],
+): Promise<void> {
+  const decided = verdicts.find(({ verdict }) => verdict === "blocked") ?? verdicts.at(-1);
+  if (!decided || session.isClosing) return;
+  const _meta = ungatedMeta(decided);
+  await showUpdate(session, { sessionUpdate: "tool_call_update", toolCallId, _meta });
 }
 
 /** Whether a call is one of an MCP tool, which Reins performs and decides itself. */
@@ -117,7 +230,7 @@ async function begunBecause(session: GovernedSession, call: ToolCall): Promise<s
   if (!facts) return "its effects are unknown";
   const { effects, opaque } = facts;
   const runs = effects.some(({ kind }) => kind === "exec" || kind === "net");
-  if (runs && (call.ran || !session.toolCalls.hasRefused))
+  if (runs && (call.ran || !session.toolCalls.isDropped(call)))
     return "a command that fails may have done its work";
   for (const effect of effects) {
     if (!("path" in effect) || effect.place === "unknown") continue;
@@ -127,30 +240,6 @@ async function begunBecause(session: GovernedSession, call: ToolCall): Promise<s
   }
   const isUnclear = opaque || effects.some((effect) => "path" in effect && effect.place === "unknown");
   return isUnclear && call.ran ? "what it did while it ran is unknown" : undefined;
-}
-
-/**
- * Whether a call was allowed for something else than it is said to have run with. What is only added, such
- * as the folder that a command runs in anyway, is nothing else as long as it does the same.
- */
-async function isOtherThanDecided(session: GovernedSession, call: ToolCall): Promise<boolean> {
-  const compared = comparedToDecided(call);
-  if (isNamedOtherwise(call)) return true;
-  if (compared !== "more" || call.permit.kind !== "given") return compared === "other";
-  const decided = { ...call, reported: { ...call.reported, rawInput: call.permit.decided?.arguments } };
-  const [before, after] = await Promise.all(
-    [decided, call].map(async (one) => {
-      const facts = await factsOf(session, payloadOf(one, session.context.entry), "agent");
-      return facts && [facts.effects, facts.opaque];
-    }),
-  );
-  return before === undefined || !isDeepStrictEqual(before, after);
-}
-
-/** Whether an agent names the tool of a call otherwise than when it was decided. */
-function isNamedOtherwise({ permit, reported: { name } }: ToolCall): boolean {
-  const before = permit.kind === "given" ? permit.decided?.reported.name : undefined;
-  return typeof before === "string" && typeof name === "string" && name !== before;
 }
 
 /** Whether a file, or what is left of the way to it, was changed after a time. */
@@ -191,9 +280,8 @@ export function ungatedMeta(decided: Decided): JsonObject {
 const REFUSED_BY_AGENT: JsonObject = { reins: { outcome: "refused by the agent" } };
 
 /**
- * Records the outcome of a call. One without a verdict, one that was refused and completed all the same, or one that
- * ended with other arguments than were decided, is decided now, and ends the turn if that is a block; one that the agent
- * itself refused was not done.
+ * Records the outcome of a call, and compares everything that the agent reported of it with what was decided. What no
+ * verdict covers is decided now, and ends the turn if that is a block; what the agent itself refused was not done.
  */
 export async function concludeCall(
   session: GovernedSession,
@@ -204,32 +292,33 @@ export async function concludeCall(
   const outcome = String(call.reported.status);
   if (permit.kind === "elsewhere" || isMcp(session, call)) {
     const meta = await verdictForCard(session, call);
-    return meta ? withMeta(update, meta) : update;
+    return weighCall(session, call, meta ? withMeta(update, meta) : update);
   }
-  // What was refused ends as failed; said to be completed, it was done against the answer.
-  if (permit.kind === "refused" && outcome !== "completed") return update;
   if (permit.kind === "given") {
     const { tool, entry } = permit;
     const { enforcement } = session.context;
     await complete(session, { tool, entry, outcome, enforcement });
-    if (!(await isOtherThanDecided(session, call))) return update;
-  } else if (outcome === "failed" && (await begunBecause(session, call)) === undefined) {
+    return weighCall(session, call, update);
+  }
+  if (permit.kind === "refused") return weighCall(session, call, update);
+  const act = actOf(call, session.context.entry);
+  if (outcome === "failed" && (await begunBecause(session, call)) === undefined) {
     recordRefused(session, call);
-    return withMeta(update, REFUSED_BY_AGENT);
+    return weighCall(session, call, withMeta(update, REFUSED_BY_AGENT), { recorded: act });
   }
   const decided = await enforceSeen(session, call, outcome);
-  if (decided.verdict === "blocked")
-    await endTurn(session, toolNameOf(call, session.context.entry).name, decided);
-  return withMeta(update, ungatedMeta(decided));
+  return weighCall(session, call, update, { recorded: act, verdicts: [decided] });
 }
 
-/** Compares what an agent says that a call did with what was decided; a block ends the turn. */
-export async function weighClaims(
+/** Compares what an agent says that a call is and did with what was decided; a block ends the turn. */
+export async function weighCall(
   session: GovernedSession,
   call: ToolCall,
   update: JsonObject,
+  { recorded, verdicts = [] }: { readonly recorded?: Act; readonly verdicts?: readonly Decided[] } = {},
 ): Promise<JsonObject> {
-  const decided = await decideClaims(session, call);
+  const acts = await decideActs(session, call, recorded);
+  const decided = [...verdicts, ...acts, ...(await decideClaims(session, call))];
   const blocked = decided.find(({ verdict }) => verdict === "blocked");
   const last = blocked ?? decided.at(-1);
   if (!last) return update;

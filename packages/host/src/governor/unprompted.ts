@@ -32,12 +32,20 @@ export interface UnpromptedTurn {
 
 /** Notices an update that shows work outside of every turn, and charges what it costs. */
 export function noticeUpdate(session: GovernedSession, update: JsonObject): void {
-  if (isWithinTurn(session)) return;
+  if (session.replaying || isWithinTurn(session)) return;
   const kind = String(update.sessionUpdate);
   if (kind === "usage_update") charge(session, update);
   const since = session.context.now().getTime() - session.idleSince;
   const isLate = since < (session.lastTurn === undefined ? GREETING_MS : LATE_MS);
-  if (kind === "tool_call" || (WORDS.has(kind) && !isLate)) void mayWork(session, kind);
+  const isWork = WORDS.has(kind) ? !isLate : kind === "tool_call" || isNewsOfCall(session, update, isLate);
+  if (isWork) void mayWork(session, kind);
+}
+
+/** Whether an update shows that a call goes on, beyond the end of one that began in a turn. */
+function isNewsOfCall(session: GovernedSession, update: JsonObject, isLate: boolean): boolean {
+  if (update.sessionUpdate !== "tool_call_update") return false;
+  const known = session.hasToolCalls ? session.toolCalls.get(String(update.toolCallId)) : undefined;
+  return !known || (update.status === "in_progress" && !isLate);
 }
 
 /** Whether an agent may continue: always in a turn, outside of one only if a rule allows it. */
@@ -58,9 +66,8 @@ export async function mayWork(session: GovernedSession, what: string): Promise<b
   return mayGoOn;
 }
 
-/** What an agent replays was decided before. */
-function isWithinTurn({ context, turn, replaying, isClosing }: GovernedSession): boolean {
-  return !context.profile.isObserved || turn !== undefined || replaying || isClosing;
+function isWithinTurn({ context, turn, isClosing, isClosed }: GovernedSession): boolean {
+  return !context.profile.isObserved || turn !== undefined || (isClosing && !isClosed);
 }
 
 /** Charges it like a prompt, and has it decided like an action without a verdict before. */

@@ -5,8 +5,8 @@ import { forwardIn } from "../control/enforce.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { mayNotify } from "./known-methods.ts";
 import { isFinal } from "./tool-calls.ts";
-import { concludeCall, noteChild, weighClaims } from "./ungated.ts";
-import { noticeUpdate } from "./unprompted.ts";
+import { concludeCall, noteChild, noteUnended, weighCall } from "./ungated.ts";
+import { mayWork, noticeUpdate } from "./unprompted.ts";
 
 /** Forwards what an agent sends in a session to the clients, without secrets, after what it shows was enforced. */
 export function forwardFromAgent(
@@ -41,6 +41,18 @@ export function forwardFromChild(parent: GovernedSession, params: JsonObject): v
   return forwardFromAgent(parent, "session/update", { update: { ...update, ...named } });
 }
 
+/**
+ * Records the tool calls that an agent reports in a session that it closed or that Reins does not know, and stops it there.
+ * Clients do not see them.
+ */
+export async function recordStray(session: GovernedSession, params: JsonObject): Promise<void> {
+  const { kind = "", update } = updateIn(params);
+  if (!TOOL_UPDATES.has(kind) || !session.context.profile.isObserved) return;
+  await applyToolCall(session, update);
+  await noteUnended(session, { isCancelled: false });
+  await mayWork(session, kind);
+}
+
 const TOOL_UPDATES = new Set(["tool_call", "tool_call_update"]);
 
 /** Applies an update of the agent to its session: tool calls, plans, costs. Returns what clients see of it. */
@@ -59,10 +71,10 @@ function applyUpdate(session: GovernedSession, update: JsonObject): JsonObject |
 function applyToolCall(session: GovernedSession, update: JsonObject): JsonObject | Promise<JsonObject> {
   const call = session.toolCalls.note(update, session.context.now().getTime());
   if (!isFinal(call)) return update;
-  if (session.toolCalls.conclude(call.id))
-    return concludeCall(session, call, update).then((shown) => weighClaims(session, call, shown));
+  if (session.toolCalls.conclude(call.id)) return concludeCall(session, call, update);
   // What has ended may still be said to have done more.
-  return call.weighed < call.claims.length ? weighClaims(session, call, update) : update;
+  const isNew = call.weighed < call.claims.length || call.judged < call.acts.length;
+  return isNew ? weighCall(session, call, update) : update;
 }
 
 /** Whether an update reports state, not history. */
@@ -149,6 +161,7 @@ function notifyAll(session: GovernedSession, updates: readonly JsonObject[]): un
 }
 
 function notify(session: GovernedSession, update: JsonObject): void | Promise<void> {
+  if (session.isClosed) return;
   session.turn?.note(update);
   const { id: sessionId, beside } = session;
   session.beside = undefined;

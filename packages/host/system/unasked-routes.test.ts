@@ -173,25 +173,45 @@ test("a command first reported as failed after another was refused is taken for 
   expect(calls.map(({ payload }) => (payload as JsonObject).call)).toEqual(["later"]);
 });
 
-test("an agent that loads a session is refused what it asks for, as outside of every turn", async () => {
+test("an agent that loads a session is refused what it asks for, and what it does is recorded but for what it repeats", async () => {
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
   const agent = new ScriptedAgent({ "session/load": () => held.then(() => ({})) as unknown as JsonObject });
   const governed = await govern({ agent, person });
   const session = await governed.begin();
   let stage: Stage | undefined;
+  const done = { ...CURL, sessionUpdate: "tool_call", toolCallId: "done", status: "completed" };
+  const make = { ...done, toolCallId: "allowed", rawInput: { command: "make" } };
   await governed.prompt(session, async (given) => {
     stage = given;
+    await given.ask(bash("make", "allowed"));
+    await given.update({ sessionUpdate: "tool_call_update", toolCallId: "allowed", status: "completed" });
+    await given.update({ ...done, rawInput: { command: "ls" } });
     return undefined;
   });
+  const before = (await governed.entries("tool_call")).length;
   const loading = governed.call("session/load", {
     sessionId: session,
     cwd: governed.workspace,
     mcpServers: [],
   });
   await expect.poll(() => agent.got.map(({ method }) => method)).toContain("session/load");
+  await stage?.update(make);
+  await stage?.update({ ...make, toolCallId: "numbered anew" });
+  await stage?.update({ ...done, rawInput: { command: "ls" } });
+  await stage?.update({ ...done, toolCallId: "new" });
+  await stage?.update({
+    ...done,
+    toolCallId: "runs",
+    rawInput: { command: "make all" },
+    status: "in_progress",
+  });
+  await stage?.update({ ...done, rawInput: { command: "make more" } });
   expect(await stage?.ask(bash("ls", "q"))).toBe("cancelled");
   const path = `${governed.workspace}/w.txt`;
   await expect(stage?.request("fs/write_text_file", { path, content: "x" })).rejects.toThrow("not prompted");
   release();
   await loading;
+  const calls = (await governed.entries("tool_call")).slice(before);
+  expect(calls.map(({ payload }) => (payload as JsonObject).call).sort()).toEqual(["done", "new", "runs"]);
+  expect(calls.every(({ tags }) => tags.includes("ungated"))).toBe(true);
 });

@@ -63,6 +63,8 @@ export class GovernedSession {
   recorded: Promise<void> = Promise.resolve();
   /** Whether the agent is telling what was before, of which nothing is decided or charged again. */
   replaying = false;
+  /** Whether every call of it is known here, so that what is replayed can be told from what is new. */
+  knowsAllCalls = false;
   /** Whether it is being closed: what its agent still does is recorded, but not shown. */
   isClosing = false;
   /** Whether it was closed, or is none that Reins began: what its agent still does is recorded, but not shown. */
@@ -133,6 +135,12 @@ export class GovernedSession {
   /** A signal that also aborts when its turn is over. */
   within(signal: AbortSignal): AbortSignal {
     return this.turn ? AbortSignal.any([signal, this.turn.signal]) : signal;
+  }
+
+  /** Continues the calls of the same session before it was loaded again. */
+  continueCalls(former: GovernedSession): void {
+    this.knowsAllCalls = former.knowsAllCalls;
+    if (former.hasToolCalls) this.#toolCalls = former.toolCalls;
   }
 
   /** Whether its agent has called a tool. */

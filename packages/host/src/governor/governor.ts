@@ -25,7 +25,14 @@ import { cancelTurn, cutTurn, runTurn } from "./run-turn.ts";
 import { beginSession, keptSession, recordEnd, releaseSession, SESSION_CALLS } from "./session-calls.ts";
 import { SessionFolders } from "./session-folders.ts";
 import { noteUnended } from "./ungated.ts";
-import { forwardFromAgent, forwardFromChild, isStateUpdate, recordStray, redactObject } from "./updates.ts";
+import {
+  forwardFromAgent,
+  forwardFromChild,
+  isNewCall,
+  isStateUpdate,
+  recordStray,
+  redactObject,
+} from "./updates.ts";
 
 /** What has a default: a third-party agent, the machine's clock, folders that need no configuration, ten seconds of grace. */
 type Defaulted = "folders" | "profile" | "cancelGraceMs" | "now" | "newId" | "onFault";
@@ -272,7 +279,8 @@ export class Governor {
       if (parent) return forwardFromChild(parent, params);
       return isUpdate ? recordStray(this.#strayFor(id), params) : undefined;
     }
-    if (session.replaying && !this.#showReplays && !isStateUpdate(params)) return;
+    if (session.replaying && !this.#showReplays && !isStateUpdate(params) && !isNewCall(session, params))
+      return;
     return forwardFromAgent(session, method, params);
   }
 
@@ -295,6 +303,9 @@ export class Governor {
 
   #know(session: GovernedSession): void {
     session.idleSince = this.#context.now().getTime();
+    const { agentSessionId } = session;
+    const former = this.#byAgentId.get(agentSessionId) ?? this.#closed.get(agentSessionId);
+    if (former && former !== session && former.id === session.id) session.continueCalls(former);
     this.#sessions.set(session.id, session);
     if (session.agentSessionId !== "") this.#byAgentId.set(session.agentSessionId, session);
     this.#onSessions?.([...this.#sessions.keys()]);

@@ -18,6 +18,7 @@ import { GovernedSession, type Turn } from "./governed-session.ts";
 import { endServers, wrapServers } from "./mcp-servers.ts";
 import { withdrawIn } from "./run-turn.ts";
 import type { SessionPlace } from "./session-folders.ts";
+import { noteUnended } from "./ungated.ts";
 
 /** The methods that start a session or resume one. */
 export const SESSION_CALLS: ReadonlySet<string> = new Set(methodsAt(CLIENT_DOORS, "session_start"));
@@ -237,6 +238,7 @@ async function callAgent(
     const { sessionId } = readResult("session/new", result);
     session.replaying = false;
     if (sessionId !== undefined) session.agentSessionId = sessionId;
+    if (method === "session/new") session.knowsAllCalls = true;
     if (sessionId !== undefined || RESUMES.has(method)) known(session);
   };
   try {
@@ -257,6 +259,7 @@ async function callAgent(
     throw new RpcError(CODE.internal, "the agent began no session");
   } finally {
     session.replaying = false;
+    if (session.knowsAllCalls && session.hasToolCalls) await noteUnended(session, { isCancelled: false });
   }
 }
 

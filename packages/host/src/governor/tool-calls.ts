@@ -123,6 +123,15 @@ export class ToolCalls {
     return [...this.#calls.values()].filter(({ concluded }) => !concluded);
   }
 
+  /** Whether an update repeats a call that has ended, by its id or, from agents that number anew, by its arguments. */
+  repeats({ toolCallId, rawInput }: JsonObject): boolean {
+    const digest = digestOf(rawInput);
+    const isSame = (call: ToolCall) => (call.digest ?? digestOf(call.reported.rawInput)) === digest;
+    const call = this.#calls.get(String(toolCallId));
+    if (call) return call.concluded && (isEmpty(rawInput) || isSame(call));
+    return [...this.#calls.values()].some((one) => one.concluded && isSame(one));
+  }
+
   /** Notes what an agent reports of a call, at a time: in an update, or when it asks permission. */
   note(update: JsonObject, at = 0): ToolCall {
     const { toolCallId, status } = update;

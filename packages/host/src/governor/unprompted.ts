@@ -4,7 +4,7 @@ import { chargePrompt, enforce } from "../control/enforce.ts";
 import { placed } from "../control/verdict.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { ungatedMeta } from "./ungated.ts";
-import { showUpdate } from "./updates.ts";
+import { isNewCall, showUpdate } from "./updates.ts";
 
 /** The name of work without a prompt, in rules and records. */
 export const UNPROMPTED = "session/unprompted_turn";
@@ -32,7 +32,7 @@ export interface UnpromptedTurn {
 
 /** Notices an update that shows work outside of every turn, and charges what it costs. */
 export function noticeUpdate(session: GovernedSession, update: JsonObject): void {
-  if (session.replaying || isWithinTurn(session)) return;
+  if (isWithinTurn(session) || (session.replaying && !isNewCall(session, { update }))) return;
   const kind = String(update.sessionUpdate);
   if (kind === "usage_update") charge(session, update);
   const since = session.context.now().getTime() - session.idleSince;

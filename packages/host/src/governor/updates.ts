@@ -59,7 +59,7 @@ const TOOL_UPDATES = new Set(["tool_call", "tool_call_update"]);
 function applyUpdate(session: GovernedSession, update: JsonObject): JsonObject | Promise<JsonObject> {
   const kind = String(update.sessionUpdate);
   if (kind === "available_commands_update") session.commands = commandsIn(update);
-  if (session.replaying) return update;
+  if (session.replaying && !isNewCall(session, { update })) return update;
   if (TOOL_UPDATES.has(kind)) return applyToolCall(session, update);
   if (kind === "subagent_update") return noteChild(session, update);
   if (kind === "current_mode_update") session.mode = readUpdate(kind, update).currentModeId ?? session.mode;
@@ -75,6 +75,13 @@ function applyToolCall(session: GovernedSession, update: JsonObject): JsonObject
   // What has ended may still be said to have done more.
   const isNew = call.weighed < call.claims.length || call.judged < call.acts.length;
   return isNew ? weighCall(session, call, update) : update;
+}
+
+/** Whether an update during a replay is about a call that the session did not have before. */
+export function isNewCall(session: GovernedSession, params: JsonObject): boolean {
+  const { kind = "", update } = updateIn(params);
+  if (!TOOL_UPDATES.has(kind) || !session.knowsAllCalls) return false;
+  return !session.hasToolCalls || !session.toolCalls.repeats(update);
 }
 
 /** Whether an update reports state, not history. */

@@ -215,3 +215,18 @@ test("an agent that loads a session is refused what it asks for, and what it doe
   expect(calls.map(({ payload }) => (payload as JsonObject).call).sort()).toEqual(["done", "new", "runs"]);
   expect(calls.every(({ tags }) => tags.includes("ungated"))).toBe(true);
 });
+
+test("a call that ends while its question waits is recorded once", async () => {
+  const governed = await govern({ person });
+  await governed.prompt(await governed.begin(), async (stage) => {
+    const asking = stage.ask(bash("make slow", "x"));
+    await wait(50);
+    const end = { sessionUpdate: "tool_call_update", toolCallId: "x", status: "completed" };
+    await stage.update(end);
+    await asking;
+    await stage.update(end);
+    return undefined;
+  });
+  const calls = (await governed.entries("tool_call")).filter(({ tags }) => tags.includes("ungated"));
+  expect(calls).toHaveLength(1);
+});

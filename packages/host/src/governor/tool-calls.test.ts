@@ -144,14 +144,13 @@ describe("the arguments of an allowed call", () => {
 });
 
 describe("the calls of a turn", () => {
-  test("are unfinished where they were allowed, and unasked where they were not decided", () => {
+  test("are unfinished where they were allowed, and open until they are concluded", () => {
     const calls = new ToolCalls();
     for (const toolCallId of ["a", "b", "c", "d"]) calls.note({ ...begun(), toolCallId });
     calls.permit("a", given({}));
     calls.permit("b", { kind: "refused" });
     calls.permit("c", { kind: "elsewhere" });
     expect(calls.unfinished.map(({ id }) => id)).toEqual(["a"]);
-    expect(calls.unasked.map(({ id }) => id)).toEqual(["d"]);
     expect(calls.open.map(({ id }) => id)).toEqual(["a", "b", "c", "d"]);
     expect(calls.conclude("a")).toBe(true);
     expect(calls.conclude("a")).toBe(false);

@@ -160,7 +160,8 @@ export class ToolCalls {
       this.#hasRefused = true;
       this.#begunAtRefusal = this.#begun;
     }
-    if (!call) return;
+    // What ended before the answer was recorded then.
+    if (!call || (call.concluded && permit.kind === "refused")) return;
     const allowed = permit.kind === "given" ? [...call.given, permit].slice(-MOST_ACTS) : call.given;
     this.#keep({ ...call, permit, given: allowed });
   }
@@ -204,11 +205,6 @@ export class ToolCalls {
     return [...this.#calls.values()].filter(
       (call) => call.permit.kind === "given" && !call.concluded && !isFinal(call),
     );
-  }
-
-  /** Calls without a verdict that have not ended. */
-  get unasked(): readonly ToolCall[] {
-    return [...this.#calls.values()].filter((call) => call.permit.kind === "none" && !call.concluded);
   }
 
   /** Notes that a turn begins. */

@@ -40,8 +40,10 @@ const PERFORMED = new Set(["mention", "link"]);
 function decisionsOn(agent: string, probe: string, answer: string): number {
   // The prompt names two files.
   if (probe === "mention") return 2;
-  // OpenCode asks about the folder first, then about what it does there.
-  return `${agent} ${probe}` === "opencode outside" && answer === "allow" ? 2 : 1;
+  // OpenCode asks about the folder first, then about what it does there; and about an edit without its content, which is
+  // decided when Reins writes it.
+  const isTwice = ["opencode outside", "opencode write"].includes(`${agent} ${probe}`);
+  return isTwice && answer === "allow" ? 2 : 1;
 }
 
 /** Where an agent meets what is hostile: it may be unable to take a session up. */

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { VerifyReport } from "@reins/agents";
 import { AgentEntry, Stamps, writeProvenance } from "@reins/agents";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, type OnTestFinishedHandler, test } from "vitest";
 import { describeConfined, sandbox } from "../../runner/test/with-sandbox.ts";
 import { verifyAgent } from "../src/trial/governed-trial.ts";
 import toyEntry from "./fixtures/toy-agent.json" with { type: "json" };
@@ -31,7 +31,12 @@ function toy(character: string, more: object = {}): AgentEntry {
 
 const installed = { version: "local", folder: join(TOY, "..") };
 
-async function scratch(): Promise<string> {
+/** What ends with a test that runs beside others. */
+interface Ending {
+  readonly onTestFinished: (end: OnTestFinishedHandler) => void;
+}
+
+async function scratch({ onTestFinished }: Ending): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "verify-")));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
@@ -52,9 +57,9 @@ function outcomes({ probes }: VerifyReport): string[] {
   return [...rounds].map(([round, all]) => `${round}: ${all.map(({ outcome }) => outcome).join(" ")}`);
 }
 
-describe("an agent that asks and heeds the answer", () => {
-  test("has a live gate, in a hostile workspace and after a load too, and nothing of the trial is left", async () => {
-    const folder = await scratch();
+describe.concurrent("an agent that asks and heeds the answer", () => {
+  test("has a live gate, in a hostile workspace and after a load too, and nothing of the trial is left", async (context) => {
+    const folder = await scratch(context);
     const steps: string[] = [];
     const report = await verify(toy("honest"), {
       folder,
@@ -84,7 +89,7 @@ describe("an agent that asks and heeds the answer", () => {
   });
 });
 
-describe("an agent that heeds more of a prompt than its text", () => {
+describe.concurrent("an agent that heeds more of a prompt than its text", () => {
   test("reads nothing that a prompt names, and goes on asking, whatever it says", async () => {
     for (const character of ["expanding", "switchable"]) {
       const report = await verify(toy(character));
@@ -107,7 +112,7 @@ describe("an agent that heeds more of a prompt than its text", () => {
   });
 });
 
-describe("an agent whose sub-agents ask for nothing", () => {
+describe.concurrent("an agent whose sub-agents ask for nothing", () => {
   test("is open, however much it asks for itself", async () => {
     const report = await verify(toy("blind"));
     expect(report).toMatchObject({ live: false, level: "open" });
@@ -116,7 +121,7 @@ describe("an agent whose sub-agents ask for nothing", () => {
   });
 });
 
-describe("an agent that works without a prompt", () => {
+describe.concurrent("an agent that works without a prompt", () => {
   test.each([
     ["restless", 1_500],
     ["tireless", 2_000],
@@ -146,7 +151,7 @@ describe("an agent that works without a prompt", () => {
   });
 });
 
-describe("an agent that does not", () => {
+describe.concurrent("an agent that does not", () => {
   test("ask for anything but tells is observed, not held", async () => {
     const report = await verify(toy("careless"));
     expect(report).toMatchObject({
@@ -201,7 +206,7 @@ describe("an agent that does not", () => {
   });
 });
 
-describe("an agent that reads unasked", () => {
+describe.concurrent("an agent that reads unasked", () => {
   test("is live as long as the catalogue says so", async () => {
     const told = await verify(toy("curious", { enforcement: { level: "asked", unasked: ["read"] } }));
     expect(told).toMatchObject({ live: true, level: "asked", unasked: ["read"] });
@@ -211,7 +216,7 @@ describe("an agent that reads unasked", () => {
   });
 });
 
-describe("an agent that runs harmless commands unasked", () => {
+describe.concurrent("an agent that runs harmless commands unasked", () => {
   test("is live as long as the catalogue says so, and is never said to ask for them", async () => {
     const unasked = ["run harmless commands"];
     const told = await verify(toy("handy", { enforcement: { level: "asked", unasked } }));
@@ -220,7 +225,7 @@ describe("an agent that runs harmless commands unasked", () => {
   });
 });
 
-describe("an agent that goes outside of the workspace", () => {
+describe.concurrent("an agent that goes outside of the workspace", () => {
   test("unasked is not held, whatever it asks for inside", async () => {
     const report = await verify(toy("browsing"));
     expect(report).toMatchObject({ live: false, level: "observed", unasked: ["outside", "fetch"] });
@@ -242,8 +247,8 @@ describeConfined("an agent that is confined", () => {
   });
 });
 
-test("a verification can be cancelled", async () => {
-  const folder = await scratch();
+test.concurrent("a verification can be cancelled", async (context) => {
+  const folder = await scratch(context);
   const off = new AbortController();
   const onProgress = () => off.abort(new Error("enough"));
   await expect(verify(toy("honest"), { folder, signal: off.signal, onProgress })).rejects.toMatchObject({
@@ -252,14 +257,14 @@ test("a verification can be cancelled", async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
-test("an agent that cannot be given a model of ours is not verified", async () => {
+test.concurrent("an agent that cannot be given a model of ours is not verified", async () => {
   const entry = { ...toy("honest"), endpoint: undefined };
   await expect(verify(entry)).rejects.toMatchObject({ code: "unsupported_agent" });
 });
 
-describe("a stamp", () => {
-  test("counts for the agent as it was verified, and for nothing else", async () => {
-    const folder = await scratch();
+describe.concurrent("a stamp", () => {
+  test("counts for the agent as it was verified, and for nothing else", async (context) => {
+    const folder = await scratch(context);
     const program = join(folder, "agent.mjs");
     await writeFile(program, await readFile(TOY));
     const entry = toy("honest", { start: { with: "node", file: program } });
@@ -303,8 +308,8 @@ describe("a stamp", () => {
     );
   });
 
-  test("counts no more when any file of an install was changed, taken away or added", async () => {
-    const folder = await scratch();
+  test("counts no more when any file of an install was changed, taken away or added", async (context) => {
+    const folder = await scratch(context);
     const install = join(folder, "install");
     await mkdir(join(install, "node_modules", "dep"), { recursive: true });
     const dependency = join(install, "node_modules", "dep", "index.js");
@@ -348,8 +353,8 @@ describe("a stamp", () => {
     }
   });
 
-  test("of a gate that is open lets nothing run where one is required", async () => {
-    const folder = await scratch();
+  test("of a gate that is open lets nothing run where one is required", async (context) => {
+    const folder = await scratch(context);
     const agent = { entry: toy("sly"), installed };
     const stamps = new Stamps(folder);
     await stamps.keep(await verify(agent.entry), agent, new Date());

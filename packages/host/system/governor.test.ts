@@ -231,17 +231,10 @@ describe("files", () => {
     expect(await textIn(path)).toBe("hello\n");
     expect(await verdictsOf(governed)).toEqual(["allowed"]);
     const [verdict] = (await governed.entries("policy_verdict")).slice(-1);
-    const [written, ...others] = await governed.entries("tool_result");
-    expect(written).toMatchObject({
-      tags: ["completed"],
-      payload: {
-        tool: "fs/write_text_file",
-        verdict: verdict?.cid,
-        path,
-        content_hash: blake3Hex("hello\n"),
-      },
-    });
-    expect(others).toMatchObject([{ payload: { tool: "Write" } }]);
+    const written = [{ path, content_hash: blake3Hex("hello\n"), outcome: "completed" }];
+    expect(await governed.entries("tool_result")).toMatchObject([
+      { tags: ["completed"], payload: { tool: "Write", verdict: verdict?.cid, written } },
+    ]);
   });
 
   test("that an allowed edit leads to are written without another verdict, whatever it shows", async () => {
@@ -258,6 +251,28 @@ describe("files", () => {
     });
     expect(await textIn(path)).toBe("one 2\n");
     expect(await verdictsOf(governed)).toEqual(["allowed"]);
+    // The agent never ended the call.
+    const written = [{ path, content_hash: blake3Hex("one 2\n"), outcome: "completed" }];
+    const results = await governed.entries("tool_result");
+    expect(results).toMatchObject([{ tags: ["unknown"], payload: { tool: "Edit", written } }]);
+  });
+
+  test("need a verdict of their own after the call has ended", async () => {
+    const governed = await govern();
+    const path = join(governed.workspace, "new.txt");
+    const id = await governed.begin();
+    await governed.prompt(id, async ({ ask, request, update }) => {
+      const content = [{ type: "diff", path, newText: "hello\n" }];
+      const rawInput = { file_path: path, content: "hello\n" };
+      await ask({ toolCallId: "w", name: "Write", kind: "edit", rawInput, content });
+      await update({ sessionUpdate: "tool_call_update", toolCallId: "w", status: "completed" });
+      await request("fs/write_text_file", { path, content: "hello\n" });
+      return undefined;
+    });
+    expect(await verdictsOf(governed)).toEqual(["allowed", "allowed"]);
+    const results = (await governed.entries("tool_result")).map(({ payload }) => payload as JsonObject);
+    expect(results.map(({ tool }) => tool)).toEqual(["Write", "fs/write_text_file"]);
+    expect(new Set(results.map(({ verdict }) => verdict)).size).toBe(2);
   });
 });
 

@@ -340,16 +340,19 @@ interface Completion {
   readonly entry: string | undefined;
   readonly outcome: string;
   readonly enforcement: Enforcement;
+  /** Files that Reins wrote for it. */
+  readonly written?: readonly { readonly path: string; readonly content_hash: string }[];
 }
 
-/** Settles an allowed action and records its outcome. */
+/** Settles an allowed action and records its outcome: one result for each verdict. */
 export async function complete(
   scope: ControlScope,
-  { tool, entry, outcome, enforcement }: Completion,
+  { tool, entry, outcome, enforcement, written = [] }: Completion,
 ): Promise<void> {
   const subject = recordedSubject(scope, enforcement);
   const call = await scope.context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
-  recordIn(scope, [resultDraft(subject, { tool, outcome }, call)]);
+  const draft = resultDraft(subject, { tool, outcome }, call);
+  recordIn(scope, [{ ...draft, payload: { ...draft.payload, ...(written.length > 0 && { written }) } }]);
 }
 
 /** Performs an allowed action, and completes it by whether that succeeds. */

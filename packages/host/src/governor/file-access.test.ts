@@ -4,6 +4,7 @@ import { type FilePermit, FilePermits } from "./file-access.ts";
 const permit = (more: Partial<FilePermit> = {}): FilePermit => ({
   access: "write",
   path: "/w/a",
+  id: "1",
   call: { tool_name: "Write" },
   entry: "cid",
   turn: undefined,

@@ -1,14 +1,14 @@
 import { resolve } from "node:path";
 import { CODE, type JsonObject, RpcError, readParams, readResult } from "@reins/acp";
 import { blake3Hex } from "@reins/ledger";
-import { resultDraft } from "@reins/supervisor";
-import { type ActionPayload, confirmRights, recordedSubject } from "../control/control-point.ts";
-import { enforce, perform, recordIn } from "../control/enforce.ts";
+import { type ActionPayload, confirmRights } from "../control/control-point.ts";
+import { enforce, perform } from "../control/enforce.ts";
 import { refusal } from "../control/verdict.ts";
 import { covers, seenOf } from "./claims.ts";
 import { contentAfter } from "./decided-content.ts";
 import type { GovernedSession, Turn } from "./governed-session.ts";
 import { type LineRange, readText, writeText } from "./text-file.ts";
+import type { Written } from "./tool-calls.ts";
 
 const READ = "fs/read_text_file";
 const WRITE = "fs/write_text_file";
@@ -42,7 +42,7 @@ export async function serveFile(
   };
   const permit = await takePermit(session, method, access, waiting);
   try {
-    if (permit) return await performPermitted(session, access, permit, serve);
+    if (permit) return await performPermitted(access, permit, serve);
     const call = await enforceAccess(session, method, access, waiting);
     return await perform(session, call, serve);
   } catch (error) {
@@ -50,28 +50,27 @@ export async function serveFile(
   }
 }
 
-/** Performs what a permit covers. The permit is settled with its call; a write has an entry of its own besides. */
+/** Performs what a permit covers. What was written is recorded with the call that the permit was given to. */
 async function performPermitted<Value>(
-  session: GovernedSession,
   access: Access,
-  { entry }: FilePermit,
+  { onWritten }: UsedPermit,
   serve: () => Promise<Value>,
 ): Promise<Value> {
   if (access.kind === "read") return serve();
-  const record = (outcome: string) => {
-    const draft = resultDraft(recordedSubject(session, "performed"), { tool: WRITE, outcome }, undefined);
-    const written = { path: access.path, content_hash: blake3Hex(access.content) };
-    const payload = { ...draft.payload, verdict: entry ?? null, enforcement: "performed", ...written };
-    recordIn(session, [{ ...draft, tags: [outcome], payload }]);
-  };
+  const written = { path: access.path, content_hash: blake3Hex(access.content) };
   try {
     const value = await serve();
-    record("completed");
+    onWritten({ ...written, outcome: "completed" });
     return value;
   } catch (error) {
-    record("failed");
+    onWritten({ ...written, outcome: "failed" });
     throw error;
   }
+}
+
+/** A permit that is used for a file; a write is ended by the call. */
+interface UsedPermit {
+  readonly onWritten: (written: Written) => void;
 }
 
 /** What an agent wants of a file. */
@@ -140,14 +139,15 @@ async function byClient(
 
 /**
  * The verdict of a call that lets exactly this be done, if there is one of this turn that was about the file. What is
- * written has to follow from the arguments that were decided: another content needs a verdict of its own.
+ * written has to follow from the arguments that were decided: another content needs a verdict of its own, and so does a
+ * write after the call has ended.
  */
 async function takePermit(
   session: GovernedSession,
   method: FileMethod,
   access: Access,
   signal: AbortSignal,
-): Promise<FilePermit | undefined> {
+): Promise<UsedPermit | undefined> {
   const { kind, path } = access;
   const { turn } = session;
   if (turn?.isOver) return undefined;
@@ -164,7 +164,10 @@ async function takePermit(
       const content = await contentAfter(permit.call.arguments, () => currentText(session, path, signal));
       if (content !== access.content) continue;
     }
-    if (session.permits.use(permit)) return permit;
+    if (!session.permits.use(permit)) continue;
+    if (access.kind === "read") return { onWritten: () => undefined };
+    const onWritten = session.toolCalls.beginWrite(permit.id, permit.entry);
+    if (onWritten) return { onWritten };
   }
   return undefined;
 }
@@ -207,6 +210,7 @@ export interface FilePermit {
   readonly access: "read" | "write";
   readonly path: string;
   /** The tool call it was given to, as it was decided. */
+  readonly id: string;
   readonly call: ActionPayload;
   readonly entry: string | undefined;
   /** The turn it was given in, with which it ends. */

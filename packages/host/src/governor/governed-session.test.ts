@@ -47,9 +47,8 @@ test("forgets file permits and the details of ended calls at the end of a turn",
   const session = new GovernedSession(context, port, { cwd: "/w", roots: ["/w"] });
   session.beginTurn(begun());
   expect(session.hasToolCalls).toBe(false);
-  session.permits.add({
-    ...{ access: "read", path: "/w/a", call: { tool_name: "read" }, entry: undefined, turn: session.turn },
-  });
+  const call = { id: "1", call: { tool_name: "read" }, entry: undefined };
+  session.permits.add({ access: "read", path: "/w/a", ...call, turn: session.turn });
   session.toolCalls.note({ toolCallId: "1", rawInput: { path: "/w/a" }, status: "completed" });
   session.toolCalls.conclude("1");
   session.endTurn(5);

@@ -182,7 +182,7 @@ async function answer(
     }),
   });
   const performed = enforced.kind === "modified" ? { ...payload, arguments: enforced.arguments } : payload;
-  permitFiles(session, call, { call: performed, entry, turn });
+  permitFiles(session, call, { id: call.id, call: performed, entry, turn });
   const shown = showVerdict(session, call, verdict, {}).catch((error: unknown) => {
     session.context.onFault(`a verdict could not be shown: ${String(error)}`);
   });
@@ -218,7 +218,7 @@ async function showVerdict(
 function permitFiles(
   session: GovernedSession,
   call: ToolCall,
-  permit: Pick<FilePermit, "call" | "entry" | "turn">,
+  permit: Pick<FilePermit, "id" | "call" | "entry" | "turn">,
 ): void {
   for (const { path } of diffsOf(call)) session.permits.add({ access: "write", path, ...permit });
   for (const { path } of toolCallIn(call.reported).locations) {

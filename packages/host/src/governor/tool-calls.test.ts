@@ -25,6 +25,19 @@ function ended(rawInput: unknown): ToolCalls {
   return calls;
 }
 
+test("lets a file be written for an allowed call until that has ended", async () => {
+  const calls = new ToolCalls();
+  calls.note({ toolCallId: "1" });
+  expect(calls.beginWrite("1", "cid")).toBeUndefined();
+  calls.permit("1", { kind: "given", entry: "cid", tool: "Write" });
+  expect(calls.beginWrite("1", "another")).toBeUndefined();
+  const written = { path: "/w/a", content_hash: "hash", outcome: "completed" } as const;
+  calls.beginWrite("1", "cid")?.(written);
+  expect(await Promise.all(calls.get("1")?.writes ?? [])).toEqual([written]);
+  calls.conclude("1");
+  expect(calls.beginWrite("1", "cid")).toBeUndefined();
+});
+
 describe("what updates say of a call", () => {
   test("adds up, the latest of each member", () => {
     const calls = new ToolCalls();

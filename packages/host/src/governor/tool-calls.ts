@@ -29,6 +29,13 @@ export type Permit =
   /** Decided and performed by the gateway. */
   | { readonly kind: "performed" };
 
+/** A file that Reins wrote for a call. */
+export interface Written {
+  readonly path: string;
+  readonly content_hash: string;
+  readonly outcome: "completed" | "failed";
+}
+
 /** A tool call as far as it is known. */
 export interface ToolCall {
   readonly id: string;
@@ -46,6 +53,8 @@ export interface ToolCall {
   /** What the agent has said that it did, in any update, and how much of that was held to what was decided. */
   readonly claims: readonly Claim[];
   readonly weighed: number;
+  /** What Reins writes for it, by its verdict. */
+  readonly writes: readonly Promise<Written>[];
   /** Whether what came of it has been recorded. */
   readonly concluded: boolean;
   /** What it was given, as a digest, once that is let go of. */
@@ -124,6 +133,19 @@ export class ToolCalls {
     if (call) this.#keep({ ...call, permit });
   }
 
+  /**
+   * Begins a write for a call that was allowed by the verdict of that entry, and returns what ends it; nothing where the
+   * call has ended, and its verdict with it.
+   */
+  beginWrite(id: string, entry: string | undefined): ((written: Written) => void) | undefined {
+    const call = this.#calls.get(id);
+    if (!call || call.concluded || call.permit.kind !== "given" || call.permit.entry !== entry)
+      return undefined;
+    const { promise, resolve } = Promise.withResolvers<Written>();
+    this.#keep({ ...call, writes: [...call.writes, promise] });
+    return resolve;
+  }
+
   /** The claims of a call that were not held yet to what was decided; from now on they are. */
   weigh(id: string): readonly Claim[] {
     const call = this.#calls.get(id);
@@ -172,7 +194,7 @@ export class ToolCalls {
       if (!concluded || past) continue;
       const { status } = reported;
       const digest = digestOf(reported.rawInput);
-      this.#keep({ ...call, first: {}, reported: { status }, digest, past: true });
+      this.#keep({ ...call, first: {}, reported: { status }, digest, writes: [], past: true });
     }
   }
 
@@ -197,7 +219,7 @@ export class ToolCalls {
     // The start of a call that is announced only when it has ended is unknown.
     const since = isFinal({ reported: first }) ? this.#quietSince : at;
     const begun = { id, first, reported: {}, since, ran: false, concluded: false };
-    return { ...begun, permit: { kind: "none" }, claims: [], weighed: 0 };
+    return { ...begun, permit: { kind: "none" }, claims: [], weighed: 0, writes: [] };
   }
 
   #keep(call: ToolCall): void {

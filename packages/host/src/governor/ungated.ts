@@ -74,12 +74,14 @@ async function decideClaim(session: GovernedSession, call: ToolCall, claim: Clai
 /**
  * Records calls that an agent announced in a turn, never asked for and never ended. Their outcome is unknown, so
  * it is decided like what was done. What it only announced before it was cancelled or refused something was not begun.
+ * Of allowed calls without an end, those are recorded for which Reins wrote a file.
  */
 export async function noteUnended(
   session: GovernedSession,
   { isCancelled }: { readonly isCancelled: boolean },
 ): Promise<void> {
   const { toolCalls } = session;
+  for (const call of toolCalls.unfinished) if (call.writes.length > 0) await recordUnended(session, call);
   for (const call of toolCalls.unasked) {
     if (!toolCalls.conclude(call.id) || takePerformed(session, call)) continue;
     const isOnlyAnnounced = call.reported.status === "pending" && !call.ran;
@@ -223,9 +225,7 @@ export async function concludeCall(
   // What was refused ends as failed; said to be completed, it was done against the answer.
   if (permit.kind === "refused" && outcome !== "completed") return update;
   if (permit.kind === "given") {
-    const { tool, entry } = permit;
-    const { enforcement } = session.context;
-    await complete(session, { tool, entry, outcome, enforcement });
+    await completeCall(session, call, permit, outcome);
     if (!(await isOtherThanDecided(session, call))) return update;
   } else if (outcome === "failed" && (await begunBecause(session, call)) === undefined) {
     recordRefused(session, call);
@@ -267,12 +267,23 @@ async function endTurn(session: GovernedSession, tool: string, decided: Decided)
 
 /** Records allowed calls without an end as of unknown outcome, after the agent has ended. */
 export async function recordUnknown(session: GovernedSession): Promise<void> {
-  for (const { id, permit } of session.toolCalls.unfinished) {
-    if (permit.kind !== "given" || !session.toolCalls.conclude(id)) continue;
-    const { tool, entry } = permit;
-    const { enforcement } = session.context;
-    await complete(session, { tool, entry, enforcement, outcome: "unknown" });
-  }
+  for (const call of session.toolCalls.unfinished) await recordUnended(session, call);
+}
+
+async function recordUnended(session: GovernedSession, call: ToolCall): Promise<void> {
+  if (call.permit.kind !== "given" || !session.toolCalls.conclude(call.id)) return;
+  await completeCall(session, call, call.permit, "unknown");
+}
+
+/** Records the one result of an allowed call, with the files that Reins wrote for it. */
+async function completeCall(
+  session: GovernedSession,
+  { writes }: ToolCall,
+  { tool, entry }: Extract<ToolCall["permit"], { readonly kind: "given" }>,
+  outcome: string,
+): Promise<void> {
+  const { enforcement } = session.context;
+  await complete(session, { tool, entry, enforcement, outcome, written: await Promise.all(writes) });
 }
 
 /** An update with what clients see of its verdict. */

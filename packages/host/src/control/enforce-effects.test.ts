@@ -3,15 +3,8 @@ import type { Approval, ControlEvent, Decided, Harness, RequestContext, Subject 
 import { describe, expect, test } from "vitest";
 import { NATIVE, THIRD_PARTY } from "./agent-profile.ts";
 import type { ControlPoint } from "./control-point.ts";
-import {
-  chargePrompt,
-  complete,
-  enforce,
-  factsOf,
-  isAllowedUnasked,
-  perform,
-  refuseStart,
-} from "./enforce.ts";
+import { enforce, factsOf, isAllowedUnasked, refuseStart } from "./enforce.ts";
+import { chargePrompt, complete, perform } from "./outcome.ts";
 import type { AskableScope, ControlContext, Descent } from "./scope.ts";
 
 const base = { reason: "rule", rule: "r", enforcement: "asked" } as const;

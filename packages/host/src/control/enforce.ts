@@ -1,34 +1,19 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { isObject, type JsonObject } from "@reins/acp";
-import type { Draft } from "@reins/ledger";
-import {
-  type Decided,
-  type DecisionInput,
-  type Enforcement,
-  type EventType,
-  type Harness,
-  resultDraft,
-  type Subject,
-  sessionKey,
-  UNGATED,
-  type Usage,
-  type Workspace,
-} from "@reins/supervisor";
+import type { Decided, DecisionInput, Harness, Workspace } from "@reins/supervisor";
 import type { AgentProfile } from "./agent-profile.ts";
 import { awaitAnswer, type Offer, offerApproval } from "./ask-clients.ts";
 import {
   type ActionPayload,
-  agentOf,
   argumentsOf,
   type ControlPoint,
   type ControlRequest,
   decidersOf,
-  recordedSubject,
   requestFor,
   type StartOutOfReach,
   toolOf,
   traitsOf,
 } from "./control-point.ts";
+import { noteAllowed, recordSeen } from "./outcome.ts";
 import type { AskableScope, ControlScope, SubjectContext } from "./scope.ts";
 
 /** The caller that waits for a verdict. */
@@ -83,7 +68,7 @@ export async function enforce(
   );
   const enforced = enforcedBy(point, verdict, profile);
   if (enforced.kind === "refused") request.uncount?.();
-  else await apply(scope, point, request, verdict);
+  else await noteAllowed(scope, point, request, verdict);
   recordSeen(scope, point, request.subject);
   return enforced;
 }
@@ -291,103 +276,6 @@ export function enforcedBy(
   return { kind: "refused", reason: verdict.reason, verdict };
 }
 
-/** Notes an allowed action: in its turn, as settled where nothing follows, and as a call that begins. */
-async function apply(
-  scope: ControlScope,
-  point: ControlPoint,
-  { event, subject }: ControlRequest,
-  verdict: Decided,
-): Promise<void> {
-  const { entry } = verdict;
-  if (entry !== undefined && traitsOf(point).inTurn) scope.turn?.entries.push(entry);
-  if (SETTLED_AT_ONCE.has(point.kind) || (point.kind === "file_access" && point.isUnattended === true))
-    await scope.context.harness.supervisor.settle(subject, { event_type: event.event_type, entry });
-  if (point.kind !== "tool_call" && point.kind !== "mcp_call") return;
-  const { id, reported } = point.call;
-  const rawInput =
-    point.kind === "tool_call" && verdict.verdict === "modify"
-      ? verdict.modified_arguments
-      : reported.rawInput;
-  const call = { id, reported: { ...reported, rawInput } };
-  recordIn(scope, [toolCallDraft(subject, call, { tool: toolOf(point), verdict: entry })]);
-}
-
-/** Kinds of points whose action is over when it is decided: nothing of them is open when the session ends. */
-const SETTLED_AT_ONCE: ReadonlySet<ControlPoint["kind"]> = new Set([
-  "session_start",
-  "setting",
-  "unprompted_work",
-  "after_the_fact",
-  "advice",
-]);
-
-/** Records a call that no verdict came before, with its outcome. */
-function recordSeen(scope: ControlScope, point: ControlPoint, subject: Subject): void {
-  if (point.kind !== "after_the_fact" || !point.seen) return;
-  const { call, outcome } = point.seen;
-  const tool = toolOf(point);
-  const began = toolCallDraft(subject, call, { tool, verdict: undefined });
-  recordIn(scope, [
-    { ...began, tags: [...(began.tags ?? []), UNGATED] },
-    resultDraft(subject, { tool, outcome }, undefined),
-  ]);
-}
-
-/** How an allowed action ended. */
-interface Completion {
-  readonly tool: string;
-  /** The entry of its verdict. */
-  readonly entry: string | undefined;
-  readonly outcome: string;
-  readonly enforcement: Enforcement;
-  /** Files that Reins wrote for it. */
-  readonly written?: readonly { readonly path: string; readonly content_hash: string }[];
-}
-
-/** Settles an allowed action and records its outcome: one result for each verdict. */
-export async function complete(
-  scope: ControlScope,
-  { tool, entry, outcome, enforcement, written = [] }: Completion,
-): Promise<void> {
-  const subject = recordedSubject(scope, enforcement);
-  const call = await scope.context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
-  const draft = resultDraft(subject, { tool, outcome }, call);
-  recordIn(scope, [{ ...draft, payload: { ...draft.payload, ...(written.length > 0 && { written }) } }]);
-}
-
-/** Performs an allowed action, and completes it by whether that succeeds. */
-export async function perform<Value>(
-  scope: ControlScope,
-  call: Pick<Completion, "tool" | "entry">,
-  run: () => Promise<Value>,
-): Promise<Value> {
-  const completed = { ...call, enforcement: "performed" } as const;
-  try {
-    const value = await run();
-    await complete(scope, { ...completed, outcome: "completed" });
-    return value;
-  } catch (error) {
-    await complete(scope, { ...completed, outcome: "failed" });
-    throw error;
-  }
-}
-
-/**
- * Settles an allowed prompt, that with the entry where one is named: what it used counts towards limits, also where no
- * prompt is open any more.
- */
-export async function chargePrompt(
-  scope: ControlScope,
-  usage: Partial<Usage>,
-  {
-    enforcement = scope.context.enforcement,
-    entry,
-  }: { readonly enforcement?: Enforcement; readonly entry?: string | undefined } = {},
-): Promise<void> {
-  const subject = recordedSubject(scope, enforcement);
-  await scope.context.harness.supervisor.settle(subject, { event_type: "pre_prompt", entry }, usage);
-}
-
 /**
  * Whether the rules allow a call without asking a person. Decides and records nothing, so it is no permission: it may only
  * narrow what a verdict allowed, as the search tool does with the files it found.
@@ -420,57 +308,4 @@ export async function factsOf(
   const point = { kind: "after_the_fact", payload, tools } as const;
   const { event, subject, requestContext } = requestFor(scope, point);
   return (await scope.context.harness.supervisor.preview(event, subject, requestContext))?.action;
-}
-
-/** Records entries of a session and adds them to its turn, which ends when they are written. */
-export function recordIn(scope: ControlScope, drafts: readonly Draft[]): void {
-  const { harness, onFault } = scope.context;
-  const { turn } = scope;
-  for (const { quality, payload } of drafts)
-    if (quality === "tool_result") {
-      const { tool, outcome, ...more } = isObject(payload) ? payload : {};
-      const result = { status: outcome, success: outcome === "completed" };
-      forwardIn(scope, "post_action", { tool_name: tool, result, ...more });
-    }
-  const recording = harness.record(drafts, { durable: false }).then(
-    ({ entries }) => void turn?.entries.push(...entries.map(({ cid }) => cid)),
-    (error: unknown) => onFault(`an entry could not be written: ${String(error)}`),
-  );
-  turn?.awaits(recording);
-}
-
-/** Forwards what happened in a session to external harnesses that list such events, redacted. */
-export function forwardIn(scope: ControlScope, event_type: EventType, payload: unknown): void {
-  const { harness, principal, now } = scope.context;
-  harness.forward(principal.tenant, {
-    event_type,
-    session_id: scope.id,
-    agent_id: agentOf(scope),
-    depth: scope.depth,
-    timestamp: now().toISOString(),
-    payload: harness.redact(payload),
-  });
-}
-
-/** The entry for the start of a tool call, with what the agent says about it. */
-export function toolCallDraft(
-  subject: Subject,
-  call: { readonly id: string; readonly reported: JsonObject },
-  { tool, verdict }: { readonly tool: string; readonly verdict: string | undefined },
-): Draft {
-  const { title, kind, rawInput } = call.reported;
-  return {
-    quality: "tool_call",
-    actor: subject.agent,
-    target: tool,
-    entity_id: sessionKey(subject),
-    tags: [`call:${call.id}`],
-    payload: {
-      tool,
-      call: call.id,
-      verdict: verdict ?? null,
-      claims: { title: title ?? null, kind: kind ?? null },
-      arguments: rawInput ?? null,
-    },
-  };
 }

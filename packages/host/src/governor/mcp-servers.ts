@@ -14,7 +14,8 @@ import {
 } from "@reins/mcp";
 import { type Decided, lifecycleDraft, resultDraft, toolsOfAgent } from "@reins/supervisor";
 import { recordedSubject, subjectIn } from "../control/control-point.ts";
-import { complete, enforce, recordIn } from "../control/enforce.ts";
+import { enforce } from "../control/enforce.ts";
+import { complete, recordIn } from "../control/outcome.ts";
 import { placed, verdictMeta } from "../control/verdict.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession, McpVerdict } from "./governed-session.ts";

@@ -5,7 +5,8 @@ import { isObject, type JsonObject, metaOf, readUpdate, toolCallIn } from "@rein
 import { errorMessage } from "@reins/kit";
 import { type Decided, resultDraft } from "@reins/supervisor";
 import { recordedSubject } from "../control/control-point.ts";
-import { complete, enforce, factsOf, recordIn, toolCallDraft } from "../control/enforce.ts";
+import { enforce, factsOf } from "../control/enforce.ts";
+import { complete, recordIn, toolCallDraft } from "../control/outcome.ts";
 import { placed, verdictMeta } from "../control/verdict.ts";
 import { type Claim, claimsBeyond, MOST_CLAIMS, payloadOfClaim } from "./claims.ts";
 import { asksIn } from "./client-requests.ts";

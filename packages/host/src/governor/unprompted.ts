@@ -1,6 +1,7 @@
 import { type JsonObject, readUpdate } from "@reins/acp";
 import type { Decided } from "@reins/supervisor";
-import { chargePrompt, enforce } from "../control/enforce.ts";
+import { enforce } from "../control/enforce.ts";
+import { chargePrompt } from "../control/outcome.ts";
 import { placed } from "../control/verdict.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { ungatedMeta } from "./ungated.ts";

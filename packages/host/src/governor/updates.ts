@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, metaOf, readUpdate, updateIn } from "@reins/acp";
 import { errorMessage, systemClock } from "@reins/kit";
 import { type Redact, UpdateRedactor } from "@reins/supervisor";
-import { forwardIn } from "../control/enforce.ts";
+import { forwardIn } from "../control/outcome.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { mayNotify } from "./known-methods.ts";
 import { isFinal } from "./tool-calls.ts";

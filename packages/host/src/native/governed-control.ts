@@ -9,7 +9,8 @@ import type {
 } from "@reins/agent";
 import type { Harness, Principal, ReportKind } from "@reins/supervisor";
 import { type AdviceEventType, recordedSubject } from "../control/control-point.ts";
-import { chargePrompt, enforce, forwardIn } from "../control/enforce.ts";
+import { enforce } from "../control/enforce.ts";
+import { chargePrompt, forwardIn } from "../control/outcome.ts";
 import type { StandingVerdicts } from "../control/standing-verdicts.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { Governor } from "../governor/governor.ts";

@@ -1,3 +1,4 @@
+import { errorMessage } from "@reins/kit";
 import {
   type Action,
   type AskTerms,
@@ -12,8 +13,8 @@ import {
 } from "@reins/policy";
 import type { Change } from "@reins/store";
 import type { Approval } from "../approvals/approvals.ts";
-import type { TenantState } from "../limits/limits.ts";
 import type { Use } from "../limits/tables.ts";
+import type { TenantState } from "../limits/tenant-states.ts";
 import { sessionKey } from "../record/record.ts";
 
 /** Where an agent works, as far as the harness knows. Keep one object per session: what follows from it is found out once. */
@@ -201,6 +202,15 @@ export class PendingDecision {
     if (outcome.passed) this.uses = outcome.uses;
     else this.verdict = outcome.verdict;
     this.isLimited = !outcome.passed;
+  }
+
+  /** Blocks when the requester lost its rights while the other stages ran. */
+  async confirm(): Promise<void> {
+    try {
+      await this.request.requestContext.confirm?.();
+    } catch (error) {
+      this.block(errorMessage(error), undefined);
+    }
   }
 
   /** Continues with other arguments, and what the policy says to those. */

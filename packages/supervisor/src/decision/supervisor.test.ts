@@ -1,6 +1,6 @@
 import { loadPolicy, type Subject } from "@reins/policy";
 import { describe, expect, test } from "vitest";
-import { TenantStates } from "../limits/limits.ts";
+import { TenantStates } from "../limits/tenant-states.ts";
 import type { VerdictRecord } from "../record/record.ts";
 import { OpenCalls, type RequestContext } from "./decision.ts";
 import type { HarnessAnswer, Harnesses } from "./harnesses.ts";

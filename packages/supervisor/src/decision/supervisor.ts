@@ -9,10 +9,11 @@ import {
   permitsAction,
   type Subject,
 } from "@reins/policy";
-import { type Change, change, type Store } from "@reins/store";
+import type { Store } from "@reins/store";
 import type { Approvals } from "../approvals/approvals.ts";
-import { type Limits, type TenantState, TenantStates } from "../limits/limits.ts";
-import { limitTables, type Usage, type Use } from "../limits/tables.ts";
+import type { Limits } from "../limits/limits.ts";
+import type { Usage } from "../limits/tables.ts";
+import { type TenantState, TenantStates } from "../limits/tenant-states.ts";
 import type { Buffered } from "../record/buffered-records.ts";
 import { type Commitment, type VerdictRecord, VerdictWriter } from "../record/record.ts";
 import type { Redactor } from "../redaction/redactor.ts";
@@ -32,7 +33,7 @@ import {
   type Unrecorded,
 } from "./decision.ts";
 import { askHarnesses, type Harnesses } from "./harnesses.ts";
-import { askPeople, confirm, modify } from "./waiting-stages.ts";
+import { askPeople, modify } from "./waiting-stages.ts";
 
 /** What a supervisor decides with. */
 export interface SupervisorOptions {
@@ -151,7 +152,7 @@ export class Supervisor {
     if (!policy) return undefined;
     const at = this.#clock.now().getTime();
     const base = { tool, effects: [], doubts: [], claims: {}, arguments: {} };
-    const counters = this.#states.of(subject.tenant)?.history.counters(subject, at) ?? {};
+    const counters = this.#states.held.get(subject.tenant)?.state.history.counters(subject, at) ?? {};
     const [harmless, opaque] = [false, true].map((isOpaque) => {
       const action = { ...base, opaque: isOpaque };
       return policy.decide({ event_type: "pre_action", action, subject, counters, at });
@@ -169,7 +170,7 @@ export class Supervisor {
     if (!policy || payloadFault(event.payload) !== undefined) return undefined;
     const action = await this.#options.gatherFacts(event, subject, requestContext);
     const at = this.#clock.now().getTime();
-    const counters = this.#states.of(subject.tenant)?.history.counters(subject, at) ?? {};
+    const counters = this.#states.held.get(subject.tenant)?.state.history.counters(subject, at) ?? {};
     return policy.decide({ event_type: event.event_type, action, subject, counters, at });
   }
 
@@ -180,27 +181,13 @@ export class Supervisor {
   async settle(subject: Subject, end: CallEnd, reported: Partial<Usage> = {}): Promise<OpenCall | undefined> {
     const usage = amountsIn(reported);
     const call = this.#open.take(subject, end);
-    if (!call) await this.#charge(subject, end, usage);
+    const policy = this.#options.policies.get(subject.tenant);
+    if (!call && policy) await this.#states.charge(policy, subject, end, usage);
     if (!call || call.uses.length === 0) return call;
     // The agent may report more time than was measured here, not less.
     const time_ms = Math.max(usage.time_ms ?? 0, this.#clock.now().getTime() - call.at);
-    const uses = this.#states.of(subject.tenant)?.limits.settle(call.uses, { ...usage, time_ms });
-    if (uses) await this.#options.store.commit([change(limitTables, "keep", { uses })], { durable: false });
+    await this.#states.settle(subject.tenant, call.uses, { ...usage, time_ms });
     return call;
-  }
-
-  /** Counts what was used without an open call: reported late, or after its reservation was given up. */
-  async #charge(subject: Subject, { event_type, tool = "" }: CallEnd, usage: Partial<Usage>): Promise<void> {
-    const { tokens = 0, cost = 0 } = usage;
-    const policy = this.#options.policies.get(subject.tenant);
-    if (!policy || policy.limits.length === 0 || (tokens === 0 && cost === 0)) return;
-    await this.#states.under(subject.tenant, policy, async (state) => {
-      const action = { tool, effects: [], doubts: [], claims: {}, arguments: {}, opaque: false };
-      const at = this.#clock.now().getTime();
-      const input = { event_type, action, subject, counters: state.history.counters(subject, at), at };
-      const uses = state.limits.charge(input, { tokens, cost });
-      await this.#options.store.commit([change(limitTables, "keep", { uses })], { durable: false });
-    });
   }
 
   /** Reports a turn that ended to observers, with all that it used. */
@@ -262,7 +249,7 @@ const STAGES: readonly Stage[] = [
   {
     name: "rights of the requester",
     applies: ({ request, outcome }) => request.requestContext.confirm !== undefined && permitsAction(outcome),
-    wait: confirm,
+    wait: (decision) => decision.confirm(),
   },
 ];
 
@@ -354,7 +341,7 @@ async function commitAllowed(
   const { writer, approvals, open } = ports;
   state.history.note(input);
   try {
-    const kept = usesKept(input, state, uses);
+    const kept = uses.length > 0 ? state.limits.changesFor(input.subject.tenant, uses, input.at) : [];
     const { entries } = await writer.now(request, record, [...changes, ...kept]);
     const entry = entries[0]?.cid;
     if (changes.length > 0) approvals.announce();
@@ -367,19 +354,6 @@ async function commitAllowed(
     writer.report(error);
     return refuseEvent(request, `the verdict could not be written: ${errorMessage(error)}`, ports);
   }
-}
-
-/** The changes of limits that an allowing verdict makes. */
-function usesKept(
-  { at, subject }: DecisionInput,
-  { limits }: TenantState,
-  uses: readonly Use[],
-): Change<undefined>[] {
-  if (uses.length === 0) return [];
-  const before = limits.forgetOld(at);
-  const kept = change(limitTables, "keep", { uses });
-  if (before === undefined) return [kept];
-  return [kept, change(limitTables, "forget", { tenant: subject.tenant, before })];
 }
 
 function unrecorded({ request, verdict, approval, modified }: PendingDecision): Unrecorded {

@@ -1,4 +1,3 @@
-import { errorMessage } from "@reins/kit";
 import { afterModify, simpleCommand, withMembers } from "@reins/policy";
 import type { Approvals } from "../approvals/approvals.ts";
 import type { ApprovalRequest } from "../approvals/request.ts";
@@ -78,13 +77,4 @@ export async function askPeople(decision: PendingDecision, ports: ApprovalPorts)
   decision.reserve({ approved: approval !== undefined });
   // What a grant allows may still be beyond a limit that asks.
   await askPeople(decision, ports);
-}
-
-/** Blocks when the requester lost its rights while the other stages ran. */
-export async function confirm(decision: PendingDecision): Promise<void> {
-  try {
-    await decision.request.requestContext.confirm?.();
-  } catch (error) {
-    decision.block(errorMessage(error), undefined);
-  }
 }

@@ -1,8 +1,9 @@
 import { type DecisionInput, loadPolicy, type Subject } from "@reins/policy";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Limits, type TenantState, TenantStates } from "./limits.ts";
+import { Limits } from "./limits.ts";
 import type { Use } from "./tables.ts";
+import { type TenantState, TenantStates } from "./tenant-states.ts";
 
 const subject: Subject = {
   user: "ann",
@@ -194,11 +195,11 @@ describe("the counts of a tenant", () => {
     if (!mine.passed || !others.passed) throw new Error("blocked");
     const { all, queries } = states([...mine.uses, ...others.uses]);
     const policy = policyOf(2);
-    expect(all.of("acme")).toBeUndefined();
+    expect(all.held.get("acme")?.state).toBeUndefined();
     const passed = await Promise.all([1, 2, 3].map(() => all.under("acme", policy, reserve)));
     expect(passed).toEqual([true, false, false]);
     expect(queries()).toBe(1);
-    expect(all.of("acme")?.policy).toBe(policy);
+    expect(all.held.get("acme")?.state?.policy).toBe(policy);
   });
 
   test("pass on to the next policy after the decisions under the last one are written", async () => {

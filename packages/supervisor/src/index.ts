@@ -43,9 +43,16 @@ export {
 export { toolsOfAgent } from "./harness/facts.ts";
 export { Harness, type HarnessOptions } from "./harness/harness.ts";
 export { harnessTables } from "./harness/tables.ts";
-export { tenantFor } from "./identity/authority.ts";
 export { Identity, type IdentityOptions } from "./identity/identity.ts";
-export { actorOf, DEFAULT_TENANT, isAdmin, isOperator, LOCAL, type Principal } from "./identity/principal.ts";
+export {
+  actorOf,
+  DEFAULT_TENANT,
+  isAdmin,
+  isOperator,
+  LOCAL,
+  type Principal,
+} from "./identity/principal.ts";
+export { tenantFor } from "./identity/registry.ts";
 export { identityTables } from "./identity/tables/tables.ts";
 export { Limits } from "./limits/limits.ts";
 export { limitTables, type Usage } from "./limits/tables.ts";

@@ -238,5 +238,5 @@ export async function renewSessionSeals({
 }
 
 function maySee(principal: Principal, { tenant, principal: owner }: SessionRecord): boolean {
-  return tenant === principal.tenant && (isAdmin(principal) || owner === principal.id);
+  return tenant === principal.tenant && (owner === principal.id || isAdmin(principal));
 }

@@ -4,9 +4,9 @@ import { z } from "zod";
 import type { Approval } from "../approvals/approval.ts";
 import type { Approvals } from "../approvals/approvals.ts";
 import { SupervisorError } from "../errors.ts";
-import { soleAgent } from "../identity/authority.ts";
 import { AgentName } from "../identity/names.ts";
 import type { Principal } from "../identity/principal.ts";
+import { soleAgent } from "../identity/subjects.ts";
 import type { SupervisorParts } from "./handlers.ts";
 import { principalOf, recordRefusal } from "./subject.ts";
 

@@ -1,11 +1,10 @@
 import { change } from "@reins/store";
 import { z } from "zod";
 import { SupervisorError } from "../errors.ts";
-import { agentFor, tenantFor } from "./authority.ts";
 import { AgentName, newSecret, randomName, read, Scopes, SessionName } from "./names.ts";
 import { intersect, isAdmin, type Principal } from "./principal.ts";
-import type { Registry } from "./registry.ts";
-import { actingAgent, type Subjects } from "./subjects.ts";
+import { type Registry, tenantFor } from "./registry.ts";
+import { actingAgent, agentFor, childSessionName, isChildSessionName, type Subjects } from "./subjects.ts";
 import { identityTables } from "./tables/tables.ts";
 
 /** A session that an agent began for a sub-agent, with no more than it was given. */
@@ -35,18 +34,6 @@ export interface StoredChild extends ChildSession {
   readonly hash: string;
   readonly revoked: string | undefined;
   readonly changed: number;
-}
-
-const MARK = "delegated_";
-
-/** The name of a new child session, from random text. */
-function childSessionName(random: string): string {
-  return `${MARK}${random}`;
-}
-
-/** Whether a session can only be a delegated one. Such names are ours to give. */
-export function isChildSessionName(session: string): boolean {
-  return session.startsWith(MARK);
 }
 
 /** A child session as others see it. */

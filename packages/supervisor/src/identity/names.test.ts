@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
-import { agentFor } from "./authority.ts";
 import {
   AgentName,
   isSameHash,
@@ -12,6 +11,7 @@ import {
   SecretHash,
   SessionName,
 } from "./names.ts";
+import { agentFor } from "./subjects.ts";
 
 const TAKEN = Object.getOwnPropertyNames(Object.prototype);
 

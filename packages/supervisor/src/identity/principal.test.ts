@@ -20,6 +20,20 @@ describe("lists of names", () => {
     );
   });
 
+  test("the order of the lists does not matter", () => {
+    fc.assert(
+      fc.property(names, names, (one, other) => {
+        expect(new Set(intersect(one, other))).toEqual(new Set(intersect(other, one)));
+      }),
+    );
+  });
+
+  test("only a list with * covers *", () => {
+    expect(covers(["a"], ["*"])).toBe(false);
+    expect(covers(["*"], ["*"])).toBe(true);
+    expect(covers([], [])).toBe(true);
+  });
+
   test("cover what they hold every name of", () => {
     fc.assert(
       fc.property(names, names, (holder, wanted) => {

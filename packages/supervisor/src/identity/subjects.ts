@@ -1,10 +1,17 @@
 import { LruCache } from "@reins/kit";
-import type { Enforcement, NetworkReach, Origin, Roster, Subject } from "@reins/policy";
+import {
+  type Enforcement,
+  type NetworkReach,
+  type Origin,
+  type Roster,
+  type Subject,
+  TRUST_LEVELS,
+  type Trust,
+} from "@reins/policy";
 import { SupervisorError } from "../errors.ts";
-import { agentFor, claimOf, soleAgent, trustIn, trustOf, unverified } from "./authority.ts";
-import { type ChildSession, isChildSessionName } from "./delegation.ts";
-import { isSecret } from "./names.ts";
-import type { Principal } from "./principal.ts";
+import type { ChildSession } from "./delegation.ts";
+import { AgentName, isSecret, printable } from "./names.ts";
+import { covers, type Principal } from "./principal.ts";
 import type { Registry } from "./registry.ts";
 
 /** What is known of an event before it is decided. */
@@ -145,6 +152,18 @@ export class Subjects {
   }
 }
 
+const CHILD = "delegated_";
+
+/** The name of a new child session, from random text. */
+export function childSessionName(random: string): string {
+  return `${CHILD}${random}`;
+}
+
+/** Whether a session can only be a delegated one. Such names are ours to give. */
+export function isChildSessionName(session: string): boolean {
+  return session.startsWith(CHILD);
+}
+
 /** How many principals, and sessions of each, are remembered. */
 const MOST_PRINCIPALS = 10_000;
 const MOST_SESSIONS = 1_000;
@@ -256,4 +275,41 @@ function ownSubject(
     trust,
     user,
   };
+}
+
+const UNVERIFIED = "unverified:";
+
+const LONGEST_CLAIM = 128;
+
+/** The recorded name of an unverified agent. */
+export function unverified(claim: string): string {
+  return `${UNVERIFIED}${claimOf(claim)}`;
+}
+
+/** The agent that acts: the one it says it is if the principal may act as that, else an unverified one. */
+export function agentFor({ agents }: Principal, claim: string): string {
+  const plain = AgentName.safeParse(claim).success && !claim.startsWith(UNVERIFIED);
+  return plain && covers(agents, [claim]) ? claim : unverified(claim);
+}
+
+/** The one agent that a token stands for, if it is an agent's and names no other: its holder is that agent. */
+export function soleAgent({ kind, agents }: Principal): string | undefined {
+  const [only] = agents;
+  return kind === "agent" && agents.length === 1 && only !== "*" ? only : undefined;
+}
+
+/** What an agent called itself, as it is kept. */
+export function claimOf(claim: string): string {
+  return printable(claim, LONGEST_CLAIM);
+}
+
+/** The trust in a sub-agent: no more than in the least trusted of its chain. */
+export function trustIn(roster: Pick<Roster, "trustOf">, agents: readonly string[]): Trust {
+  const levels = agents.map((agent) => TRUST_LEVELS.indexOf(trustOf(roster, agent)));
+  return TRUST_LEVELS[Math.min(...levels)] ?? "unknown";
+}
+
+/** The trust in one agent. */
+export function trustOf(roster: Pick<Roster, "trustOf">, agent: string): Trust {
+  return agent.startsWith(UNVERIFIED) ? "unknown" : roster.trustOf(agent);
 }

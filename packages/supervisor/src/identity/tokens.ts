@@ -2,7 +2,6 @@ import { STARTS, type Started } from "@reins/policy";
 import { change } from "@reins/store";
 import { z } from "zod";
 import { SupervisorError } from "../errors.ts";
-import { expectHeld, tenantFor } from "./authority.ts";
 import { Agents, Name, newSecret, randomName, read, Scopes } from "./names.ts";
 import {
   ALL,
@@ -12,7 +11,7 @@ import {
   type Principal,
   type PrincipalKind,
 } from "./principal.ts";
-import type { Registry } from "./registry.ts";
+import { expectHeld, type Registry, tenantFor } from "./registry.ts";
 import { identityTables } from "./tables/tables.ts";
 import type { User } from "./users.ts";
 

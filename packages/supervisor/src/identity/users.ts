@@ -1,10 +1,9 @@
 import { change } from "@reins/store";
 import { z } from "zod";
 import { SupervisorError } from "../errors.ts";
-import { expectHeld, tenantFor } from "./authority.ts";
 import { Line, Name, Roles, read, Scopes } from "./names.ts";
 import { actorOf, DEFAULT_TENANT, isOperator, OPERATOR, type Principal } from "./principal.ts";
-import type { Registry } from "./registry.ts";
+import { expectHeld, type Registry, tenantFor } from "./registry.ts";
 import { identityTables, type Tenant } from "./tables/tables.ts";
 
 /** A person or service on whose behalf agents act. Ids are unique within a tenant. */

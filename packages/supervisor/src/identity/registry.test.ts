@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Directory } from "./directory.ts";
+import { Directory } from "./registry.ts";
 import type { Delta } from "./tables/tables.ts";
 import type { StoredToken } from "./tokens.ts";
 import type { StoredUser } from "./users.ts";

@@ -132,7 +132,12 @@ describe("real responses", () => {
     await ask("GET", "/v1/roster");
     await ask("POST", "/v1/roster", { session_id: "newt", kind: "role", state: "live", more: [1] });
     await ask("PATCH", "/v1/roster/newt", { state: null });
-    const run = { run_id: "r", session_id: "s", updated_at: "2026-01-01T00:00:00Z", status: "created" };
+    const run = {
+      run_id: "r",
+      session_id: "s",
+      updated_at: "2026-01-01T00:00:00Z",
+      status: "created",
+    } as const;
     await runs.note(served.harness.identity.local(), "run_lifecycle", run);
     await ask("GET", "/v1/runs");
     await ask("GET", "/v1/runs/r");

@@ -191,7 +191,7 @@ describe("runs", () => {
     const member = await served.person();
     const owner = await identity.authenticate(member.secret);
     if (!owner) throw new Error("the token is not known");
-    const note = async (run_id: string, status: string, second: number) => {
+    const note = async (run_id: string, status: "created" | "executing" | "completed", second: number) => {
       const updated_at = `2026-01-01T00:00:0${second}Z`;
       const by = run_id === "mine" ? owner : identity.local();
       await runs.note(by, "run_lifecycle", { run_id, session_id: "s9", status, updated_at });

@@ -67,7 +67,7 @@ export { type Ending, type Redact, Redactor, type RedactorOptions, redact } from
 export { looksSecret } from "./redaction/secret-words.ts";
 export { type Update, UpdateRedactor, type UpdateRedactorOptions } from "./redaction/update-redactor.ts";
 export type { Report, ReportKind } from "./reports/tables.ts";
-export { type RunListener, Runs } from "./runs/runs.ts";
+export { type RunListener, Runs, readReport } from "./runs/runs.ts";
 export { type RunContract, type RunEvent, type RunState, runTables } from "./runs/tables.ts";
 export type { Explanation } from "./study/past-verdicts.ts";
 export { pastVerdicts, policiesInForce } from "./study/past-verdicts.ts";

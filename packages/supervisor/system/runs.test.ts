@@ -1,3 +1,4 @@
+import type { RunStatus } from "@reins/ahp";
 import { ManualClock } from "@reins/kit/manual-clock";
 import { openSqlite, type Store } from "@reins/store";
 import { describe, expect, test } from "vitest";
@@ -13,7 +14,7 @@ const OPERATOR: Principal = {
   ...{ roles: ["admin"], scopes: ["*"], agents: ["*"], started: "interactive" },
 };
 
-function lifecycle(run_id: string, status: string, second: number) {
+function lifecycle(run_id: string, status: RunStatus, second: number) {
   const time = new Date(1_700_000_000_000 + second * 1_000).toISOString();
   return { run_id, session_id: "main", status, started_at: time, updated_at: time };
 }

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, metaOf, readUpdate, updateIn } from "@reins/acp";
 import { errorMessage, systemClock } from "@reins/kit";
-import { type Redact, UpdateRedactor } from "@reins/supervisor";
+import { type Redact, readReport, UpdateRedactor } from "@reins/supervisor";
 import { forwardIn } from "../control/outcome.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { mayNotify } from "./known-methods.ts";
@@ -102,7 +102,7 @@ async function notePlan(session: GovernedSession, update: JsonObject): Promise<v
   }));
   const list = { run_id: turn.id, session_id: session.id, updated_at: now().toISOString(), tasks };
   forwardIn(session, "task_list", list);
-  await harness.runs.note(principal, "task_list", list).catch((error: unknown) => {
+  await harness.runs.note(principal, "task_list", readReport("task_list", list)).catch((error: unknown) => {
     onFault(`a plan could not be noted: ${errorMessage(error)}`);
   });
 }

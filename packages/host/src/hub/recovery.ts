@@ -1,6 +1,6 @@
 import { CANCEL_REQUEST, type JsonObject, membersOf, readParams, reinsMeta } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
-import type { Approval, Approvals, Harness, RunState } from "@reins/supervisor";
+import { type Approval, type Approvals, type Harness, type RunState, readReport } from "@reins/supervisor";
 import { offerApproval } from "../control/ask-clients.ts";
 import { runEnd } from "../governor/run-turn.ts";
 import type { EventLog } from "../log/event-log.ts";
@@ -194,13 +194,13 @@ async function endRun({ harness, clock, sessions }: HubContext, run: RunState): 
   const stop_reason = String(membersOf(turn?.entry.payload).stop_reason ?? "interrupted");
   const now = clock.now().toISOString();
   const payload = membersOf(run.payload);
-  const lifecycle = {
+  const lifecycle = readReport("run_lifecycle", {
     ...payload,
     status: runEnd(stop_reason),
     // A clock that was set back since does not keep a run from ending.
     updated_at: Date.parse(before) > Date.parse(now) ? before : now,
     metadata: { ...membersOf(payload.metadata), stop_reason },
-  };
+  });
   await harness.runs.note({ ...harness.identity.local(), tenant }, "run_lifecycle", lifecycle);
   harness.forward(tenant, {
     event_type: "run_lifecycle",

@@ -7,7 +7,7 @@ import type {
   ReportEvents,
   ReportEventType,
 } from "@reins/agent";
-import type { Harness, Principal, ReportKind } from "@reins/supervisor";
+import { type Harness, type Principal, type ReportKind, readReport } from "@reins/supervisor";
 import { type AdviceEventType, recordedSubject } from "../control/control-point.ts";
 import { enforce } from "../control/enforce.ts";
 import { chargePrompt, forwardIn } from "../control/outcome.ts";
@@ -103,7 +103,8 @@ export class GovernedControl implements ControlPort {
     });
     const fault = (error: unknown) => onFault(`${type}: ${String(error)}`);
     if (type === "run_lifecycle" || type === "task_list" || type === "verification") {
-      harness.runs.note(principal, type, noted).catch(fault);
+      const note = async () => harness.runs.note(principal, type, readReport(type, noted));
+      note().catch(fault);
       if (session) forwardIn(session, type, noted);
       return;
     }

@@ -14,7 +14,7 @@ import { lifecycleDraft, resultDraft } from "../record/outcomes.ts";
 import { withoutSecrets } from "../record/record.ts";
 import type { Redact } from "../redaction/redactor.ts";
 import { isReport, type Reports } from "../reports/reports.ts";
-import type { Runs } from "../runs/runs.ts";
+import { type Runs, readReport } from "../runs/runs.ts";
 import { answerQuestion, escalationTarget } from "./queries.ts";
 import {
   askerOf,
@@ -88,7 +88,7 @@ async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): P
   const principal = await principalOf(identity, call);
   const { event_type, payload } = event;
   if (isContract(event_type)) {
-    await runs.note(principal, event_type, payload);
+    await runs.note(principal, event_type, readReport(event_type, payload));
     parts.forward?.(principal.tenant, event);
     return;
   }

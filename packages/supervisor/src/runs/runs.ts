@@ -1,20 +1,19 @@
-import { decode, RunLifecycleEvent, TaskListEvent, VerificationEvent } from "@reins/ahp";
+import { decode, RunLifecycleEvent, type RunStatus, TaskListEvent, VerificationEvent } from "@reins/ahp";
 import { type Clock, LruCache, systemClock } from "@reins/kit";
 import { recordedJson } from "@reins/ledger";
 import { change, type Store } from "@reins/store";
+import type { z } from "zod";
 import { SupervisorError } from "../errors.ts";
 import { isAdmin, LOCAL, type Principal } from "../identity/principal.ts";
 import { type Redact, redact as redactKnown } from "../redaction/redactor.ts";
 import {
-  lifecycleFault,
   type RunContract,
   type RunEvent,
   type RunNote,
   type RunOwner,
+  type RunReports,
   type RunState,
   runTables,
-  taskListFault,
-  verificationFault,
 } from "./tables.ts";
 
 /** Who tells of a run. */
@@ -78,8 +77,13 @@ export class Runs {
    * Stores a new state. One that cannot follow the state before is rejected, and stored as a fault of the run. A run keeps
    * its owner; of another's run, only the operator reports.
    */
-  note(by: RunTeller, contract: RunContract, payload: unknown, options: NoteOptions = {}): Promise<RunState> {
-    const noting = this.#note(by, contract, payload, options);
+  note<Contract extends RunContract>(
+    by: RunTeller,
+    contract: Contract,
+    report: RunReports[Contract],
+    options: NoteOptions = {},
+  ): Promise<RunState> {
+    const noting = this.#note(by, contract, report, options);
     this.#noting.add(noting);
     const forget = () => this.#noting.delete(noting);
     noting.then(forget, forget);
@@ -161,33 +165,32 @@ export class Runs {
     return () => this.#listeners.delete(listener);
   }
 
-  async #note(
+  async #note<Contract extends RunContract>(
     { tenant, ...by }: RunTeller,
-    contract: RunContract,
-    given: unknown,
+    contract: Contract,
+    given: RunReports[Contract],
     { isNew = false, relaxed = false }: NoteOptions,
   ): Promise<RunState> {
-    const told = readContract(contract, this.#redact(given));
-    const { run_id, session_id, updated_at } = told;
+    const shown = this.#redact(given);
+    const report = shown === given ? given : readReport(contract, shown);
+    const { run_id, session_id, updated_at } = report;
     const key = `${tenant}\n${run_id}`;
-    if (isNew) this.#recent.set(key, []);
-    let states = this.#recent.get(key);
-    for (; !states; states = this.#recent.get(key)) await this.#read(key, tenant, run_id);
+    if (isNew) this.#recent.set(key, { told: {} });
+    let run = this.#recent.get(key);
+    for (; !run; run = this.#recent.get(key)) await this.#read(key, tenant, run_id);
     // From here to the commit nothing waits: notes of a run are checked and stored in the order of the calls.
-    const [known] = states;
-    if (known && !mayTell(known, by))
+    const { owner = { principal: by.id, user: by.user }, told } = run;
+    if (!mayTell(owner, by))
       throw new SupervisorError(
         "forbidden",
         `the run ${run_id} belongs to another principal; choose another run_id`,
       );
-    const { principal, user } = known ?? { principal: by.id, user: by.user };
     // The store's thread takes plain data only.
-    const payload = recordedJson(told.payload);
-    const state: RunState = { tenant, run_id, contract, session_id, updated_at, payload, principal, user };
-    const fault = told.faultAfter(states.find((one) => one.contract === contract)?.payload);
+    const payload = recordedJson(report);
+    const state: RunState = { tenant, run_id, contract, session_id, updated_at, payload, ...owner };
+    const fault = CONTRACTS[contract].faultAfter(told[contract], report);
     const at = this.#clock.now().toISOString();
-    if (fault === undefined)
-      this.#recent.set(key, [state, ...states.filter((one) => one.contract !== contract)]);
+    if (fault === undefined) this.#recent.set(key, { owner, told: { ...told, [contract]: report } });
     const note = { state, at, fault: fault ?? null };
     try {
       await (relaxed ? this.#storeLater(note) : this.#storeNow(note));
@@ -195,17 +198,8 @@ export class Runs {
       this.#recent.delete(key);
       throw error;
     }
-    const event = {
-      tenant,
-      run_id,
-      contract,
-      session_id,
-      payload,
-      principal,
-      user,
-      at,
-      fault: fault ?? null,
-    };
+    const { updated_at: _, ...reported } = state;
+    const event = { ...reported, at, fault: fault ?? null };
     for (const listener of this.#listeners) notify(listener, event);
     if (fault !== undefined) throw new SupervisorError("conflict", `${contract} of run ${run_id}: ${fault}`);
     return state;
@@ -241,7 +235,7 @@ export class Runs {
     const started = this.#reading.get(key);
     if (started) return started;
     const reading = this.#find(tenant, run_id)
-      .then((states) => this.#recent.set(key, states))
+      .then((states) => this.#recent.set(key, knownFrom(states)))
       .finally(() => this.#reading.delete(key));
     this.#reading.set(key, reading);
     return reading;
@@ -252,40 +246,22 @@ export class Runs {
   }
 }
 
-function newCache(): LruCache<string, readonly RunState[]> {
+/** What is known of a run: its owner, once there is one, and what was told of it last. */
+interface KnownRun {
+  readonly owner?: Pick<RunState, "principal" | "user">;
+  readonly told: Partial<RunReports>;
+}
+
+function newCache(): LruCache<string, KnownRun> {
   return new LruCache({ entries: MOST_CACHED });
 }
 
-/** A contract as it was sent, and why it cannot follow another, if so. */
-interface ReadContract {
-  readonly run_id: string;
-  readonly session_id: string;
-  readonly updated_at: string;
-  readonly payload: object;
-  faultAfter(before: unknown): string | undefined;
-}
-
-function readContract(contract: RunContract, given: unknown): ReadContract {
-  switch (contract) {
-    case "run_lifecycle": {
-      const payload = decode(RunLifecycleEvent, given);
-      const faultAfter = (before: unknown) =>
-        lifecycleFault(before === undefined ? undefined : decode(RunLifecycleEvent, before), payload);
-      return { ...payload, payload, faultAfter };
-    }
-    case "task_list": {
-      const payload = decode(TaskListEvent, given);
-      const faultAfter = (before: unknown) =>
-        taskListFault(before === undefined ? undefined : decode(TaskListEvent, before), payload);
-      return { ...payload, payload, faultAfter };
-    }
-    case "verification": {
-      const payload = decode(VerificationEvent, given);
-      const faultAfter = (before: unknown) =>
-        verificationFault(before === undefined ? undefined : decode(VerificationEvent, before), payload);
-      return { ...payload, payload, faultAfter };
-    }
-  }
+function knownFrom(states: readonly RunState[]): KnownRun {
+  const [first] = states;
+  const told = Object.fromEntries(
+    states.map(({ contract, payload }) => [contract, readReport(contract, payload)]),
+  );
+  return { ...(first && { owner: { principal: first.principal, user: first.user } }), told };
 }
 
 /**
@@ -299,7 +275,10 @@ function ownerFor(principal: Principal): RunOwner | undefined {
 }
 
 /** A run without an owner may be continued by any principal. */
-function mayTell({ principal, user }: RunState, by: Pick<RunTeller, "id" | "user">): boolean {
+function mayTell(
+  { principal, user }: Pick<RunState, "principal" | "user">,
+  by: Pick<RunTeller, "id" | "user">,
+): boolean {
   return principal === null || principal === by.id || user === by.user || by.id === LOCAL;
 }
 
@@ -314,3 +293,98 @@ function notify(listener: RunListener, event: Omit<RunEvent, "seq">): void {
     // A listener's own trouble harms no other.
   }
 }
+
+/** Reads what is reported under a contract; rejects what has another form. */
+export function readReport<Contract extends RunContract>(
+  contract: Contract,
+  value: unknown,
+): RunReports[Contract] {
+  return decode(CONTRACTS[contract].schema, value);
+}
+
+const NEXT: Readonly<Record<RunStatus, readonly RunStatus[]>> = {
+  created: ["planning", "executing", "failed", "cancelled"],
+  planning: ["executing", "failed", "cancelled"],
+  executing: ["planning", "verifying", "completed", "failed", "cancelled"],
+  verifying: ["executing", "completed", "failed", "cancelled"],
+  completed: [],
+  failed: [],
+  cancelled: [],
+};
+
+/** Why a run cannot go on as it says, if so. The same state again is news of the same state. */
+export function lifecycleFault(
+  before: RunLifecycleEvent | undefined,
+  now: RunLifecycleEvent,
+): string | undefined {
+  // The first report of a run is a snapshot: its sender may have started to report late.
+  if (!before) return undefined;
+  if (before.session_id !== now.session_id) return `the run ${now.run_id} belongs to another session`;
+  if (isEarlier(now.updated_at, before.updated_at)) return "it is older than what is known";
+  if (now.status === before.status || NEXT[before.status].includes(now.status)) return undefined;
+  return `a run that is ${before.status} does not become ${now.status}`;
+}
+
+/** Why a list of tasks is none, if so. */
+export function taskListFault(before: TaskListEvent | undefined, now: TaskListEvent): string | undefined {
+  if (before && isEarlier(now.updated_at, before.updated_at)) return "it is older than what is known";
+  const dependsOn = new Map(now.tasks.map(({ id, depends_on }) => [id, depends_on]));
+  if (dependsOn.size < now.tasks.length) return "two tasks have the same id";
+  for (const [id, others] of dependsOn) {
+    const missing = others.find((other) => !dependsOn.has(other));
+    if (missing !== undefined) return `task ${id} depends on ${missing}, which is not there`;
+  }
+  return hasCycle(dependsOn) ? "tasks depend on each other in a circle" : undefined;
+}
+
+/** Why a verification is none, if so. */
+export function verificationFault(
+  before: VerificationEvent | undefined,
+  now: VerificationEvent,
+): string | undefined {
+  if (before && isEarlier(now.updated_at, before.updated_at)) return "it is older than what is known";
+  const ids = new Set(now.checks.map(({ id }) => id));
+  return ids.size < now.checks.length ? "two checks have the same id" : undefined;
+}
+
+function isEarlier(now: string, before: string): boolean {
+  return Date.parse(now) < Date.parse(before);
+}
+
+/** Takes out what waits for nothing that is left, until nothing is; in a circle, everything waits. */
+function hasCycle(dependsOn: ReadonlyMap<string, readonly string[]>): boolean {
+  const waitFor = new Map<string, string[]>();
+  const open = new Map<string, number>();
+  for (const [id, others] of dependsOn) {
+    open.set(id, others.length);
+    for (const other of others) {
+      const waiting = waitFor.get(other) ?? [];
+      waiting.push(id);
+      waitFor.set(other, waiting);
+    }
+  }
+  const done = [...open].filter(([, left]) => left === 0).map(([id]) => id);
+  // The list grows while it is gone through.
+  for (const id of done)
+    for (const waiting of waitFor.get(id) ?? []) {
+      const left = (open.get(waiting) ?? 0) - 1;
+      open.set(waiting, left);
+      if (left === 0) done.push(waiting);
+    }
+  return done.length < dependsOn.size;
+}
+
+const CONTRACTS: {
+  readonly [Contract in RunContract]: {
+    readonly schema: z.ZodType<RunReports[Contract]>;
+    /** Why a report cannot follow the one before, if so. */
+    readonly faultAfter: (
+      before: RunReports[Contract] | undefined,
+      now: RunReports[Contract],
+    ) => string | undefined;
+  };
+} = {
+  run_lifecycle: { schema: RunLifecycleEvent, faultAfter: lifecycleFault },
+  task_list: { schema: TaskListEvent, faultAfter: taskListFault },
+  verification: { schema: VerificationEvent, faultAfter: verificationFault },
+};

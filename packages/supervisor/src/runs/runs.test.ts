@@ -1,6 +1,6 @@
 import { RunStatus } from "@reins/ahp";
 import { describe, expect, test } from "vitest";
-import { lifecycleFault, taskListFault, verificationFault } from "./tables.ts";
+import { lifecycleFault, taskListFault, verificationFault } from "./runs.ts";
 
 const run = (status: RunStatus, updated_at = "2026-01-01T00:00:00Z", session_id = "s") => ({
   run_id: "r",

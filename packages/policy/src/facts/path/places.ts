@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import picomatch from "picomatch";
 import { z } from "zod";
 import type { Place } from "../../action.ts";
-import { tableFile } from "../files.ts";
+import { type FilePort, tableFile } from "../files.ts";
 import type { FactsContext } from "../gather.ts";
 import { PathResolver } from "./resolve.ts";
 
@@ -148,7 +148,7 @@ export class Places {
   static async of(context: FactsContext): Promise<Places> {
     const resolver = new PathResolver(context.files);
     const real = async (path: string): Promise<string> => (await resolver.resolve(path)).path;
-    const shared = await Promise.all(TEMPORARY.map(real));
+    const shared = await sharedFolders(context.files);
     const temporary = await Promise.all((context.temporary ?? environmentFolder(context)).map(real));
     return new Places({
       // A folder that was put in the place of a root since is not the one that the session was let into.
@@ -221,6 +221,22 @@ export class Places {
   #holds(folder: string): boolean {
     return this.#harness.some((harness) => isWithin(fold(folder), harness));
   }
+}
+
+const sharedOf = new WeakMap<FilePort, Promise<readonly string[]>>();
+
+/**
+ * Where the shared folders of a machine really lie, resolved once: they belong to the system, and a link that is put in
+ * their place later makes nothing else shared.
+ */
+function sharedFolders(files: FilePort): Promise<readonly string[]> {
+  let shared = sharedOf.get(files);
+  if (shared === undefined) {
+    const resolver = new PathResolver(files);
+    shared = Promise.all(TEMPORARY.map(async (path) => (await resolver.resolve(path)).path));
+    sharedOf.set(files, shared);
+  }
+  return shared;
 }
 
 /** Whether a path is a folder, or lies in it. Both tidy. */

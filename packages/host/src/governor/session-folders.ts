@@ -1,3 +1,4 @@
+import type { Stats } from "node:fs";
 import { mkdir, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
@@ -141,14 +142,16 @@ export class SessionFolders {
   /** Why a folder is never a root. */
   async #kept(real: string, isConfined: boolean): Promise<string | undefined> {
     const { harness, userHome = homedir() } = this.#options;
+    const look = onceEach();
     const [home = harness.home] = await realAll([harness.home]);
-    if ((!isConfined && (await lies(home, real))) || home === real)
+    if ((!isConfined && (await lies(home, real, look))) || home === real)
       return "holds the files of Reins itself; work in a folder that does not";
-    if (await lies(real, home)) return "lies in the files of Reins itself; work in a folder that does not";
-    for (const own of await realAll([userHome, homedir()]))
-      if (await lies(own, real)) return "holds the user's whole home; work in a folder in it";
+    if (await lies(real, home, look))
+      return "lies in the files of Reins itself; work in a folder that does not";
+    for (const own of await realAll([...new Set([userHome, homedir()])]))
+      if (await lies(own, real, look)) return "holds the user's whole home; work in a folder in it";
     if (real === sep) return "is the whole machine; work in a folder in it";
-    if (await isSystem(real))
+    if (await isSystem(real, look))
       return "belongs to the system, which keeps the state of processes and devices there";
     return undefined;
   }
@@ -201,25 +204,38 @@ function holds(folder: string, path: string): boolean {
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`));
 }
 
+/** What is at a path; nothing where that cannot be read. */
+type Look = (path: string) => Promise<Stats | undefined>;
+
+/** Looks at each path once, for the checks of one folder: all of them see the same. */
+function onceEach(): Look {
+  const seen = new Map<string, Promise<Stats | undefined>>();
+  return (path) => {
+    const found = seen.get(path) ?? stat(path).catch(() => undefined);
+    seen.set(path, found);
+    return found;
+  };
+}
+
 /** Whether a path is a folder or lies in it, also where the same folder is mounted under another name. */
-async function lies(path: string, folder: string): Promise<boolean> {
+async function lies(path: string, folder: string, look: Look): Promise<boolean> {
   if (holds(folder, path)) return true;
-  const wanted = await stat(folder).catch(() => undefined);
+  const wanted = await look(folder);
   if (!wanted) return false;
   for (let at = path; ; at = dirname(at)) {
-    const found = await stat(at).catch(() => undefined);
+    const found = await look(at);
     if (found && found.dev === wanted.dev && found.ino === wanted.ino) return true;
     if (at === dirname(at)) return false;
   }
 }
 
 /** Whether a folder is one of those that the system keeps for itself, under any name. */
-async function isSystem(real: string): Promise<boolean> {
-  const [root, found] = await Promise.all([stat("/"), stat(real).catch(() => undefined)]);
+async function isSystem(real: string, look: Look): Promise<boolean> {
+  const [root, found] = await Promise.all([look(sep), look(real)]);
   for (const folder of SYSTEM_FOLDERS) {
-    if (await lies(real, folder)) return true;
-    const own = await stat(folder).catch(() => undefined);
-    if (found && own && own.dev !== root.dev && own.dev === found.dev) return true;
+    if (await lies(real, folder, look)) return true;
+    const own = await look(folder);
+    if (found && own && own.dev !== root?.dev && own.dev === found.dev) return true;
   }
   return showsKernel(real);
 }

@@ -57,7 +57,7 @@ export async function settingFor(
     random,
     newId,
     entries: session.entries,
-    keep: (entry) => session.keep(entry),
+    keep: (...entries) => session.keep(...entries),
     async emit(event) {
       const update = updateFor(event, capabilities());
       if (update) await rpc.notify("session/update", { sessionId, update });

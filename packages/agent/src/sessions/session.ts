@@ -62,9 +62,9 @@ export class Session {
     this.#roots = roots;
   }
 
-  /** Appends an entry to the history. */
-  async keep(entry: HistoryEntry): Promise<void> {
-    await this.#change({ updatedAt: entry.at }, [entry]);
+  /** Appends entries to the history. */
+  async keep(...entries: readonly HistoryEntry[]): Promise<void> {
+    await this.#change({ updatedAt: entries.at(-1)?.at ?? this.#header.updatedAt }, entries);
   }
 
   /** Replaces its MCP servers. */

@@ -1,5 +1,5 @@
 import { compact, compactIfFull } from "../compaction/compact.ts";
-import { type AssistantPart, type CallPart, partsText } from "../history/entry.ts";
+import { type AssistantPart, type CallPart, type HistoryEntry, partsText } from "../history/entry.ts";
 import { ModelError } from "../models/model.ts";
 import { totalOf } from "../models/tokens.ts";
 import { askModel } from "./ask-model.ts";
@@ -69,9 +69,10 @@ function stopped(reason: StopReason): TurnEnd {
 /** Records the prompt and the context that accompanies it. */
 async function begin(turn: Turn, brief: Brief): Promise<void> {
   const { keep } = turn.setting;
-  await keep({ kind: "user", ...turn.mark, parts: [...turn.prompt] });
   const text = briefText(brief, turn.context);
-  if (text !== "") await keep({ kind: "user", ...turn.mark, parts: [{ type: "text", text, context: true }] });
+  const context: HistoryEntry[] =
+    text === "" ? [] : [{ kind: "user", ...turn.mark, parts: [{ type: "text", text, context: true }] }];
+  await keep({ kind: "user", ...turn.mark, parts: [...turn.prompt] }, ...context);
   const steps = Array.isArray(brief.template)
     ? brief.template.filter((step) => typeof step === "string")
     : [];

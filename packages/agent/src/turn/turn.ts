@@ -32,7 +32,7 @@ export interface TurnSetting {
   /** The history so far. */
   readonly entries: readonly HistoryEntry[];
   /** Appends an entry; it is in `entries` when this resolves. */
-  readonly keep: (entry: HistoryEntry) => Promise<void>;
+  readonly keep: (...entries: readonly HistoryEntry[]) => Promise<void>;
   /** Sends an event to clients. */
   readonly emit: (event: TurnEvent) => Promise<void>;
   /** Reports an unexpected error that does not stop the turn. */

@@ -36,8 +36,10 @@ export interface RecordOptions<Changes extends readonly Change<unknown>[]> {
   readonly with?: Changes;
   /** Whether it must survive a power cut; by default it must. */
   readonly durable?: boolean;
-  /** Whether no caller waits for it: it is written at the end of the current turn of the event loop. */
+  /** Whether it may wait for other commits to be written with. */
   readonly relaxed?: boolean;
+  /** Whether no caller waits for it: its position is fixed at the end of the current turn of the event loop. */
+  readonly later?: boolean;
   /** Called when its position is fixed: what is recorded from then on comes after it. */
   readonly onPlaced?: () => void;
 }
@@ -170,7 +172,7 @@ export class Ledger extends LedgerReader {
     drafts: readonly Draft[],
     options: RecordOptions<Changes>,
   ): Promise<{ entries: Appended[]; results: Results<Changes> }> {
-    if (options.relaxed) await new Promise(setImmediate);
+    if (options.later) await new Promise(setImmediate);
     const unprotected = this.#prepareUnsigned(drafts);
     const results = await (unprotected
       ? this.#commit(unprotected, options)

@@ -166,6 +166,11 @@ export function decidersOf(point: ControlPoint): "rules_and_people" | "rules" | 
   return isUnattended ? "rules_alone" : "rules_and_people";
 }
 
+/** Whether a point is about what a model is given with its next request. */
+export function isPreparation(point: ControlPoint): boolean {
+  return point.kind === "advice" || (point.kind === "file_access" && point.isUnattended === true);
+}
+
 /** The payload of a point's event. */
 export function payloadOf(point: ControlPoint): unknown {
   if (point.kind === "unprompted_work")

@@ -25,9 +25,12 @@ function control(verdicts: readonly Decided[] = [ALLOWED], more: Partial<Control
   const records: Draft[] = [];
   const asked: unknown[] = [];
   const foreseen = { verdict: "allowed", reason: "foreseen", rule: "r" };
+  const inForce = new Map<string, unknown>();
   const harness = {
     supervisor: {
       decide: async (event: ControlEvent, subject: Subject, requestContext: RequestContext) => {
+        if (requestContext.unattended && foreseen.verdict === "ask")
+          return { ...base, verdict: "blocked", reason: foreseen.reason, entry: undefined };
         decided.push({ event, subject, requestContext });
         return left.shift() ?? ALLOWED;
       },
@@ -54,7 +57,7 @@ function control(verdicts: readonly Decided[] = [ALLOWED], more: Partial<Control
       subjectFor: ({ principal: _, roster: __, hosted: ___, ...subject }: object & Record<string, unknown>) =>
         subject,
     },
-    policies: { roster: {} },
+    policies: { roster: {}, inForce },
     record: async (drafts: readonly Draft[]) => {
       records.push(...drafts);
       return { entries: drafts.map((_, index) => ({ cid: `cid-record-${index}` })) };
@@ -80,6 +83,7 @@ function control(verdicts: readonly Decided[] = [ALLOWED], more: Partial<Control
     entries: [] as string[],
     tokens: 0,
     awaits: (one: Promise<unknown>) => void writing.push(one),
+    defer: (one: Promise<unknown>) => void writing.push(one),
   };
   const scope = {
     context,
@@ -103,7 +107,7 @@ function control(verdicts: readonly Decided[] = [ALLOWED], more: Partial<Control
     await Promise.all(writing);
     return { entries: turn.entries, records };
   };
-  return { scope, turn, decided, settled, records, asked, foreseen, written };
+  return { scope, turn, decided, settled, records, asked, foreseen, inForce, written };
 }
 
 const call = { id: "call-1", reported: { title: "List", kind: "execute", rawInput: { command: "rm" } } };
@@ -294,6 +298,37 @@ describe("people", () => {
     foreseen.verdict = "ask";
     expect(await enforce(scope, point)).toMatchObject({ kind: "refused", reason: "foreseen" });
     expect([decided.length, asked.length]).toEqual([1, 0]);
+  });
+});
+
+describe("the verdict on what a request to a model is prepared with", () => {
+  const advice = { kind: "advice", event_type: "planning", payload: {} } as const;
+  const later = () => {
+    const { promise, resolve } = Promise.withResolvers<string | undefined>();
+    return { verdict: { ...base, verdict: "allowed", entry: undefined, written: promise } as const, resolve };
+  };
+
+  test("is returned before it is written, and noted and settled once it is", async () => {
+    const { verdict, resolve } = later();
+    const { scope, decided, settled, written } = control([verdict]);
+    expect((await enforce(scope, advice)).kind).toBe("allowed");
+    expect([decided[0]?.requestContext.deferred, scope.turn.entries, settled]).toEqual([true, [], []]);
+    resolve("cid");
+    expect((await written()).entries).toEqual(["cid"]);
+    expect(settled).toEqual([{ event_type: "planning", entry: "cid" }]);
+  });
+
+  test("is written first outside of a turn, and where an external harness could pass it on", async () => {
+    const { scope, decided, inForce } = control();
+    await enforce({ ...scope, turn: undefined }, advice);
+    inForce.set("default", { file: { harnesses: [{}] } });
+    await enforce(scope, advice);
+    await enforce(scope, { kind: "prompt", payload: {}, origin: "agent" });
+    expect(decided.map(({ requestContext }) => requestContext.deferred)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 });
 

@@ -8,12 +8,13 @@ import {
   type ControlPoint,
   type ControlRequest,
   decidersOf,
+  isPreparation,
   requestFor,
   type StartOutOfReach,
   toolOf,
   traitsOf,
 } from "./control-point.ts";
-import { noteAllowed, recordSeen } from "./outcome.ts";
+import { hasHarnesses, noteAllowed, recordSeen } from "./outcome.ts";
 import type { AskableScope, ControlScope, SubjectContext } from "./scope.ts";
 
 /** The caller that waits for a verdict. */
@@ -46,6 +47,7 @@ export async function enforce(
   const expressed = {
     inexpressible: (modified: Modified) => whyInexpressible(point, modified, profile),
     ...(isDone(point) && { unasked: "it was done before a person could be asked" }),
+    ...(isDeferred(scope, point) && { deferred: true }),
   };
   const { mode = "default", claimedMode = mode } = scope;
   const isClaimed = claimedMode !== mode && point.kind !== "setting";
@@ -147,18 +149,12 @@ function decideRequest(
 }
 
 /** Decides by rules alone: what would need a person is refused without a record. */
-export async function decideUnasked(
+export function decideUnasked(
   harness: Pick<Harness, "supervisor">,
   request: ControlRequest,
 ): Promise<Decided> {
-  const { event, subject, requestContext, forbidden } = request;
-  if (forbidden !== undefined) return decideRequest(harness, request);
-  const foreseen = await harness.supervisor.foresee(event, subject, requestContext);
-  if (foreseen?.verdict === "allowed" || foreseen?.verdict === "blocked")
-    return decideRequest(harness, request);
-  const reason = foreseen?.reason ?? "no policy is loaded";
-  const { enforcement } = subject;
-  return { verdict: "blocked", reason, rule: foreseen?.rule, enforcement, entry: undefined };
+  const requestContext = { ...request.requestContext, unattended: true };
+  return decideRequest(harness, { ...request, requestContext });
 }
 
 type Deciders = Pick<Harness, "supervisor" | "approvals">;
@@ -231,6 +227,15 @@ function offerFor(scope: AskableScope, point: ControlPoint): Offer {
 
 /** The arguments that replace those of a point, if any do. */
 type Modified = { readonly arguments: unknown } | undefined;
+
+/**
+ * Whether the verdict on a point is written with that on the request to a model for which the point prepares: nothing is
+ * done by it before. An external harness would be sent advice at once, so where there is one nothing is deferred.
+ */
+function isDeferred({ turn, context }: ControlScope, point: ControlPoint): boolean {
+  if (!turn || !isPreparation(point)) return false;
+  return !hasHarnesses(context);
+}
 
 /** Whether a point is about what was done before its verdict. */
 function isDone({ kind }: ControlPoint): boolean {

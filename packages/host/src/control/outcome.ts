@@ -14,11 +14,12 @@ import {
   agentOf,
   type ControlPoint,
   type ControlRequest,
+  isPreparation,
   recordedSubject,
   toolOf,
   traitsOf,
 } from "./control-point.ts";
-import type { ControlScope } from "./scope.ts";
+import type { ControlContext, ControlScope } from "./scope.ts";
 
 /** Notes an allowed action: in its turn, as settled where nothing follows, and as a call that begins. */
 export async function noteAllowed(
@@ -27,10 +28,15 @@ export async function noteAllowed(
   { event, subject }: ControlRequest,
   verdict: Decided,
 ): Promise<void> {
-  const { entry } = verdict;
-  if (entry !== undefined && traitsOf(point).inTurn) scope.turn?.entries.push(entry);
-  if (SETTLED_AT_ONCE.has(point.kind) || (point.kind === "file_access" && point.isUnattended === true))
-    await scope.context.harness.supervisor.settle(subject, { event_type: event.event_type, entry });
+  const { entry, written } = verdict;
+  const settle = async (cid: string | undefined) => {
+    if (cid !== undefined && traitsOf(point).inTurn) scope.turn?.entries.push(cid);
+    if (SETTLED_AT_ONCE.has(point.kind) || isPreparation(point))
+      await scope.context.harness.supervisor.settle(subject, { event_type: event.event_type, entry: cid });
+    return cid;
+  };
+  if (entry === undefined && written && scope.turn) scope.turn.defer(written.then(settle));
+  else await settle(entry);
   if (point.kind !== "tool_call" && point.kind !== "mcp_call") return;
   const { id, reported } = point.call;
   const rawInput =
@@ -47,7 +53,6 @@ const SETTLED_AT_ONCE: ReadonlySet<ControlPoint["kind"]> = new Set([
   "setting",
   "unprompted_work",
   "after_the_fact",
-  "advice",
 ]);
 
 /** Records a call that no verdict came before, with its outcome. */
@@ -137,6 +142,8 @@ export function recordIn(scope: ControlScope, drafts: readonly Draft[]): void {
 /** Forwards what happened in a session to external harnesses that list such events, redacted. */
 export function forwardIn(scope: ControlScope, event_type: EventType, payload: unknown): void {
   const { harness, principal, now } = scope.context;
+  // What no harness receives need not be redacted.
+  if (!hasHarnesses(scope.context)) return;
   harness.forward(principal.tenant, {
     event_type,
     session_id: scope.id,
@@ -145,6 +152,11 @@ export function forwardIn(scope: ControlScope, event_type: EventType, payload: u
     timestamp: now().toISOString(),
     payload: harness.redact(payload),
   });
+}
+
+/** Whether the policy names external harnesses. */
+export function hasHarnesses({ harness, principal }: ControlContext): boolean {
+  return (harness.policies.inForce.get(principal.tenant)?.file.harnesses.length ?? 0) > 0;
 }
 
 /** The entry for the start of a tool call, with what the agent says about it. */

@@ -78,6 +78,8 @@ export interface SubjectScope {
         readonly entries: string[];
         readonly tokens: number;
         awaits(writing: Promise<unknown>): void;
+        /** Notes a verdict that is not written yet: the next request to a model waits for it. */
+        defer(written: Promise<string | undefined>): void;
       }
     | undefined;
 }

@@ -17,6 +17,7 @@ function standing() {
     supervisor: {
       foresee: async () => ({ verdict: says.foreseen, reason: "foreseen" }),
       decide: async (event: unknown) => {
+        if (says.foreseen === "ask") return { verdict: "blocked", reason: "foreseen" };
         decided.push(event);
         return { verdict: says.decided, reason: "decided", entry: "cid" };
       },

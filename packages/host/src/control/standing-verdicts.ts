@@ -10,6 +10,8 @@ import type { AskableScope } from "./scope.ts";
 export interface Ruling {
   readonly isAllowed: boolean;
   readonly reason: string;
+  /** For a deferred verdict: its content id, once it is written; `undefined` when it cannot be. */
+  readonly written?: Promise<string | undefined> | undefined;
 }
 
 /** How many verdicts stand at a time. */
@@ -30,11 +32,15 @@ export class StandingVerdicts {
   }
 
   /** Enforces a point of a session; `about` is the state of what it is about. */
-  enforce(scope: AskableScope, point: UnattendedPoint, about: string): Promise<Ruling> {
-    return this.#hold(requestFor(scope, point), about, async () => {
+  async enforce(scope: AskableScope, point: UnattendedPoint, about: string): Promise<Ruling> {
+    const ruling = await this.#hold(requestFor(scope, point), about, async () => {
       const { kind, verdict } = await enforce(scope, point);
-      return { isAllowed: kind === "allowed", reason: verdict.reason };
+      const { reason, written } = verdict;
+      return kind === "allowed" ? { isAllowed: true, reason, written } : { isAllowed: false, reason };
     });
+    // It may have been decided in another turn, and may not be written yet.
+    if (ruling.written) scope.turn?.defer(ruling.written);
+    return ruling;
   }
 
   /** Decides a request of an agent that has no session in the host. */
@@ -54,13 +60,19 @@ export class StandingVerdicts {
     const key = JSON.stringify([subject.tenant, subject.agent, subject.session, event.event_type, about]);
     const held = this.#held.get(key);
     if (held?.policy === policy && held !== undefined) {
-      const { isAllowed, reason } = await held.ruling;
-      if (isAllowed === (await isForeseen(this.#harness, request))) return { isAllowed, reason };
+      const ruling = await held.ruling;
+      if (ruling.isAllowed === (await isForeseen(this.#harness, request))) return ruling;
     }
     const ruling = decide();
     this.#held.set(key, { policy, ruling });
-    ruling.catch(() => this.#held.delete(key));
+    this.#forgetUnwritten(key, ruling).catch(() => this.#held.delete(key));
     return ruling;
+  }
+
+  /** Forgets a verdict that could not be written. */
+  async #forgetUnwritten(key: string, deciding: Promise<Ruling>): Promise<void> {
+    const { written } = await deciding;
+    if (written && (await written) === undefined) this.#held.delete(key);
   }
 }
 

@@ -91,6 +91,8 @@ export class GovernedSession {
 
   /** Its limits, where another session began it. */
   readonly descent: Descent | undefined;
+  /** Whether it began with this agent, so that the ledger has nothing of it from before. */
+  readonly isNew: boolean;
   /** When its last turn began: in milliseconds since 1970. */
   #turnBegan = 0;
   #toolCalls: ToolCalls | undefined;
@@ -103,9 +105,15 @@ export class GovernedSession {
     {
       agentSessionId = port.record.agent_session_id,
       descent,
-    }: { readonly agentSessionId?: string; readonly descent?: Descent | undefined } = {},
+      isNew = false,
+    }: {
+      readonly agentSessionId?: string;
+      readonly descent?: Descent | undefined;
+      readonly isNew?: boolean;
+    } = {},
   ) {
     this.context = context;
+    this.isNew = isNew;
     this.agentSessionId = agentSessionId;
     this.descent = descent;
     this.port = port;
@@ -196,6 +204,7 @@ export class Turn {
   /** Whether its agent left that mode without a verdict. */
   hasLeftMode = false;
   readonly #writing: Promise<unknown>[] = [];
+  readonly #deferred: Promise<string | undefined>[] = [];
   readonly #output: string[] = [];
   readonly #prompt: () => unknown;
   #end: AbortController | undefined;
@@ -268,6 +277,18 @@ export class Turn {
   /** Settles when everything that belongs to it is written; nothing where that is so already. */
   written(): Promise<unknown> | undefined {
     return this.#writing.length > 0 ? Promise.all(this.#writing.splice(0)) : undefined;
+  }
+
+  /** Notes a verdict that is not written yet: the next request to a model waits for it. */
+  defer(written: Promise<string | undefined>): void {
+    this.#deferred.push(written);
+    this.awaits(written);
+  }
+
+  /** Whether the deferred verdicts are all written, once they are or cannot be. */
+  async isDecided(): Promise<boolean> {
+    const entries = await Promise.all(this.#deferred.splice(0));
+    return entries.every((entry) => entry !== undefined);
   }
 
   /** Notes an update that clients get. */

@@ -245,7 +245,8 @@ async function finish(
   await clients.concluded(draft);
   // What was kept need not be waited for.
   const { promise, resolve: onPlaced } = Promise.withResolvers<void>();
-  const recording = recordTurn(harness, session, draft, { durable: false, relaxed: true, onPlaced });
+  const how = { durable: false, relaxed: true, later: true, onPlaced };
+  const recording = recordTurn(harness, session, draft, how);
   session.recorded = recording.catch((error: unknown) => {
     onFault(`a turn could not be recorded: ${String(error)}`);
     onPlaced();
@@ -280,7 +281,7 @@ async function recordTurn(
   { ledger }: Harness,
   session: GovernedSession,
   draft: Draft,
-  how: Pick<RecordOptions<[]>, "durable" | "relaxed" | "onPlaced">,
+  how: Pick<RecordOptions<[]>, "durable" | "relaxed" | "later" | "onPlaced">,
 ): Promise<void> {
   const { entries } = await ledger.record([draft], how);
   session.lastTurn = entries[0]?.cid;

@@ -68,6 +68,7 @@ export async function beginSession(context: GovernorContext, options: BeginOptio
   const session = new GovernedSession(context, open(record), workspaceOf(context, place), {
     agentSessionId: earlier?.agent_session_id ?? String(params.sessionId ?? ""),
     descent,
+    isNew: record !== earlier,
   });
   try {
     const begun = { cwd: place.cwd, additional_directories: place.additional, stripped };

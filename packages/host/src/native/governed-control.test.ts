@@ -71,6 +71,20 @@ describe("a request to a model", () => {
     });
   });
 
+  test("waits for the deferred verdicts before it, and is blocked where one cannot be written", async () => {
+    const { control: made, session, turn } = control();
+    session.beginTurn(turn);
+    const { promise, resolve } = Promise.withResolvers<string | undefined>();
+    turn.defer(promise);
+    const asked = made.ask("pre_prompt", PROMPT, call);
+    expect(await Promise.race([asked, new Promise((done) => setImmediate(done, "waits"))])).toBe("waits");
+    resolve("cid");
+    expect(await asked).toEqual({ decision: "allow" });
+    turn.defer(Promise.resolve(undefined));
+    expect(await made.ask("pre_prompt", PROMPT, call)).toMatchObject({ decision: "block" });
+    expect(await made.ask("pre_prompt", PROMPT, call)).toEqual({ decision: "allow" });
+  });
+
   test("of an unknown session fails, which blocks it", async () => {
     const { control: made, decided } = control();
     const asked = made.ask("pre_prompt", PROMPT, { ...call, sessionId: "other" });

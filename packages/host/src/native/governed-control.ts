@@ -96,14 +96,16 @@ export class GovernedControl implements ControlPort {
     // The next start finds the run of a turn that was cut off, as after the end of the process.
     if (session?.isCut) return;
     // A run of the agent is a turn of the governor's, and is known by that.
-    const noted = harness.redact({
+    const noted = {
       ...payload,
       ...(session && "session_id" in payload && { session_id: session.id }),
       ...(session?.turn && "run_id" in payload && { run_id: session.turn.id }),
-    });
+    };
     const fault = (error: unknown) => onFault(`${type}: ${String(error)}`);
     if (type === "run_lifecycle" || type === "task_list" || type === "verification") {
-      const note = async () => harness.runs.note(principal, type, readReport(type, noted));
+      const isNew = session?.turn !== undefined && "status" in payload && payload.status === "created";
+      const note = async () =>
+        harness.runs.note(principal, type, readReport(type, noted), { isNew, relaxed: true });
       note().catch(fault);
       if (session) forwardIn(session, type, noted);
       return;
@@ -130,6 +132,9 @@ export class GovernedControl implements ControlPort {
     const session = this.#expectSession(call);
     if (!session) return undefined;
     const enforced = await enforce(session, { kind: "prompt", payload, origin: "agent" }, call);
+    // What was gathered for the request is in the ledger before it, and so on the disk, if it is there at all.
+    if (enforced.kind !== "refused" && session.turn && !(await session.turn.isDecided()))
+      return { decision: "block", reason: "the verdict on a part of the request could not be written" };
     switch (enforced.kind) {
       case "allowed":
         return undefined;

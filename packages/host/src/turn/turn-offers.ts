@@ -134,7 +134,7 @@ export class TurnOffers {
     const { ledger } = this.#harness;
     const draft = offerDraft(this.#harness, subject, gates);
     const last = this.#recorded.get(session);
-    const before = last ? last.payload : await this.#lastRecorded(subject);
+    const before = last || session.isNew ? last?.payload : await this.#lastRecorded(subject);
     if (isDeepStrictEqual(before, draft.payload)) {
       // The same list, so that the preamble made from it is the same too.
       const known = last && isDeepStrictEqual(last.tools, tools) ? last.tools : tools;
@@ -142,10 +142,21 @@ export class TurnOffers {
       return { tools: known, entries: [] };
     }
     const payload = { ...draft.payload, at: this.#now().getTime() };
+    const { turn } = session;
     // A model request of an agent with tools of its own is decided next, whose commit makes this entry durable too.
-    const { entries } = await ledger.record([{ ...draft, payload }], { durable: tools === undefined });
-    this.#recorded.set(session, { payload: draft.payload, tools });
-    return { tools, entries: entries.map(({ cid }) => cid) };
+    const isDeferred = tools !== undefined && turn !== undefined;
+    const how = { durable: tools === undefined, relaxed: isDeferred };
+    const recording = ledger.record([{ ...draft, payload }], how).then(({ entries }) => {
+      this.#recorded.set(session, { payload: draft.payload, tools });
+      return entries.map(({ cid }) => cid);
+    });
+    if (!isDeferred) return { tools, entries: await recording };
+    const written = recording.then(([cid]) => {
+      if (cid !== undefined) turn.entries.push(cid);
+      return cid;
+    });
+    turn.defer(written.catch(() => undefined));
+    return { tools, entries: [] };
   }
 
   async #lastRecorded(subject: Subject): Promise<unknown> {

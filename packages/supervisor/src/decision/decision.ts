@@ -53,6 +53,13 @@ export interface RequestContext {
     | undefined;
   /** Why no person is asked; what a rule would ask about is blocked then. */
   readonly unasked?: string | undefined;
+  /** Whether rules alone decide: what the policy neither allows nor blocks is blocked then, without a record. */
+  readonly unattended?: boolean | undefined;
+  /**
+   * Whether an allowing verdict is returned before it is written: nothing may follow from it before it is `written` and a
+   * later verdict is on the disk.
+   */
+  readonly deferred?: boolean | undefined;
 }
 
 /** Finds out what an event would do. */
@@ -74,9 +81,9 @@ interface DecidedBase {
   /** The rule, limit or harness that settled it. */
   readonly rule: string | undefined;
   readonly enforcement: Enforcement;
-  /** The content id of the verdict in the ledger. Absent for verdicts that allow nothing: those are returned before they are written. */
+  /** The content id of the verdict in the ledger. Absent for a verdict that is returned before it is written: one that allows nothing, or is deferred. */
   readonly entry: string | undefined;
-  /** For verdicts that allow nothing: the content id, once it is written; `undefined` when it cannot be. Never rejects. */
+  /** For such a verdict: the content id, once it is written; `undefined` when it cannot be. Never rejects. */
   readonly written?: Promise<string | undefined>;
   /** The approval that settled it, or that it waits for. */
   readonly approval?: string;

@@ -292,6 +292,9 @@ async function decideUnder(
   const { event, subject, requestContext } = request;
   const action = await ports.gatherFacts(event, subject, requestContext);
   const decision = new PendingDecision(request, state, inputFor(request, action, state, ports.now()));
+  const { verdict, reason, rule } = decision.said;
+  if (requestContext.unattended && verdict !== "allowed" && verdict !== "blocked")
+    return { verdict: "blocked", reason, rule, enforcement: subject.enforcement, entry: undefined };
   try {
     for (const stage of STAGES)
       if ("run" in stage) stage.run(decision);
@@ -334,15 +337,26 @@ async function returned(decided: Unrecorded, { room, written }: Buffered): Promi
 }
 
 async function commitAllowed(
+  decision: PendingDecision,
+  record: VerdictRecord,
+  ports: PipelinePorts,
+): Promise<Decided> {
+  const { deferred = false } = decision.request.requestContext;
+  const writing = writeAllowed(decision, record, ports, deferred);
+  return deferred ? { ...record.decided, written: writing.then(({ entry }) => entry) } : writing;
+}
+
+async function writeAllowed(
   { request, input, state, uses = [], changes }: PendingDecision,
   record: VerdictRecord,
   ports: PipelinePorts,
+  deferred: boolean,
 ): Promise<Decided> {
   const { writer, approvals, open } = ports;
   state.history.note(input);
   try {
     const kept = uses.length > 0 ? state.limits.changesFor(input.subject.tenant, uses, input.at) : [];
-    const { entries } = await writer.now(request, record, [...changes, ...kept]);
+    const { entries } = await writer.now(request, record, [...changes, ...kept], { deferred });
     const entry = entries[0]?.cid;
     if (changes.length > 0) approvals.announce();
     const { event_type, at, action } = input;

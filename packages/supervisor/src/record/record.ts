@@ -43,15 +43,20 @@ export class VerdictWriter {
     this.#buffered = new BufferedRecords(options.ledger, (error) => this.report(error));
   }
 
-  /** Writes a verdict in one commit with the changes that belong to it; resolves to its entry once that is on the disk. */
+  /**
+   * Writes a verdict in one commit with the changes that belong to it; resolves to its entry once that is on the disk. A
+   * deferred one is written with the next commit, and is on the disk when that is.
+   */
   now(
     request: DecisionRequest,
     record: VerdictRecord,
     changes: readonly Change<unknown>[],
+    { deferred = false } = {},
   ): ReturnType<Ledger["record"]> {
     // The ledger keeps the order of decisions.
     if (this.#buffered.waiting.length > 0) this.#buffered.send();
-    return this.#options.ledger.record([this.#draft(request, record)], { with: changes });
+    const how = { with: changes, durable: !deferred, relaxed: deferred };
+    return this.#options.ledger.record([this.#draft(request, record)], how);
   }
 
   /** Buffers a verdict that allows nothing; it is written without its facts if they cannot be. */

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Draft, KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import { type Draft, KeyFolder, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite, type Store } from "@reins/store";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { checkSeen, SeenMismatch } from "../src/ledger/check-seen.ts";
@@ -29,7 +29,7 @@ describe("a ledger that is opened again", () => {
   async function ledgerOf(name: string, keys = "keys", origin = "reins/test"): Promise<Ledger> {
     const store = await openSqlite({ path: join(folder, `${name}.db`), tables: [ledgerTables] });
     stores.push(store);
-    const signers = new KeyRing(new KeyFolder(join(folder, keys)));
+    const signers = new KeyFolder(join(folder, keys));
     return Ledger.open({ store, signers, newOrigin: () => origin });
   }
 

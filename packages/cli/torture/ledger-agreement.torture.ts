@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { exportLines, KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import { exportLines, KeyFolder, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite } from "@reins/store";
 import { verifyExport } from "@reins/verify";
 import { seededRandom } from "../../../scripts/torture/random.ts";
@@ -19,7 +19,7 @@ export default {
     const home = await mkdtemp(join(tmpdir(), "ledger-agreement-"));
     const store = await openSqlite({ path: join(home, "reins.db"), tables: [ledgerTables] });
     try {
-      const signers = new KeyRing(new KeyFolder(join(home, "keys")));
+      const signers = new KeyFolder(join(home, "keys"));
       const ledger = await Ledger.open({ store, signers, newOrigin: () => `reins/${seed}` });
       for (let done = 0; done < count; done += PIECE) {
         signal.throwIfAborted();

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import { KeyFolder, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite, type SqliteOptions, type Store } from "@reins/store";
 import type { Subject } from "@reins/supervisor";
 import { Mailbox, type MailboxOptions } from "../src/mail/mailbox.ts";
@@ -19,7 +19,7 @@ export async function openMailHome(
 ): Promise<MailHome> {
   const tables = [ledgerTables, mailTables];
   const store = await openSqlite({ path: join(home, "reins.db"), tables, ...(wrap && { wrap }) });
-  const signers = new KeyRing(new KeyFolder(join(home, "keys")));
+  const signers = new KeyFolder(join(home, "keys"));
   const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/mail" });
   const mailbox = new Mailbox({ home, tenant: "default", store, ...own });
   return {

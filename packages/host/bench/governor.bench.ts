@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { type JsonObject, membersOf, Peer } from "@reins/acp";
 import { AgentEntry, processChannel } from "@reins/agents";
 import { MessageReader } from "@reins/kit";
-import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import { KeyFolder, Ledger, ledgerTables } from "@reins/ledger";
 import { AgentProcess, Owner } from "@reins/runner";
 import { openSqlite } from "@reins/store";
 import { Harness, harnessTables, writeFirstFiles } from "@reins/supervisor";
@@ -71,7 +71,7 @@ async function governed(): Promise<Prompter & { syncs(): number }> {
   const counted = new SharedArrayBuffer(4);
   const wrap = { module: COUNTED, settings: { counted } };
   const store = await openSqlite({ path: join(home, "reins.db"), tables, wrap });
-  const signers = new KeyRing(new KeyFolder(join(home, "keys")));
+  const signers = new KeyFolder(join(home, "keys"));
   const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/bench" });
   const harness = await Harness.open({ home, userHome: base, store, ledger });
   const owner = new Owner(home);

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import { KeyFolder, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite } from "@reins/store";
 import { Harness, harnessTables, type Subject, writeFirstFiles } from "@reins/supervisor";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -39,7 +39,7 @@ beforeAll(async () => {
   await writeFirstFiles(home);
   const tables = [ledgerTables, ...harnessTables];
   const store = await openSqlite({ path: join(home, "reins.db"), tables });
-  const signers = new KeyRing(new KeyFolder(join(home, "keys")));
+  const signers = new KeyFolder(join(home, "keys"));
   const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/turn" });
   harness = await Harness.open({ home, userHome: home, store, ledger });
   close = async () => {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite, type Store } from "@reins/store";
-import { KeyFolder, KeyRing } from "../src/keys/key-folder.ts";
+import { KeyFolder } from "../src/keys/key-folder.ts";
 import { Ledger } from "../src/ledger.ts";
 import { ledgerTables } from "../src/tables/tables.ts";
 
@@ -29,7 +29,7 @@ export async function withHome<Result>(run: (home: Home) => Promise<Result>): Pr
 /** Opens the ledger in a folder. */
 export async function openHome(path: string): Promise<Home> {
   const store = await openSqlite({ path: join(path, "reins.db"), tables: [ledgerTables] });
-  const signers = new KeyRing(new KeyFolder(join(path, "keys")));
+  const signers = new KeyFolder(join(path, "keys"));
   const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/bench" });
   return { path, store, ledger };
 }

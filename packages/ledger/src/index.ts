@@ -4,7 +4,7 @@ export { type Checkpoint, openCheckpoint, readCheckpoint, verifierKey } from "./
 export type { Draft } from "./entry.ts";
 export { buildEntry, EntryQuality, LedgerEntry } from "./entry.ts";
 export { type AnnouncedKey, announcedKeys } from "./keys/announced-keys.ts";
-export { KeyFolder, KeyRing } from "./keys/key-folder.ts";
+export { KeyFolder } from "./keys/key-folder.ts";
 export { verifySignature } from "./keys/signer.ts";
 export { Ledger, type RecordOptions } from "./ledger.ts";
 export { LedgerError } from "./ledger-error.ts";

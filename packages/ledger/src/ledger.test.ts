@@ -46,7 +46,7 @@ async function opened() {
       rotate: async (holder) => {
         if (holder === "broken") throw new Error("no key");
         rotations.push(`${holder} after ${commits.length}`);
-        return "unknown";
+        return { retiredKeyId: "unknown" };
       },
     },
   });

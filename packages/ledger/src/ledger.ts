@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "@reins/kit";
+import { type Clock, LruCache, systemClock } from "@reins/kit";
 import { type Change, change, type Results, type Store } from "@reins/store";
 import { PayloadProtection, type ProtectionOptions } from "./artifacts/private-payload.ts";
 import { attested, contentOf, isAttested, prepare, SYSTEM } from "./canonical.ts";
@@ -44,11 +44,17 @@ export interface RecordOptions<Changes extends readonly Change<unknown>[]> {
   readonly onPlaced?: () => void;
 }
 
+/** How many keys are kept for signing; others are read again. */
+const MOST_KEYS = 1_000;
+
 /** The record: entries in, proofs out. */
 export class Ledger extends LedgerReader {
   readonly #options: LedgerOptions;
   readonly #clock: Clock;
   readonly #announcements: Announcements;
+  /** The announced keys that signed last, by holder. */
+  readonly #inUse = new LruCache<string, LedgerSigner>({ entries: MOST_KEYS });
+  readonly #log: LedgerSigner;
   readonly #checkpointer: Checkpointer;
   readonly #mirror: boolean;
   /** Records in progress. A read waits for those that began before it, a key rotation for all. */
@@ -57,10 +63,12 @@ export class Ledger extends LedgerReader {
   #rotating: Promise<void> | undefined;
   readonly #listeners = new Set<(entries: number) => void>();
 
-  private constructor(options: LedgerOptions, origin: string, logKey: string, mirror: boolean) {
-    super(options.store, origin, logKey);
+  private constructor(options: LedgerOptions, log: LedgerSigner, origin: string, logKey?: string) {
+    const ownKey = verifierKey(origin, log.publicKey);
+    super(options.store, origin, logKey ?? ownKey);
     this.#options = options;
-    this.#mirror = mirror;
+    this.#log = log;
+    this.#mirror = logKey !== undefined && logKey !== ownKey;
     this.#clock = options.clock ?? systemClock;
     this.#announcements = new Announcements((signer, holder) => this.#announce(signer, holder));
     this.#checkpointer = new Checkpointer(() => this.#makeCheckpoint(), this.#clock);
@@ -73,12 +81,12 @@ export class Ledger extends LedgerReader {
     const origin = await store.query(ledgerTables, "meta", { name: "origin" });
     const logKey = await store.query(ledgerTables, "meta", { name: "log_key" });
     if (origin !== undefined && logKey !== undefined) {
-      const ledger = new Ledger(options, origin, logKey, logKey !== verifierKey(origin, log.publicKey));
+      const ledger = new Ledger(options, log, origin, logKey);
       await ledger.#resume();
       return ledger;
     }
     const name = options.newOrigin();
-    const ledger = new Ledger(options, name, verifierKey(name, log.publicKey), false);
+    const ledger = new Ledger(options, log, name);
     await store.commit([change(ledgerTables, "describe", { origin: name, log_key: ledger.logKey })]);
     await ledger.#begin();
     return ledger;
@@ -122,8 +130,11 @@ export class Ledger extends LedgerReader {
     try {
       await this.#recorded();
       const announce = (next: LedgerSigner) => this.#announcements.announce(next, holder);
-      await this.#recordRetired(await this.#options.signers.rotate(holder, announce));
+      const { retiredKeyId } = await this.#options.signers.rotate(holder, announce);
+      await this.#recordRetired(retiredKeyId);
     } finally {
+      // Even a rotation that failed may have put the new key to use.
+      this.#inUse.delete(holder);
       this.#rotating = undefined;
       resolve();
     }
@@ -188,11 +199,15 @@ export class Ledger extends LedgerReader {
     drafts: readonly Draft[],
     options: RecordOptions<readonly Change<unknown>[]>,
   ): Promise<readonly unknown[]> {
-    const protection = new PayloadProtection(this.#options);
+    let protection: PayloadProtection | undefined;
+    const protect = (draft: Draft, content: ParentlessContent) => {
+      protection ??= new PayloadProtection(this.#options);
+      return protection.protect(draft, content);
+    };
     try {
-      return await this.#commit(await this.#prepare(drafts, protection), options);
+      return await this.#commit(await this.#prepare(drafts, protect), options);
     } catch (error) {
-      await protection.undo(error);
+      await protection?.undo(error);
       throw error;
     }
   }
@@ -227,11 +242,11 @@ export class Ledger extends LedgerReader {
   }
 
   /** The entries of any drafts. A key is announced only once all of them can be entries. */
-  async #prepare(drafts: readonly Draft[], protection: PayloadProtection): Promise<PreparedEntry[]> {
+  async #prepare(drafts: readonly Draft[], protect: PayloadProtection["protect"]): Promise<PreparedEntry[]> {
     const unsigned = await settleAll(
       drafts.map(async (draft) => {
         const content = this.#contentOf(draft);
-        const entry = this.#plain(draft, content) ?? prepare(await protection.protect(draft, content));
+        const entry = this.#plain(draft, content) ?? prepare(await protect(draft, content));
         return { draft, entry };
       }),
     );
@@ -240,9 +255,13 @@ export class Ledger extends LedgerReader {
 
   async #attest(draft: Draft, entry: PreparedEntry): Promise<PreparedEntry> {
     if (!isAttested(entry.quality)) return entry;
-    const signer = await this.#options.signers.signer(entry.actor);
+    const { actor } = entry;
+    const known = this.#inUse.get(actor);
+    const signer = known ?? (await this.#options.signers.signer(actor));
     const signed = attested(entry, attestationBy(signer, draft));
-    await this.#announcements.announce(signer, entry.actor);
+    if (known) return signed;
+    await this.#announcements.announce(signer, actor);
+    this.#inUse.set(actor, signer);
     return signed;
   }
 
@@ -283,7 +302,7 @@ export class Ledger extends LedgerReader {
 
   async #makeCheckpoint(): Promise<boolean> {
     try {
-      const { privateKey } = await this.#options.signers.logSigner();
+      const { privateKey } = this.#log;
       const made = change(ledgerTables, "checkpoint", { privateKey });
       const [note] = await this.#options.store.commit([made]);
       if (note !== undefined) this.#options.onCheckpoint?.(note, this.logKey);

@@ -8,7 +8,7 @@ import { reveal } from "../src/artifacts/private-payload.ts";
 import { blake3Hex } from "../src/canonical.ts";
 import { openCheckpoint, verifierKey } from "../src/checkpoint.ts";
 import { buildEntry, type Draft } from "../src/entry.ts";
-import { KeyFolder, KeyRing, LOG_HOLDER } from "../src/keys/key-folder.ts";
+import { KeyFolder, LOG_HOLDER } from "../src/keys/key-folder.ts";
 import { verifySignature } from "../src/keys/signer.ts";
 import { Ledger } from "../src/ledger.ts";
 import { Audiences } from "../src/seal/audiences.ts";
@@ -29,10 +29,9 @@ async function open(home: string, onCommit?: Parameters<typeof breaking>[1]) {
   const store = onCommit ? breaking(sound, onCommit) : sound;
   onTestFinished(() => store.close());
   const keys = new KeyFolder(join(home, "keys"));
-  const signers = new KeyRing(keys);
   const audiences = new Audiences(join(home, "keys"));
   const artifacts = new ArtifactStore(join(home, "artifacts"));
-  const ledger = await Ledger.open({ store, signers, audiences, artifacts, newOrigin: () => "reins/test" });
+  const ledger = await Ledger.open({ store, signers: keys, audiences, artifacts, newOrigin: () => "reins/test" });
   return { ledger, store, keys, audiences, artifacts };
 }
 
@@ -472,7 +471,7 @@ describe("export and import", () => {
     onTestFinished(() => store.close());
     expect(await importLines(store, from(lines))).toEqual({ origin: "reins/test", entries: 5, added: 5 });
     expect(await importLines(store, from(lines))).toMatchObject({ added: 0 });
-    const signers = new KeyRing(new KeyFolder(join(home, "keys")));
+    const signers = new KeyFolder(join(home, "keys"));
     const copy = await Ledger.open({ store, signers, newOrigin: () => "unused" });
     expect(await collect(exportLines(copy))).toEqual(lines);
     await expect(copy.record([turn("one")])).rejects.toThrow("this is a copy of the ledger reins/test");

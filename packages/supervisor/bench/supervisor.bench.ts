@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Draft, KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import { type Draft, KeyFolder, Ledger, ledgerTables } from "@reins/ledger";
 import { type Action, type ControlEvent, loadPolicy, type Subject } from "@reins/policy";
 import { openSqlite } from "@reins/store";
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
@@ -48,7 +48,7 @@ async function withSupervisor<Result>(
 ): Promise<Result> {
   const home = await mkdtemp(join(tmpdir(), "supervisor-bench-"));
   const store = await openSqlite({ path: join(home, "reins.db"), tables: [ledgerTables, ...harnessTables] });
-  const signers = new KeyRing(new KeyFolder(join(home, "keys")));
+  const signers = new KeyFolder(join(home, "keys"));
   const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/bench" });
   const approvals = new Approvals({ store, ledger, ...(await keysIn(home)) });
   const policy = loadPolicy({ file: "bench.yaml", rules: RULES, prose: new Uint8Array() });

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { AhpServer } from "@reins/ahp";
-import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import { KeyFolder, Ledger, ledgerTables } from "@reins/ledger";
 import type { Policy } from "@reins/policy";
 import { openSqlite } from "@reins/store";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -296,7 +296,7 @@ describe("without a policy everything is blocked", () => {
       tables: [ledgerTables, ...harnessTables],
     });
     onTestFinished(() => store.close());
-    const signers = new KeyRing(new KeyFolder(join(home, "keys")));
+    const signers = new KeyFolder(join(home, "keys"));
     const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/test" });
     const harness = await Harness.open({ home, userHome: home, store, ledger });
     onTestFinished(() => harness.close());

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import { KeyFolder, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite } from "@reins/store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { harnessTables } from "../src/harness/tables.ts";
@@ -21,7 +21,7 @@ async function newHome() {
   const start = async (tenants: string[] = ["default"], files: NamedPolicyFiles = {}) => {
     const path = join(home, "reins.db");
     const store = await openSqlite({ path, tables: [ledgerTables, ...harnessTables] });
-    const signers = new KeyRing(new KeyFolder(join(home, "keys")));
+    const signers = new KeyFolder(join(home, "keys"));
     const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/test" });
     const faults: string[] = [];
     const keeper = await PolicyKeeper.open({

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ManualClock } from "@reins/kit/manual-clock";
-import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import { KeyFolder, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite, type Store } from "@reins/store";
 import { Identity, type IdentityOptions } from "../src/identity/identity.ts";
 import { identityTables } from "../src/identity/tables/tables.ts";
@@ -39,7 +39,7 @@ export class Home implements AsyncDisposable {
   static async open(folder: string, options: Partial<IdentityOptions> = {}): Promise<Home> {
     const database = join(folder, "reins.db");
     const store = await openSqlite({ path: database, tables: [ledgerTables, identityTables] });
-    const signers = new KeyRing(new KeyFolder(join(folder, "keys")));
+    const signers = new KeyFolder(join(folder, "keys"));
     const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/test" });
     const clock = new ManualClock("2026-11-15T05:20:00.000Z");
     const identity = await Identity.open({ store, ledger, clock, ...options });

@@ -5,7 +5,7 @@ import { channelPair, type JsonObject, membersOf, Peer } from "@reins/acp";
 import { NativeAgent } from "@reins/agent";
 import { haakMessaging, mailTables } from "@reins/haak";
 import { Hosting, hostTables } from "@reins/host";
-import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import { KeyFolder, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite } from "@reins/store";
 import { Harness, harnessTables, writeFirstFiles } from "@reins/supervisor";
 
@@ -26,7 +26,7 @@ export async function governedHouse(): Promise<House> {
   await writeFirstFiles(home);
   const tables = [ledgerTables, ...harnessTables, ...hostTables, mailTables];
   const store = await openSqlite({ path: join(home, "reins.db"), tables });
-  const signers = new KeyRing(new KeyFolder(join(home, "keys")));
+  const signers = new KeyFolder(join(home, "keys"));
   const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/bench" });
   const harness = await Harness.open({ home, userHome: base, store, ledger });
   const hosting = await Hosting.open({

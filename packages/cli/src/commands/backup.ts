@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { chmod, rm } from "node:fs/promises";
 import { resolve } from "node:path";
-import { KeyFolder, KeyRing, ledgerTables } from "@reins/ledger";
+import { KeyFolder, ledgerTables } from "@reins/ledger";
 import { change, openSqlite, openSqliteReader } from "@reins/store";
 import { command, HOME } from "../command.ts";
 import { databaseIn, keysIn } from "../home.ts";
@@ -47,7 +47,7 @@ async function copy(home: string, path: string): Promise<void> {
 }
 
 async function cover(home: string, path: string): Promise<void> {
-  const { privateKey } = await new KeyRing(new KeyFolder(keysIn(home))).logSigner();
+  const { privateKey } = await new KeyFolder(keysIn(home)).logSigner();
   const store = await openSqlite({ path, tables: [ledgerTables] });
   try {
     await store.commit([change(ledgerTables, "checkpoint", { privateKey })]);

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { KeyFolder, KeyRing, Ledger, LedgerError, LedgerReader, ledgerTables } from "@reins/ledger";
+import { KeyFolder, Ledger, LedgerError, LedgerReader, ledgerTables } from "@reins/ledger";
 import {
   type Operations,
   openSqlite,
@@ -92,7 +92,7 @@ export class WritableLedger {
       const existing = await checkExisting(store, options);
       const ledger = await Ledger.open({
         store,
-        signers: new KeyRing(new KeyFolder(keysIn(home))),
+        signers: new KeyFolder(keysIn(home)),
         newOrigin: () => `reins/${randomBytes(8).toString("hex")}`,
         onCheckpoint: (note, logKey) => recorder.record({ note, logKey }),
         ...(onCheckpointError && { onCheckpointError }),

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import { KeyFolder, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite } from "@reins/store";
 import { type ControlEvent, type Decided, Harness, harnessTables } from "@reins/supervisor";
 import { onTestFinished } from "vitest";
@@ -40,7 +40,7 @@ export async function openDecidedHome(rules: string): Promise<DecidedHome> {
   onTestFinished(() => store.close());
   const ledger = await Ledger.open({
     store,
-    signers: new KeyRing(new KeyFolder(join(home, "keys"))),
+    signers: new KeyFolder(join(home, "keys")),
     newOrigin: () => "reins/test",
   });
   const harness = await Harness.open({ home, userHome: folder, store, ledger });

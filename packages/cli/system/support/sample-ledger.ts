@@ -7,7 +7,6 @@ import {
   type Draft,
   exportLines,
   KeyFolder,
-  KeyRing,
   Ledger,
   ledgerTables,
 } from "@reins/ledger";
@@ -37,7 +36,7 @@ export async function makeSampleLedger(keyFolder?: string): Promise<SampleLedger
     const keys = keyFolder ?? join(home, "keys");
     const audiences = new Audiences(keys);
     await audiences.admit("board", "ann");
-    const signers = new KeyRing(new KeyFolder(keys));
+    const signers = new KeyFolder(keys);
     const ledger = await Ledger.open({
       store,
       signers,

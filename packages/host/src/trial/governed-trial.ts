@@ -10,7 +10,7 @@ import {
   type VerifyReport,
   verifyGate,
 } from "@reins/agents";
-import { KeyFolder, KeyRing, Ledger, ledgerTables, type PlacedEntry } from "@reins/ledger";
+import { KeyFolder, Ledger, ledgerTables, type PlacedEntry } from "@reins/ledger";
 import { McpGateway } from "@reins/mcp";
 import { Owner } from "@reins/runner";
 import { openSqlite, type Store } from "@reins/store";
@@ -35,7 +35,7 @@ export async function openGovernedTrial(options: GovernedTrialOptions): Promise<
   const store = await openSqlite({ path: join(home, "reins.db"), tables });
   const opened = [() => store.close()];
   try {
-    const signers = new KeyRing(new KeyFolder(join(home, "keys")));
+    const signers = new KeyFolder(join(home, "keys"));
     const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/trial" });
     const harness = await Harness.open({ home, userHome, store, ledger });
     opened.unshift(() => harness.close());

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type JsonObject, membersOf } from "@reins/acp";
 import { Catalogue } from "@reins/agents";
-import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import { KeyFolder, Ledger, ledgerTables } from "@reins/ledger";
 import { McpGateway } from "@reins/mcp";
 import type { Sandbox } from "@reins/runner";
 import { Owner } from "@reins/runner";
@@ -135,7 +135,7 @@ export class MatrixAgent implements AsyncDisposable {
     if ((await writeFirstFiles(home)).length > 0) await forbid(join(home, "constitution.yaml"));
     const tables = [ledgerTables, ...harnessTables, ...hostTables];
     const store = await openSqlite({ path: join(home, "reins.db"), tables });
-    const signers = new KeyRing(new KeyFolder(join(home, "keys")));
+    const signers = new KeyFolder(join(home, "keys"));
     const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/matrix" });
     const harness = await Harness.open({ home, userHome: this.#base, store, ledger });
     const gateway = await McpGateway.open({ redactor: Redactor.create() });

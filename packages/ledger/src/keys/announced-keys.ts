@@ -17,7 +17,10 @@ export interface Signers {
   /** The key that signs checkpoints. */
   logSigner(): Promise<LedgerSigner>;
   /** Makes a new key for an actor, announces it while the old one still signs, and returns the old key's id. */
-  rotate(holder: string, announce: (next: LedgerSigner) => Promise<void>): Promise<string>;
+  rotate(
+    holder: string,
+    announce: (next: LedgerSigner) => Promise<void>,
+  ): Promise<{ readonly retiredKeyId: string }>;
   /** The ids of the retired keys. */
   retired(): Promise<readonly string[]>;
 }

@@ -3,7 +3,7 @@ import { KeyedQueue } from "@reins/kit";
 import { z } from "zod";
 import { type Ports, portsWith } from "../disk.ts";
 import { LedgerError } from "../ledger-error.ts";
-import type { LedgerSigner, Signers } from "./announced-keys.ts";
+import type { Signers } from "./announced-keys.ts";
 import { PrivateFolder, type SecretKind } from "./private-folder.ts";
 import {
   type Curve,
@@ -44,7 +44,7 @@ interface Rotation {
  * Signing keys, held by the harness for agents, people and itself, in a folder that only its owner may reach. The file
  * of a holder changes in one step, so a key is never half there. Each call reads the disk.
  */
-export class KeyFolder {
+export class KeyFolder implements Signers {
   readonly #path: string;
   readonly #folder: PrivateFolder<SigningKeys>;
   readonly #ports: Ports;
@@ -80,6 +80,15 @@ export class KeyFolder {
       await announce?.(signer);
       return { signer, retiredKeyId: await this.#putToUse(holder, next) };
     });
+  }
+
+  logSigner(): Promise<Signer> {
+    return this.signer(LOG_HOLDER);
+  }
+
+  async retired(): Promise<readonly string[]> {
+    const keys = await this.list();
+    return keys.filter(({ status }) => status === "retired").map(({ keyId }) => keyId);
   }
 
   /** Every key there is or was, by holder, the oldest first. */
@@ -126,47 +135,6 @@ function describeKeys({ holder, active, next, retired }: SigningKeys): readonly 
     createdAt: created_at,
     retiredAt: retired_at,
   }));
-}
-
-const MAX_KEPT = 1_000;
-
-/** The keys of a folder at hand for signing; those used lately are not read from the disk again. */
-export class KeyRing implements Signers {
-  readonly #folder: KeyFolder;
-  readonly #kept = new Map<string, Promise<LedgerSigner>>();
-
-  constructor(folder: KeyFolder) {
-    this.#folder = folder;
-  }
-
-  signer(holder: string): Promise<LedgerSigner> {
-    const known = this.#kept.get(holder);
-    if (known) return known;
-    const signer = this.#folder.signer(holder);
-    this.#kept.set(holder, signer);
-    signer.catch(() => this.#kept.delete(holder));
-    const oldest = this.#kept.keys().next();
-    if (this.#kept.size > MAX_KEPT && !oldest.done) this.#kept.delete(oldest.value);
-    return signer;
-  }
-
-  logSigner(): Promise<LedgerSigner> {
-    return this.signer(LOG_HOLDER);
-  }
-
-  async rotate(holder: string, announce: (next: LedgerSigner) => Promise<void>): Promise<string> {
-    try {
-      return (await this.#folder.rotate(holder, announce)).retiredKeyId;
-    } finally {
-      // Even a rotation that failed may have put the new key to use.
-      this.#kept.delete(holder);
-    }
-  }
-
-  async retired(): Promise<readonly string[]> {
-    const keys = await this.#folder.list();
-    return keys.filter(({ status }) => status === "retired").map(({ keyId }) => keyId);
-  }
 }
 
 const rawKey = z.base64().refine((text) => Buffer.from(text, "base64").length === KEY_LENGTH, {

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { KeyFolder, KeyRing, Ledger, ledgerTables } from "@reins/ledger";
+import { KeyFolder, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite, type SqliteOptions, type Store } from "@reins/store";
 import { Approvals, type ApprovalsOptions } from "../../src/approvals/approvals.ts";
 import { approvalTables } from "../../src/approvals/tables.ts";
@@ -31,7 +31,7 @@ export async function openHome(
     ...(wrap && { wrap }),
     ...(acceptLoss && { acceptLoss }),
   });
-  const signers = new KeyRing(new KeyFolder(join(folder, "keys")));
+  const signers = new KeyFolder(join(folder, "keys"));
   const ledger = await Ledger.open({ store, signers, newOrigin: () => "reins/approvals" });
   const keys = await keysIn(folder);
   const approvals = new Approvals({ store, ledger, ...keys, ...own });

@@ -208,14 +208,14 @@ describe("an entry", () => {
     }
   });
 
-  it("whose envelope was replaced is caught, also under a new content id", async () => {
+  it("that was put into an envelope is caught, also under a new content id", async () => {
+    const envelope = { audience_label: "board", encrypted_key: "v1.k", ciphertext: "c" };
     for (const anew of [false, true]) {
       let seq = -1;
       const report = await reportOn((records) => {
-        const [one, two] = records.entries.filter(({ entry }) => entry.envelope !== null);
-        seq = anew ? records.followerOf(one!).seq : one!.seq;
-        const { envelope } = two!.entry;
-        one!.entry = anew ? renamed(one!.entry, { envelope }) : { ...one!.entry, envelope };
+        const one = records.find(({ quality }) => quality === "mailbox_inject");
+        seq = anew ? records.followerOf(one).seq : one.seq;
+        one.entry = anew ? renamed(one.entry, { envelope }) : { ...one.entry, envelope };
       });
       expect(faultsAt(report, seq)).toContain(anew ? "chain_broken" : "cid_mismatch");
     }

@@ -133,7 +133,7 @@ function unlessMissing<Found, Missing>(wanted: Promise<Found>, missing: Missing)
   });
 }
 
-/** What keys, seals and artifacts need of the machine; a test brings its own. */
+/** What keys and artifacts need of the machine; a test brings its own. */
 export interface Ports {
   readonly disk: Disk;
   /** As many unpredictable bytes as asked for. */

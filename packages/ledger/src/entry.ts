@@ -30,15 +30,11 @@ export const Proof = z.discriminatedUnion("type", [Attestation, ZkStark]);
 export type Proof = z.infer<typeof Proof>;
 
 /** A payload sealed for an audience. */
-export const Envelope = z.strictObject({
+const Envelope = z.strictObject({
   audience_label: z.string(),
   encrypted_key: z.string(),
   ciphertext: z.string(),
 });
-export type Envelope = z.infer<typeof Envelope>;
-
-/** The payload of an entry whose content is in its envelope. */
-export const SEALED_PAYLOAD = Object.freeze({ sealed: true });
 
 /** A content id: BLAKE3 of the entry, 64 hexadecimal digits. */
 export const Cid = z.string().regex(/^[0-9a-f]{64}$/, "a content id is 64 lower-case hexadecimal digits");
@@ -100,8 +96,6 @@ export interface Draft {
   /** The session that produced it; by default the one it belongs to. */
   readonly source?: string;
   readonly tags?: readonly string[];
-  /** Who alone may read the payload; it is sealed for them. */
-  readonly audience?: string;
   /** Which parts of the payload are kept beside the ledger, where they can be erased. */
   readonly isPrivate?: (value: unknown, path: readonly (string | number)[]) => boolean;
   /** What was checked, for entries that their actor signs. */

@@ -9,7 +9,6 @@ export { verifySignature } from "./keys/signer.ts";
 export { Ledger, type RecordOptions } from "./ledger.ts";
 export { LedgerError } from "./ledger-error.ts";
 export { LedgerReader, type PlacedEntry } from "./ledger-reader.ts";
-export { Audiences } from "./seal/audiences.ts";
 export type { EntryRange } from "./tables/queries.ts";
 export { ledgerTables, type Sessions } from "./tables/tables.ts";
 export { exportLines, type Imported, importLines, proveEntry } from "./transfer.ts";

@@ -4,7 +4,7 @@ type LedgerErrorCode =
   | "invalid"
   /** No such entry, key or artifact. */
   | "not_found"
-  /** Sealed for another audience, or not readable by this user. */
+  /** Not readable by this user. */
   | "unreadable"
   /** What is kept is not what was written. */
   | "corrupt"

@@ -267,7 +267,7 @@ export class Ledger extends LedgerReader {
 
   /** The entry of a draft that has nothing to protect. */
   #plain(draft: Draft, content: ParentlessContent): PreparedEntry | undefined {
-    if (draft.isPrivate || draft.audience !== undefined) return undefined;
+    if (draft.isPrivate) return undefined;
     const entry = prepare(content);
     return entry.body.includes('"$private":') ? undefined : entry;
   }

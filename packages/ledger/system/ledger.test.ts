@@ -11,7 +11,6 @@ import { buildEntry, type Draft } from "../src/entry.ts";
 import { KeyFolder, LOG_HOLDER } from "../src/keys/key-folder.ts";
 import { verifySignature } from "../src/keys/signer.ts";
 import { Ledger } from "../src/ledger.ts";
-import { Audiences } from "../src/seal/audiences.ts";
 import { ledgerTables } from "../src/tables/tables.ts";
 import { exportLines, importLines, proveEntry } from "../src/transfer.ts";
 import { leafHash, nodeHash } from "../src/tree.ts";
@@ -29,10 +28,9 @@ async function open(home: string, onCommit?: Parameters<typeof breaking>[1]) {
   const store = onCommit ? breaking(sound, onCommit) : sound;
   onTestFinished(() => store.close());
   const keys = new KeyFolder(join(home, "keys"));
-  const audiences = new Audiences(join(home, "keys"));
   const artifacts = new ArtifactStore(join(home, "artifacts"));
-  const ledger = await Ledger.open({ store, signers: keys, audiences, artifacts, newOrigin: () => "reins/test" });
-  return { ledger, store, keys, audiences, artifacts };
+  const ledger = await Ledger.open({ store, signers: keys, artifacts, newOrigin: () => "reins/test" });
+  return { ledger, store, keys, artifacts };
 }
 
 const turn = (entity_id: string, n = 0): Draft => ({
@@ -307,27 +305,6 @@ describe("protected content", () => {
     const again = await open(home);
     const [recorded] = await again.ledger.read({ entity_id: "one" });
     expect(await reveal(artifacts, recorded?.entry.payload)).toEqual({ output: "secret" });
-  });
-
-  test("a sealed payload opens for its audience, and no more for who left", async () => {
-    const { ledger, audiences } = await open(await folder());
-    await audiences.admit("auditors", "ann");
-    await audiences.admit("auditors", "bob");
-    const seal = async (n: number) => {
-      const { entries } = await ledger.record([{ ...call("one", n), audience: "auditors" }]);
-      const found = await ledger.get(entries[0]?.cid ?? "");
-      if (!found?.entry.envelope) throw new Error("not sealed");
-      expect(found.entry.payload).toEqual({ sealed: true });
-      return { envelope: found.entry.envelope, entry: found.entry };
-    };
-    const early = await seal(1);
-    await audiences.depart("auditors", "bob");
-    const late = await seal(2);
-    expect(await audiences.open(early.envelope, early.entry, "bob")).toEqual({ n: 1 });
-    expect(await audiences.open(late.envelope, late.entry, "ann")).toEqual({ n: 2 });
-    await expect(audiences.open(late.envelope, late.entry, "bob")).rejects.toMatchObject({
-      code: "unreadable",
-    });
   });
 });
 

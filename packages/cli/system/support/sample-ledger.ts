@@ -1,15 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  ArtifactStore,
-  Audiences,
-  type Draft,
-  exportLines,
-  KeyFolder,
-  Ledger,
-  ledgerTables,
-} from "@reins/ledger";
+import { ArtifactStore, type Draft, exportLines, KeyFolder, Ledger, ledgerTables } from "@reins/ledger";
 import { openSqlite } from "@reins/store";
 
 /** A ledger with something of everything, as an export. */
@@ -25,7 +17,7 @@ const AGENTS = ["reed", "sedge", "rush"];
 const CONSTITUTION = "c0".repeat(32);
 
 /**
- * Makes a ledger on disk: turns signed by several agents, approvals by a person, verdicts, an envelope, private content,
+ * Makes a ledger on disk: turns signed by several agents, approvals by a person, verdicts, private content,
  * keys that were rotated, and several checkpoints. Those made with the same folder of keys are of the same name and key.
  */
 export async function makeSampleLedger(keyFolder?: string): Promise<SampleLedger> {
@@ -34,14 +26,11 @@ export async function makeSampleLedger(keyFolder?: string): Promise<SampleLedger
   try {
     const artifacts = new ArtifactStore(join(home, "artifacts"));
     const keys = keyFolder ?? join(home, "keys");
-    const audiences = new Audiences(keys);
-    await audiences.admit("board", "ann");
     const signers = new KeyFolder(keys);
     const ledger = await Ledger.open({
       store,
       signers,
       artifacts,
-      audiences,
       newOrigin: () => "reins/sample",
     });
     let earlier = "";
@@ -68,7 +57,7 @@ function draftsOf(agent: string, round: number): Draft[] {
   return [
     { ...common, quality: "session_lifecycle", target: session, payload: { event: "session_start", round } },
     { ...common, quality: "tool_call", payload: { agent, round, price: 1.5, arguments: ["ls", "ünïcödé"] } },
-    { ...common, quality: "mailbox_inject", audience: "board", payload: { minutes: `of round ${round}` } },
+    { ...common, quality: "mailbox_inject", payload: { minutes: `of round ${round}` } },
     {
       ...common,
       quality: "policy_verdict",

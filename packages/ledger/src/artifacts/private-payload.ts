@@ -1,10 +1,9 @@
 import { parseStored, StoreError } from "@reins/store";
 import { z } from "zod";
 import { canonicalJson } from "../canonical.ts";
-import { type Draft, type ParentlessContent, SEALED_PAYLOAD } from "../entry.ts";
+import type { Draft, ParentlessContent } from "../entry.ts";
 import { LedgerError } from "../ledger-error.ts";
 import { assertPlainJson } from "../plain-json.ts";
-import type { Audiences } from "../seal/audiences.ts";
 import type { ArtifactReference, ArtifactStore } from "./artifact-store.ts";
 
 const schema = z.strictObject({
@@ -118,47 +117,31 @@ function valueIn(content: Uint8Array, otherwise: unknown): unknown {
   }
 }
 
-/** Where protected content goes. */
+/** Where private content goes. */
 export interface ProtectionOptions {
-  /** Seals what is for an audience only. */
-  readonly audiences?: Pick<Audiences, "seal">;
-  /** Keeps what is private. */
   readonly artifacts?: ArtifactStore;
 }
 
-/** Protects the payloads of one commit; the artifacts made for it are erased should it fail. */
+/** Keeps the private parts of the payloads of one commit; the artifacts made for it are erased should it fail. */
 export class PayloadProtection {
-  readonly #options: ProtectionOptions;
+  readonly #store: ArtifactStore;
   readonly #artifacts: string[] = [];
 
-  constructor(options: ProtectionOptions) {
-    this.#options = options;
+  constructor({ artifacts }: ProtectionOptions) {
+    if (!artifacts) throw new LedgerError("invalid", "this ledger has no place for private content");
+    this.#store = artifacts;
   }
 
-  /** Moves private parts into artifacts and seals what is for an audience. */
-  async protect(draft: Draft, content: ParentlessContent): Promise<ParentlessContent> {
-    const { artifacts, audiences } = this.#options;
-    let { payload } = content;
-    if (!artifacts && (draft.isPrivate || draft.audience === undefined)) {
-      throw new LedgerError("invalid", "this ledger has no place for private content");
-    }
-    if (artifacts) {
-      const withheld = await withhold(artifacts, payload, draft.isPrivate ?? (() => false));
-      this.#artifacts.push(...withheld.artifacts.map(({ digest }) => digest));
-      payload = withheld.payload;
-    }
-    if (draft.audience === undefined) return { ...content, payload };
-    if (!audiences) throw new LedgerError("invalid", "this ledger knows no audiences");
-    return {
-      ...content,
-      payload: SEALED_PAYLOAD,
-      envelope: await audiences.seal(payload, draft.audience, content),
-    };
+  /** Moves private parts into artifacts. */
+  async protect({ isPrivate = () => false }: Draft, content: ParentlessContent): Promise<ParentlessContent> {
+    const { payload, artifacts } = await withhold(this.#store, content.payload, isPrivate);
+    this.#artifacts.push(...artifacts.map(({ digest }) => digest));
+    return { ...content, payload };
   }
 
   /** Erases the artifacts of a commit that failed. After a failure of the disk it may have been written, so they stay. */
   async undo(error: unknown): Promise<void> {
     if (error instanceof StoreError && error.code === "io") return;
-    await Promise.allSettled(this.#artifacts.map((digest) => this.#options.artifacts?.erase(digest)));
+    await Promise.allSettled(this.#artifacts.map((digest) => this.#store.erase(digest)));
   }
 }

@@ -5,15 +5,7 @@ import { type Ports, portsWith } from "../disk.ts";
 import { LedgerError } from "../ledger-error.ts";
 import type { Signers } from "./announced-keys.ts";
 import { PrivateFolder, type SecretKind } from "./private-folder.ts";
-import {
-  type Curve,
-  KEY_LENGTH,
-  keyIdOf,
-  privateKeyFrom,
-  publicBytesOf,
-  type Signer,
-  signerFrom,
-} from "./signer.ts";
+import { KEY_LENGTH, keyIdOf, privateKeyFrom, publicBytesOf, type Signer, signerFrom } from "./signer.ts";
 
 /** The holder of the key that signs checkpoints. Others know the ledger by it, so it is never rotated. */
 export const LOG_HOLDER = "reins:log";
@@ -101,7 +93,7 @@ export class KeyFolder implements Signers {
     return this.#folder.update(holder, (present) => {
       if (!present) throw new LedgerError("not_found", `${holder} has no key to rotate`);
       if (present.next) return { result: present.next };
-      const next = newKey("Ed25519", this.#ports.randomBytes(KEY_LENGTH), this.#ports.now());
+      const next = newKey(this.#ports.randomBytes(KEY_LENGTH), this.#ports.now());
       return { content: { ...present, next }, result: next };
     });
   }
@@ -117,7 +109,7 @@ export class KeyFolder implements Signers {
 }
 
 function signerOf(holder: string, key: KeyRecord, created: boolean): Signer {
-  return signerFrom(holder, privateKeyFrom("Ed25519", Buffer.from(key.private_key, "base64")), created);
+  return signerFrom(holder, privateKeyFrom(Buffer.from(key.private_key, "base64")), created);
 }
 
 /** All keys of a holder, the oldest first. */
@@ -150,15 +142,13 @@ const PublicPart = z.strictObject({
 });
 
 /** A key with its private part, as it is kept: raw bytes in base64. */
-export type KeyRecord = z.infer<typeof PublicPart> & { private_key: string };
+type KeyRecord = z.infer<typeof PublicPart> & { private_key: string };
 
-/** Keys of a curve as they are kept, whose parts belong together. */
-export function keyRecordOf(curve: Curve): z.ZodType<KeyRecord> {
-  return PublicPart.extend({ private_key: rawKey }).refine((key) => {
-    const publicKey = publicBytesOf(privateKeyFrom(curve, Buffer.from(key.private_key, "base64")));
-    return isNamedWell(key) && Buffer.from(publicKey).toString("base64") === key.public_key;
-  }, "the parts of a key do not belong together");
-}
+/** A key as it is kept, whose parts belong together. */
+const KeyRecord: z.ZodType<KeyRecord> = PublicPart.extend({ private_key: rawKey }).refine((key) => {
+  const publicKey = publicBytesOf(privateKeyFrom(Buffer.from(key.private_key, "base64")));
+  return isNamedWell(key) && Buffer.from(publicKey).toString("base64") === key.public_key;
+}, "the parts of a key do not belong together");
 
 /** Whether a key's id is that of its public part. */
 function isNamedWell({ key_id, public_key }: Pick<KeyRecord, "key_id" | "public_key">): boolean {
@@ -166,8 +156,8 @@ function isNamedWell({ key_id, public_key }: Pick<KeyRecord, "key_id" | "public_
 }
 
 /** A new key from 32 unpredictable bytes. */
-export function newKey(curve: Curve, raw: Uint8Array, now: Date): KeyRecord {
-  const publicKey = publicBytesOf(privateKeyFrom(curve, raw));
+function newKey(raw: Uint8Array, now: Date): KeyRecord {
+  const publicKey = publicBytesOf(privateKeyFrom(raw));
   return {
     key_id: keyIdOf(publicKey),
     public_key: Buffer.from(publicKey).toString("base64"),
@@ -184,9 +174,9 @@ const RetiredKey = PublicPart.extend({ retired_at: z.iso.datetime() }).refine(
 const schema = z.strictObject({
   format: z.literal("reins-signing-keys/1"),
   holder: z.string(),
-  active: keyRecordOf("Ed25519"),
+  active: KeyRecord,
   /** The key that a rotation has made and not yet put to use. */
-  next: keyRecordOf("Ed25519").nullable(),
+  next: KeyRecord.nullable(),
   retired: z.array(RetiredKey),
 });
 
@@ -202,7 +192,7 @@ const signingKeysFile: SecretKind<SigningKeys> = {
 
 /** A holder's first key. */
 function firstSigningKeys(holder: string, seed: Uint8Array, now: Date): SigningKeys {
-  const active = newKey("Ed25519", seed, now);
+  const active = newKey(seed, now);
   return { format: "reins-signing-keys/1", holder, active, next: null, retired: [] };
 }
 

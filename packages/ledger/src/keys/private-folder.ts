@@ -120,7 +120,7 @@ export class PrivateFolder<Content extends object> {
 
   #fileOf(name: string): string {
     if (name === "" || !name.isWellFormed())
-      throw new LedgerError("invalid", "the holder of a key and an audience have names that are not empty");
+      throw new LedgerError("invalid", "the holder of a key has a name that is not empty");
     return `${this.#kind.prefix}-${blake3Hex(name)}.json`;
   }
 }

@@ -38,7 +38,7 @@ const RFC_8032 = [
   },
 ];
 
-const signerOf = (seed: string) => signerFrom("agent-7", privateKeyFrom("Ed25519", hex(seed)), false);
+const signerOf = (seed: string) => signerFrom("agent-7", privateKeyFrom(hex(seed)), false);
 
 describe("a signer", () => {
   it.each(RFC_8032)("signs as RFC 8032 says: $message", ({ seed, publicKey, message, signature }) => {
@@ -66,7 +66,7 @@ describe("a signer", () => {
 
 describe("a key", () => {
   it.each([0, 31, 33])("is not made of %i bytes", async (length) => {
-    const error = await rejectionOf(() => privateKeyFrom("Ed25519", new Uint8Array(length)));
+    const error = await rejectionOf(() => privateKeyFrom(new Uint8Array(length)));
     expect(error).toMatchObject({ code: "invalid", message: expect.stringContaining("32 bytes") });
   });
 });

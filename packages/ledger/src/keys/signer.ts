@@ -2,33 +2,27 @@ import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 
 import { blake3Hex } from "../canonical.ts";
 import { LedgerError } from "../ledger-error.ts";
 
-/** The curves in use: Edwards for signing, Montgomery for sealing. */
-export type Curve = "Ed25519" | "X25519";
+/** What stands before the 32 bytes of an Ed25519 private key in its PKCS 8 form (RFC 8410). */
+const PKCS8_START = Buffer.from("302e020100300506032b657004220420", "hex");
 
-/** What stands before the 32 bytes of a private key in its PKCS 8 form (RFC 8410). */
-const PKCS8_START: Readonly<Record<Curve, Uint8Array>> = {
-  Ed25519: Buffer.from("302e020100300506032b657004220420", "hex"),
-  X25519: Buffer.from("302e020100300506032b656e04220420", "hex"),
-};
-
-/** The length of a private or public key of either curve. */
+/** The length of a private or public key. */
 export const KEY_LENGTH = 32;
 
 /** A private key from its 32 bytes. */
-export function privateKeyFrom(curve: Curve, raw: Uint8Array): KeyObject {
+export function privateKeyFrom(raw: Uint8Array): KeyObject {
   assertLength(raw);
   return createPrivateKey({
-    key: Buffer.concat([PKCS8_START[curve], raw]),
+    key: Buffer.concat([PKCS8_START, raw]),
     format: "der",
     type: "pkcs8",
   });
 }
 
 /** A public key from its 32 bytes. */
-export function publicKeyFrom(curve: Curve, raw: Uint8Array): KeyObject {
+function publicKeyFrom(raw: Uint8Array): KeyObject {
   assertLength(raw);
   const x = Buffer.from(raw).toString("base64url");
-  return createPublicKey({ key: { kty: "OKP", crv: curve, x }, format: "jwk" });
+  return createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
 }
 
 /** The 32 bytes of the public key that belongs to a private one. */
@@ -78,5 +72,5 @@ export function signerFrom(holder: string, privateKey: KeyObject, created: boole
 
 /** Whether a signature was made over that data with the private part of that key. */
 export function verifySignature(publicKey: Uint8Array, data: Uint8Array, signature: Uint8Array): boolean {
-  return verify(null, data, publicKeyFrom("Ed25519", publicKey), signature);
+  return verify(null, data, publicKeyFrom(publicKey), signature);
 }

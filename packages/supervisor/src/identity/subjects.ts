@@ -299,7 +299,7 @@ export function soleAgent({ kind, agents }: Principal): string | undefined {
 }
 
 /** What an agent called itself, as it is kept. */
-export function claimOf(claim: string): string {
+function claimOf(claim: string): string {
   return printable(claim, LONGEST_CLAIM);
 }
 
@@ -310,6 +310,6 @@ export function trustIn(roster: Pick<Roster, "trustOf">, agents: readonly string
 }
 
 /** The trust in one agent. */
-export function trustOf(roster: Pick<Roster, "trustOf">, agent: string): Trust {
+function trustOf(roster: Pick<Roster, "trustOf">, agent: string): Trust {
   return agent.startsWith(UNVERIFIED) ? "unknown" : roster.trustOf(agent);
 }

@@ -2,8 +2,6 @@ import { blake3Hex, type Draft } from "@reins/ledger";
 
 /** The largest draft, in bytes of JSON. The ledger's own bound leaves room for parents, times and a signature. */
 const MAX_DRAFT = 900 * 1024;
-/** The same for a draft that is sealed, which is longer in base64. */
-const MAX_SEALED = 600 * 1024;
 /** The deepest nesting in a payload; the ledger's own bound counts the entry around it. */
 const DEEPEST = 60;
 /** The most bytes of JSON for one UTF-16 unit, which may be escaped. */
@@ -32,14 +30,13 @@ const CUTS: readonly Cut[] = [
 export function bounded(draft: Draft): Draft {
   // Private parts are kept beside the ledger, whatever their size.
   if (draft.isPrivate) return draft;
-  const most = draft.audience === undefined ? MAX_DRAFT : MAX_SEALED;
   const { target, tags = [], payload } = draft;
   const weight = weightOf([target, tags, payload], 0);
-  if (weight <= most) return draft;
-  if (weight < Number.POSITIVE_INFINITY && sizeOf(draft) <= most) return draft;
+  if (weight <= MAX_DRAFT) return draft;
+  if (weight < Number.POSITIVE_INFINITY && sizeOf(draft) <= MAX_DRAFT) return draft;
   for (const cut of CUTS) {
     const smaller = { ...withNames(draft, cut), payload: cutValue(payload, cut, 1) };
-    if (sizeOf(smaller) <= most) return smaller;
+    if (sizeOf(smaller) <= MAX_DRAFT) return smaller;
   }
   const last = CUTS.at(-1) ?? { text: 0, items: 0 };
   return { ...withNames(draft, last), payload: { truncated: wholeOf(payload) } };

@@ -33,10 +33,13 @@ export {
 } from "./json/numbers.ts";
 export {
   duplicatesAtTop,
+  excessOf,
+  isModest,
   isRecord,
   type JsonObject,
   MAX_NESTING,
   type MessageListener,
+  PAYLOAD_LIMITS,
   type ParsedJson,
   parseExact,
   parseJson,

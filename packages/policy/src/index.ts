@@ -71,7 +71,6 @@ export type { FactsContext } from "./facts/gather.ts";
 export { gatherFacts } from "./facts/gather.ts";
 export { isManifest, type RunInputs, runInputs } from "./facts/run-inputs.ts";
 export { type SimpleCommand, simpleCommand, tellingArguments } from "./facts/simple-command.ts";
-export { excessOf, isModest } from "./facts/tool/tool-call.ts";
 export { loadToolTables, type ToolTable, type ToolTables } from "./facts/tool/tool-table.ts";
 export { Roster, RosterEntry } from "./roster.ts";
 export { constitutionSchema, SCHEMA_FILE, schemaFile } from "./schema/json-schema.ts";

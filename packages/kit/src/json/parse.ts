@@ -306,3 +306,41 @@ function* namesIn(text: string): Generator<{ name: string; depth: number; isFirs
     }
   }
 }
+
+/** The limits of a payload that an agent sends. */
+export const PAYLOAD_LIMITS = { depth: 64, members: 50_000, characters: 8 * 1_024 * 1_024 };
+
+/** Whether a value is within {@link PAYLOAD_LIMITS}. */
+export function isModest(value: unknown): boolean {
+  return excessOf(value) === undefined;
+}
+
+/** The limit of payloads that a value exceeds, in words, if it exceeds one; a circle is too deep. */
+export function excessOf(value: unknown): string | undefined {
+  const { members, characters } = PAYLOAD_LIMITS;
+  return excessIn({ members, characters }, value, 0);
+}
+
+const COUNT = new Intl.NumberFormat("en");
+const TOO_DEEP = `nested too deep: more than ${COUNT.format(PAYLOAD_LIMITS.depth)} levels`;
+const TOO_MANY = `too large: more than ${COUNT.format(PAYLOAD_LIMITS.members)} members`;
+const TOO_LONG = `too large: more than ${COUNT.format(PAYLOAD_LIMITS.characters)} characters`;
+
+/** Takes a value from what is left of the limits; the one that it exceeds. */
+function excessIn(
+  left: { members: number; characters: number },
+  value: unknown,
+  depth: number,
+): string | undefined {
+  left.members -= 1;
+  if (typeof value === "string") left.characters -= value.length;
+  if (depth > PAYLOAD_LIMITS.depth) return TOO_DEEP;
+  if (left.members < 0) return TOO_MANY;
+  if (left.characters < 0) return TOO_LONG;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const member of Object.values(value)) {
+    const excess = excessIn(left, member, depth + 1);
+    if (excess !== undefined) return excess;
+  }
+  return undefined;
+}

@@ -5,7 +5,7 @@ import { Findings } from "./findings.ts";
 import { Places } from "./path/places.ts";
 import { FindingResolver } from "./resolve-findings.ts";
 import { shellParser } from "./shell/reader/reader.ts";
-import { readToolCall, type ToolCall } from "./tool/tool-call.ts";
+import { CALL_MEMBERS, readToolCall, type ToolCall } from "./tool/tool-call.ts";
 import { findByTable, readUnknownArguments, shellRunner, type ToolSetting } from "./tool/tool-findings.ts";
 import type { ToolTables } from "./tool/tool-table.ts";
 
@@ -42,11 +42,12 @@ const places = new WeakMap<FactsContext, Promise<Places>>();
  * than is found is opaque.
  */
 export async function gatherFacts(event: ControlEvent, context: FactsContext): Promise<Action> {
+  if (!isAction(event) && !tellsOfCall(event)) return nothing({});
   const findings = new Findings();
   let call: ToolCall = { tool: "", versions: [], claims: {}, folders: [], doubts: [] };
   try {
     call = readToolCall(event.payload);
-    if (call.tool === "" && call.versions.length === 0 && !isAction(event)) return nothing(call);
+    if (call.tool === "" && call.versions.length === 0 && !isAction(event)) return nothing(call.claims);
     for (const why of call.doubts) findings.hide(why);
     await find(call, context, findings);
     const effects = await new FindingResolver(context, await placesOf(context), findings).effects();
@@ -80,8 +81,14 @@ function isAction(event: ControlEvent): boolean {
   return event.event_type === "pre_action" || event.event_type === "post_action";
 }
 
-function nothing(call: { readonly claims: Claims }): Action {
-  return { tool: "", effects: [], opaque: false, doubts: [], claims: call.claims, arguments: undefined };
+/** Whether a payload says anything of a call; that of a prompt does not. */
+function tellsOfCall({ payload }: ControlEvent): boolean {
+  if (typeof payload !== "object" || payload === null) return false;
+  return Object.keys(payload).some((name) => CALL_MEMBERS.has(name));
+}
+
+function nothing(claims: Claims): Action {
+  return { tool: "", effects: [], opaque: false, doubts: [], claims, arguments: undefined };
 }
 
 async function find(call: ToolCall, context: FactsContext, findings: Findings): Promise<void> {

@@ -1,11 +1,10 @@
-import { errorMessage } from "@reins/kit";
+import { errorMessage, excessOf } from "@reins/kit";
 import {
   type Action,
   type AskTerms,
   type ControlEvent,
   type DecisionInput,
   type Enforcement,
-  excessOf,
   type PolicyVerdict,
   permitsAction,
   type RuleVerdict,

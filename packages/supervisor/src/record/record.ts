@@ -1,14 +1,14 @@
 import { createHmac, createSecretKey, hash, type KeyObject } from "node:crypto";
+import { isModest } from "@reins/kit";
 import { type Draft, exactJson, type Ledger } from "@reins/ledger";
-import {
-  type Action,
-  type ControlEvent,
-  type DecisionInput,
-  isModest,
-  type Policy,
-  type PolicyHashes,
-  type PolicyVerdict,
-  type Subject,
+import type {
+  Action,
+  ControlEvent,
+  DecisionInput,
+  Policy,
+  PolicyHashes,
+  PolicyVerdict,
+  Subject,
 } from "@reins/policy";
 import type { Change } from "@reins/store";
 import { approvalTag } from "../approvals/approval.ts";

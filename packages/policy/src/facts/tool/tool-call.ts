@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { readJson, spelledNumber } from "@reins/kit";
+import { excessOf, isModest, PAYLOAD_LIMITS, readJson, spelledNumber } from "@reins/kit";
 import type { Claims } from "../../action.ts";
 
 /** A tool call as a payload tells it, whatever its dialect. */
@@ -31,7 +31,7 @@ const RISKS = ["risk", "risk_level", "riskLevel"] as const;
 const FOLDERS = ["working_directory", "cwd", "workdir"] as const;
 const NESTED = ["toolCall", "tool_call", "tool"] as const;
 /** Every member that says something of a call. */
-const TELLING: ReadonlySet<string> = new Set([
+export const CALL_MEMBERS: ReadonlySet<string> = new Set([
   ...NAMES,
   ...ARGUMENTS,
   ...TITLES,
@@ -46,9 +46,6 @@ const TELLING: ReadonlySet<string> = new Set([
 export function readToolCall(payload: unknown): ToolCall {
   if (!isRecord(payload))
     return { tool: "", versions: [], claims: {}, folders: [], doubts: ["the payload is no object"] };
-  // A prompt, for one.
-  if (!Object.keys(payload).some((key) => TELLING.has(key)))
-    return { tool: "", versions: [], claims: {}, folders: [], doubts: ["the payload names no tool"] };
   const doubts: string[] = [];
   const sources = [payload, ...NESTED.map((key) => payload[key]).filter(isRecord)];
   const names = new Set<string>();
@@ -135,50 +132,12 @@ function own(source: Source, key: string): unknown {
   return Object.hasOwn(source, key) ? source[key] : undefined;
 }
 
-const DEPTH_LIMIT = 64;
-const MEMBER_LIMIT = 50_000;
-const TEXT_LIMIT = 8 * 1_024 * 1_024;
-
-/** Whether a value is of a size and depth that honest arguments have. Also stops at a circle. */
-export function isModest(value: unknown): boolean {
-  return excessOf(value) === undefined;
-}
-
-/** The limit that a value exceeds, in words, if it exceeds one; a circle is too deep. */
-export function excessOf(value: unknown): string | undefined {
-  return excessIn({ members: MEMBER_LIMIT, characters: TEXT_LIMIT }, value, 0);
-}
-
-const COUNT = new Intl.NumberFormat("en");
-const TOO_DEEP = `nested too deep: more than ${COUNT.format(DEPTH_LIMIT)} levels`;
-const TOO_MANY = `too large: more than ${COUNT.format(MEMBER_LIMIT)} members`;
-const TOO_LONG = `too large: more than ${COUNT.format(TEXT_LIMIT)} characters`;
-
-/** Takes a value from what is left of the limits; the one that it exceeds. */
-function excessIn(
-  left: { members: number; characters: number },
-  value: unknown,
-  depth: number,
-): string | undefined {
-  left.members -= 1;
-  if (typeof value === "string") left.characters -= value.length;
-  if (depth > DEPTH_LIMIT) return TOO_DEEP;
-  if (left.members < 0) return TOO_MANY;
-  if (left.characters < 0) return TOO_LONG;
-  if (typeof value !== "object" || value === null) return undefined;
-  for (const member of Object.values(value)) {
-    const excess = excessIn(left, member, depth + 1);
-    if (excess !== undefined) return excess;
-  }
-  return undefined;
-}
-
 /** What a JSON text says, or why that is not certain. */
 export type ReadJson = { readonly value: unknown; readonly doubt?: string } | { readonly doubt: string };
 
 /** Reads JSON that came as a text. A name that occurs twice means one thing to us and may mean another to the agent. */
 export function readArgumentText(text: string): ReadJson {
-  if (text.length > TEXT_LIMIT) return { doubt: "the arguments are too large to be read" };
+  if (text.length > PAYLOAD_LIMITS.characters) return { doubt: "the arguments are too large to be read" };
   try {
     const { value, duplicate } = readJson(text, spelledNumber);
     const excess = excessOf(value);
@@ -200,7 +159,7 @@ export function textsIn(
   for (const { name, value: one, depth } of pending) {
     if (texts.length >= limit) break;
     if (typeof one === "string") texts.push({ name, text: one });
-    if (depth > DEPTH_LIMIT || pending.length > MEMBER_LIMIT) continue;
+    if (depth > PAYLOAD_LIMITS.depth || pending.length > PAYLOAD_LIMITS.members) continue;
     if (Array.isArray(one)) for (const item of one) pending.push({ name, value: item, depth: depth + 1 });
     else if (isRecord(one)) {
       for (const [key, item] of Object.entries(one))

@@ -3,7 +3,15 @@ import type { Condition, PlainCondition } from "../constitution/condition.ts";
 import type { ToolDeclarations } from "../constitution/constitution.ts";
 import { isReadableByAll } from "../facts/path/places.ts";
 import type { Subject } from "../subject.ts";
-import { anyPathTest, commandPattern, everyPathTest, type PathEffect, textTest } from "./pattern.ts";
+import {
+  anyPathTest,
+  type CommandPattern,
+  commandPattern,
+  everyPathTest,
+  type PathEffect,
+  textTest,
+  UNKNOWN,
+} from "./pattern.ts";
 
 /** One part of a condition, by the name it has in the file. */
 export interface Clause {
@@ -26,19 +34,22 @@ interface Purpose {
 /** The purpose of a condition under `not`: in a rule that allows, an exception is as wide as it can be. */
 interface InnerPurpose extends Purpose {
   readonly isRulePermitting: boolean;
+  /** Whether what is only known at run time counts as a match: it does where that makes the verdict stricter. */
+  readonly unknownFits: boolean;
 }
 
 /** Compiles a condition that looks at one action to clauses that must all hold. The cheap ones come first. */
 export function compilePlain(condition: PlainCondition, purpose: Purpose): Clause[] {
-  return compileWithin(condition, { ...purpose, isRulePermitting: purpose.permits }, NOTHING);
+  const { permits } = purpose;
+  return compileWithin(condition, { ...purpose, isRulePermitting: permits, unknownFits: !permits }, NOTHING);
 }
 
 const NOTHING: Naming = { isAboutEffects: false, kinds: new Set(), anyProgram: false };
 
 /** @param around what the conditions name that this one stands in */
 function compileWithin(condition: PlainCondition, purpose: InnerPurpose, around: Naming): Clause[] {
-  const { tools, permits, isRulePermitting } = purpose;
-  const clauses = [...subjectClauses(condition, tools, permits), ...effectClauses(condition, permits)];
+  const { tools, permits, isRulePermitting, unknownFits } = purpose;
+  const clauses = [...subjectClauses(condition, tools, permits), ...effectClauses(condition, purpose)];
   if (condition.time) clauses.push(timeClause(condition.time));
   const { any_of, not } = condition;
   const naming = bothNamings(around, namingOf(condition));
@@ -52,7 +63,7 @@ function compileWithin(condition: PlainCondition, purpose: InnerPurpose, around:
   if (not) {
     const negated = compileWithin(
       not,
-      { tools, isRulePermitting, permits: isRulePermitting && !permits },
+      { tools, isRulePermitting, permits: isRulePermitting && !permits, unknownFits: !unknownFits },
       NOTHING,
     );
     clauses.push({ name: "not", holds: (input) => !negated.every(({ holds }) => holds(input)) });
@@ -134,23 +145,26 @@ function isNamed({ action }: DecisionInput, { kinds, anyProgram }: Naming): bool
 }
 
 /**
- * Compiles the clauses about effects. `every` tests all effects of a kind and is for rules that allow; `any` tests
- * whether there is one, and counts unknown effects, because it is for rules that block or ask.
- *
- * @param permits whether the condition allows: then `every` does not hold where there is no effect
+ * Compiles the clauses about effects. `every` tests all effects of a kind and is for rules that allow: then it does not
+ * hold where there is no effect. `any` tests whether there is one, and is for rules that block or ask.
  */
-function effectClauses(condition: PlainCondition, permits: boolean): Clause[] {
+function effectClauses(condition: PlainCondition, { permits, unknownFits }: InnerPurpose): Clause[] {
   const clauses: Clause[] = [];
   const quantified = <Kind extends Effect, Asked>(
     name: string,
     asked: { readonly every?: Asked | undefined; readonly any?: Asked | undefined } | undefined,
     of: (effect: Effect) => effect is Kind,
-    tests: Readonly<Record<"every" | "any", (asked: Asked) => (effect: Kind) => boolean>>,
+    tests: Readonly<
+      Record<"every" | "any", (asked: Asked, unknownFits: boolean) => (effect: Kind) => boolean>
+    >,
   ) => {
     if (asked?.every !== undefined)
-      clauses.push({ name: `${name}.every`, holds: everyEffect(of, tests.every(asked.every), permits) });
+      clauses.push({
+        name: `${name}.every`,
+        holds: everyEffect(of, tests.every(asked.every, unknownFits), permits),
+      });
     if (asked?.any !== undefined)
-      clauses.push({ name: `${name}.any`, holds: someEffect(of, tests.any(asked.any)) });
+      clauses.push({ name: `${name}.any`, holds: someEffect(of, tests.any(asked.any, unknownFits)) });
   };
   const { opaque, harmless, effects, paths, reads, writes, commands, hosts } = condition;
   if (opaque !== undefined) clauses.push({ name: "opaque", holds: ({ action }) => action.opaque === opaque });
@@ -174,27 +188,21 @@ function effectClauses(condition: PlainCondition, permits: boolean): Clause[] {
 
 const PATH_TESTS = { every: everyPathTest, any: anyPathTest };
 
-const COMMAND_TESTS = {
-  every: (asked: string | readonly string[]) => {
-    const patterns = many(asked).map(commandPattern);
-    return (effect: ExecEffect) => patterns.some((pattern) => pattern.surely(effect));
-  },
-  any: (asked: string | readonly string[]) => {
-    const patterns = many(asked).map(commandPattern);
-    return (effect: ExecEffect) => patterns.some((pattern) => pattern.possibly(effect));
-  },
-};
+const COMMAND_TESTS = { every: commandTest("begins"), any: commandTest("holds") };
 
-const HOST_TESTS = {
-  every: (asked: string | readonly string[]) => {
-    const test = textTest(asked);
-    return ({ host }: NetEffect) => host !== "*" && test(host);
-  },
-  any: (asked: string | readonly string[]) => {
-    const test = textTest(asked);
-    return ({ host }: NetEffect) => host === "*" || test(host);
-  },
-};
+function commandTest(how: keyof CommandPattern) {
+  return (asked: string | readonly string[], unknownFits: boolean) => {
+    const patterns = many(asked).map(commandPattern);
+    return (effect: ExecEffect) => patterns.some((pattern) => pattern[how](effect, unknownFits));
+  };
+}
+
+const HOST_TESTS = { every: hostTest, any: hostTest };
+
+function hostTest(asked: string | readonly string[], unknownFits: boolean) {
+  const test = textTest(asked);
+  return ({ host }: NetEffect) => (host === UNKNOWN ? unknownFits : test(host));
+}
 
 function isOfKind(kinds: readonly EffectKind[]): (effect: Effect) => boolean {
   return ({ kind }) => kinds.includes(kind);

@@ -55,10 +55,10 @@ function pieceSource(piece: string): string {
 
 /** A pattern of words such as `git push`, asked in the two ways in which rules need it. */
 export interface CommandPattern {
-  /** Whether the command certainly begins with these words. Unknown words fit nothing. */
-  surely(effect: ExecEffect): boolean;
-  /** Whether these words may stand in the command in this order, options between them or not. Unknown words fit all. */
-  possibly(effect: ExecEffect): boolean;
+  /** Whether the command begins with these words. */
+  begins(effect: ExecEffect, unknownFits: boolean): boolean;
+  /** Whether these words stand in the command in this order, options between them or not. */
+  holds(effect: ExecEffect, unknownFits: boolean): boolean;
 }
 
 /** Compiles a pattern of words; each is a name or pattern, and further words may always follow. */
@@ -68,24 +68,36 @@ export function commandPattern(pattern: string): CommandPattern {
   const wordTests = rest
     .filter((word, index) => word !== "*" || index < rest.length - 1)
     .map((word) => textTest(word));
+  const isPlain = wordTests.length === 0 && name === "*";
   return {
-    surely: ({ command, arguments: words }) =>
-      nameTest(command) && wordTests.every((test, index) => fits(test, words[index])),
-    possibly: ({ command, arguments: words }) => nameTest(command) && standsIn(wordTests, words),
+    begins({ command, arguments: words }, unknownFits) {
+      // A program that is only known at run time may bring words of its own.
+      if (command === UNKNOWN) return unknownFits || isPlain;
+      const fits = (test: TextTest, word: string | null | undefined): boolean =>
+        word === null ? unknownFits : word !== undefined && test(word);
+      return nameTest(command) && wordTests.every((test, index) => fits(test, words[index]));
+    },
+    holds({ command, arguments: words }, unknownFits) {
+      if (command === UNKNOWN) return unknownFits || isPlain;
+      return nameTest(command) && standIn(wordTests, words, unknownFits);
+    },
   };
 }
 
-function fits(test: TextTest, word: string | null | undefined): boolean {
-  return typeof word === "string" && test(word);
-}
+/** The name of a program, or of a host, that is only known at run time. */
+export const UNKNOWN = "*";
 
-function standsIn(tests: readonly TextTest[], words: readonly (string | null)[]): boolean {
+function standIn(
+  tests: readonly TextTest[],
+  words: readonly (string | null)[],
+  unknownFits: boolean,
+): boolean {
   let next = 0;
   for (const word of words) {
     const test = tests[next];
     if (!test) return true;
-    if (word === null) return true;
-    if (test(word)) next += 1;
+    if (word === null && unknownFits) return true;
+    if (word !== null && test(word)) next += 1;
   }
   return next >= tests.length;
 }
@@ -96,30 +108,32 @@ export type PathEffect = ReadEffect | WriteEffect;
 /** Whether an effect on a path is of a kind. */
 export type PathEffectTest = (effect: PathEffect) => boolean;
 
-/** Compiles what all paths must be. What lies below a deep one must be so, too, as far as globs say. */
-export function everyPathTest(test: PathTest): PathEffectTest {
-  const isThere = placeTest(test.place);
-  const globs = test.match === undefined ? undefined : new Globs(test.match);
-  const except = test.except === undefined ? undefined : new Globs(test.except);
-  return (effect) =>
-    isThere(effect) &&
-    isSuch(effect, test) &&
-    (globs === undefined || (effect.deep ? globs.cover(effect) : globs.match(effect))) &&
-    (except === undefined ||
-      !(effect.deep
-        ? except.match(effect) || except.reach(effect, "here") || except.reach(effect, "below")
-        : except.match(effect)));
+/**
+ * Compiles what all paths must be. What lies below a deep one must be so, too, as far as globs say.
+ *
+ * @param unknownFits whether a path counts that is only known at run time; where not, only if `place` names such paths
+ */
+export function everyPathTest(test: PathTest, unknownFits: boolean): PathEffectTest {
+  const { isThere, globs, except } = compiled(test);
+  return (effect) => {
+    if (effect.place === "unknown") return isUnknownSuch(effect, test, unknownFits);
+    if (!isThere(effect) || !isSuch(effect, test)) return false;
+    if (globs && !(effect.deep ? globs.cover(effect) : globs.match(effect))) return false;
+    const excepted = except?.match(effect) || (effect.deep && except?.reach(effect, "here"));
+    return excepted !== true;
+  };
 }
 
 /**
  * Compiles what one path must be. A deep one is anything that could lie below it: a glob need only be able to match
  * there, and where that is only further down, its place is unknown.
+ *
+ * @param unknownFits as for `everyPathTest`
  */
-export function anyPathTest(test: PathTest): PathEffectTest {
-  const isThere = placeTest(test.place);
-  const globs = test.match === undefined ? undefined : new Globs(test.match);
-  const except = test.except === undefined ? undefined : new Globs(test.except);
+export function anyPathTest(test: PathTest, unknownFits: boolean): PathEffectTest {
+  const { isThere, globs, except } = compiled(test);
   return (effect) => {
+    if (effect.place === "unknown") return isUnknownSuch(effect, test, unknownFits);
     if (!isSuch(effect, test)) return false;
     if (except && (effect.deep ? except.cover(effect) : except.match(effect))) return false;
     if (globs === undefined) return isThere(effect);
@@ -128,10 +142,21 @@ export function anyPathTest(test: PathTest): PathEffectTest {
   };
 }
 
-function placeTest(place: PathTest["place"]): PathEffectTest {
-  if (place === undefined) return () => true;
-  const places = new Set<string>(typeof place === "string" ? [place] : place);
-  return (effect) => places.has(effect.place);
+function compiled({ place, match, except }: PathTest) {
+  const places = place && new Set<string>(typeof place === "string" ? [place] : place);
+  return {
+    isThere: (effect: PathEffect) => places?.has(effect.place) ?? true,
+    globs: match === undefined ? undefined : new Globs(match),
+    except: except === undefined ? undefined : new Globs(except),
+  };
+}
+
+/** Of a path that is only known at run time, what can be said of it, and whether the rest counts. */
+function isUnknownSuch(effect: PathEffect, test: PathTest, unknownFits: boolean): boolean {
+  const { place, match, except, inside, ...known } = test;
+  const isNamed = typeof place === "string" ? place === "unknown" : place?.includes("unknown");
+  const asksForMore = match !== undefined || except !== undefined || inside !== undefined;
+  return isSuch(effect, known) && isNamed !== false && (unknownFits || (isNamed === true && !asksForMore));
 }
 
 /** Whether an effect is as its yes and no questions ask. */
@@ -177,8 +202,7 @@ class Globs {
     });
   }
 
-  #some({ path, place, inside }: PathEffect, test: (glob: PathGlob, path: string) => boolean): boolean {
-    if (place === "unknown") return false;
+  #some({ path, inside }: PathEffect, test: (glob: PathGlob, path: string) => boolean): boolean {
     for (const glob of this.#absolute) if (test(glob, path)) return true;
     if (inside !== undefined) for (const glob of this.#relative) if (test(glob, inside)) return true;
     return false;

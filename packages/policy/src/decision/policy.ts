@@ -199,6 +199,9 @@ function awaited(byFolder: Folder, { action }: DecisionInput): readonly Compiled
   let found: CompiledRule[] | undefined;
   for (const effect of action.effects) {
     if (effect.kind !== "read" && effect.kind !== "write") continue;
+    // Where it leads is only known at run time, so that it may be any of those folders.
+    if (effect.place === "unknown")
+      return below(byFolder).toSorted((left, right) => left.index - right.index);
     found = rulesAt(byFolder, effect.path, effect.deep, found);
     if (effect.inside !== undefined) found = rulesAt(byFolder, effect.inside, effect.deep, found);
   }

@@ -6,7 +6,7 @@ const FOLDER_LIMIT = 64;
 
 /** Settings of a repository that name a program, or another file of settings. */
 const PROGRAM_SETTING =
-  /^(?:fsmonitor|pager|editor|sshcommand|askpass|hookspath|gitproxy|external|textconv|command|clean|smudge|process|driver|program|helper|path|cmd|worktree|uploadpack|receivepack|packobjectshook|alternaterefscommand|recentobjectshook)[ \t]*=(?![ \t]*(?:false\b|true\b|0\b|$))/i;
+  /^(?:fsmonitor|pager|editor|sshcommand|askpass|hookspath|gitproxy|external|textconv|command|clean|smudge|process|driver|program|helper|path|cmd|vcs|worktree|uploadpack|receivepack|packobjectshook|alternaterefscommand|recentobjectshook)[ \t]*=(?![ \t]*(?:false|true|0)?[ \t\r]*(?:[#;]|$))/i;
 const PROGRAM_SECTION =
   /^(?:include|includeif|alias|pager|man|browser|web|gui|guitool|sendemail|instaweb)(?:\.|$)/i;
 const SECTION = /^\[\s*([A-Za-z0-9.-]+)(?:\s+"(?:[^"\\]|\\.)*")?\s*\]/;
@@ -20,19 +20,58 @@ export async function repositoryPrograms(
   folder: string,
   runsHooks = false,
 ): Promise<string | undefined> {
+  return programsOf(files, folder, runsHooks, new Set());
+}
+
+/** More repositories in one another than this are not looked into. */
+const NESTED_LIMIT = 32;
+
+/** @param seen where the repositories are kept that were looked into */
+async function programsOf(
+  files: FilePort,
+  folder: string,
+  runsHooks: boolean,
+  seen: Set<string>,
+): Promise<string | undefined> {
   try {
-    const config = await findConfig(files, folder);
-    if (config === undefined) return undefined;
-    const hook = runsHooks ? await firstHook(files, posix.join(posix.dirname(config), "hooks")) : undefined;
+    const found = await repositoryFolders(files, folder);
+    if (found === undefined || seen.has(found.own)) return undefined;
+    const { own, common } = found;
+    if (seen.size >= NESTED_LIMIT) return `${folder} is one of too many submodules to look into`;
+    seen.add(own);
+    const hook = await firstHook(files, posix.join(common, "hooks"), runsHooks);
     if (hook !== undefined) return `${hook} is a hook that git runs`;
-    const own = (await files.readStart(config, CONFIG_LIMIT)) ?? "";
     // Settings of one work tree lie in a file of their own.
-    const text = `${own}\n${(await files.readStart(`${config}.worktree`, CONFIG_LIMIT)) ?? ""}`;
-    const isLong = text.length >= CONFIG_LIMIT;
-    return isLong || namesProgram(text) ? `${config} names programs that git runs` : undefined;
+    for (const config of new Set([
+      `${common}/config`,
+      `${common}/config.worktree`,
+      `${own}/config.worktree`,
+    ])) {
+      const text = (await files.readStart(config, CONFIG_LIMIT)) ?? "";
+      // A submodule's settings say where its files lie, which its place in the other repository says as well.
+      const settings = seen.size > 1 ? text.replace(/^[ \t]*worktree[ \t]*=[^\\\n]*$/gim, "") : text;
+      if (text.length >= CONFIG_LIMIT || namesProgram(settings))
+        return `${config} names programs that git runs`;
+    }
+    return await submodulePrograms(files, folder, seen);
   } catch {
     return `the settings of the repository around ${folder} could not be read`;
   }
+}
+
+/** Git runs itself in each submodule to see what changed there, by the settings of that. */
+async function submodulePrograms(
+  files: FilePort,
+  folder: string,
+  seen: Set<string>,
+): Promise<string | undefined> {
+  const real = (await files.realpath(folder)) ?? posix.normalize(folder);
+  const index = await gitIndexAround(files, posix.join(real, "any"));
+  for (const path of index?.submodules ?? []) {
+    const reason = await programsOf(files, posix.join(index?.root ?? "", path), false, seen);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
 }
 
 /** Whether some setting names a program; also where it is written so that it may. */
@@ -49,6 +88,8 @@ function namesProgram(text: string): boolean {
       if (rest.startsWith("[")) return true;
     }
     if (line.endsWith("\\")) return true;
+    // `ext::command`: a way to another repository that is a program, which git takes for objects it lacks.
+    if (/^(?:remote|url)$/.test(section) && line.includes("::")) return true;
     // A submodule's section has a path that is no program.
     return section === "submodule" ? /^update[ \t]*=[ \t]*!/i.test(rest) : PROGRAM_SETTING.test(rest);
   });
@@ -56,12 +97,15 @@ function namesProgram(text: string): boolean {
 
 const HOOK_LIMIT = 200;
 
-/** The first program in a folder of hooks; examples are none. */
-async function firstHook(files: FilePort, folder: string): Promise<string | undefined> {
+/** Hooks that git runs whenever it writes its index, as it does for a `git status`. */
+const ALWAYS = /^post-index-change$/;
+
+/** The first program in a folder of hooks that git runs; examples are none. */
+async function firstHook(files: FilePort, folder: string, runsAll: boolean): Promise<string | undefined> {
   if ((await files.lstat(folder)) === undefined) return undefined;
   const entries = await files.list(folder, HOOK_LIMIT);
   if (entries === undefined) return folder;
-  const hook = entries.find(({ name }) => !name.endsWith(".sample"));
+  const hook = entries.find(({ name }) => (runsAll ? !name.endsWith(".sample") : ALWAYS.test(name)));
   return hook && posix.join(folder, hook.name);
 }
 
@@ -100,12 +144,6 @@ export async function repositoryFolders(
   return { own, common: common === undefined ? own : posix.resolve(own, common) };
 }
 
-/** The settings file of the repository that a folder lies in: beside its objects, wherever those are kept. */
-async function findConfig(files: FilePort, start: string): Promise<string | undefined> {
-  const found = await repositoryFolders(files, start);
-  return found && posix.join(found.common, "config");
-}
-
 /** The first of some files that lies in a folder or in one above it. */
 export async function fileAround(
   files: FilePort,
@@ -141,6 +179,8 @@ export interface GitIndex {
   /** When it was written, in nanoseconds since 1970. */
   readonly written: bigint;
   readonly files: ReadonlyMap<string, TrackedFile>;
+  /** The paths at which it has other repositories. */
+  readonly submodules: readonly string[];
 }
 
 const INDEX_LIMIT = 32 * 1_024 * 1_024;
@@ -181,7 +221,7 @@ async function readIndex(files: FilePort, root: string, path: string): Promise<G
   const bytes = await files.bytes(path, INDEX_LIMIT);
   const tracked = bytes && parseIndex(bytes);
   if (!tracked) return undefined;
-  const index = { root, written: state.modified, files: tracked };
+  const index = { root, written: state.modified, ...tracked };
   known.set(key, index);
   const [oldest] = known.keys();
   if (known.size > KEPT && oldest !== undefined) known.delete(oldest);
@@ -191,17 +231,19 @@ async function readIndex(files: FilePort, root: string, path: string): Promise<G
 const HEADER = 12;
 /** The fields before the flags, with the 20 bytes of a SHA-1. */
 const FIXED = 60;
+const MODE_OF_SUBMODULE = 0o160000;
 const EXTENDED = 0x4000;
 const STAGE = 0x3000;
 const INTENT_TO_ADD = 0x2000;
 
 /** Reads an index of version 2, 3 or 4; `undefined` for what is not one. Files with conflicts are left out. */
-function parseIndex(bytes: Uint8Array): ReadonlyMap<string, TrackedFile> | undefined {
+function parseIndex(bytes: Uint8Array): Pick<GitIndex, "files" | "submodules"> | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length < HEADER || view.getUint32(0) !== 0x44495243) return undefined;
   const version = view.getUint32(4);
   if (version < 2 || version > 4) return undefined;
   const files = new Map<string, TrackedFile>();
+  const submodules: string[] = [];
   const decoder = new TextDecoder();
   let [at, last]: [number, Uint8Array] = [HEADER, new Uint8Array()];
   for (let left = view.getUint32(8); left > 0; left -= 1) {
@@ -223,6 +265,7 @@ function parseIndex(bytes: Uint8Array): ReadonlyMap<string, TrackedFile> | undef
     name.set(last.subarray(0, kept));
     name.set(bytes.subarray(from, end), kept);
     last = name;
+    if (view.getUint32(at + 24) === MODE_OF_SUBMODULE) submodules.push(decoder.decode(name));
     if ((flags & STAGE) === 0 && (more & INTENT_TO_ADD) === 0) {
       files.set(decoder.decode(name), {
         hash: Buffer.from(bytes.subarray(at + 40, at + FIXED)).toString("hex"),
@@ -233,7 +276,7 @@ function parseIndex(bytes: Uint8Array): ReadonlyMap<string, TrackedFile> | undef
     }
     at = version === 4 ? end + 1 : at + Math.ceil((end + 1 - at) / 8) * 8;
   }
-  return files;
+  return { files, submodules };
 }
 
 /** A number in git's offset encoding. */

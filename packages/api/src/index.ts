@@ -63,6 +63,15 @@ export {
 } from "./policy-study.ts";
 export { codeOfStatus, PROBLEM_TYPE, PROBLEMS, Problem, type ProblemCode, problem } from "./problem.ts";
 export { RosterAgent, rosterOperations } from "./roster.ts";
-export { Run, RunEvent, RunEventPage, runOperations } from "./runs.ts";
+export {
+  ExpandedRef,
+  Run,
+  RunAction,
+  RunEvent,
+  RunEventPage,
+  RunGraph,
+  runOperations,
+  StartRun,
+} from "./runs.ts";
 export { Session, SessionPage, sessionOperations } from "./sessions.ts";
 export { LoggedRequest, RequestPage, WireEnvelope, WirePage, wireOperations } from "./wire.ts";

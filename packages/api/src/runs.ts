@@ -18,6 +18,96 @@ export const Run = named(
 );
 export type Run = z.infer<typeof Run>;
 
+const RunStatus = z.enum(["pending", "running", "completed", "failed", "canceled", "blocked", "waiting"]);
+
+/** One action of a graph as people see it. */
+export const RunAction = named(
+  "RunAction",
+  z.looseObject({
+    id: z.string(),
+    title: z.string(),
+    description: z.string().optional(),
+    reason: z.string().optional().describe("why the model declared it"),
+    operation: z.string().optional(),
+    executor: z.looseObject({
+      type: z.string().optional().describe("tool, agent, runtime, human, pipeline or service"),
+      target: z.string().describe("the executor that was chosen; before that the one that was asked for"),
+      capabilities: z.array(z.string()),
+    }),
+    depends_on: z.array(z.string()),
+    visible: z.boolean().describe("whether the declaration wants it shown in the picture of the run"),
+    status: RunStatus,
+    status_reason: z.string().optional().describe("why it is not completed"),
+    attempts: z.int(),
+    iterations: z.int(),
+    started_at: Moment.optional(),
+    ended_at: Moment.optional(),
+    input: z.unknown().optional().describe("its arguments, references resolved once it has begun"),
+    prompt: z.string().optional(),
+    result_summary: z.string().optional(),
+    details_ref: z.string().optional().describe("where its full output is, for `expand_run_ref`"),
+    verdict: z.string().optional().describe("the CID of the ledger entry that allowed or refused it"),
+    approval: z.string().optional().describe("the approval it waits for"),
+    child_session: z.string().optional().describe("the session of the agent that executes it"),
+  }),
+);
+export type RunAction = z.infer<typeof RunAction>;
+
+/** A graph that a model declared, and how its run stands. */
+export const RunGraph = named(
+  "RunGraph",
+  z.looseObject({
+    run_id: z.string(),
+    session_id: z.string(),
+    title: z.string(),
+    note: z.string().optional().describe("what the model says to people about it (`user.visible`)"),
+    status: RunStatus,
+    status_reason: z.string().optional(),
+    waits_for: z.enum(["permission", "input", "model"]).optional().describe("what a stopped run needs"),
+    plan: z.boolean().describe("whether it is only shown, and nothing is run"),
+    durable: z.boolean(),
+    started_at: Moment,
+    ended_at: Moment.optional(),
+    progress: z.looseObject({ total: z.int(), ended: z.int(), running: z.int() }),
+    actions: z.array(RunAction),
+    result_summary: z.string().optional(),
+    declaration: z.string().describe("what the model wrote, as it wrote it"),
+    carrier: z.enum(["native", "fenced", "recovered", "api"]),
+    violations: z.array(z.string()).describe("what it said beside the protocol"),
+  }),
+);
+export type RunGraph = z.infer<typeof RunGraph>;
+
+/** A graph to run: a declaration with the sections it refers to, or the whole message of a model. */
+export const StartRun = named(
+  "StartRun",
+  z.strictObject({
+    declaration: z.unknown().optional().describe("a declaration of the full form, or of the carrier"),
+    sections: z.record(z.string(), z.string()).optional().describe("texts for `md:` references, by heading"),
+    message: z.string().optional().describe("a complete assistant message, instead of the two"),
+    context: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe("values for `input:` references; `user.goal` is the task"),
+    session: z.string().min(1).max(256).optional().describe("the session it runs in"),
+    cwd: z.string().min(1).optional().describe("the folder of a new session for it, if none is given"),
+    agent: z.string().min(1).optional().describe("the agent of that session; the native one by default"),
+    run_id: PathName.optional().describe("its id, so that a repeated request starts it once"),
+  }),
+);
+export type StartRun = z.infer<typeof StartRun>;
+
+/** A stored text, or a part of it. */
+export const ExpandedRef = named(
+  "ExpandedRef",
+  z.looseObject({
+    ref: z.string(),
+    text: z.string(),
+    lines: z.looseObject({ from: z.int(), to: z.int(), total: z.int() }),
+    truncated: z.boolean(),
+  }),
+);
+
 /** Runs, the newest first. */
 const RunList = named("RunList", z.looseObject({ runs: z.array(Run) }));
 
@@ -94,5 +184,69 @@ export const runOperations = {
     params: z.strictObject({ id: PathName }),
     answer: Run,
     problems: ["not_found"],
+  }),
+  startRun: operation({
+    id: "start_run",
+    method: "POST",
+    path: "/v1/runs",
+    summary: "Validates a graph of actions and runs it in a session, each action under a verdict of its own.",
+    audience: "principal",
+    body: StartRun,
+    answer: RunGraph,
+    status: 201,
+    problems: ["not_found", "forbidden", "conflict"],
+  }),
+  getRunGraph: operation({
+    id: "get_run_graph",
+    method: "GET",
+    path: "/v1/runs/{id}/graph",
+    summary: "Returns the graph of a run and how each action stands.",
+    audience: "principal",
+    params: z.strictObject({ id: PathName }),
+    answer: RunGraph,
+    problems: ["not_found"],
+  }),
+  cancelRun: operation({
+    id: "cancel_run",
+    method: "POST",
+    path: "/v1/runs/{id}/cancel",
+    summary: "Cancels a run, or some of its actions.",
+    audience: "principal",
+    params: z.strictObject({ id: PathName }),
+    body: z.strictObject({ actions: z.array(PathName).max(1_000).optional() }),
+    answer: RunGraph,
+    problems: ["not_found", "forbidden", "conflict"],
+  }),
+  decideRun: operation({
+    id: "decide_run",
+    method: "POST",
+    path: "/v1/runs/{id}/decide",
+    summary: "Decides what becomes of an action that failed or was blocked. Answers no approval.",
+    audience: "principal",
+    params: z.strictObject({ id: PathName }),
+    body: z.strictObject({
+      action: PathName,
+      decision: z.enum(["retry", "continue", "abort"]),
+      note: z.string().max(10_000).optional(),
+    }),
+    answer: RunGraph,
+    problems: ["not_found", "forbidden", "conflict"],
+  }),
+  expandRunRef: operation({
+    id: "expand_run_ref",
+    method: "POST",
+    path: "/v1/runs/{id}/expand",
+    summary: "Returns a stored output of a run, or a part of it.",
+    audience: "principal",
+    params: z.strictObject({ id: PathName }),
+    body: z.strictObject({
+      ref: z.string().min(1).max(4_096),
+      from_line: z.int().min(1).optional(),
+      to_line: z.int().min(1).optional(),
+      match: z.string().max(1_000).optional(),
+      context_lines: z.int().min(0).max(10_000).optional(),
+    }),
+    answer: ExpandedRef,
+    problems: ["not_found", "forbidden"],
   }),
 } as const;

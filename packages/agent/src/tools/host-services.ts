@@ -70,6 +70,33 @@ export interface ClientToolService {
   ): Promise<{ readonly text: string; readonly isError: boolean }>;
 }
 
+/** A message of a model that has ended: what it says, and the calls that its provider's protocol carries. */
+export interface DeclaringMessage {
+  readonly text: string;
+  readonly calls: readonly { readonly name: string; readonly arguments: string }[];
+  /** Whether it ended by itself; one that was cut off declares nothing. */
+  readonly isComplete: boolean;
+}
+
+/** What a message means once the runtime has carried out what it declares. */
+export type Declared =
+  /** It declares nothing, or answers, or ends the turn: people are shown the text, and the turn is over. */
+  | { readonly kind: "over"; readonly text: string }
+  /** A run has come to a point where the model decides, or a declaration was refused: it is asked again. */
+  | { readonly kind: "again" };
+
+/** Action graphs: the model declares what it wants done, and the host's runtime does it under verdicts of its own. */
+export interface ProtocolService {
+  /** The one tool that the model is offered, and how it is told to use the protocol, with the executors there are. */
+  describe(sessionId: string): Promise<{ readonly tool: ClientTool; readonly instructions: string }>;
+  /** Adds a request of the user to the transcript of a session. */
+  begin(sessionId: string, text: string): Promise<void>;
+  /** The transcript of a session: all that the model is shown beside the system prompt. */
+  transcript(sessionId: string): Promise<string>;
+  /** Reads a message and carries out what it declares, up to the next point where the model decides. */
+  declare(sessionId: string, message: DeclaringMessage, signal: AbortSignal): Promise<Declared>;
+}
+
 /** What a host offers to sessions. A tool whose service is absent is not offered. */
 export interface HostServices {
   /** The client's id of a session, where it differs from the agent's. */
@@ -83,4 +110,5 @@ export interface HostServices {
   readonly board?: BoardService;
   readonly subagents?: SubagentService;
   readonly clientTools?: ClientToolService;
+  readonly protocol?: ProtocolService;
 }

@@ -1,22 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { graphOf } from "../test/graphs.ts";
 import { MemoryJournal } from "../test/memory-journal.ts";
-import { readDeclared } from "./carrier.ts";
-import type { ProtocolDeclaration } from "./grammar.ts";
-import { type Graph, graphOfDeclaration } from "./graph.ts";
+import type { Graph } from "./graph.ts";
 import { JournalEngine } from "./journal-engine.ts";
 import { type Attempt, controlName, type RunResult, runGraph, type SchedulePorts } from "./schedule.ts";
-
-function graphOf(actions: readonly object[], envelope: object = {}): Graph {
-  const declared = readDeclared({
-    type: "agent.protocol",
-    version: "1",
-    intent: "execute",
-    payload: { actions },
-    ...envelope,
-  });
-  return graphOfDeclaration(declared as Extract<ProtocolDeclaration, { intent: "execute" }>, []);
-}
 
 interface World {
   /** What each action comes to, attempt by attempt; the last counts for all later ones. */

@@ -1,0 +1,21 @@
+import { expect, it } from "vitest";
+import { readCarried } from "./carrier.ts";
+import { complianceRates, countMessage, NO_COMPLIANCE } from "./compliance.ts";
+import { CARRIER_TOOL } from "./grammar.ts";
+
+it("Messages are counted by how well they keep to the protocol", () => {
+  const read = (text: string, ...calls: readonly { name: string; arguments: string }[]) =>
+    readCarried({ text, calls, isComplete: true }, { isEnabled: true, knowsTool: () => true });
+  const own = { name: CARRIER_TOOL, arguments: '{"kind":"done"}' };
+  const direct = { name: "read", arguments: "{}" };
+  const counts = [
+    read("", own),
+    read("hello"),
+    read("", direct),
+    read("", own, direct),
+    "refused" as const,
+  ].reduce(countMessage, NO_COMPLIANCE);
+  expect(counts).toEqual({ messages: 4, compliant: 1, recovered: 1, violations: 2, errors: 1 });
+  expect(complianceRates(counts)).toEqual({ compliance: 0.25, recovery: 0.25 });
+  expect(complianceRates(NO_COMPLIANCE)).toEqual({ compliance: 1, recovery: 0 });
+});

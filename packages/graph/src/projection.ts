@@ -1,0 +1,183 @@
+import type { Status } from "./grammar.ts";
+import type { Graph, GraphAction } from "./graph.ts";
+import type { ActionState } from "./schedule.ts";
+
+/** What the runtime knows of an action beside its declaration and its state. */
+export interface ActionRecord {
+  readonly startedAt?: string | undefined;
+  readonly endedAt?: string | undefined;
+  /** The executor that was chosen, once one was. */
+  readonly executor?: { readonly type: string; readonly name: string } | undefined;
+  /** Its input with the references resolved. */
+  readonly input?: unknown;
+  readonly prompt?: string | undefined;
+  /** The ledger entry of its verdict. */
+  readonly verdict?: string | undefined;
+  /** The approval it waits for. */
+  readonly approval?: string | undefined;
+  readonly childSession?: string | undefined;
+}
+
+/** What a stopped run needs to go on. */
+export type WaitsFor = "permission" | "input" | "model";
+
+/** A run with what the runtime recorded of it. */
+export interface RunRecord {
+  readonly run: string;
+  readonly session: string;
+  readonly graph: Graph;
+  readonly status: Status;
+  readonly reason?: string | undefined;
+  readonly waitsFor?: WaitsFor | undefined;
+  readonly states: ReadonlyMap<string, ActionState>;
+  readonly records?: ReadonlyMap<string, ActionRecord> | undefined;
+  readonly startedAt: string;
+  readonly endedAt?: string | undefined;
+  readonly carrier: "native" | "fenced" | "recovered" | "api";
+  readonly declaration: string;
+  readonly violations?: readonly string[] | undefined;
+}
+
+/** One action as people see it. */
+export interface ProjectedAction {
+  readonly id: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly reason?: string;
+  readonly operation?: string;
+  readonly executor: {
+    readonly type?: string;
+    readonly target: string;
+    readonly capabilities: string[];
+  };
+  readonly depends_on: string[];
+  readonly visible: boolean;
+  readonly status: Status;
+  readonly status_reason?: string;
+  readonly attempts: number;
+  readonly iterations: number;
+  readonly started_at?: string;
+  readonly ended_at?: string;
+  readonly input?: unknown;
+  readonly prompt?: string;
+  readonly result_summary?: string;
+  readonly details_ref?: string;
+  readonly verdict?: string;
+  readonly approval?: string;
+  readonly child_session?: string;
+}
+
+/** A run as people see it: by titles, descriptions, statuses and summaries, with the declaration behind it. */
+export interface ProjectedRun {
+  readonly run_id: string;
+  readonly session_id: string;
+  readonly title: string;
+  readonly note?: string;
+  readonly status: Status;
+  readonly status_reason?: string;
+  readonly waits_for?: WaitsFor;
+  readonly plan: boolean;
+  readonly durable: boolean;
+  readonly started_at: string;
+  readonly ended_at?: string;
+  readonly progress: { readonly total: number; readonly ended: number; readonly running: number };
+  readonly actions: ProjectedAction[];
+  readonly result_summary?: string;
+  readonly declaration: string;
+  readonly carrier: RunRecord["carrier"];
+  readonly violations: string[];
+}
+
+/** The reference under which the output of an action is expanded. */
+export function outputRef(run: string, action: string): string {
+  return `runtime://runs/${run}/actions/${action}/output`;
+}
+
+/** The projection of a run for people. */
+export function projectRun(record: RunRecord): ProjectedRun {
+  const { run, session, graph, status, reason, states, startedAt, endedAt } = record;
+  const actions = graph.actions.map((action) => projectAction(action, record));
+  const ended = actions.filter((action) => isOver(action.status)).length;
+  const running = actions.filter(
+    (action) => action.status === "running" || action.status === "waiting",
+  ).length;
+  return {
+    run_id: run,
+    session_id: session,
+    title: graph.title,
+    ...(graph.note !== undefined && { note: graph.note }),
+    status,
+    ...(reason !== undefined && { status_reason: reason }),
+    ...(record.waitsFor !== undefined && { waits_for: record.waitsFor }),
+    plan: graph.isPlan,
+    durable: graph.isDurable,
+    started_at: startedAt,
+    ...(endedAt !== undefined && { ended_at: endedAt }),
+    progress: { total: actions.length, ended, running },
+    actions,
+    ...(isOver(status) && { result_summary: runSummary(status, graph, states) }),
+    declaration: record.declaration,
+    carrier: record.carrier,
+    violations: [...(record.violations ?? [])],
+  };
+}
+
+/** Whether a status is an end. */
+export function isOver(status: Status): boolean {
+  return status === "completed" || status === "failed" || status === "canceled" || status === "blocked";
+}
+
+function projectAction(action: GraphAction, { run, states, records }: RunRecord): ProjectedAction {
+  const { id, executor, visibility, result: policy } = action;
+  const { status, reason, attempts, iterations, result } = states.get(id) ?? {
+    ...{ status: "pending" as const, reason: undefined, attempts: 0, iterations: 0, result: undefined },
+  };
+  const record = records?.get(id) ?? {};
+  const type = record.executor?.type ?? executor.type;
+  const input = record.input ?? action.input;
+  return {
+    id,
+    title: action.label,
+    ...(action.description !== undefined && { description: action.description }),
+    ...(action.reason !== undefined && { reason: action.reason }),
+    ...(action.operation !== undefined && { operation: action.operation }),
+    executor: {
+      ...(type !== undefined && { type }),
+      target: record.executor?.name ?? executor.target,
+      capabilities: [...executor.capabilities],
+    },
+    depends_on: [...action.dependsOn],
+    visible: action.isShown,
+    status,
+    ...(reason !== undefined && { status_reason: reason }),
+    attempts,
+    iterations,
+    ...(record.startedAt !== undefined && { started_at: record.startedAt }),
+    ...(record.endedAt !== undefined && { ended_at: record.endedAt }),
+    ...(input !== undefined && { input }),
+    ...(record.prompt !== undefined && { prompt: record.prompt }),
+    ...(result !== undefined && visibility.user && { result_summary: result.summary }),
+    ...(result !== undefined && visibility.user && policy.store_full && { details_ref: outputRef(run, id) }),
+    ...(record.verdict !== undefined && { verdict: record.verdict }),
+    ...(record.approval !== undefined && { approval: record.approval }),
+    ...(record.childSession !== undefined && { child_session: record.childSession }),
+  };
+}
+
+/** One sentence about a run that is over: how many actions ended how, and which failed. */
+export function runSummary(
+  status: Status,
+  { actions }: Graph,
+  states: ReadonlyMap<string, ActionState>,
+): string {
+  const of = (wanted: Status) => actions.filter(({ id }) => states.get(id)?.status === wanted);
+  const counts = (["completed", "failed", "blocked", "canceled"] as const)
+    .map((one) => [one, of(one).length] as const)
+    .filter(([, count]) => count > 0)
+    .map(([one, count]) => `${count} ${one}`);
+  const failed = [...of("failed"), ...of("blocked")]
+    .slice(0, 5)
+    .map(({ id, label }) => `${label}: ${states.get(id)?.reason ?? "no reason is known"}`);
+  const head = counts.length === 0 ? `The run is ${status}` : `The run is ${status}: ${counts.join(", ")}`;
+  return [`${head}.`, ...failed].join("\n");
+}

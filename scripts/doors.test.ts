@@ -161,7 +161,7 @@ test("a dry run of the policy gives no permission", async () => {
   const uses: Readonly<Record<string, readonly string[]>> = {
     "foresee(": ["strictestScope", "decideUnasked", "isForeseen"],
     "isForeseen(": ["isAllowedUnasked", "#hold"],
-    "isAllowedUnasked(": ["mayRead"],
+    "isAllowedUnasked(": ["mayRead", "mayRead"],
     "services.mayRead?.(": ["perform"],
   };
   for (const [call, callers] of Object.entries(uses))

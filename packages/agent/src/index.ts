@@ -2,10 +2,20 @@ export { Advisor, type AdvisorOptions } from "./advisor/advisor.ts";
 export type { NativeAgentOptions } from "./agent-dependencies.ts";
 export type { ControlCall, ControlPort } from "./control/control-port.ts";
 export type { DecisionEvents, DecisionEventType, ReportEvents, ReportEventType } from "./control/events.ts";
+export { Roots } from "./files/roots.ts";
 export { FileSessionStore } from "./history/file-store.ts";
 export { modelConfigFrom, modelsFrom, type Prices } from "./models/models.ts";
 export { NativeAgent } from "./native-agent.ts";
 export { allTools } from "./tools/all-tools.ts";
-export type { HostServices, SubagentService, SubagentTask } from "./tools/host-services.ts";
+export type {
+  ClientTool,
+  Declared,
+  DeclaringMessage,
+  HostServices,
+  ProtocolService,
+  SubagentService,
+  SubagentTask,
+} from "./tools/host-services.ts";
 export { type CommandRun, type CommandRunner, commandEnvironment } from "./tools/run-command.ts";
 export type { ProgramEnd } from "./tools/run-program.ts";
+export type { Tool, ToolContext } from "./tools/tool.ts";

@@ -1,9 +1,16 @@
 import type { TablesModule } from "@reins/store";
-import { z } from "zod";
 import type { StoredRun } from "./tables.ts";
 
-const Run = z.object({ input: z.string(), canceled: z.number(), ended: z.string().nullable() });
-const Entry = z.object({ name: z.string(), value: z.string() });
+interface RunRow {
+  readonly input: string;
+  readonly canceled: number;
+  readonly ended: string | null;
+}
+
+interface EntryRow {
+  readonly name: string;
+  readonly value: string;
+}
 
 const module: TablesModule = {
   migrations: [
@@ -28,33 +35,32 @@ const module: TablesModule = {
     );
     const cancel = database.prepare("UPDATE graph_runs SET canceled = 1 WHERE run = @run AND ended IS NULL");
     const end = database.prepare("UPDATE graph_runs SET ended = @end WHERE run = @run AND ended IS NULL");
-    const load = database.prepare("SELECT input, canceled, ended FROM graph_runs WHERE run = ?");
-    const entries = database.prepare("SELECT name, value FROM graph_entries WHERE run = ?");
-    const unfinished = database.prepare("SELECT run FROM graph_runs WHERE ended IS NULL ORDER BY run");
+    const reopen = database.prepare("UPDATE graph_runs SET ended = NULL WHERE run = @run AND canceled = 0");
+    const load = database.prepare<RunRow>("SELECT input, canceled, ended FROM graph_runs WHERE run = ?");
+    const entries = database.prepare<EntryRow>("SELECT name, value FROM graph_entries WHERE run = ?");
+    const unfinished = database.prepare<{ run: string }>(
+      "SELECT run FROM graph_runs WHERE ended IS NULL ORDER BY run",
+    );
     return {
       changes: {
         create: (args: { run: string; input: string }) => void create.run(args),
         append: (args: { run: string; name: string; value: string }) => void append.run(args),
         cancel: (args: { run: string }) => void cancel.run(args),
         end: (args: { run: string; end: string }) => void end.run(args),
+        reopen: (args: { run: string }) => void reopen.run(args),
       },
       queries: {
         load({ run }: { run: string }): StoredRun | undefined {
-          const row = Run.optional().parse(load.get(run));
+          const row = load.get(run);
           if (!row) return undefined;
-          const rows = entries.all(run).map((entry) => Entry.parse(entry));
           return {
             input: JSON.parse(row.input),
             isCanceled: row.canceled === 1,
             end: row.ended === null ? null : JSON.parse(row.ended),
-            entries: rows.map(({ name, value }) => [name, JSON.parse(value)] as const),
+            entries: entries.all(run).map(({ name, value }) => [name, JSON.parse(value)] as const),
           };
         },
-        unfinished: () =>
-          z
-            .array(z.object({ run: z.string() }))
-            .parse(unfinished.all())
-            .map(({ run }) => run),
+        unfinished: () => unfinished.all().map(({ run }) => run),
       },
     };
   },

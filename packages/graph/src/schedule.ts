@@ -172,6 +172,7 @@ class Schedule {
       }
       case "control":
         while (this.#arrived === undefined) await this.#control;
+        await this.#decidable(this.#arrived as Control);
         return this.#apply(this.#arrived as Control);
       case "close":
         this.#closed = move.reason;
@@ -208,6 +209,11 @@ class Schedule {
     this.#actions = new Map(actions.map((action) => [action.id, action]));
     for (const { id } of actions)
       if (!this.#states.has(id)) this.#states.set(id, { id, status: "pending", attempts: 0, iterations: 0 });
+  }
+
+  /** Waits for the end of the action that a decision is about: when a run is repeated, it may come before that. */
+  async #decidable(control: Control): Promise<void> {
+    if (control.kind === "decide") await this.#running.get(control.action)?.ended;
   }
 
   #apply(control: Control): void {

@@ -46,6 +46,11 @@ export class StoreJournal<Input, Result> implements RunJournal<Input, Result> {
     await this.#store.commit([change(graphTables, "cancel", { run })]);
   }
 
+  /** Makes a run that has ended continue from what it stored. */
+  async reopen(run: string): Promise<void> {
+    await this.#store.commit([change(graphTables, "reopen", { run })]);
+  }
+
   async end(run: string, end: EngineRun<Result>): Promise<void> {
     await this.#store.commit([change(graphTables, "end", { run, end: JSON.stringify(end) })]);
   }

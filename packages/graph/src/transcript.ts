@@ -8,6 +8,8 @@ export type TranscriptTurn =
   | { readonly kind: "user"; readonly text: string }
   | { readonly kind: "answer"; readonly text: string }
   | { readonly kind: "error"; readonly text: string }
+  /** A part of a stored result that the model asked for. */
+  | { readonly kind: "expansion"; readonly ref: string; readonly text: string; readonly isCut: boolean }
   | RunTurn;
 
 /** A declaration, and what came of it. */
@@ -61,6 +63,11 @@ function bodyOf(turn: TranscriptTurn, isFull: boolean, options: TranscriptOption
       return `## Assistant answer\n\n${harmless(turn.text)}`;
     case "error":
       return `## Protocol error\n\n${harmless(turn.text)}`;
+    case "expansion": {
+      const { ref, text, isCut } = turn;
+      const more = isCut ? "\n\nMore of it is stored; ask for another range where it is needed." : "";
+      return `## Expanded reference\n\nReference: \`${oneLine(ref)}\`\n\n${fenced(text, "md")}${more}`;
+    }
     case "run":
       return runBody(turn, isFull, options);
   }

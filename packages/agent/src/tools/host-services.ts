@@ -87,7 +87,7 @@ export type Declared =
 
 /** Action graphs: the model declares what it wants done, and the host's runtime does it under verdicts of its own. */
 export interface ProtocolService {
-  /** The one tool that the model is offered, and how it is told to use the protocol, with the executors there are. */
+  /** The one tool that the model is offered, and the instructions for the protocol, with the executors there are. */
   describe(sessionId: string): Promise<{ readonly tool: ClientTool; readonly instructions: string }>;
   /** Adds a request of the user to the transcript of a session. */
   begin(sessionId: string, text: string): Promise<void>;

@@ -3,6 +3,14 @@ import { argumentsOf, type ControlPoint, decidersOf, payloadOf, toolOf, traitsOf
 
 const call = { id: "call-1", reported: { title: "List files", rawInput: { command: "ls" } } };
 
+const GRAPH = {
+  run_id: "run_1",
+  action_id: "look",
+  title: "Look",
+  depends_on: [],
+  executor: "tool:read_file",
+};
+
 /** One point of each kind, with what it becomes. */
 const POINTS: {
   readonly [Kind in ControlPoint["kind"]]: {
@@ -64,6 +72,17 @@ const POINTS: {
     event: "pre_action",
     tool: "mcp:lab/deploy",
     payload: { tool_name: "mcp:lab/deploy", arguments: { to: "x" } },
+  },
+  graph_action: {
+    point: {
+      kind: "graph_action",
+      payload: { tool_name: "read_file", arguments: { path: "a" }, graph: GRAPH },
+      tools: "agent",
+      call,
+    },
+    event: "pre_action",
+    tool: "read_file",
+    payload: { tool_name: "read_file", arguments: { path: "a" }, graph: GRAPH },
   },
   mcp_start: {
     point: { kind: "mcp_start", tool: "mcp/start", arguments: { name: "lab", command: ["lab"] } },
@@ -134,7 +153,7 @@ describe("a control point", () => {
 
   test("is decided by the agent's own tool table where the agent names the tool", () => {
     const own = rows.filter(([, { point }]) => traitsOf(point).tools === "agent").map(([kind]) => kind);
-    expect(own).toEqual(["tool_call", "after_the_fact"]);
+    expect(own).toEqual(["tool_call", "graph_action", "after_the_fact"]);
     const claim = { ...POINTS.after_the_fact.point, tools: "acp" } as const;
     expect(traitsOf(claim).tools).toBe("acp");
     expect(traitsOf({ ...POINTS.file_access.point, isUnattended: true }).tools).toBe("agent");

@@ -38,6 +38,20 @@ interface Reach {
   readonly outOfReach?: string | undefined;
 }
 
+/** Where an action of a graph comes from, for rules and other harnesses. */
+export interface GraphOrigin {
+  readonly run_id: string;
+  readonly action_id: string;
+  readonly title: string;
+  readonly reason?: string | undefined;
+  readonly operation?: string | undefined;
+  readonly depends_on: readonly string[];
+  readonly executor: string;
+}
+
+/** What the decision about an action of a graph takes beside its payload. */
+type GraphAction = Pick<RequestContext, "mustAsk" | "commits">;
+
 /** A place where an effect can arrive. All of them pass through `enforce`. */
 export type ControlPoint =
   /** A prompt: of a client for a turn, or of the native agent for one request to its model. */
@@ -66,6 +80,13 @@ export type ControlPoint =
   | (Action<"mcp_call"> & { readonly call: ShownCall })
   /** The start of an MCP server. */
   | Action<"mcp_start">
+  /** An action of a graph that Reins performs; `tools` is whose tool table names it. */
+  | (GraphAction & {
+      readonly kind: "graph_action";
+      readonly payload: ActionPayload & { readonly graph: GraphOrigin };
+      readonly tools: "agent" | "acp";
+      readonly call: ShownCall;
+    })
   /** What a client changes in an agent. No person is asked about a notification. */
   | (Action<"setting"> & { readonly isNotification?: boolean })
   /** A command that the agent itself understands in a prompt. */
@@ -136,6 +157,7 @@ const TRAITS: Readonly<Record<ControlPoint["kind"], Traits>> = {
   terminal: ACTION,
   client_request: ACTION,
   mcp_call: { ...ACTION, modified: "applied" },
+  graph_action: { ...ACTION, modified: "applied" },
   mcp_start: { ...ACTION, origin: "client" },
   setting: { ...ACTION, origin: "client", inTurn: false },
   agent_command: { ...ACTION, origin: "client" },
@@ -149,7 +171,9 @@ export function traitsOf(point: ControlPoint): Traits {
   if ("origin" in point) return { ...traits, origin: point.origin };
   if (point.kind === "advice") return { ...traits, event_type: point.event_type };
   if (point.kind === "file_access" && point.isUnattended === true) return { ...traits, tools: "agent" };
-  return point.kind === "after_the_fact" ? { ...traits, tools: point.tools } : traits;
+  return point.kind === "after_the_fact" || point.kind === "graph_action"
+    ? { ...traits, tools: point.tools }
+    : traits;
 }
 
 /**
@@ -231,6 +255,7 @@ export function requestFor(scope: SubjectScope, point: ControlPoint): ControlReq
       ...requestContextIn(scope, tools === "agent" ? scope.workspace : scope.served, counted),
       confirm: () => confirmRights(scope, enforcement, origin),
       ...(beyond !== undefined && { bounds: () => beyond }),
+      ...(point.kind === "graph_action" && { mustAsk: point.mustAsk, commits: point.commits }),
     },
     ...(counted && { uncount: counted.uncount }),
   };

@@ -23,6 +23,8 @@ export interface Waiting {
   readonly signal: AbortSignal;
   /** Whether it has stopped waiting; known without the signal where that is made on demand. */
   readonly isOver?: boolean;
+  /** Called with each approval that is waited for. */
+  readonly onAsk?: ((approval: string) => void) | undefined;
 }
 
 /** What becomes of a control point. */
@@ -178,6 +180,7 @@ export async function awaitVerdict(
         await wait(decided.retry_after_ms, undefined, { signal: waiting.signal });
         break;
       case "ask": {
+        waiting.onAsk?.(decided.approval);
         const asking = {
           id: decided.approval,
           tenant: request.subject.tenant,
@@ -215,7 +218,7 @@ export function refuseStart(
 
 /** Asks the clients of a session: on the card of the agent's call, or on one that Reins makes when it is needed. */
 function offerFor(scope: AskableScope, point: ControlPoint): Offer {
-  if (point.kind === "tool_call") return offerApproval(scope, point.call.id);
+  if (point.kind === "tool_call" || point.kind === "graph_action") return offerApproval(scope, point.call.id);
   let offer: Offer | undefined;
   return (approval, signal) => {
     const asked = { tool: toolOf(point), rawInput: argumentsOf(point) };

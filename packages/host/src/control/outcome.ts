@@ -37,10 +37,10 @@ export async function noteAllowed(
   };
   if (entry === undefined && written && scope.turn) scope.turn.defer(written.then(settle));
   else await settle(entry);
-  if (point.kind !== "tool_call" && point.kind !== "mcp_call") return;
+  if (point.kind !== "tool_call" && point.kind !== "mcp_call" && point.kind !== "graph_action") return;
   const { id, reported } = point.call;
   const rawInput =
-    point.kind === "tool_call" && verdict.verdict === "modify"
+    point.kind !== "mcp_call" && verdict.verdict === "modify"
       ? verdict.modified_arguments
       : reported.rawInput;
   const call = { id, reported: { ...reported, rawInput } };
@@ -79,14 +79,21 @@ interface Completion {
 }
 
 /** Settles an allowed action and records its outcome: one result for each verdict. */
-export async function complete(
+export async function complete(scope: ControlScope, completion: Completion): Promise<void> {
+  recordIn(scope, [await settleAction(scope, completion)]);
+}
+
+/** Settles an allowed action with what it used, and returns the entry of its outcome, to be recorded by the caller. */
+export async function settleAction(
   scope: ControlScope,
   { tool, entry, outcome, enforcement, written = [] }: Completion,
-): Promise<void> {
+  usage?: Partial<Usage>,
+): Promise<ReturnType<typeof resultDraft>> {
   const subject = recordedSubject(scope, enforcement);
-  const call = await scope.context.harness.supervisor.settle(subject, { event_type: "pre_action", entry });
+  const { supervisor } = scope.context.harness;
+  const call = await supervisor.settle(subject, { event_type: "pre_action", entry }, usage);
   const draft = resultDraft(subject, { tool, outcome }, call);
-  recordIn(scope, [{ ...draft, payload: { ...draft.payload, ...(written.length > 0 && { written }) } }]);
+  return { ...draft, payload: { ...draft.payload, ...(written.length > 0 && { written }) } };
 }
 
 /** Performs an allowed action, and completes it by whether that succeeds. */

@@ -26,6 +26,7 @@ import type { Harness, Principal } from "@reins/supervisor";
 import type { TurnPreparation } from "../governor/context.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
+import type { Protocol } from "../graph/protocol.ts";
 import { OwnedCommands, type OwnedCommandsOptions } from "../native/owned-commands.ts";
 import type { NativeSettings } from "../native/start-native.ts";
 import type { Subagents } from "../native/subagents.ts";
@@ -60,6 +61,8 @@ export interface AgentHostOptions {
   readonly native?: NativeSettings | undefined;
   /** Starts the children of built-in agents; without it they cannot have any. */
   readonly subagents?: Subagents | undefined;
+  /** What agents that declare action graphs speak with. */
+  readonly protocol?: Protocol | undefined;
   /** Puts mail and constitution before the prompts of a tenant. */
   readonly preparationFor?: ((tenant: string) => TurnPreparation) | undefined;
   /** The user's home, from which credentials come. */
@@ -196,14 +199,14 @@ export class AgentHost {
   }
 
   async #startBuiltIn(entry: AgentEntry, start: StartOptions): Promise<HostedAgent> {
-    const { harness, environment, offers, subagents, messaging, native: settings } = this.#options;
+    const { harness, environment, offers, subagents, messaging, protocol, native: settings } = this.#options;
     const { startNative } = await import("../native/start-native.ts");
     const { principal, confine } = start;
     const folder = this.#homeFolder(entry, start);
     const home = confine && (await PrivateHome.prepare({ folder, credentials: [], files: [] }));
     const entered = this.#enter(entry, start);
     const native = startNative({
-      ...{ harness, entry, principal, environment, offers, subagents, settings },
+      ...{ harness, entry, principal, environment, offers, subagents, protocol, settings },
       messaging: messaging?.forTenant(principal.tenant),
       commands: await this.#commands(confine, home, entered.root),
       confined: home && confine && { home: home.home, network: networkReach(confine.network) },
@@ -226,8 +229,27 @@ export class AgentHost {
     });
   }
 
+  /** Runs the commands of a session outside of its agent, confined as the agent is; `release` ends its row in the register. */
+  async commandsFor(
+    { principal, agent, session }: { principal: Principal; agent: string; session: string },
+    place: Pick<Confinement, "roots" | "identities">,
+  ): Promise<{ readonly commands: OwnedCommands; readonly release: () => void }> {
+    const entry = this.#options.catalogue.entry(agent);
+    const network = this.networkFor(agent);
+    const confine = network && { ...place, network };
+    const start = { principal, confine };
+    const folder = this.#homeFolder(entry, start);
+    const home = confine && (await PrivateHome.prepare({ folder, credentials: [], files: [] }));
+    const entered = this.#enter(entry, start);
+    entered.hold([session]);
+    return { commands: await this.#commands(confine, home, entered.root), release: entered.remove };
+  }
+
   /** Where the home of an agent is. One agent at a time uses a home, and one that is confined is one of several. */
-  #homeFolder({ id }: AgentEntry, { principal, confine }: StartOptions): string {
+  #homeFolder(
+    { id }: AgentEntry,
+    { principal, confine }: Pick<StartOptions, "principal" | "confine">,
+  ): string {
     const place = confine ? `${id}-${blake3Hex(JSON.stringify(confine.roots)).slice(0, 16)}` : id;
     const { tenant, user } = principal;
     return join(this.#options.harness.home, "homes", tenant, user, principal.id, place);
@@ -302,7 +324,11 @@ export class AgentHost {
   }
 
   /** Enters an agent among those that run. */
-  #enter(entry: AgentEntry, { principal, confine }: StartOptions, process?: AgentProcess): Entered {
+  #enter(
+    entry: AgentEntry,
+    { principal, confine }: Pick<StartOptions, "principal" | "confine">,
+    process?: AgentProcess,
+  ): Entered {
     const { register } = this.#options;
     const found = { agent: entry.id, tenant: principal.tenant, principal: principal.id };
     const started_at = new Date().toISOString();

@@ -6,6 +6,8 @@ import { Owner, ProcessRegistry } from "@reins/runner";
 import type { Harness } from "@reins/supervisor";
 import type { TurnPreparation } from "../governor/context.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
+import { GraphRuns } from "../graph/graph-runs.ts";
+import { Protocol } from "../graph/protocol.ts";
 import { Hub } from "../hub/hub.ts";
 import type { ReaperOptions } from "../hub/reaper.ts";
 import { Kills } from "../kill/kills.ts";
@@ -55,6 +57,8 @@ export class Hosting {
   readonly catalogue: Catalogue;
   readonly host: AgentHost;
   readonly hub: Hub;
+  /** Runs of action graphs. */
+  readonly graphs: GraphRuns;
   /** The tools of turns. */
   readonly offers: TurnOffers;
   /** Removes secrets from what is stored or shown. */
@@ -66,12 +70,16 @@ export class Hosting {
   readonly #gateway: McpGateway;
 
   private constructor(
-    parts: Pick<Hosting, "catalogue" | "host" | "hub" | "offers" | "redact" | "register" | "kills">,
+    parts: Pick<
+      Hosting,
+      "catalogue" | "host" | "hub" | "graphs" | "offers" | "redact" | "register" | "kills"
+    >,
     gateway: McpGateway,
   ) {
     this.catalogue = parts.catalogue;
     this.host = parts.host;
     this.hub = parts.hub;
+    this.graphs = parts.graphs;
     this.offers = parts.offers;
     this.redact = parts.redact;
     this.register = parts.register;
@@ -100,8 +108,15 @@ export class Hosting {
       gateway = await McpGateway.open({ owner, redactor: harness.redactor });
       const offers = new TurnOffers(harness);
       const { isInstalled = async () => true } = options;
-      const host = new AgentHost({
+      const graphs = new GraphRuns({
+        ...{ harness, catalogue, messaging, onError },
+        hub: late.promise,
+        host: () => host,
+      });
+      const protocol = new Protocol({ harness, hub: late.promise, runs: graphs });
+      const host: AgentHost = new AgentHost({
         ...options,
+        protocol,
         ...{ catalogue, owner, gateway, userHome, offers, register },
         folders: new SessionFolders({ ...options, userHome }),
         subagents: new Subagents({ harness, catalogue, hub: late.promise, onError, isInstalled }),
@@ -116,9 +131,10 @@ export class Hosting {
       opened = hub;
       late.resolve(hub);
       await swept;
+      await graphs.resume();
       const kills = await killing;
       const { redact } = harness;
-      return new Hosting({ catalogue, host, hub, offers, redact, register, kills }, gateway);
+      return new Hosting({ catalogue, host, hub, graphs, offers, redact, register, kills }, gateway);
     } catch (error) {
       await opened?.close().catch(onError);
       await gateway?.close();
@@ -130,6 +146,7 @@ export class Hosting {
 
   /** Stops agents, MCP servers and connections. Sessions stay stored. */
   async close(): Promise<void> {
+    await this.graphs.close();
     await this.hub.close();
     await this.#gateway.close();
     await this.kills?.close();

@@ -11,6 +11,7 @@ import {
   modelsFrom,
   NativeAgent,
   type Prices,
+  type ProtocolService,
   type SubagentService,
 } from "@reins/agent";
 import type { AgentEntry } from "@reins/agents";
@@ -20,6 +21,7 @@ import { agentOf, subjectIn } from "../control/control-point.ts";
 import { isAllowedUnasked } from "../control/enforce.ts";
 import { fileState, StandingVerdicts } from "../control/standing-verdicts.ts";
 import { Governor, type GovernorOptions } from "../governor/governor.ts";
+import type { Protocol } from "../graph/protocol.ts";
 import type { TenantMessaging } from "../turn/messaging.ts";
 import type { TurnOffers } from "../turn/turn-offers.ts";
 import { proseOf, userMemory } from "./advisers.ts";
@@ -49,6 +51,8 @@ export interface NativeOptions {
   readonly commands?: CommandRunner | undefined;
   /** Whether the operating system confines commands, and the home that they then have. */
   readonly confined?: { readonly home: string; readonly network: NetworkReach } | undefined;
+  /** What it declares action graphs with; it cannot where it is absent. */
+  readonly protocol?: Protocol | undefined;
   /** Where children are started; none can be where it is absent. */
   readonly subagents?: Subagents | undefined;
   /** Wraps its channel, so that messages can be observed. */
@@ -119,6 +123,7 @@ export function startNative(options: NativeOptions): {
   const services = nativeServices({
     ...{ messaging, subjectOf, offers, spawn, mayRead },
     native: entry.id,
+    protocol: (nameOf) => options.protocol?.serviceFor(tenant, nameOf),
   });
   const memory = userMemory(harness, principal);
   offers?.declare(entry.id, allTools(services, memory));
@@ -186,6 +191,8 @@ interface NativeServicesOptions {
   readonly native: string;
   /** Whether a search of a session may show a file without asking a person. */
   readonly mayRead?: HostServices["mayRead"];
+  /** The service for action graphs, by the names that this agent has for sessions. */
+  readonly protocol?: (nameOf: (sessionId: string) => string) => ProtocolService | undefined;
   /** Has a child of a session do something; none can where it is absent. */
   readonly spawn?: SubagentService["run"] | undefined;
 }
@@ -199,8 +206,11 @@ function nativeServices(options: NativeServicesOptions): HostServices {
     throw new Error(`there is no session ${sessionId}`);
   };
   const agentIn = (sessionId: string) => subjectIn(sessionId).agent;
+  const nameOf = (id: string) => subjectIn(id).session;
+  const protocol = options.protocol?.(nameOf);
   return {
-    nameOf: (id) => subjectIn(id).session,
+    nameOf,
+    ...(protocol && { protocol }),
     ...(mayRead && { mayRead }),
     ...(spawn && { subagents: { run: spawn } }),
     ...(messaging && messagingTools(messaging, agentIn)),
@@ -217,7 +227,8 @@ function nativeServices(options: NativeServicesOptions): HostServices {
   };
 }
 
-function messagingTools(
+/** The tools for the mail and the board of a tenant, in the name of an agent. */
+export function messagingTools(
   { mailbox, board }: TenantMessaging,
   agentIn: (sessionId: string) => string,
 ): Pick<HostServices, "mail" | "board"> {

@@ -4,6 +4,7 @@ import type { Harness } from "@reins/supervisor";
 import { type ConnectionLimits, CurrentConnections } from "../connections/connections.ts";
 import { type GatewayLimits, type Log, settleLimits } from "../limits.ts";
 import type { Routes } from "../routes/router.ts";
+import { graphRoutes } from "../v1/runs.ts";
 import { sessionRoutes } from "../v1/sessions.ts";
 import { acpRoutes } from "./acp-routes.ts";
 import { rpcRoutes } from "./rpc-routes.ts";
@@ -40,5 +41,6 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Routes[] {
     { ...rpcRoutes(current), close: () => current.close() },
     acpRoutes(current, { harness, clock, defaultAgent, limits, log }),
     sessionRoutes(current),
+    graphRoutes(hosting),
   ];
 }

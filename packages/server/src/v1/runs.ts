@@ -1,6 +1,8 @@
 import { Run, runOperations, RunEvent as ShownRunEvent } from "@reins/api";
+import type { Hosting } from "@reins/host";
 import type { RunEvent, RunState } from "@reins/supervisor";
 import type { z } from "zod";
+import { required } from "../access/authenticator.ts";
 import { HttpProblem } from "../problems.ts";
 import { follow, type Growing } from "../routes/follow.ts";
 import { type AuthorizedCall, conforming, eventText, type Routes } from "../routes/router.ts";
@@ -37,6 +39,36 @@ export const runRoutes: Routes = {
     });
   },
 };
+
+/** Runs of action graphs. */
+export function graphRoutes(hosting: () => Promise<Hosting>): Routes {
+  return {
+    name: "graphs",
+    mount(router) {
+      router.handle(runOperations.startRun, async ({ body, principal }) => {
+        const { graphs } = await required(hosting);
+        return graphs.start(principal, body);
+      });
+      router.handle(runOperations.getRunGraph, async ({ params: { id }, principal }) => {
+        const { graphs } = await required(hosting);
+        return graphs.get(principal, id);
+      });
+      router.handle(runOperations.cancelRun, async ({ params: { id }, body, principal }) => {
+        const { graphs } = await required(hosting);
+        return graphs.cancel(principal, id, body.actions);
+      });
+      router.handle(runOperations.decideRun, async ({ params: { id }, body, principal }) => {
+        const { graphs } = await required(hosting);
+        return graphs.decide(principal, id, body);
+      });
+      router.handle(runOperations.expandRunRef, async ({ params: { id }, body, principal }) => {
+        const { graphs } = await required(hosting);
+        const { ref, match, ...range } = body;
+        return graphs.expand(principal, id, ref, { ...range, around_matches: match });
+      });
+    },
+  };
+}
 
 /** Groups states by run. */
 function runsIn(states: readonly RunState[]): z.input<typeof Run>[] {

@@ -41,6 +41,10 @@ export interface RequestContext {
   readonly confirm?: (() => Promise<void>) | undefined;
   /** Why a person has to decide when no rule matches. */
   readonly ask?: string | undefined;
+  /** Why a person has to decide even where a rule allows it. No grant answers that. */
+  readonly mustAsk?: string | undefined;
+  /** What is committed together with a verdict that allows the action. */
+  readonly commits?: ((decided: Unrecorded) => readonly Change<unknown>[]) | undefined;
   /** Why an event exceeds what the session was given; it is blocked then, whatever the policy says. */
   readonly bounds?: ((event: ControlEvent, tool: string) => string | undefined) | undefined;
   /**

@@ -238,6 +238,7 @@ const STAGES: readonly Stage[] = [
   { name: "bounds of the session", run: (decision) => decision.checkBounds() },
   { name: "ask where no rule matches", run: askUnmatched },
   { name: "modify", applies: ({ verdict }) => verdict.verdict === "modify", wait: modify },
+  { name: "ask where the requester insists", run: askInsisted },
   { name: "limits", run: (decision) => decision.reserve() },
   {
     name: "external harnesses",
@@ -318,6 +319,14 @@ function askUnmatched(decision: PendingDecision): void {
   decision.verdict = { verdict: "ask", reason: ask, rule };
 }
 
+/** Asks people about what a rule allows, if the requester insists; each time takes a person's word. */
+function askInsisted(decision: PendingDecision): void {
+  const { mustAsk } = decision.request.requestContext;
+  if (mustAsk === undefined || !permitsAction(decision.outcome)) return;
+  decision.verdict = { verdict: "ask", reason: mustAsk, rule: decision.verdict.rule };
+  decision.isLimited = true;
+}
+
 /** Writes the verdict: one that allows something before it is returned, any other a little later. */
 function commit(decision: PendingDecision, ports: PipelinePorts): Promise<Decided> {
   const { request, input, state, modified, said, failedOpen, uses = [] } = decision;
@@ -356,7 +365,8 @@ async function writeAllowed(
   state.history.note(input);
   try {
     const kept = uses.length > 0 ? state.limits.changesFor(input.subject.tenant, uses, input.at) : [];
-    const { entries } = await writer.now(request, record, [...changes, ...kept], { deferred });
+    const own = request.requestContext.commits?.(record.decided) ?? [];
+    const { entries } = await writer.now(request, record, [...changes, ...kept, ...own], { deferred });
     const entry = entries[0]?.cid;
     if (changes.length > 0) approvals.announce();
     const { event_type, at, action } = input;

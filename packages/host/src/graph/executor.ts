@@ -1,0 +1,59 @@
+import type { Executor, GraphAction } from "@reins/graph";
+import type { RunPlace } from "./run-place.ts";
+
+/** One attempt at an action, with everything it refers to. */
+export interface ActionCall {
+  readonly run: string;
+  readonly action: GraphAction;
+  readonly place: RunPlace;
+  /** Its input with the references resolved. */
+  readonly input: Readonly<Record<string, unknown>> | undefined;
+  readonly prompt: string | undefined;
+  readonly context: readonly string[];
+  /** The same for the same attempt, also after a restart. */
+  readonly key: string;
+  /** The name of its card for clients. */
+  readonly call: string;
+}
+
+/** What an attempt would do, and how. */
+export interface PlannedAction {
+  /** The name and the arguments that are decided. */
+  readonly tool: string;
+  readonly arguments: unknown;
+  /** Whose tool table names it: that of the native agent, or that of what Reins itself serves. */
+  readonly tools: "agent" | "acp";
+  /** The kind of its card, in ACP's words. */
+  readonly kind?: string;
+  readonly title?: string;
+  readonly content?: readonly object[];
+  readonly locations?: readonly string[];
+  /** Whether a person has to agree, beside what the action itself says. */
+  readonly mustAsk?: string | undefined;
+  /** Whether another harness decides it, with the same payload: the verdict is not made twice. */
+  readonly isDecidedElsewhere?: boolean;
+  /** Performs it with the arguments that were allowed. */
+  perform(given: unknown, signal: AbortSignal): Promise<PerformedAction>;
+}
+
+/** What came of an action. */
+export interface PerformedAction {
+  /** JSON. */
+  readonly output: unknown;
+  /** Where the executor has one of its own. */
+  readonly summary?: string | undefined;
+  readonly isError?: boolean;
+  readonly usage?: { readonly tokens?: number | undefined; readonly cost?: number | undefined };
+}
+
+/** An executor that Reins has. */
+export interface RunExecutor extends Executor {
+  /** Whether the same effect twice is one: after a crash of which the outcome is unknown it is done again. */
+  readonly isIdempotent?: boolean;
+  /** The name under which rules know it, where that is another. */
+  readonly ruleName?: string;
+  /** Throws for an input that it cannot take, before anything runs. */
+  check(input: Readonly<Record<string, unknown>>): void;
+  /** Has no effect. Throws for what could not succeed. */
+  plan(call: ActionCall): Promise<PlannedAction>;
+}

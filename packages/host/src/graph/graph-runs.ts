@@ -1,0 +1,790 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { CODE, RpcError } from "@reins/acp";
+import type { Catalogue } from "@reins/agents";
+import {
+  type ActionState,
+  type AssistantMessage,
+  type AttemptRequest,
+  CARRIER_TOOL,
+  type Carried,
+  type Control,
+  controlName,
+  type Expanded,
+  type ExpandRange,
+  expandText,
+  type Graph,
+  type GraphAction,
+  graphOfCalls,
+  graphOfDeclaration,
+  JournalEngine,
+  type ProjectedRun,
+  ProtocolError,
+  type Reference,
+  type RunRecord,
+  type RunResult,
+  type RunScope,
+  readCarried,
+  readDeclared,
+  readReference,
+  runGraph,
+  withReferences,
+  writesOf,
+} from "@reins/graph";
+import { errorMessage, isRecord, settlesWithin } from "@reins/kit";
+import { ArtifactStore } from "@reins/ledger";
+import { change } from "@reins/store";
+import { type Harness, type Principal, SupervisorError } from "@reins/supervisor";
+import { REFUSED } from "../control/verdict.ts";
+import type { AgentHost } from "../hosting/agent-host.ts";
+import type { Hub } from "../hub/hub.ts";
+import type { SessionRecord } from "../sessions/session-record.ts";
+import type { Messaging } from "../turn/messaging.ts";
+import type { ActionCall, RunExecutor } from "./executor.ts";
+import { type DeclaredRun, GraphRun, type RunProgress, runKey } from "./graph-run.ts";
+import { allowedName, attemptAction, type EarlierAttempt } from "./perform-action.ts";
+import { RecordedJournal } from "./recorded-journal.ts";
+import { maySee, References } from "./references.ts";
+import { checkInput, type ExecutorRegistry } from "./registry.ts";
+import { NATIVE_AGENT, type RunPlace, RunPlaces } from "./run-place.ts";
+import { declaredRunTables, type StoredDeclaredRun } from "./tables.ts";
+
+export interface GraphRunsOptions {
+  readonly harness: Harness;
+  readonly catalogue: Catalogue;
+  /** Where sessions live, once that is open. */
+  readonly hub: Promise<Hub>;
+  readonly host: () => AgentHost;
+  readonly messaging?: Messaging | undefined;
+  /** Receives errors of background work. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** A graph to run: a declaration with its sections, or the whole message of a model. */
+export interface RunRequest {
+  readonly declaration?: unknown;
+  readonly sections?: Readonly<Record<string, string>> | undefined;
+  readonly message?: string | undefined;
+  readonly context?: Readonly<Record<string, unknown>> | undefined;
+  readonly session?: string | undefined;
+  readonly cwd?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly run_id?: string | undefined;
+}
+
+/** What a declaration that was read is run with. */
+export interface RunOrigin {
+  readonly run_id?: string | undefined;
+  readonly session: SessionRecord;
+  readonly principal: Principal;
+  readonly declaration: string;
+  readonly carrier: RunRecord["carrier"];
+  readonly violations: readonly string[];
+  readonly context: Readonly<Record<string, unknown>>;
+}
+
+interface RunKey {
+  readonly tenant: string;
+  readonly run: string;
+}
+
+/** What of a result a model is shown that its summary does not say. */
+const NEEDS_OUTPUT: ReadonlySet<string> = new Set(["structured", "excerpt", "full", "adaptive"]);
+/** The most actions of a run that are executed at once. */
+const PARALLEL = 8;
+/** How long changes of a run are gathered before they are stored. */
+const GATHER_MS = 50;
+/** How long effects that are under way may take when Reins stops. */
+const GRACE_MS = 2_000;
+
+/**
+ * Runs of action graphs: each belongs to a session, whose principal, folders, rules and clients it has. Each attempt at an
+ * action is decided, performed and recorded; a durable run continues after any stop.
+ */
+export class GraphRuns {
+  readonly #options: GraphRunsOptions;
+  readonly #places: RunPlaces;
+  readonly #artifacts: ArtifactStore;
+  readonly #references: References;
+  readonly #journal: RecordedJournal<RunKey, RunResult>;
+  readonly #engine: JournalEngine<RunKey, RunResult>;
+  /** The runs that are not over, by key. */
+  readonly #active = new Map<string, GraphRun>();
+  readonly #registries = new Map<string, Promise<{ registry: ExecutorRegistry; release: () => void }>>();
+  readonly #listeners = new Set<(run: GraphRun, action: string | undefined) => void>();
+  readonly #unstored = new Set<GraphRun>();
+  readonly #stop = new AbortController();
+  /** Effects that are under way. */
+  readonly #performing = new Set<Promise<unknown>>();
+  #cancelFlush: (() => void) | undefined;
+  #unwatch: (() => void) | undefined;
+
+  constructor(options: GraphRunsOptions) {
+    this.#options = options;
+    const { harness } = options;
+    this.#places = new RunPlaces({ ...options, hub: () => options.hub });
+    this.#artifacts = new ArtifactStore(join(harness.home, "artifacts"));
+    const find = (tenant: string, run: string) => this.#find(tenant, run);
+    this.#references = new References({ artifacts: this.#artifacts, find });
+    const isDurable = (run: string) => this.#active.get(run)?.graph.isDurable ?? true;
+    this.#journal = new RecordedJournal(harness, isDurable);
+    const orchestrate = (key: RunKey, scope: RunScope) => this.#orchestrate(key, scope);
+    this.#engine = new JournalEngine({ orchestrate, journal: this.#journal });
+  }
+
+  /** Continues the durable runs of an earlier process; others have failed with it. */
+  async resume(): Promise<void> {
+    const { harness } = this.#options;
+    const hub = await this.#options.hub;
+    this.#unwatch = hub.watch(({ id, tenant, ended }) => {
+      if (ended) this.#sessionEnded(tenant, id);
+    });
+    for (const stored of await harness.store.query(declaredRunTables, "open", null)) {
+      const run = this.#read(stored);
+      if (run.graph.isPlan) continue;
+      if (run.graph.isDurable) this.#active.set(run.key, run);
+      else await this.#interrupted(run);
+    }
+    await this.#engine.resume();
+  }
+
+  /** Calls a listener for every change of a run; returns `unsubscribe`. */
+  subscribe(listener: (run: GraphRun, action: string | undefined) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Validates a graph and runs it, or shows it where it is a plan. Other intents are applied to the run they name. */
+  async start(principal: Principal, request: RunRequest): Promise<ProjectedRun> {
+    return translated(async () => {
+      const known = request.run_id === undefined ? undefined : await this.#repeated(principal, request);
+      if (known) return this.#shown(known);
+      const carried = readRequest(request);
+      if (carried.kind === "declaration" && isControl(carried.declaration.intent))
+        return this.#shown(await this.control(principal, carried));
+      const session = await this.#sessionFor(principal, request);
+      const owner = await this.#ownerOf(session);
+      const run = await this.declare(carried, {
+        ...{ session, principal: owner, declaration: rawOf(request, carried), carrier: "api" },
+        violations: "violations" in carried ? carried.violations.map(({ detail }) => detail) : [],
+        context: request.context ?? {},
+        run_id: request.run_id,
+      });
+      return this.#shown(run);
+    });
+  }
+
+  /** A run that a principal may see. */
+  async get(principal: Principal, id: string): Promise<ProjectedRun> {
+    return this.#shown(await this.#expect(principal, id));
+  }
+
+  /** The newest runs that a principal may see, or those of one session. */
+  async list(principal: Principal, session?: string): Promise<readonly ProjectedRun[]> {
+    const { tenant } = principal;
+    const range = { tenant, session, limit: 1_000 };
+    const stored = await this.#options.harness.store.query(declaredRunTables, "list", range);
+    const runs = stored.map((one) => this.#read(one));
+    return runs
+      .map((run) => this.#active.get(run.key) ?? run)
+      .filter((run) => maySee(principal, run))
+      .map((run) => this.#shown(run));
+  }
+
+  /** Cancels a run, or some of its actions. */
+  async cancel(principal: Principal, id: string, actions?: readonly string[]): Promise<ProjectedRun> {
+    return translated(async () =>
+      this.#shown(await this.cancelRun(await this.#expect(principal, id), actions)),
+    );
+  }
+
+  /** Decides what becomes of an action that failed or was blocked. It answers no approval. */
+  async decide(
+    principal: Principal,
+    id: string,
+    {
+      action,
+      decision,
+    }: { action: string; decision: "retry" | "continue" | "abort"; note?: string | undefined },
+  ): Promise<ProjectedRun> {
+    return translated(async () =>
+      this.#shown(await this.decideRun(await this.#expect(principal, id), action, decision)),
+    );
+  }
+
+  /** A stored output of a run, or a part of it, without secrets. */
+  async expand(
+    principal: Principal,
+    id: string,
+    ref: string,
+    range: ExpandRange,
+  ): Promise<Expanded & { readonly ref: string }> {
+    return translated(async () => {
+      const run = await this.#expect(principal, id);
+      const text = await this.expandIn(run, ref, "user");
+      return { ref, ...expandText(String(this.#options.harness.redact(text)), { range }) };
+    });
+  }
+
+  /** What a reference leads to, for a person or a model that may see a run. */
+  async expandIn(run: GraphRun, ref: string, audience: "user" | "model"): Promise<string> {
+    const reference = readReference(ref);
+    if (reference.kind === "action") {
+      const { action, part } = reference;
+      return this.#references.stored(run, { kind: "run", run: run.id, action, part }, audience);
+    }
+    if (reference.kind !== "run" && reference.kind !== "artifact")
+      throw new ProtocolError("reference", `${ref} is not a stored result`);
+    const { tenant, principal } = run.declared;
+    const isOwn = reference.run === undefined || reference.run === run.id;
+    const found = isOwn ? run : await this.#references.expectVisible(principal, tenant, reference.run ?? "");
+    return this.#references.stored(found, reference, audience);
+  }
+
+  /** Runs what a model declared: the caller has read it. Throws a {@link ProtocolError} before anything runs. */
+  async declare(carried: Carried, origin: RunOrigin): Promise<GraphRun> {
+    const graph = graphIn(carried);
+    const { session, principal } = origin;
+    const run_id = origin.run_id ?? newRunId();
+    const declared: DeclaredRun = {
+      ...{ run_id, tenant: session.tenant, session: session.id, principal, graph },
+      ...{ declaration: origin.declaration, carrier: origin.carrier, violations: origin.violations },
+      context: origin.context,
+      started_at: this.#now(),
+    };
+    const run = new GraphRun(declared, (one, action) => this.#changed(one, action));
+    await this.#validate(run);
+    const [isNew] = await this.#options.harness.store.commit(
+      [
+        change(declaredRunTables, "create", {
+          ...{ tenant: session.tenant, run: run_id, session: session.id },
+          declared: JSON.stringify(declared),
+          state: JSON.stringify(run.progress),
+        }),
+      ],
+      { durable: graph.isDurable },
+    );
+    if (!isNew) throw new ProtocolError("state", `there is a run ${run_id} already`);
+    this.#changed(run, undefined);
+    if (graph.isPlan || graph.actions.length === 0) {
+      run.become(graph.isPlan ? "pending" : "completed", { endedAt: this.#now() });
+      await this.#flush();
+      return run;
+    }
+    this.#active.set(run.key, run);
+    await this.#engine.start(run.key, { tenant: session.tenant, run: run_id });
+    return run;
+  }
+
+  async cancelRun(run: GraphRun, actions?: readonly string[]): Promise<GraphRun> {
+    if (run.isOver) throw new ProtocolError("state", `the run ${run.id} is over`);
+    if (run.graph.isPlan || !this.#active.has(run.key)) {
+      run.become("canceled", { reason: "it was canceled", endedAt: this.#now() });
+      await this.#flush();
+      return run;
+    }
+    if (actions && actions.length > 0) {
+      for (const id of actions)
+        if (!run.action(id)) throw new ProtocolError("state", `run ${run.id} has no action ${id}`);
+      await this.#send(run, { kind: "cancel", actions, reason: "it was canceled" });
+      return run;
+    }
+    await this.#engine.cancel(run.key);
+    await this.#engine.ended(run.key).catch(() => undefined);
+    return run;
+  }
+
+  async decideRun(
+    run: GraphRun,
+    action: string,
+    decision: "retry" | "continue" | "abort",
+  ): Promise<GraphRun> {
+    const status = run.states.get(action)?.status;
+    if (!run.action(action)) throw new ProtocolError("state", `run ${run.id} has no action ${action}`);
+    if (status !== "failed" && status !== "blocked")
+      throw new ProtocolError("state", `${action} is ${status ?? "pending"}: there is nothing to decide`);
+    if (!run.isOver) return this.#send(run, { kind: "decide", action, decision });
+    const { status: stands } = run.standing;
+    if (stands !== "failed" && stands !== "blocked")
+      throw new ProtocolError("state", `the run ${run.id} is ${stands}: there is nothing to decide`);
+    if (decision === "abort") return run;
+    return this.#reopen(run, { kind: "decide", action, decision });
+  }
+
+  /** Replaces the actions of a run that have not begun. */
+  async reviseRun(run: GraphRun, graph: Graph): Promise<GraphRun> {
+    if (run.isOver) throw new ProtocolError("state", `the run ${run.id} is over`);
+    const begun = run.graph.actions.filter(({ id }) => run.states.get(id)?.status !== "pending");
+    const kept = new Set(begun.map(({ id }) => id));
+    const actions = [...begun, ...graph.actions.filter(({ id }) => !kept.has(id))];
+    const revised = { ...run.graph, actions, sections: [...run.graph.sections, ...graph.sections] };
+    await this.#validate(new GraphRun({ ...run.declared, graph: revised }, () => undefined));
+    run.declared = { ...run.declared, revised };
+    await this.#send(run, { kind: "revise", graph: { ...revised, actions: graph.actions } });
+    return run;
+  }
+
+  /** Resolves when a run is over, or stands where the model decides. */
+  decisionPoint(run: GraphRun, signal: AbortSignal): Promise<void> {
+    const isThere = () => {
+      const { status, waitsFor } = run.standing;
+      const mayCall = run.graph.whileWaiting === "call_model" && status === "waiting";
+      return run.isOver || waitsFor === "model" || mayCall || run.graph.isPlan;
+    };
+    if (isThere()) return Promise.resolve();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const unsubscribe = this.subscribe((changed) => {
+      if (changed === run && isThere()) resolve();
+    });
+    const abort = () => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    return promise.finally(() => {
+      unsubscribe();
+      signal.removeEventListener("abort", abort);
+    });
+  }
+
+  /** How the actions of a run stand, with outputs as far as a model is to see more of them than a summary. */
+  async statesWithOutputs(run: GraphRun): Promise<readonly ActionState[]> {
+    return Promise.all(
+      run.graph.actions.flatMap(({ id, result: { return_to_model } }) => {
+        const state = run.states.get(id);
+        if (!state) return [];
+        const { artifact } = run.details(id);
+        const isKnown = !state.result || state.result.output !== null || !NEEDS_OUTPUT.has(return_to_model);
+        return [isKnown || !artifact ? state : this.#withOutput(state, artifact.digest)];
+      }),
+    );
+  }
+
+  async #withOutput(state: ActionState, digest: string): Promise<ActionState> {
+    const bytes = await this.#artifacts.get(digest);
+    if (!bytes || !state.result) return state;
+    return { ...state, result: { ...state.result, output: Buffer.from(bytes).toString("utf8") } };
+  }
+
+  /** The run of an id in a tenant; `undefined` for none. */
+  find(tenant: string, id: string): Promise<GraphRun | undefined> {
+    return this.#find(tenant, id);
+  }
+
+  /** The executors that a session may use. */
+  async executorsIn(session: SessionRecord): Promise<{
+    readonly registry: ExecutorRegistry;
+    readonly allowed: readonly RunExecutor[];
+    readonly principal: Principal;
+  }> {
+    const principal = await this.#ownerOf(session);
+    const key = `${session.tenant}//${session.id}`;
+    const place = await this.#places.ofSession(
+      { tenant: session.tenant, session: session.id, principal },
+      key,
+    );
+    const { registry } = await this.#registry(key, place);
+    return { registry, allowed: registry.allowedIn(place), principal };
+  }
+
+  /** Stops: effects that are under way have a moment to end, and durable runs are continued by the next process. */
+  async close(): Promise<void> {
+    this.#unwatch?.();
+    const ending = Promise.allSettled(this.#performing);
+    if (this.#performing.size > 0) await settlesWithin(ending, GRACE_MS);
+    this.#stop.abort(new Error("Reins is stopping"));
+    await this.#engine.close();
+    await this.#flush().catch(this.#options.onError);
+    for (const { release } of await Promise.all(this.#registries.values())) release();
+    const writing = [...this.#active.values()].flatMap((run) => [...run.writing]);
+    await Promise.allSettled(writing);
+  }
+
+  async #orchestrate({ tenant, run: id }: RunKey, scope: RunScope): Promise<RunResult> {
+    const run = this.#active.get(runKey(tenant, id)) ?? (await this.#find(tenant, id));
+    if (!run) throw new Error(`there is no run ${id}`);
+    this.#active.set(run.key, run);
+    const earlier = (await this.#journal.load(run.key))?.entries ?? new Map<string, unknown>();
+    run.controls = [...earlier.keys()].filter((name) => name.startsWith("control/")).length;
+    const writes = await this.#writes(run);
+    const result = await runGraph(run.declared.graph, scope, {
+      parallel: PARALLEL,
+      writesOf: (action) => writes.get(action.id) ?? ["*"],
+      attempt: (request) => this.#attempt(run, request, scope, earlier),
+      onChange: (changed) => {
+        if (this.#stop.signal.aborted) return;
+        if ("action" in changed) {
+          run.change(changed.action, this.#now());
+          if (changed.action.status === "running") run.become("running");
+        } else run.become(changed.run);
+      },
+    });
+    if (this.#stop.signal.aborted) return result;
+    await Promise.allSettled(run.writing);
+    run.become(result.status, { reason: result.reason, endedAt: this.#now() });
+    await this.#released(run);
+    return result;
+  }
+
+  async #attempt(
+    run: GraphRun,
+    request: AttemptRequest,
+    scope: RunScope,
+    earlier: ReadonlyMap<string, unknown>,
+  ) {
+    const name = request.key.slice(run.key.length + 1);
+    const stored = earlier.get(allowedName(name));
+    const known: EarlierAttempt = isRecord(stored) ? { allowed: stored } : {};
+    const signal = AbortSignal.any([request.signal, this.#stop.signal]);
+    const attempt = attemptAction(run, { ...request, signal }, scope, known, {
+      prepare: (one, asked) => this.#prepare(one, asked),
+      artifacts: this.#artifacts,
+      journal: this.#journal,
+      isStopping: () => this.#stop.signal.aborted,
+    });
+    this.#performing.add(attempt);
+    const over = () => this.#performing.delete(attempt);
+    attempt.then(over, over);
+    return attempt;
+  }
+
+  async #prepare(
+    run: GraphRun,
+    { action, states, key }: AttemptRequest,
+  ): Promise<{ readonly executor: RunExecutor; readonly call: ActionCall }> {
+    const place = await this.#places.of(run, action.id);
+    const { registry } = await this.#registry(run.key, place);
+    const { executor, input } = registry.choose(action, place);
+    const resolve = (reference: Reference) => this.#references.resolve(run, states, reference);
+    const resolved = input && (await withReferences(input, resolve));
+    const prompt = action.prompt && textOf(await resolve(action.prompt));
+    const context = await Promise.all(action.context.map(async (one) => textOf(await resolve(one))));
+    const { attempts = 1 } = states.get(action.id) ?? {};
+    return {
+      executor,
+      call: {
+        ...{ run: run.id, action, place, prompt, context, key },
+        input: isRecord(resolved) ? resolved : undefined,
+        call: `${run.id}.${action.id}.${attempts}`,
+      },
+    };
+  }
+
+  /** Checks everything that can be known before anything runs. */
+  async #validate(run: GraphRun): Promise<void> {
+    const { graph, principal, run_id } = run.declared;
+    const place = await this.#places.ofSession(run.declared, run.key);
+    if (place.record.ended) throw new ProtocolError("state", `the session ${place.id} has ended`);
+    const { registry } = await this.#registry(run.key, place);
+    for (const [index, action] of graph.actions.entries()) {
+      const { executor, input } = registry.choose(action, place);
+      const path = `actions.${index}.input`;
+      const references: Reference[] = [...action.context, ...(action.prompt ? [action.prompt] : [])];
+      await withReferences(input ?? {}, async (reference) => {
+        references.push(reference);
+        return "";
+      });
+      const hasReferences = JSON.stringify(input ?? {}).includes('"$ref"');
+      if (!hasReferences && (input || !action.prompt)) checkInput(executor, input, path);
+      await this.#references.check(principal, references, run_id);
+      for (const one of references)
+        if (one.kind === "input") await this.#references.resolve(run, new Map(), one);
+    }
+  }
+
+  #registry(key: string, place: RunPlace) {
+    const known = this.#registries.get(key) ?? this.#newRegistry(place);
+    this.#registries.set(key, known);
+    known.catch(() => this.#registries.delete(key));
+    return known;
+  }
+
+  async #newRegistry(place: RunPlace): Promise<{ registry: ExecutorRegistry; release: () => void }> {
+    const { messaging } = this.#options;
+    const [{ toolExecutors, meantTool }, { ExecutorRegistry: Registry }] = await Promise.all([
+      import("./tool-executors.ts"),
+      import("./registry.ts"),
+    ]);
+    let owned: ReturnType<AgentHost["commandsFor"]> | undefined;
+    const commands = () => {
+      const { workspace, identities, principal, session } = place;
+      const { agent, id } = session.record;
+      owned ??= this.#options
+        .host()
+        .commandsFor({ principal, agent, session: id }, { roots: workspace.roots, identities });
+      return owned;
+    };
+    const tools = toolExecutors({
+      place,
+      messaging: messaging?.forTenant(place.session.record.tenant),
+      commands: { run: async (command, signal) => (await commands()).commands.run(command, signal) },
+    });
+    return {
+      registry: new Registry(tools, meantTool),
+      release: () => void owned?.then(({ release }) => release()).catch(this.#options.onError),
+    };
+  }
+
+  async #writes(run: GraphRun): Promise<ReadonlyMap<string, readonly string[]>> {
+    const place = await this.#places.ofSession(run.declared, run.key).catch(() => undefined);
+    if (!place) return new Map();
+    const { registry } = await this.#registry(run.key, place);
+    return new Map(
+      run.declared.graph.actions.map((action) => [action.id, writesIn(registry, action, place)]),
+    );
+  }
+
+  async #send(run: GraphRun, control: Control): Promise<GraphRun> {
+    run.controls += 1;
+    if (!(await this.#engine.send(run.key, controlName(run.controls), control)))
+      throw new ProtocolError("state", `the run ${run.id} is over`);
+    return run;
+  }
+
+  /** Continues a run that has failed or is blocked with a control. */
+  async #reopen(run: GraphRun, control: Control): Promise<GraphRun> {
+    const { tenant, run_id } = run.declared;
+    const reopened = new GraphRun(run.declared, (one, action) => this.#changed(one, action), {
+      ...run.progress,
+      status: "running",
+      reason: undefined,
+      ended_at: undefined,
+    });
+    const { entries } = (await this.#journal.load(run.key)) ?? { entries: new Map() };
+    const controls = [...entries.keys()].filter((name) => name.startsWith("control/")).length;
+    this.#active.set(run.key, reopened);
+    await this.#journal.append(run.key, controlName(controls + 1), control, { durable: true });
+    await this.#journal.reopen(run.key);
+    this.#changed(reopened, undefined);
+    await this.#engine.start(run.key, { tenant, run: run_id });
+    return reopened;
+  }
+
+  /** Applies a declaration about a run that a principal may see. */
+  async control(
+    principal: Principal,
+    { declaration, sections }: Pick<Extract<Carried, { kind: "declaration" }>, "declaration" | "sections">,
+  ): Promise<GraphRun> {
+    switch (declaration.intent) {
+      case "cancel": {
+        const { run_id, actions } = declaration.payload;
+        return this.cancelRun(await this.#expect(principal, run_id), actions);
+      }
+      case "decide": {
+        const { run_id, action_id, decision } = declaration.payload;
+        return this.decideRun(await this.#expect(principal, run_id), action_id, decision);
+      }
+      case "revise": {
+        const run = await this.#expect(principal, declaration.payload.run_id);
+        return this.reviseRun(run, graphOfDeclaration(declaration, sections));
+      }
+      default:
+        throw new ProtocolError("malformed", `the intent ${declaration.intent} starts no run`);
+    }
+  }
+
+  /** The run that an earlier request of the same id started. */
+  async #repeated(principal: Principal, request: RunRequest): Promise<GraphRun | undefined> {
+    const run = await this.#find(principal.tenant, request.run_id ?? "");
+    if (!run) return undefined;
+    if (maySee(principal, run) && run.declared.declaration === rawOf(request, undefined)) return run;
+    throw new SupervisorError("conflict", `there is a run ${request.run_id} already`);
+  }
+
+  async #sessionFor(principal: Principal, { session, cwd, agent = NATIVE_AGENT }: RunRequest) {
+    const hub = await this.#options.hub;
+    if (session !== undefined) return hub.sessions.expect(principal, session);
+    const folder = cwd ?? (await this.#options.host().folders.defaultFor(principal));
+    const connection = await hub.connect({ principal, agent });
+    try {
+      const params = { cwd: folder, mcpServers: [] };
+      const { signal } = this.#stop;
+      const started = await hub.request(connection, "session/new", params, signal);
+      const id = isRecord(started) ? started.sessionId : undefined;
+      return await hub.sessions.expect(principal, id);
+    } finally {
+      hub.disconnect(connection);
+    }
+  }
+
+  async #ownerOf({ principal: id }: SessionRecord): Promise<Principal> {
+    const owner = await this.#options.harness.identity.current({ id });
+    if (owner) return owner;
+    throw new ProtocolError("forbidden", "the principal of the session is not valid any more");
+  }
+
+  async #expect(principal: Principal, id: string): Promise<GraphRun> {
+    const run = await this.#find(principal.tenant, id);
+    if (run && maySee(principal, run)) return run;
+    throw new SupervisorError("not_found", `there is no run ${id}`);
+  }
+
+  async #find(tenant: string, run: string): Promise<GraphRun | undefined> {
+    const active = this.#active.get(runKey(tenant, run));
+    if (active) return active;
+    const unstored = [...this.#unstored].find((one) => one.key === runKey(tenant, run));
+    if (unstored) return unstored;
+    const stored = await this.#options.harness.store.query(declaredRunTables, "get", { tenant, run });
+    return this.#active.get(runKey(tenant, run)) ?? (stored && this.#read(stored));
+  }
+
+  /** A stored run. What is stored was written by this class. */
+  #read({ declared, state }: StoredDeclaredRun): GraphRun {
+    const progress: RunProgress = JSON.parse(state);
+    return new GraphRun(JSON.parse(declared), (run, action) => this.#changed(run, action), progress);
+  }
+
+  #shown(run: GraphRun): ProjectedRun {
+    // Redaction keeps the form of what it is given.
+    return this.#options.harness.redact(run.project()) as ProjectedRun;
+  }
+
+  #changed(run: GraphRun, action: string | undefined): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(run, action);
+      } catch (error) {
+        this.#options.onError(error);
+      }
+    }
+    this.#unstored.add(run);
+    const timer = setTimeout(() => this.#flush().catch(this.#options.onError), GATHER_MS);
+    this.#cancelFlush?.();
+    this.#cancelFlush = () => clearTimeout(timer);
+  }
+
+  /** Stores the runs that have changed. */
+  async #flush(): Promise<void> {
+    this.#cancelFlush?.();
+    this.#cancelFlush = undefined;
+    const runs = [...this.#unstored];
+    if (runs.length === 0) return;
+    const changes = runs.map((run) => {
+      const { tenant, run_id, revised } = run.declared;
+      const declared = revised ? JSON.stringify(run.declared) : null;
+      const state = JSON.stringify(run.progress);
+      return change(declaredRunTables, "update", {
+        tenant,
+        run: run_id,
+        state,
+        isOver: run.isOver,
+        declared,
+      });
+    });
+    const stored = this.#options.harness.store.commit(changes, { durable: false });
+    await stored;
+    for (const run of runs) this.#unstored.delete(run);
+  }
+
+  /** Lets go of what a run held. */
+  async #released(run: GraphRun): Promise<void> {
+    await this.#flush();
+    this.#active.delete(run.key);
+    this.#places.forget(run.key);
+    const registry = this.#registries.get(run.key);
+    this.#registries.delete(run.key);
+    (await registry)?.release();
+  }
+
+  #sessionEnded(tenant: string, session: string): void {
+    for (const run of this.#active.values())
+      if (run.declared.tenant === tenant && run.declared.session === session)
+        this.#engine.cancel(run.key).catch(this.#options.onError);
+  }
+
+  async #interrupted(run: GraphRun): Promise<void> {
+    const reason = "Reins was restarted while it ran, and it was not durable";
+    run.become("failed", { reason, endedAt: this.#now() });
+    await this.#journal.end(run.key, { state: "failed", error: reason });
+    await this.#flush();
+  }
+
+  #now(): string {
+    return new Date().toISOString();
+  }
+}
+
+function newRunId(): string {
+  return `run_${randomBytes(9).toString("base64url").replace(/[-_]/g, "x")}`;
+}
+
+function isControl(intent: string): boolean {
+  return intent === "cancel" || intent === "decide" || intent === "revise" || intent === "expand_ref";
+}
+
+/** Reads what a caller of the API declares. */
+function readRequest({ declaration, sections = {}, message }: RunRequest): Carried {
+  if ((declaration === undefined) === (message === undefined))
+    throw new ProtocolError("malformed", "give either a declaration or a message");
+  if (message !== undefined) {
+    const carried = readCarried(
+      { text: message, calls: [], isComplete: true },
+      { isEnabled: true, knowsTool: () => true },
+    );
+    if (carried.kind === "declaration" || carried.kind === "calls") return carried;
+    throw new ProtocolError("malformed", "the message declares nothing to run");
+  }
+  if (isRecord(declaration) && declaration.kind !== undefined) {
+    const call = { name: CARRIER_TOOL, arguments: JSON.stringify(declaration) };
+    const own: AssistantMessage = { text: "", calls: [call], isComplete: true };
+    const carried = readCarried(own, { isEnabled: true, knowsTool: () => true });
+    if (carried.kind === "calls") return carried;
+    throw new ProtocolError("malformed", "the declaration has nothing to run");
+  }
+  const listed = Object.entries(sections).map(([id, text]) => ({
+    id: id.trim().normalize("NFC"),
+    level: 2,
+    text,
+  }));
+  return {
+    kind: "declaration",
+    declaration: readDeclared(declaration),
+    sections: listed,
+    carrier: "fenced",
+    raw: JSON.stringify(declaration),
+    violations: [],
+  };
+}
+
+/** What was declared, as it was written. */
+function rawOf({ declaration, message }: RunRequest, carried: Carried | undefined): string {
+  if (message !== undefined) return message;
+  return JSON.stringify(declaration, null, 2) ?? (carried && "raw" in carried ? carried.raw : "");
+}
+
+function graphIn(carried: Carried): Graph {
+  if (carried.kind === "calls") return graphOfCalls(carried.output);
+  if (carried.kind === "declaration") {
+    const { declaration } = carried;
+    if (declaration.intent === "execute" || declaration.intent === "plan")
+      return graphOfDeclaration(declaration, carried.sections);
+  }
+  throw new ProtocolError("malformed", "there is nothing to run");
+}
+
+function writesIn(registry: ExecutorRegistry, action: GraphAction, place: RunPlace): readonly string[] {
+  try {
+    return writesOf(action, registry.choose(action, place).executor);
+  } catch {
+    return ["*"];
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
+}
+
+/** Runs something for a caller of the API, whose errors name what is wrong. */
+async function translated<Result>(run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof ProtocolError) {
+      const code = error.code === "state" ? "conflict" : error.code === "forbidden" ? "forbidden" : "invalid";
+      throw new SupervisorError(code, error.message, { cause: error });
+    }
+    if (error instanceof RpcError) {
+      const code =
+        error.code === CODE.notFound ? "not_found" : error.code === REFUSED ? "forbidden" : "invalid";
+      throw new SupervisorError(code, errorMessage(error), { cause: error });
+    }
+    throw error;
+  }
+}

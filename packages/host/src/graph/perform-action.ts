@@ -1,0 +1,242 @@
+import { type Attempt, type AttemptRequest, outputSummary, type RunScope } from "@reins/graph";
+import { errorMessage, isRecord } from "@reins/kit";
+import type { ArtifactStore, Draft } from "@reins/ledger";
+import { type ControlPoint, confirmRights } from "../control/control-point.ts";
+import { enforce, forwardIn, settleAction } from "../control/enforce.ts";
+import { placed } from "../control/verdict.ts";
+import type { ActionCall, PerformedAction, PlannedAction, RunExecutor } from "./executor.ts";
+import type { GraphRun } from "./graph-run.ts";
+import { journalEntry, type RecordedJournal } from "./recorded-journal.ts";
+
+/** What an attempt needs of the runtime. */
+export interface AttemptPorts {
+  /** Chooses who executes the action, and resolves what it refers to. */
+  readonly prepare: (
+    run: GraphRun,
+    request: AttemptRequest,
+  ) => Promise<{ readonly executor: RunExecutor; readonly call: ActionCall }>;
+  readonly artifacts: Pick<ArtifactStore, "put">;
+  readonly journal: Pick<RecordedJournal<unknown, unknown>, "recordWith">;
+  /** Whether the runtime stops: then nothing more is recorded, and the run is continued by the next one. */
+  readonly isStopping: () => boolean;
+}
+
+/** What the journal of an earlier process says about an attempt. */
+export interface EarlierAttempt {
+  /** It was allowed, with these arguments if the verdict changed them. */
+  readonly allowed?: { readonly modified?: { readonly arguments: unknown } } | undefined;
+}
+
+/** One attempt at an action: prepare, decide, perform, record. Never rejects for what an executor does. */
+export async function attemptAction(
+  run: GraphRun,
+  request: AttemptRequest,
+  scope: RunScope,
+  earlier: EarlierAttempt,
+  ports: AttemptPorts,
+): Promise<Attempt> {
+  const { action, signal } = request;
+  try {
+    const { executor, call } = await ports.prepare(run, request);
+    const planned = await executor.plan(call);
+    run.note(action.id, {
+      executor: { type: executor.type, name: executor.name },
+      ...(call.input && { input: call.input }),
+      ...(call.prompt !== undefined && { prompt: call.prompt }),
+    });
+    return await new ActionAttempt({ run, scope, executor, call, planned, ports }).make(earlier, signal);
+  } catch (error) {
+    if (ports.isStopping()) return never();
+    return { kind: "failed", reason: errorMessage(error) };
+  }
+}
+
+interface AttemptParts {
+  readonly run: GraphRun;
+  readonly scope: RunScope;
+  readonly executor: RunExecutor;
+  readonly call: ActionCall;
+  readonly planned: PlannedAction;
+  readonly ports: AttemptPorts;
+}
+
+/** One attempt that was prepared. */
+class ActionAttempt {
+  readonly #parts: AttemptParts;
+  /** The name of the attempt's result in the journal. */
+  readonly #name: string;
+  /** The verdict that allowed it. */
+  #entry: string | undefined;
+
+  constructor(parts: AttemptParts) {
+    this.#parts = parts;
+    this.#name = parts.call.key.slice(parts.run.key.length + 1);
+  }
+
+  async make(earlier: EarlierAttempt, signal: AbortSignal): Promise<Attempt> {
+    const { planned, ports } = this.#parts;
+    const decided = earlier.allowed ? await this.#decidedBefore(earlier.allowed) : await this.#decide(signal);
+    if (ports.isStopping()) return never();
+    if (decided.kind === "refused") return { kind: "blocked", reason: decided.reason };
+    if (!(await this.#begin())) return this.#end({ outcome: "unknown", reason: UNKNOWN });
+    const given = decided.modified ? decided.modified.arguments : planned.arguments;
+    let performed: PerformedAction;
+    try {
+      signal.throwIfAborted();
+      performed = await planned.perform(given, signal);
+    } catch (error) {
+      if (ports.isStopping()) return never();
+      return this.#end({ outcome: "failed", reason: errorMessage(error) });
+    }
+    if (ports.isStopping() && signal.aborted) return never();
+    if (performed.isError) {
+      const reason = outputSummary(performed.output);
+      return this.#end({ outcome: "failed", reason, performed });
+    }
+    return this.#end({ outcome: "completed", reason: "", performed });
+  }
+
+  /** Has it decided, and waits for people where they are asked. */
+  async #decide(signal: AbortSignal): Promise<Decision> {
+    const { run, call, planned, executor } = this.#parts;
+    const { action, place } = call;
+    const { key } = run;
+    const point: ControlPoint = {
+      kind: "graph_action",
+      tools: planned.tools,
+      payload: {
+        tool_name: planned.tool,
+        arguments: planned.arguments,
+        ...(planned.kind !== undefined && { kind: planned.kind }),
+        title: action.title,
+        graph: {
+          run_id: run.id,
+          action_id: action.id,
+          title: action.title,
+          reason: action.reason,
+          operation: action.operation,
+          depends_on: action.dependsOn,
+          executor: `${executor.type}:${executor.name}`,
+        },
+      },
+      call: { id: call.call, reported: { title: action.title, rawInput: planned.arguments } },
+      mustAsk: action.approval ?? planned.mustAsk,
+      commits: (decided) => [
+        journalEntry(key, allowedName(this.#name), {
+          ...(decided.verdict === "modify" && { modified: { arguments: decided.modified_arguments } }),
+        }),
+      ],
+    };
+    const onAsk = (approval: string) => run.note(action.id, { approval, waitsFor: "permission" });
+    const enforced = await enforce(place, point, { signal, onAsk });
+    const verdict = await placed(enforced.verdict);
+    this.#entry = verdict.entry;
+    run.note(action.id, { waitsFor: undefined, verdict: verdict.entry });
+    if (enforced.kind === "refused") return { kind: "refused", reason: enforced.reason };
+    return {
+      kind: "allowed",
+      ...(enforced.kind === "modified" && { modified: { arguments: enforced.arguments } }),
+    };
+  }
+
+  /** A verdict of an earlier process stands, unless the principal has lost its rights since. */
+  async #decidedBefore({ modified }: NonNullable<EarlierAttempt["allowed"]>): Promise<Decision> {
+    const { call, run } = this.#parts;
+    try {
+      await confirmRights(call.place);
+    } catch (error) {
+      return { kind: "refused", reason: errorMessage(error) };
+    }
+    const { ledger } = call.place.context.harness;
+    const [began] = await ledger.read({ tag: `call:${call.call}`, order: "newest", limit: 1 });
+    const payload = isRecord(began?.entry.payload) ? began.entry.payload : {};
+    this.#entry = typeof payload.verdict === "string" ? payload.verdict : undefined;
+    run.note(call.action.id, {
+      waitsFor: undefined,
+      ...(this.#entry !== undefined && { verdict: this.#entry }),
+    });
+    return { kind: "allowed", ...(modified && { modified }) };
+  }
+
+  /** Stores that the effect begins, where it must not happen twice. False if an earlier process had begun it. */
+  async #begin(): Promise<boolean> {
+    const { executor, call, scope, run } = this.#parts;
+    const isRepeatable = executor.isIdempotent === true || call.action.idempotency === "safe";
+    if (isRepeatable || !run.graph.isDurable) return true;
+    let isFirst = false;
+    await scope.step(`began/${this.#name}`, async () => {
+      isFirst = true;
+      return true;
+    });
+    return isFirst;
+  }
+
+  /** Settles and records how it ended, with its full output as an artifact. */
+  async #end({
+    outcome,
+    reason,
+    performed,
+  }: {
+    readonly outcome: "completed" | "failed" | "unknown";
+    readonly reason: string;
+    readonly performed?: PerformedAction;
+  }): Promise<Attempt> {
+    const { run, call, planned, ports } = this.#parts;
+    const { place, action } = call;
+    const artifact =
+      performed && action.result.store_full
+        ? await ports.artifacts.put(bytesOf(performed.output))
+        : undefined;
+    const { tokens, cost } = performed?.usage ?? {};
+    const usage = { ...(tokens !== undefined && { tokens }), ...(cost !== undefined && { cost }) };
+    const completion = { tool: planned.tool, entry: this.#entry, outcome, enforcement: "performed" } as const;
+    const draft = await settleAction(place, completion, usage);
+    // The verdict of an earlier process is not open here any more.
+    const verdict = draft.payload.verdict ?? this.#entry ?? null;
+    const entry: Draft = {
+      ...draft,
+      tags: [outcome, `run:${run.id}`, `call:${call.call}`],
+      payload: {
+        ...draft.payload,
+        ...{ verdict, enforcement: "performed" },
+        graph: { run_id: run.id, action_id: action.id, key: call.key },
+        ...(artifact && { artifact: { digest: artifact.digest, size: artifact.size } }),
+      },
+    };
+    this.#record(entry, outcome);
+    if (artifact) run.note(action.id, { artifact });
+    if (outcome !== "completed" || !performed)
+      return { kind: "failed", reason, ...(performed && { output: performed.output }) };
+    const summary = performed.summary ?? outputSummary(performed.output);
+    return { kind: "completed", output: performed.output, summary, ...(performed.usage && { usage }) };
+  }
+
+  /** Has the entry of the outcome recorded in one commit with the result of the attempt. */
+  #record(entry: Draft, outcome: string): void {
+    const { run, call, planned, ports } = this.#parts;
+    ports.journal.recordWith(run.key, this.#name, [entry]);
+    const result = { status: outcome, success: outcome === "completed" };
+    forwardIn(call.place, "post_action", { tool_name: planned.tool, result });
+  }
+}
+
+type Decision =
+  | { readonly kind: "refused"; readonly reason: string }
+  | { readonly kind: "allowed"; readonly modified?: { readonly arguments: unknown } };
+
+const UNKNOWN = "its outcome is unknown: Reins stopped while it was being done";
+
+/** The name under which the journal has that an attempt was allowed. */
+export function allowedName(attempt: string): string {
+  return `allowed/${attempt}`;
+}
+
+/** An output as it is stored. */
+function bytesOf(output: unknown): Uint8Array {
+  return Buffer.from(typeof output === "string" ? output : (JSON.stringify(output, null, 2) ?? ""));
+}
+
+/** The runtime stops: the attempt comes to no end, and the next process continues the run. */
+function never<Value>(): Promise<Value> {
+  return new Promise(() => undefined);
+}

@@ -1,0 +1,257 @@
+import { membersOf } from "@reins/acp";
+import type { ClientTool, Declared, DeclaringMessage, ProtocolService } from "@reins/agent";
+import {
+  CARRIER_TOOL,
+  type Carried,
+  countMessage,
+  expandText,
+  NO_COMPLIANCE,
+  type ProtocolDeclaration,
+  ProtocolError,
+  ProtocolOutput,
+  protocolInstructions,
+  type RunTurn,
+  readCarried,
+  reportFaults,
+  type TranscriptTurn,
+  transcript,
+} from "@reins/graph";
+import { change } from "@reins/store";
+import type { Harness } from "@reins/supervisor";
+import { z } from "zod";
+import type { Hub } from "../hub/hub.ts";
+import type { SessionRecord } from "../sessions/session-record.ts";
+import type { GraphRun } from "./graph-run.ts";
+import type { GraphRuns } from "./graph-runs.ts";
+import { maySee } from "./references.ts";
+import { declaredRunTables } from "./tables.ts";
+
+/** A turn of a transcript as it is stored. A run is shown as it stands when it is read. */
+type StoredTurn = Exclude<TranscriptTurn, RunTurn> | { readonly kind: "run"; readonly run: string };
+
+export interface ProtocolOptions {
+  readonly harness: Pick<Harness, "store">;
+  readonly hub: Promise<Hub>;
+  readonly runs: GraphRuns;
+}
+
+/** The most tokens of one result that a model is shown. */
+const RESULT_TOKENS = 6_000;
+/** The most characters of an expanded reference. */
+const EXPANSION = 24_000;
+
+/** The dialogue of models with the runtime: transcripts of sessions, and what models declare in them. */
+export class Protocol {
+  readonly #options: ProtocolOptions;
+  /** How well models keep to the protocol, since the start. */
+  compliance = NO_COMPLIANCE;
+
+  constructor(options: ProtocolOptions) {
+    this.#options = options;
+  }
+
+  /** The service for the agents of a tenant, which may have names of their own for sessions. */
+  serviceFor(tenant: string, nameOf: (sessionId: string) => string = (id) => id): ProtocolService {
+    const session = (id: string) => this.#session(tenant, nameOf(id));
+    return {
+      describe: async (id) => this.#describe(await session(id)),
+      begin: async (id, text) => this.#add(await session(id), { kind: "user", text }),
+      transcript: async (id) => this.#transcript(await session(id)),
+      declare: async (id, message, signal) => this.#declare(await session(id), message, signal),
+    };
+  }
+
+  async #session(tenant: string, id: string): Promise<SessionRecord> {
+    const hub = await this.#options.hub;
+    const record = await hub.sessions.read(id, tenant);
+    if (!record) throw new Error(`there is no session ${id}`);
+    return record;
+  }
+
+  async #describe(
+    session: SessionRecord,
+  ): Promise<{ readonly tool: ClientTool; readonly instructions: string }> {
+    const { allowed } = await this.#options.runs.executorsIn(session);
+    const { $schema: _, ...parameters } = z.toJSONSchema(ProtocolOutput, { io: "input" });
+    const description = "Declares what the runtime is to do next, answers the user, or ends the turn.";
+    return {
+      tool: { name: CARRIER_TOOL, description, parameters: membersOf(parameters) },
+      instructions: protocolInstructions({ executors: allowed }),
+    };
+  }
+
+  async #transcript(session: SessionRecord): Promise<string> {
+    const stored = await this.#turns(session);
+    const turns = await Promise.all(stored.map((turn) => this.#shown(session, turn)));
+    const mode = turns.findLast((turn) => turn.kind === "run")?.graph.replay ?? "hybrid";
+    return transcript(turns, { maxTokens: RESULT_TOKENS, mode });
+  }
+
+  async #declare(session: SessionRecord, message: DeclaringMessage, signal: AbortSignal): Promise<Declared> {
+    try {
+      const { registry } = await this.#options.runs.executorsIn(session);
+      const carried = this.#read(message, (name) => registry.hasTool(name));
+      return await this.#carryOut(session, carried, signal);
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      await this.#add(session, { kind: "error", text: error.message });
+      return { kind: "again" };
+    }
+  }
+
+  #read(message: DeclaringMessage, knowsTool: (name: string) => boolean): Carried {
+    try {
+      const carried = readCarried(message, { isEnabled: true, knowsTool });
+      this.compliance = countMessage(this.compliance, carried);
+      return carried;
+    } catch (error) {
+      this.compliance = countMessage(this.compliance, "refused");
+      throw error;
+    }
+  }
+
+  async #carryOut(session: SessionRecord, carried: Carried, signal: AbortSignal): Promise<Declared> {
+    switch (carried.kind) {
+      case "text":
+        return this.#answered(session, carried.text);
+      case "answer":
+      case "done":
+        return this.#answered(session, carried.message);
+      case "declaration": {
+        const { intent } = carried.declaration;
+        if (intent === "execute" || intent === "plan") return this.#run(session, carried, signal);
+        return this.#control(session, carried, signal);
+      }
+      case "calls":
+        return this.#run(session, carried, signal);
+    }
+  }
+
+  /** Ends the turn with an answer; one without the sections that the model itself fixed is refused. */
+  async #answered(session: SessionRecord, text: string): Promise<Declared> {
+    const stored = await this.#turns(session);
+    const since = stored.slice(stored.findLastIndex(({ kind }) => kind === "user") + 1);
+    const runs = await Promise.all(
+      since.flatMap((turn) => (turn.kind === "run" ? [turn.run] : [])).map((run) => this.#find(session, run)),
+    );
+    const sections = runs.findLast((run) => run?.graph.report)?.graph.report;
+    const faults = sections ? reportFaults(text, sections) : [];
+    if (faults.length > 0)
+      throw new ProtocolError(
+        "malformed",
+        `the final report is not as it was specified: ${faults.join("; ")}`,
+      );
+    if (text !== "") await this.#add(session, { kind: "answer", text });
+    return { kind: "over", text };
+  }
+
+  async #run(
+    session: SessionRecord,
+    carried: Extract<Carried, { kind: "calls" | "declaration" }>,
+    signal: AbortSignal,
+  ): Promise<Declared> {
+    const { runs } = this.#options;
+    const { principal } = await runs.executorsIn(session);
+    const goal = (await this.#turns(session)).findLast((turn) => turn.kind === "user");
+    const run = await runs.declare(carried, {
+      ...{ session, principal, declaration: carried.raw, carrier: carried.carrier },
+      violations: carried.violations.map(({ kind, detail }) => `${kind}: ${detail}`),
+      context: { user: { goal: goal?.text ?? "" } },
+    });
+    await this.#add(session, { kind: "run", run: run.id });
+    return this.#wait(run, signal);
+  }
+
+  async #control(
+    session: SessionRecord,
+    { declaration, ...carried }: Extract<Carried, { kind: "declaration" }>,
+    signal: AbortSignal,
+  ): Promise<Declared> {
+    if (declaration.intent === "expand_ref") {
+      await this.#expand(session, declaration.payload);
+      return { kind: "again" };
+    }
+    const { runs } = this.#options;
+    const { principal } = await runs.executorsIn(session);
+    const run = await runs.control(principal, { ...carried, declaration });
+    // It is shown again as it stands then.
+    await this.#add(session, { kind: "run", run: run.id });
+    return this.#wait(run, signal);
+  }
+
+  async #expand(
+    session: SessionRecord,
+    { refs }: Extract<ProtocolDeclaration, { intent: "expand_ref" }>["payload"],
+  ): Promise<void> {
+    const { runs } = this.#options;
+    const stored = (await this.#turns(session)).findLast((turn) => turn.kind === "run");
+    const newest = stored && (await this.#find(session, stored.run));
+    if (!newest) throw new ProtocolError("reference", "nothing was run in this session");
+    for (const { ref, range, reason } of refs) {
+      const text = await runs.expandIn(newest, ref, "model");
+      const most = Math.floor(EXPANSION / refs.length);
+      const expanded = expandText(text, { range, reason, most });
+      await this.#add(session, {
+        kind: "expansion",
+        ref,
+        text: expanded.text,
+        isCut: expanded.truncated,
+      });
+    }
+  }
+
+  /** Waits until the model decides again. A run that is not to last ends with the turn. */
+  async #wait(run: GraphRun, signal: AbortSignal): Promise<Declared> {
+    const { runs } = this.#options;
+    try {
+      await runs.decisionPoint(run, signal);
+    } catch (error) {
+      if (!run.graph.isDurable && !run.isOver) await runs.cancelRun(run);
+      throw error;
+    }
+    return { kind: "again" };
+  }
+
+  async #shown(session: SessionRecord, turn: StoredTurn): Promise<TranscriptTurn> {
+    if (turn.kind !== "run") return turn;
+    const run = await this.#find(session, turn.run);
+    if (!run) return { kind: "error", text: `The run ${turn.run} is not stored any more.` };
+    const { status, waitsFor } = run.standing;
+    const undecided = [...run.states.values()].find(
+      (state) => state.status === "failed" || state.status === "blocked",
+    );
+    const next =
+      waitsFor === "model" && undecided
+        ? `Decide about ${undecided.id} of ${run.id}: retry, continue or abort.`
+        : undefined;
+    const { declared, graph, reason, id } = run;
+    return {
+      kind: "run",
+      ...{ run: id, graph, status, reason, declaration: declared.declaration },
+      states: await this.#options.runs.statesWithOutputs(run),
+      isCarrier: declared.carrier === "native" || declared.carrier === "recovered",
+      ...(next !== undefined && { next }),
+    };
+  }
+
+  async #find(session: SessionRecord, id: string): Promise<GraphRun | undefined> {
+    const { runs } = this.#options;
+    const run = await runs.find(session.tenant, id);
+    const { principal } = await runs.executorsIn(session);
+    return run && maySee(principal, run) ? run : undefined;
+  }
+
+  async #turns({ tenant, id }: SessionRecord): Promise<readonly StoredTurn[]> {
+    const stored = await this.#options.harness.store.query(declaredRunTables, "turns", {
+      tenant,
+      session: id,
+    });
+    // What is stored was written by this class.
+    return stored.map((turn): StoredTurn => JSON.parse(turn));
+  }
+
+  async #add({ tenant, id }: SessionRecord, turn: StoredTurn): Promise<void> {
+    const stored = { tenant, session: id, turn: JSON.stringify(turn) };
+    await this.#options.harness.store.commit([change(declaredRunTables, "turn", stored)], { durable: false });
+  }
+}

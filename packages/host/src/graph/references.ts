@@ -1,0 +1,149 @@
+import { type ActionState, type GraphAction, ProtocolError, type Reference } from "@reins/graph";
+import { isRecord } from "@reins/kit";
+import type { ArtifactStore } from "@reins/ledger";
+import { isAdmin, type Principal } from "@reins/supervisor";
+import type { GraphRun } from "./graph-run.ts";
+
+/** What references are resolved with. */
+export interface ReferencePorts {
+  readonly artifacts: Pick<ArtifactStore, "get">;
+  /** A run of a tenant, also one that is over. */
+  readonly find: (tenant: string, run: string) => Promise<GraphRun | undefined>;
+}
+
+/** Who wants to see a result: a later run, or a person or model. */
+export type ResultAudience = "future_run" | "model" | "user";
+
+/** Resolves the references of runs. What leads nowhere, or to what may not be seen, is a {@link ProtocolError}. */
+export class References {
+  readonly #ports: ReferencePorts;
+
+  constructor(ports: ReferencePorts) {
+    this.#ports = ports;
+  }
+
+  /** What a reference of an action leads to. */
+  async resolve(
+    run: GraphRun,
+    states: ReadonlyMap<string, ActionState>,
+    reference: Reference,
+  ): Promise<unknown> {
+    switch (reference.kind) {
+      case "section": {
+        const section = run.graph.sections.find(({ id }) => id === reference.id);
+        if (section) return section.text;
+        throw missing(`md:${reference.id}`);
+      }
+      case "input": {
+        const value = memberAt(run.declared.context, reference.path);
+        if (value !== undefined) return value;
+        throw missing(`input:${reference.path.join(".")}`);
+      }
+      case "action":
+        return resultOf(states.get(reference.action), reference.part, `action:${reference.action}`);
+      case "artifact":
+      case "run": {
+        const { run_id, tenant, principal } = run.declared;
+        const other = reference.run ?? run_id;
+        if (other === run_id) return this.#own(run, states, reference);
+        const found = await this.expectVisible(principal, tenant, other);
+        return this.stored(found, reference, "future_run");
+      }
+    }
+  }
+
+  /** Throws unless every reference to another run leads to one that its principal may see. */
+  async check(principal: Principal, references: readonly Reference[], own?: string): Promise<void> {
+    for (const reference of references)
+      if ((reference.kind === "run" || reference.kind === "artifact") && reference.run !== undefined) {
+        if (reference.run === own) continue;
+        const found = await this.expectVisible(principal, principal.tenant, reference.run);
+        const name = actionIn(reference);
+        if (name !== undefined) expectShown(expectAction(found, name), "future_run");
+      }
+  }
+
+  /** A run that a principal may see. */
+  async expectVisible(principal: Principal, tenant: string, id: string): Promise<GraphRun> {
+    const found = await this.#ports.find(tenant, id);
+    if (found && maySee(principal, found)) return found;
+    throw new ProtocolError("reference", `there is no run ${id}`);
+  }
+
+  /** What a run stored under a reference. */
+  async stored(
+    run: GraphRun,
+    reference: Extract<Reference, { kind: "run" | "artifact" }>,
+    audience: ResultAudience,
+  ): Promise<string> {
+    const id = actionIn(reference);
+    if (id === undefined) return run.declared.declaration;
+    const action = expectAction(run, id);
+    expectShown(action, audience);
+    const part = reference.kind === "run" ? reference.part : "output";
+    const state = run.states.get(action.id);
+    if (part === "summary") return state?.result?.summary ?? "";
+    const { artifact } = run.details(action.id);
+    const bytes = artifact && (await this.#ports.artifacts.get(artifact.digest));
+    if (bytes) return Buffer.from(bytes).toString("utf8");
+    throw new ProtocolError("reference", `${id} of run ${run.id} has no stored output`);
+  }
+
+  async #own(
+    run: GraphRun,
+    states: ReadonlyMap<string, ActionState>,
+    reference: Extract<Reference, { kind: "run" | "artifact" }>,
+  ): Promise<unknown> {
+    const id = actionIn(reference);
+    if (id === undefined) return run.declared.declaration;
+    const action = expectAction(run, id);
+    const part = reference.kind === "run" ? (reference.part ?? "output") : "output";
+    return resultOf(states.get(action.id), part, id);
+  }
+}
+
+/** Whether a principal may see a run: its own, for an admin those of the tenant. */
+export function maySee(principal: Principal, { declared }: GraphRun): boolean {
+  const { tenant, principal: owner } = declared;
+  return tenant === principal.tenant && (isAdmin(principal) || owner.id === principal.id);
+}
+
+/** The action that a reference names; models also write `call_<id>`. */
+function actionIn(reference: Extract<Reference, { kind: "run" | "artifact" }>): string | undefined {
+  return reference.kind === "run" ? reference.action : reference.name;
+}
+
+function expectAction(run: GraphRun, id: string): GraphAction {
+  const found = run.action(id) ?? (id.startsWith("call_") ? run.action(id.slice("call_".length)) : undefined);
+  if (found) return found;
+  throw new ProtocolError("reference", `run ${run.id} has no action ${id}`);
+}
+
+function expectShown({ id, visibility, isReplayed }: GraphAction, audience: ResultAudience): void {
+  const isShown = {
+    future_run: visibility.futureRuns && isReplayed,
+    model: visibility.model && isReplayed,
+    user: visibility.user,
+  }[audience];
+  if (!isShown) throw new ProtocolError("reference", `the result of ${id} is withheld`);
+}
+
+function resultOf(state: ActionState | undefined, part: "summary" | "output", name: string): unknown {
+  if (state?.result) return part === "summary" ? state.result.summary : state.result.output;
+  // One that failed is passed over by its policy: what follows sees how it ended.
+  if (state?.reason !== undefined) return `${state.status}: ${state.reason}`;
+  throw missing(name);
+}
+
+function missing(reference: string): ProtocolError {
+  return new ProtocolError("reference", `${reference} leads to nothing`);
+}
+
+function memberAt(value: unknown, path: readonly string[]): unknown {
+  let found: unknown = value;
+  for (const name of path) {
+    if (!isRecord(found) || !Object.hasOwn(found, name)) return undefined;
+    found = found[name];
+  }
+  return found;
+}

@@ -1,0 +1,120 @@
+import { randomUUID } from "node:crypto";
+import type { AgentEntry, Catalogue } from "@reins/agents";
+import type { Harness, Principal, Workspace } from "@reins/supervisor";
+import { NATIVE } from "../control/agent-profile.ts";
+import type { AskableScope, ControlContext } from "../control/scope.ts";
+import type { AgentHost } from "../hosting/agent-host.ts";
+import type { Hub } from "../hub/hub.ts";
+import type { Session } from "../sessions/session.ts";
+import type { DeclaredRun, GraphRun } from "./graph-run.ts";
+
+/** Where the actions of a run are decided and performed: in its session, whether or not its agent runs. */
+export interface RunPlace extends AskableScope {
+  readonly principal: Principal;
+  readonly session: Session;
+  /** What its folders were when they were checked. */
+  readonly identities: Readonly<Record<string, string>>;
+}
+
+export interface RunPlacesOptions {
+  readonly harness: Harness;
+  readonly catalogue: Catalogue;
+  readonly hub: () => Promise<Hub>;
+  readonly host: () => AgentHost;
+  readonly onError: (error: unknown) => void;
+}
+
+/** The id of the agent whose tools Reins performs for graphs. */
+export const NATIVE_AGENT = "native";
+
+/** Finds the sessions of runs. The folders of a session are checked once for each run. */
+export class RunPlaces {
+  readonly #options: RunPlacesOptions;
+  readonly #workspaces = new Map<string, Promise<Pick<RunPlace, "workspace" | "served" | "identities">>>();
+
+  constructor(options: RunPlacesOptions) {
+    this.#options = options;
+  }
+
+  /** The place of one action of a run. Throws if the session has ended or may not work in its folders any more. */
+  async of(run: GraphRun, action: string): Promise<RunPlace> {
+    const { tenant, session: id } = run.declared;
+    const place = await this.ofSession(run.declared, run.key);
+    const turn = {
+      id: `${run.id}:${action}`,
+      entries: [],
+      tokens: 0,
+      awaits: (writing: Promise<unknown>) => {
+        run.writing.add(writing);
+        const over = () => run.writing.delete(writing);
+        writing.then(over, over);
+      },
+    };
+    if (place.record.ended) throw new Error(`the session ${id} of ${tenant} has ended`);
+    return { ...place, turn };
+  }
+
+  /** The place of a session, outside of any action. */
+  async ofSession(
+    { tenant, session: id, principal: known }: Pick<DeclaredRun, "tenant" | "session" | "principal">,
+    key: string,
+  ): Promise<RunPlace & { readonly record: Session["record"] }> {
+    const { harness, catalogue, onError } = this.#options;
+    const hub = await this.#options.hub();
+    const record = await hub.sessions.read(id, tenant);
+    if (!record) throw new Error(`there is no session ${id}`);
+    const session = hub.sessions.serve(record);
+    const principal = (await harness.identity.current(known)) ?? known;
+    const governed = session.agent?.governor.session(id);
+    const entry = catalogue.entry(record.agent);
+    const context: ControlContext = {
+      ...{ harness, principal, entry, profile: NATIVE, enforcement: "performed" },
+      now: () => hub.clock.now(),
+      newId: randomUUID,
+      onFault: (reason) => onError(new Error(`${entry.id}: ${reason}`)),
+    };
+    const { workspace, served, identities } = await this.#workspace(key, principal, entry, session);
+    return {
+      ...{ context, id, record, principal, session, workspace, served, identities },
+      ...{ mode: governed?.mode, claimedMode: governed?.claimedMode },
+      depth: record.depth ?? 0,
+      descent: governed?.descent,
+      toolCalls: { begun: 0 },
+      ...(governed && { actions: governed.actions }),
+      clients: session.clients,
+    };
+  }
+
+  /** Forgets the folders of a run that is over. */
+  forget(key: string): void {
+    this.#workspaces.delete(key);
+  }
+
+  #workspace(key: string, principal: Principal, entry: AgentEntry, session: Session) {
+    const known = this.#workspaces.get(key);
+    if (known) return known;
+    const admitted = this.#admit(principal, entry, session);
+    this.#workspaces.set(key, admitted);
+    admitted.catch(() => this.#workspaces.delete(key));
+    return admitted;
+  }
+
+  async #admit(principal: Principal, entry: AgentEntry, { record, agent }: Session) {
+    const { catalogue } = this.#options;
+    const host = this.#options.host();
+    const descent = agent?.governor.session(record.id)?.descent;
+    const place = await host.folders.admit({
+      ...{ principal, agent: entry.id, method: "session/load", above: descent?.roots },
+      ...{ cwd: record.cwd, additional: record.additional_directories },
+      isConfined: host.networkFor(entry.id) !== undefined,
+    });
+    const native = catalogue.entry(NATIVE_AGENT);
+    const workspace: Workspace = {
+      cwd: place.cwd,
+      roots: [place.cwd, ...place.additional],
+      realRoots: place.real,
+      tools: native.tools ?? native.id,
+    };
+    return { workspace, served: { ...workspace, tools: "acp" }, identities: place.identities };
+  }
+}

@@ -1,5 +1,5 @@
 import { PassThrough } from "node:stream";
-import { LineReader, readSse, SseParser, visibleJson } from "@reins/kit";
+import { isModest, LineReader, readSse, SseParser, visibleJson } from "@reins/kit";
 import { describe, expect, test } from "vitest";
 import { detectIntent } from "../../packages/agent/src/advisor/intent.ts";
 import { DemoModel } from "../../packages/agent/src/models/demo-model.ts";
@@ -32,12 +32,7 @@ import {
 import { givenPath } from "../../packages/policy/src/facts/path/resolve.ts";
 import { isPlainAwk, isPlainSed } from "../../packages/policy/src/facts/shell/programs/editors.ts";
 import { patchFindings } from "../../packages/policy/src/facts/tool/patch.ts";
-import {
-  isModest,
-  readArgumentText,
-  readToolCall,
-  textsIn,
-} from "../../packages/policy/src/facts/tool/tool-call.ts";
+import { readArgumentText, readToolCall, textsIn } from "../../packages/policy/src/facts/tool/tool-call.ts";
 import { loadToolTables } from "../../packages/policy/src/facts/tool/tool-table.ts";
 import { nameGlob } from "../../packages/policy/src/glob.ts";
 import { frameIn } from "../../packages/server/src/haak/haak-client.ts";

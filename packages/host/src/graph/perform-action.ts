@@ -2,7 +2,8 @@ import { type Attempt, type AttemptRequest, outputSummary, type RunScope } from 
 import { errorMessage, isRecord } from "@reins/kit";
 import type { ArtifactStore, Draft } from "@reins/ledger";
 import { type ControlPoint, confirmRights } from "../control/control-point.ts";
-import { enforce, forwardIn, settleAction } from "../control/enforce.ts";
+import { enforce } from "../control/enforce.ts";
+import { forwardIn, settleAction } from "../control/outcome.ts";
 import { placed } from "../control/verdict.ts";
 import type { ActionCall, PerformedAction, PlannedAction, RunExecutor } from "./executor.ts";
 import type { GraphRun } from "./graph-run.ts";

@@ -40,16 +40,12 @@ export class RunPlaces {
   async of(run: GraphRun, action: string): Promise<RunPlace> {
     const { tenant, session: id } = run.declared;
     const place = await this.ofSession(run.declared, run.key);
-    const turn = {
-      id: `${run.id}:${action}`,
-      entries: [],
-      tokens: 0,
-      awaits: (writing: Promise<unknown>) => {
-        run.writing.add(writing);
-        const over = () => run.writing.delete(writing);
-        writing.then(over, over);
-      },
+    const awaits = (writing: Promise<unknown>) => {
+      run.writing.add(writing);
+      const over = () => run.writing.delete(writing);
+      writing.then(over, over);
     };
+    const turn = { id: `${run.id}:${action}`, entries: [], tokens: 0, awaits, defer: awaits };
     if (place.record.ended) throw new Error(`the session ${id} of ${tenant} has ended`);
     return { ...place, turn };
   }

@@ -11,6 +11,7 @@ export const Run = named(
     run_id: z.string(),
     session_id: z.string(),
     updated_at: Moment,
+    has_graph: z.boolean().optional().describe("whether it runs a graph of actions, for `get_run_graph`"),
     run_lifecycle: contract.optional(),
     task_list: contract.optional(),
     verification: contract.optional(),
@@ -46,6 +47,10 @@ export const RunAction = named(
     prompt: z.string().optional(),
     result_summary: z.string().optional(),
     details_ref: z.string().optional().describe("where its full output is, for `expand_run_ref`"),
+    artifacts: z
+      .array(z.looseObject({ ref: z.string(), name: z.string().optional() }))
+      .optional()
+      .describe("what else it stored, for `expand_run_ref`"),
     verdict: z.string().optional().describe("the CID of the ledger entry that allowed or refused it"),
     approval: z.string().optional().describe("the approval it waits for"),
     child_session: z.string().optional().describe("the session of the agent that executes it"),

@@ -42,10 +42,18 @@ const routes = [
     "/sessions/$id",
     lazyPage(() => import("../pages/conversation/conversation-page.tsx"), "ConversationPage"),
   ),
-  page(
-    "/runs/$id",
-    lazyPage(() => import("../pages/runs/run-page.tsx"), "RunPage"),
-  ),
+  createRoute({
+    getParentRoute,
+    path: "/runs/$id",
+    validateSearch: ({
+      action,
+      view,
+    }: Record<string, unknown>): { action?: string; view?: "graph" | "list" } => ({
+      ...((typeof action === "string" || typeof action === "number") && { action: String(action) }),
+      ...((view === "graph" || view === "list") && { view }),
+    }),
+    component: lazyPage(() => import("../pages/runs/run-page.tsx"), "RunPage"),
+  }),
   createRoute({
     getParentRoute,
     path: "/approvals",

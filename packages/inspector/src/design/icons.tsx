@@ -14,6 +14,11 @@ const PATHS = {
   send: "M3 10l14-7-4 14-3-6z",
   close: "M5 5l10 10M15 5L5 15",
   fork: "M6 3v14M14 3v2c0 4-8 3-8 8",
+  tool: "M16.5 5.5l-3 3-2-2 3-3a4.5 4.5 0 0 0-6 6l-5.5 5.5 2 2 5.5-5.5a4.5 4.5 0 0 0 6-6z",
+  runtime: "M10 3a7 7 0 1 0 .01 0zM10 6v4l3 2",
+  human: "M10 3a3.5 3.5 0 1 0 .01 0zM3.5 17.5c0-3.5 2.8-5.5 6.5-5.5s6.5 2 6.5 5.5",
+  pipeline: "M2 7h4v6H2zM14 7h4v6h-4zM6 10h8M11.5 7.5L14 10l-2.5 2.5",
+  service: "M10 3a7 7 0 1 0 .01 0zM3 10h14M10 3c-4 4-4 10 0 14M10 3c4 4 4 10 0 14",
 } as const;
 
 export type IconName = keyof typeof PATHS;

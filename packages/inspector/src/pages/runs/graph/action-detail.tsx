@@ -1,0 +1,156 @@
+import type { RunAction, RunGraph } from "@reins/api";
+import { type ReactNode, useEffect, useRef } from "react";
+import { StatusBadge } from "../../../design/badge.tsx";
+import { Button } from "../../../design/button.tsx";
+import { Code, Json } from "../../../design/code.tsx";
+import { Icon } from "../../../design/icons.tsx";
+import { Facts, Section, useNarrow } from "../../../design/layout.tsx";
+import { EntryLink, SessionLink } from "../../../design/links.tsx";
+import { Moment } from "../../../design/moment.tsx";
+import { visibleLine } from "../../../design/visible.ts";
+import { Elapsed } from "./action-list.tsx";
+import { CancelButton, Decide } from "./controls.tsx";
+import { executorText } from "./executor.tsx";
+import { ActionLink, ApprovalLink, longTexts } from "./parts.tsx";
+import { StoredText } from "./stored-text.tsx";
+
+/** A longer title is cut in a heading, and shown whole among the facts. */
+export const TITLE_LENGTH = 80;
+
+/** Everything about one action. Takes the focus when a user opens it; `Escape` closes it. */
+export function ActionDetail({
+  graph,
+  action,
+  takesFocus,
+  onClose,
+}: {
+  graph: RunGraph;
+  action: RunAction;
+  takesFocus: boolean;
+  onClose: () => void;
+}) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const isNarrow = useNarrow();
+  useEffect(() => {
+    if (takesFocus) heading.current?.focus({ preventScroll: !isNarrow });
+  }, [takesFocus, isNarrow]);
+  return (
+    <section
+      aria-label="Chosen action"
+      className="min-w-0 rounded border border-line bg-surface"
+      onKeyDown={({ key, defaultPrevented }) => key === "Escape" && !defaultPrevented && onClose()}
+    >
+      <header className="flex items-start gap-2 border-b border-line px-3 py-2">
+        <h2
+          ref={heading}
+          tabIndex={-1}
+          className="line-clamp-3 min-w-0 flex-1 text-sm font-semibold break-words outline-none"
+        >
+          {visibleLine(action.title)}
+        </h2>
+        <Button kind="quiet" className="h-6 px-1" aria-label="Close the action" onClick={onClose}>
+          <Icon name="close" size={13} />
+        </Button>
+      </header>
+      <ActionFacts graph={graph} action={action} />
+      <div className="flex flex-col items-start gap-2 px-3 pb-2.5 empty:hidden">
+        <Decide graph={graph} action={action} />
+        <CancelButton graph={graph} action={action} />
+      </div>
+      <ResultLayers run={graph.run_id} action={action} />
+      {action.prompt !== undefined && (
+        <Part title="Prompt">
+          <Code text={action.prompt} className="max-h-72" />
+        </Part>
+      )}
+      {action.input !== undefined && (
+        <Part title="Input">
+          <Json value={action.input} className="max-h-72" />
+        </Part>
+      )}
+    </section>
+  );
+}
+
+function Part({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <Section title={title}>
+      <div className="flex flex-col gap-2 px-3 pt-1 pb-2.5">{children}</div>
+    </Section>
+  );
+}
+
+function ActionFacts({ graph, action }: { graph: RunGraph; action: RunAction }) {
+  const { executor, attempts, iterations } = action;
+  return (
+    <Facts
+      facts={{
+        Status: <StatusBadge status={action.status} />,
+        ...longTexts({ Because: action.status_reason }),
+        "Waits for": action.approval !== undefined && action.status === "waiting" && (
+          <ApprovalLink id={action.approval}>an approval</ApprovalLink>
+        ),
+        ...longTexts({
+          Title: action.title.length > TITLE_LENGTH ? action.title : undefined,
+          Does: action.description,
+          Reason: action.reason,
+        }),
+        Operation: visibleLine(action.operation ?? ""),
+        Executor: executorText(executor),
+        Capabilities: visibleLine(executor.capabilities.join(", ")),
+        Verdict: action.verdict !== undefined && (
+          <EntryLink cid={action.verdict}>in the ledger, with its proof</EntryLink>
+        ),
+        Approval: action.approval !== undefined && action.status !== "waiting" && (
+          <ApprovalLink id={action.approval}>how it was answered</ApprovalLink>
+        ),
+        "Child session": action.child_session !== undefined && (
+          <SessionLink id={action.child_session} length={16} />
+        ),
+        After: action.depends_on.length > 0 && <Dependencies graph={graph} action={action} />,
+        Started: action.started_at !== undefined && <Moment at={action.started_at} />,
+        Took: action.started_at !== undefined && <Elapsed action={action} />,
+        Attempts: attempts > 1 && attempts,
+        Rounds: iterations > 1 && iterations,
+        Id: <code className="text-xs">{visibleLine(action.id)}</code>,
+      }}
+    />
+  );
+}
+
+function Dependencies({ graph, action }: { graph: RunGraph; action: RunAction }) {
+  const byId = new Map(graph.actions.map((one) => [one.id, one]));
+  return (
+    <ul>
+      {action.depends_on.map((id) => (
+        <li key={id} className="flex items-baseline gap-1.5">
+          <ActionLink run={graph.run_id} id={id}>
+            {visibleLine(byId.get(id)?.title ?? id)}
+          </ActionLink>
+          {byId.has(id) && <span className="text-2xs text-ink-faint">{byId.get(id)?.status}</span>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The result of an action in layers: a summary, then the whole output and other stored texts on demand. */
+function ResultLayers({ run, action }: { run: string; action: RunAction }) {
+  const { result_summary, details_ref, artifacts = [], attempts, ended_at } = action;
+  if (result_summary === undefined && details_ref === undefined && artifacts.length === 0) return null;
+  const version = `${attempts} ${ended_at ?? ""}`;
+  return (
+    <Part title="Result">
+      {result_summary !== undefined && <Code text={result_summary} className="max-h-72" />}
+      {details_ref !== undefined && (
+        <StoredText run={run} reference={details_ref} version={version} label="the full output" />
+      )}
+      {artifacts.map(({ ref, name }) => (
+        <div key={ref} className="flex min-w-0 flex-col gap-1">
+          <span className="font-mono text-2xs break-all text-ink-soft">{visibleLine(name ?? ref)}</span>
+          <StoredText run={run} reference={ref} version={version} label="this artifact" />
+        </div>
+      ))}
+    </Part>
+  );
+}

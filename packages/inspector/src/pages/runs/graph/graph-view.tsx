@@ -1,0 +1,203 @@
+import { type Run, type RunGraph, runOperations } from "@reins/api";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { lazy, type ReactNode, Suspense, useCallback, useMemo, useState } from "react";
+import { useGet } from "../../../api/queries.ts";
+import { placeAfter, useKeys } from "../../../app/keys.ts";
+import { retryLoad } from "../../../app/retry-load.ts";
+import { Button, CopyButton } from "../../../design/button.tsx";
+import { Code } from "../../../design/code.tsx";
+import { classNames, Page, Panel, useNarrow } from "../../../design/layout.tsx";
+import { Empty, Loaded, Waiting } from "../../../design/states.tsx";
+import { visible, visibleLine } from "../../../design/visible.ts";
+import { AgentReports } from "../agent-reports.tsx";
+import { Checks, RunEvents } from "../run-history.tsx";
+import { ActionDetail } from "./action-detail.tsx";
+import { ActionList } from "./action-list.tsx";
+import { inRunOrder } from "./actions.ts";
+import { CancelButton, graphKey } from "./controls.tsx";
+import { type Diagram, diagramOf, isTooLarge } from "./layout.ts";
+import { useRunRefresh } from "./refresh.ts";
+import { RunHead } from "./run-head.tsx";
+
+const Picture = lazy(
+  retryLoad(async () => {
+    const { Picture: component } = await import("./picture.tsx");
+    return { default: component };
+  }),
+);
+
+/** A run of a graph of actions, live: as a picture and as a list, with everything about the chosen action. */
+export function GraphRunPage({ run }: { run: Run }) {
+  const { run_id } = run;
+  useRunRefresh(run_id);
+  const query = useGet(graphKey(run_id), runOperations.getRunGraph, { params: { id: run_id } });
+  return (
+    <Loaded query={query} what="Loading the graph">
+      {(graph) => (
+        <Page
+          title={visibleLine(graph.title) || "Run without a title"}
+          about={`Run ${visible(run_id)}`}
+          actions={<CancelButton graph={graph} />}
+        >
+          <RunHead graph={graph} />
+          <Actions graph={graph} />
+          <Checks run={run} />
+          <Declaration graph={graph} />
+          <Opened title="Events">
+            <RunEvents id={run_id} />
+          </Opened>
+          <AgentReports session={run.session_id} />
+        </Page>
+      )}
+    </Loaded>
+  );
+}
+
+function Actions({ graph }: { graph: RunGraph }) {
+  const { action: chosen, view } = useSearch({ from: "/runs/$id" });
+  const navigate = useNavigate({ from: "/runs/$id" });
+  const isNarrow = useNarrow();
+  const [opened, setOpened] = useState<string>();
+  const actions = useMemo(() => inRunOrder(graph.actions), [graph.actions]);
+  const diagram = useMemo(() => diagramOf(actions), [actions]);
+  const tooLarge = useMemo(() => isTooLarge(diagram), [diagram]);
+
+  const search = useCallback(
+    (change: { action?: string | undefined; view?: "graph" | "list" }) =>
+      void navigate({ search: (before) => ({ ...before, ...change }), replace: true }),
+    [navigate],
+  );
+  const open = useCallback(
+    (id: string) => {
+      setOpened(id);
+      search({ action: id });
+    },
+    [search],
+  );
+  const close = () => {
+    setOpened(undefined);
+    search({ action: undefined });
+    if (chosen !== undefined)
+      document.querySelector<HTMLElement>(`[data-action="${CSS.escape(chosen)}"]`)?.focus();
+  };
+  const action = actions.find(({ id }) => id === chosen);
+  useKeys(({ key }) => {
+    const place = action ? actions.indexOf(action) : -1;
+    const next = actions[placeAfter(key, place, actions.length)];
+    if (next && next !== action) search({ action: next.id });
+  });
+  if (actions.length === 0)
+    return (
+      <Panel>
+        <Empty title="No actions">The declaration has no actions, so that there is nothing to run.</Empty>
+      </Panel>
+    );
+  const shownView = tooLarge ? "list" : (view ?? (isNarrow ? "list" : "graph"));
+  return (
+    <div
+      className={classNames("grid min-w-0 items-start gap-3", action && "xl:grid-cols-[minmax(0,1fr)_26rem]")}
+    >
+      <Panel
+        title={`Actions (${actions.length})`}
+        className="min-w-0"
+        actions={!tooLarge && <Views view={shownView} onView={(next) => search({ view: next })} />}
+      >
+        <Remark diagram={diagram} total={actions.length} view={shownView} tooLarge={tooLarge} />
+        {shownView === "list" ? (
+          <ActionList actions={actions} chosen={chosen} onChoose={open} />
+        ) : (
+          <Suspense fallback={<Waiting what="Drawing the graph" />}>
+            <Picture
+              actions={actions}
+              diagram={diagram}
+              isVertical={isNarrow}
+              chosen={chosen}
+              onChoose={open}
+            />
+          </Suspense>
+        )}
+      </Panel>
+      {action && (
+        <ActionDetail
+          key={action.id}
+          graph={graph}
+          action={action}
+          takesFocus={opened === action.id}
+          onClose={close}
+        />
+      )}
+      {chosen !== undefined && !action && (
+        <p className="text-sm text-ink-soft">This run has no action {visible(chosen)}.</p>
+      )}
+    </div>
+  );
+}
+
+function Views({ view, onView }: { view: "graph" | "list"; onView: (view: "graph" | "list") => void }) {
+  return (["graph", "list"] as const).map((one) => (
+    <Button
+      key={one}
+      kind={view === one ? "plain" : "quiet"}
+      className="h-6 capitalize"
+      aria-pressed={view === one}
+      onClick={() => onView(one)}
+    >
+      {one}
+    </Button>
+  ));
+}
+
+/** Why the picture is not there, or not complete. */
+function Remark({
+  diagram: { ids },
+  total,
+  view,
+  tooLarge,
+}: {
+  diagram: Diagram;
+  total: number;
+  view: "graph" | "list";
+  tooLarge: boolean;
+}): ReactNode {
+  const hidden = total - ids.length;
+  const text = tooLarge
+    ? "This graph is too large for a picture."
+    : view === "graph" && hidden > 0
+      ? `${hidden === 1 ? "1 action is" : `${hidden} actions are`} only in the list, as declared.`
+      : undefined;
+  return text && <p className="border-b border-line px-3 py-1.5 text-2xs text-ink-faint">{text}</p>;
+}
+
+const CARRIERS = {
+  native: "The model called the protocol's tool.",
+  fenced: "The model wrote one fenced block in its message.",
+  recovered: "The model did not use the protocol; its request was clear, and was taken as a declaration.",
+  api: "It was posted to the API.",
+} as const;
+
+/** What the model wrote, word for word. */
+function Declaration({ graph: { declaration, carrier } }: { graph: RunGraph }) {
+  return (
+    <Opened title="Declaration">
+      <div className="flex flex-col gap-2 px-3 py-2">
+        <p className="flex items-center justify-between gap-2 text-sm text-ink-soft">
+          {CARRIERS[carrier]} <CopyButton label="Copy" text={() => declaration} />
+        </p>
+        <Code text={declaration} className="max-h-[32rem]" />
+      </div>
+    </Opened>
+  );
+}
+
+/** A part of the page that is closed at first, and loads what it shows when it is opened. */
+function Opened({ title, children }: { title: string; children: ReactNode }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <Panel>
+      <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+        <summary className="cursor-pointer px-3 py-2 text-sm font-semibold">{title}</summary>
+        {isOpen && <div className="border-t border-line">{children}</div>}
+      </details>
+    </Panel>
+  );
+}

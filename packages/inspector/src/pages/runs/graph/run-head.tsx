@@ -1,0 +1,140 @@
+import type { RunGraph } from "@reins/api";
+import type { ReactNode } from "react";
+import { Badge, StatusBadge } from "../../../design/badge.tsx";
+import { Facts, Panel } from "../../../design/layout.tsx";
+import { SessionLink, TextLink } from "../../../design/links.tsx";
+import { Markdown } from "../../../design/markdown.tsx";
+import { Moment } from "../../../design/moment.tsx";
+import { ProgressBar } from "../../../design/states.tsx";
+import { visibleLine } from "../../../design/visible.ts";
+import { TITLE_LENGTH } from "./action-detail.tsx";
+import { progressText, timeTaken } from "./actions.ts";
+import { ActionLink, ApprovalLink, LongText, longTexts } from "./parts.tsx";
+
+/** How a run stands: what the model says about it, its status and why, what it waits for, and how far it is. */
+export function RunHead({ graph }: { graph: RunGraph }) {
+  const { progress } = graph;
+  return (
+    <Panel className="min-w-0">
+      {graph.note !== undefined && (
+        <section aria-label="Note" className="max-h-64 overflow-auto border-b border-line px-3 py-2">
+          <Markdown text={graph.note} />
+        </section>
+      )}
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 px-3 py-2 text-sm">
+        <span role="status">
+          <StatusBadge status={graph.status} />
+        </span>
+        {graph.plan && (
+          <Badge tone="note" title="The declaration is shown; nothing of it runs.">
+            plan only
+          </Badge>
+        )}
+        {graph.durable && (
+          <Badge title="Continues where it was after a restart of the server.">durable</Badge>
+        )}
+        <WaitsFor graph={graph} />
+        {progress.total > 0 && (
+          <span className="flex min-w-48 flex-1 items-center gap-2 text-2xs text-ink-faint">
+            <ProgressBar label="Progress of the run" part={progress.ended / progress.total} />
+            <span className="whitespace-nowrap">{progressText(graph)}</span>
+          </span>
+        )}
+      </div>
+      <div className="border-t border-line">
+        <RunFacts graph={graph} />
+      </div>
+    </Panel>
+  );
+}
+
+function RunFacts({ graph }: { graph: RunGraph }) {
+  const { title, status_reason, result_summary, violations } = graph;
+  return (
+    <Facts
+      facts={{
+        ...longTexts({
+          Title: title.length > TITLE_LENGTH ? title : undefined,
+          Because: status_reason,
+          Result: result_summary,
+        }),
+        Session: <SessionLink id={graph.session_id} length={16} />,
+        Started: (
+          <>
+            <Moment at={graph.started_at} />
+            {graph.ended_at !== undefined && `, took ${timeTaken(graph, 0)}`}
+          </>
+        ),
+        "Beside the protocol": violations.length > 0 && (
+          <LongText label="What the model said beside the protocol" text={violations.join("\n")} />
+        ),
+      }}
+    />
+  );
+}
+
+/** What a stopped run waits for, and where it can be given. */
+function WaitsFor({ graph }: { graph: RunGraph }): ReactNode {
+  const { run_id, session_id, waits_for, actions } = graph;
+  if (waits_for === undefined) return null;
+  if (waits_for === "input")
+    return (
+      <span>
+        Waits for an answer in{" "}
+        <TextLink to="/sessions/$id" params={{ id: session_id }}>
+          its conversation
+        </TextLink>
+      </span>
+    );
+  if (waits_for === "model") {
+    const stopped = actions.filter(({ status }) => status === "failed" || status === "blocked");
+    return (
+      <Named
+        text="Waits for a decision of the model, or yours, about"
+        links={stopped.map(({ id, title }) => (
+          <ActionLink key={id} run={run_id} id={id}>
+            {visibleLine(title)}
+          </ActionLink>
+        ))}
+        otherwise="how to continue"
+      />
+    );
+  }
+  return (
+    <Named
+      text="Waits for approval of"
+      links={actions.flatMap(({ approval, status, title }) =>
+        approval !== undefined && status === "waiting"
+          ? [
+              <ApprovalLink key={approval} id={approval}>
+                {visibleLine(title)}
+              </ApprovalLink>,
+            ]
+          : [],
+      )}
+      otherwise={<TextLink to="/approvals">an action</TextLink>}
+    />
+  );
+}
+
+const MOST_NAMED = 3;
+
+/** A sentence that ends with some links; the rest is counted. */
+function Named({
+  text,
+  links,
+  otherwise,
+}: {
+  text: string;
+  links: readonly ReactNode[];
+  otherwise: ReactNode;
+}) {
+  const more = links.length - MOST_NAMED;
+  return (
+    <span className="flex min-w-0 flex-wrap items-baseline gap-x-2">
+      {text}
+      {links.length === 0 ? otherwise : links.slice(0, MOST_NAMED)}
+      {more > 0 && `and ${more} more`}
+    </span>
+  );
+}

@@ -1,7 +1,7 @@
 import { type Channel, CODE, type JsonObject, Peer, RpcError, readParams } from "@reins/acp";
 import { type AgentDependencies, dependenciesFrom, type NativeAgentOptions } from "./agent-dependencies.ts";
 import { UnavailableModel } from "./models/models.ts";
-import { configOptionsOf, isMode, isThoughtLevel, settingsOf } from "./sessions/config-options.ts";
+import { configOptionsOf, isThoughtLevel, modeIds, settingsOf } from "./sessions/config-options.ts";
 import {
   EarlierSession,
   Initialize,
@@ -138,7 +138,7 @@ export class NativeAgent {
   /** Connects a session to the client's MCP servers and returns its settings. */
   async #describe(session: Session, mcpServers: readonly unknown[]): Promise<JsonObject> {
     await session.setMcpServers(mcpServers);
-    return { sessionId: session.id, ...settingsOf(session.header, this.#dependencies.models) };
+    return { sessionId: session.id, ...settingsOf(session.header, this.#dependencies) };
   }
 
   async #list(params: unknown): Promise<JsonObject> {
@@ -171,8 +171,9 @@ export class NativeAgent {
   async #setMode(params: unknown): Promise<JsonObject> {
     const { sessionId, modeId } = read(SetMode, "session/set_mode", params);
     const session = this.#sessions.expect(sessionId);
-    if (!isMode(modeId))
-      throw new RpcError(CODE.invalidParams, `there is no mode ${modeId}; there are default and plan`);
+    const modes = modeIds(this.#dependencies.services);
+    if (!modes.includes(modeId))
+      throw new RpcError(CODE.invalidParams, `there is no mode ${modeId}; there are ${modes.join(", ")}`);
     await session.set({ mode: modeId });
     return {};
   }

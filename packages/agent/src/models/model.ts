@@ -6,7 +6,7 @@ import type { Message } from "../history/transcript.ts";
 export type ThoughtLevel = "default" | "off" | "low" | "medium" | "high";
 
 /** A tool that a model may call. */
-interface ToolDefinition {
+export interface ToolDefinition {
   readonly name: string;
   readonly description: string;
   /** A JSON Schema. */

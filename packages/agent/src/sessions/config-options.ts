@@ -2,11 +2,27 @@ import type { JsonObject } from "@reins/acp";
 import type { SessionHeader } from "../history/session-store.ts";
 import type { ThoughtLevel } from "../models/model.ts";
 import type { Models } from "../models/models.ts";
+import type { HostServices } from "../tools/host-services.ts";
 
 const MODES = [
   { id: "default", name: "Default", description: "Works with all its tools; every call is decided." },
   { id: "plan", name: "Plan", description: "Reads and plans, and changes nothing." },
 ];
+/** There with a host that runs action graphs. */
+const PROTOCOL_MODE = {
+  id: "protocol",
+  name: "Protocol",
+  description: "Declares graphs of actions; Reins decides, runs and records each action.",
+};
+
+function modesOf({ protocol }: HostServices): readonly { readonly id: string }[] {
+  return protocol ? [...MODES, PROTOCOL_MODE] : MODES;
+}
+
+/** The ids of the modes that a session can be in. */
+export function modeIds(services: HostServices): readonly string[] {
+  return modesOf(services).map(({ id }) => id);
+}
 
 const THOUGHT_LEVELS: readonly { readonly value: ThoughtLevel; readonly name: string }[] = [
   { value: "default", name: "Model default" },
@@ -16,18 +32,17 @@ const THOUGHT_LEVELS: readonly { readonly value: ThoughtLevel; readonly name: st
   { value: "high", name: "High" },
 ];
 
-export function isMode(mode: string): boolean {
-  return MODES.some(({ id }) => id === mode);
-}
-
 export function isThoughtLevel(level: string): level is ThoughtLevel {
   return THOUGHT_LEVELS.some(({ value }) => value === level);
 }
 
 /** The modes and options of a session, in ACP's form. */
-export function settingsOf({ mode, model, thoughtLevel }: SessionHeader, models: Models): JsonObject {
+export function settingsOf(
+  { mode, model, thoughtLevel }: SessionHeader,
+  { models, services }: { readonly models: Models; readonly services: HostServices },
+): JsonObject {
   return {
-    modes: { currentModeId: mode, availableModes: MODES },
+    modes: { currentModeId: mode, availableModes: modesOf(services) },
     configOptions: configOptionsOf({ model, thoughtLevel }, models),
   };
 }

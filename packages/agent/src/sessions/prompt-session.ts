@@ -5,6 +5,7 @@ import type { UserPart } from "../history/entry.ts";
 import { ModelError } from "../models/model.ts";
 import { totalOf } from "../models/tokens.ts";
 import { allTools } from "../tools/all-tools.ts";
+import type { HostServices, ProtocolService } from "../tools/host-services.ts";
 import { clientTools } from "../tools/host-tools.ts";
 import type { Tool } from "../tools/tool.ts";
 import { systemPrompt } from "../turn/prompt-text.ts";
@@ -39,7 +40,8 @@ export async function settingFor(
     thoughtLevel: isThoughtLevel(thoughtLevel) ? thoughtLevel : "default",
     mode,
     system: systemPrompt({ cwd, additionalDirectories, mode, instructions: instructions(sessionId) }),
-    tools: await offeredTools(dependencies, session, signal),
+    tools: mode === "protocol" ? [] : await offeredTools(dependencies, session, signal),
+    protocol: mode === "protocol" ? protocolOf(services) : undefined,
     toolContext: {
       sessionId,
       roots: session.roots,
@@ -64,6 +66,12 @@ export async function settingFor(
     },
     onFault,
   };
+}
+
+/** The runtime of action graphs; a session in this mode is not prompted without one. */
+function protocolOf({ protocol }: HostServices): ProtocolService {
+  if (protocol) return protocol;
+  throw new RpcError(CODE.invalidRequest, "this host runs no action graphs; set another mode");
 }
 
 /** The tools that the session's mode and policy permit. */

@@ -147,6 +147,8 @@ export class Sessions {
   /** Schedules compaction for an idle session with a long history. */
   #scheduleIdleWork(session: Session): void {
     const { info } = this.#dependencies.models.open(session.header.model);
+    // The runtime keeps the transcript short.
+    if (session.header.mode === "protocol") return;
     if (this.#isOpen(session) && isHalfFull(session.entries, info))
       this.#idleWork.schedule(session.id, (idleMs) => this.#compactIdle(session, idleMs));
   }

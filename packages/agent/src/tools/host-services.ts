@@ -91,8 +91,12 @@ export interface ProtocolService {
   describe(sessionId: string): Promise<{ readonly tool: ClientTool; readonly instructions: string }>;
   /** Adds a request of the user to the transcript of a session. */
   begin(sessionId: string, text: string): Promise<void>;
-  /** The transcript of a session: all that the model is shown beside the system prompt. */
-  transcript(sessionId: string): Promise<string>;
+  /**
+   * The transcript of a session: all that the model is shown beside the system prompt. With `unseen` only the turns that
+   * were added, or whose run has changed, since the last message was declared, without the model's own words: for
+   * an agent that keeps its own history.
+   */
+  transcript(sessionId: string, options?: { readonly unseen?: boolean }): Promise<string>;
   /** Reads a message and carries out what it declares, up to the next point where the model decides. */
   declare(sessionId: string, message: DeclaringMessage, signal: AbortSignal): Promise<Declared>;
 }

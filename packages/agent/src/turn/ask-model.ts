@@ -28,7 +28,9 @@ export async function askModel(turn: Turn): Promise<Answer> {
       })
       .finally(release);
     if (!(failure instanceof ModelError)) return failure;
-    draft.discardUnfinished();
+    // A declaration is one whole message: what is left of one that broke off is not continued.
+    if (turn.declaring) draft.discardAll();
+    else draft.discardUnfinished();
     release = await waitAfter(turn, failure, attempt);
   }
 }
@@ -45,7 +47,9 @@ async function readAnswer(turn: Turn, draft: Draft): Promise<Answer> {
       timeout.cancel();
       if (event.type === "end") return draft.finish(event.stop, usageOf(turn, draft));
       draft.add(event);
-      if (event.type === "text") await emit({ type: "text", messageId: draft.id, text: event.text });
+      // What declares is for the runtime; what is for people is shown when it has been read.
+      if (event.type === "text" && !turn.declaring)
+        await emit({ type: "text", messageId: draft.id, text: event.text });
       if (event.type === "thinking") await emit({ type: "thought", messageId: draft.id, text: event.text });
       if (draft.length > limits.answerCharacters) return await cutShort(turn, draft);
       timeout.restart();
@@ -77,7 +81,8 @@ function usageOf(turn: Turn, { usage, tokens }: Draft): TokenUsage {
 }
 
 function requestFor(turn: Turn, draft: Draft): ModelRequest {
-  const { model, system, tools } = turn.setting;
+  const { model } = turn.setting;
+  const { system, tools, thoughtLevel } = turn;
   const unfinished: Message[] =
     draft.text === ""
       ? []
@@ -85,7 +90,7 @@ function requestFor(turn: Turn, draft: Draft): ModelRequest {
           { role: "assistant", model: model.info.id, parts: [{ type: "text", text: draft.text }] },
           { role: "user", parts: [{ type: "text", text: CONTINUE, context: true }] },
         ];
-  return { system, messages: [...turn.messages, ...unfinished], tools, thoughtLevel: turn.thoughtLevel };
+  return { system, messages: [...turn.messages, ...unfinished], tools, thoughtLevel };
 }
 
 /** Waits until a retry makes sense. The result releases the model's queue. */

@@ -75,6 +75,12 @@ export class Draft {
     this.#before = this.#length;
   }
 
+  /** Drops everything. */
+  discardAll(): void {
+    this.#parts = [];
+    this.discardUnfinished();
+  }
+
   /** Completes the answer. */
   finish(stop: ModelStop, usage: TokenUsage = this.#usage): Answer {
     return { id: this.id, parts: this.#parts, stop, usage };

@@ -53,6 +53,7 @@ function modify(turn: Turn, request: number, payload: unknown): PromptPermission
 }
 
 function lastResults(turn: Turn): string {
+  if (turn.declaring) return turn.declaring.news;
   const last = turn.messages.at(-1);
   if (last === undefined) return "";
   return last.role === "tool" ? last.results.map(({ text }) => text).join("\n") : partsText(last.parts);

@@ -2,7 +2,9 @@ import { compact, compactIfFull } from "../compaction/compact.ts";
 import { type AssistantPart, type CallPart, type HistoryEntry, partsText } from "../history/entry.ts";
 import { ModelError } from "../models/model.ts";
 import { totalOf } from "../models/tokens.ts";
+import type { ProtocolService } from "../tools/host-services.ts";
 import { askModel } from "./ask-model.ts";
+import { beginDeclaring, declaringView, keepDeclaration, keepText } from "./declaring.ts";
 import type { Answer } from "./draft.ts";
 import { type Brief, gather } from "./gather.ts";
 import { performCalls, showPlan } from "./perform-calls.ts";
@@ -16,50 +18,94 @@ import type { StopReason, TurnEnd } from "./turn-event.ts";
  * continue. It never throws: a failure is an end like any other, after which the session can be used.
  */
 export async function runTurn(turn: Turn): Promise<TurnEnd> {
-  const { limits, keep } = turn.setting;
   try {
     turn.setStatus("created", { prompt: turn.words.slice(0, 2_000) });
     const brief = await gather(turn);
     if ("refused" in brief) return await refuse(turn, brief.refused);
     if (brief.modifiedTask !== undefined) turn.replaceWords(brief.modifiedTask);
-    for (let request = 1; request <= limits.requests; request += 1) {
-      if (!(await mayContinue(turn, request))) return stopped("max_turn_requests");
-      const permission = await requestPromptPermission(turn, request);
-      if (permission.kind === "refused") return await refuse(turn, permission.reason);
-      if (request === 1) await begin(turn, brief);
-      await compactIfFull(turn);
-      const answer = await answerOf(turn);
-      await keepAnswer(turn, answer);
-      const calls = callsIn(answer);
-      // A model that stops for calls and makes none would do so again.
-      switch (answer.stop === "tool_use" && calls.length === 0 ? "end" : answer.stop) {
-        case "end":
-          return stopped("end_turn");
-        case "max_tokens":
-          return stopped("max_tokens");
-        case "refusal":
-          return await refuse(turn, "the model refused to continue");
-        case "tool_use":
-          await keep({
-            kind: "results",
-            ...turn.mark,
-            results: [...(await performCalls(turn, calls))],
-          });
-          break;
-        case "context_exceeded":
-          await compact(turn);
-          break;
-        case "paused":
-          break;
-      }
-      turn.signal.throwIfAborted();
-    }
-    return stopped("max_turn_requests");
+    const { protocol } = turn.setting;
+    return await (protocol ? declareUntilOver(turn, protocol, brief) : callUntilDone(turn, brief));
   } catch (error) {
     await keepUnfinished(turn).catch(turn.setting.onFault);
     if (turn.signal.aborted) return stopped("cancelled");
     return { kind: "failed", error: error instanceof Error ? error : new Error(String(error)) };
   }
+}
+
+/** Asks the model and performs the tools that it calls. */
+async function callUntilDone(turn: Turn, brief: Brief): Promise<TurnEnd> {
+  const { limits, keep } = turn.setting;
+  for (let request = 1; request <= limits.requests; request += 1) {
+    if (!(await mayContinue(turn, request))) return stopped("max_turn_requests");
+    const permission = await requestPromptPermission(turn, request);
+    if (permission.kind === "refused") return await refuse(turn, permission.reason);
+    if (request === 1) await begin(turn, brief);
+    await compactIfFull(turn);
+    const answer = await answerOf(turn);
+    await chargeAnswer(turn, answer);
+    await keepAnswer(turn, answer);
+    const calls = callsIn(answer);
+    // A model that stops for calls and makes none would do so again.
+    switch (answer.stop === "tool_use" && calls.length === 0 ? "end" : answer.stop) {
+      case "end":
+        return stopped("end_turn");
+      case "max_tokens":
+        return stopped("max_tokens");
+      case "refusal":
+        return await refuse(turn, MODEL_REFUSED);
+      case "tool_use":
+        await keep({
+          kind: "results",
+          ...turn.mark,
+          results: [...(await performCalls(turn, calls))],
+        });
+        break;
+      case "context_exceeded":
+        await compact(turn);
+        break;
+      case "paused":
+        break;
+    }
+    turn.signal.throwIfAborted();
+  }
+  return stopped("max_turn_requests");
+}
+
+const MODEL_REFUSED = "the model refused to continue";
+
+/** Asks the model what it wants done, and the runtime to do it, until a message declares nothing more. */
+async function declareUntilOver(turn: Turn, protocol: ProtocolService, brief: Brief): Promise<TurnEnd> {
+  const { limits, sessionId, emit } = turn.setting;
+  for (let request = 1; request <= limits.requests; request += 1) {
+    if (!(await mayContinue(turn, request))) return stopped("max_turn_requests");
+    if (request > 1) turn.declaring = await declaringView(turn, protocol, brief);
+    const permission = await requestPromptPermission(turn, request);
+    if (permission.kind === "refused") return await refuse(turn, permission.reason);
+    if (request === 1) {
+      await beginDeclaring(turn, protocol);
+      turn.declaring = await declaringView(turn, protocol, brief);
+    }
+    const answer = await askModel(turn);
+    await chargeAnswer(turn, answer);
+    if (answer.stop === "refusal") return await refuse(turn, MODEL_REFUSED);
+    if (answer.stop === "context_exceeded")
+      throw new ModelError("context_exceeded", "the transcript is too long for the model");
+    if (answer.stop === "paused") continue;
+    const isComplete = answer.stop !== "max_tokens";
+    const message = { text: textIn(answer), calls: callsIn(answer), isComplete };
+    const declared = await protocol.declare(sessionId, message, turn.signal).catch(async (error: unknown) => {
+      await keepDeclaration(turn, message);
+      throw error;
+    });
+    if (declared.kind === "over") {
+      if (declared.text !== "") await emit({ type: "text", messageId: answer.id, text: declared.text });
+      await keepText(turn, declared.text);
+      return stopped(isComplete ? "end_turn" : "max_tokens");
+    }
+    await keepDeclaration(turn, message);
+    turn.signal.throwIfAborted();
+  }
+  return stopped("max_turn_requests");
 }
 
 function stopped(reason: StopReason): TurnEnd {
@@ -106,14 +152,19 @@ async function answerOf(turn: Turn): Promise<Answer> {
 }
 
 async function keepAnswer(turn: Turn, answer: Answer): Promise<void> {
-  const { keep, emit, model } = turn.setting;
-  await turn.charge(answer.usage);
+  const { keep, model } = turn.setting;
   // Calls are made, and kept, only when the model stopped for them: those of an answer that was cut short are dropped.
   const parts =
     answer.stop === "tool_use" ? answer.parts : answer.parts.filter(({ type }) => type !== "call");
   if (parts.length > 0)
     await keep({ kind: "assistant", ...turn.mark, id: answer.id, model: model.info.id, parts: [...parts] });
   turn.draft = undefined;
+}
+
+/** Charges an answer, and shows what it used of the context. */
+async function chargeAnswer(turn: Turn, answer: Answer): Promise<void> {
+  const { emit, model } = turn.setting;
+  await turn.charge(answer.usage);
   const { cost } = turn;
   const used = totalOf(answer.usage);
   await emit({ type: "usage", used, size: model.info.contextTokens, ...(cost !== undefined && { cost }) });
@@ -123,9 +174,13 @@ async function keepAnswer(turn: Turn, answer: Answer): Promise<void> {
 async function keepUnfinished(turn: Turn): Promise<void> {
   const { keep, model } = turn.setting;
   const { draft } = turn;
-  if (!draft || draft.text === "") return;
+  if (!draft || draft.text === "" || turn.declaring) return;
   const parts: AssistantPart[] = [{ type: "text", text: draft.text }];
   await keep({ kind: "assistant", ...turn.mark, id: draft.id, model: model.info.id, parts });
+}
+
+function textIn({ parts }: Answer): string {
+  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
 }
 
 function callsIn({ parts }: Answer): readonly CallPart[] {

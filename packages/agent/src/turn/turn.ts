@@ -3,9 +3,10 @@ import type { ControlPort } from "../control/control-port.ts";
 import type { DecisionEvents, DecisionEventType, ReportEvents, ReportEventType } from "../control/events.ts";
 import { type HistoryEntry, partsText, type TokenUsage, type UserPart } from "../history/entry.ts";
 import { type Message, transcriptOf } from "../history/transcript.ts";
-import type { Model, ThoughtLevel } from "../models/model.ts";
+import type { Model, ThoughtLevel, ToolDefinition } from "../models/model.ts";
 import { addUsage, costOf, NO_USAGE, tokensIn, tokensOfAll, totalOf } from "../models/tokens.ts";
 import type { Clock } from "../ports/clock.ts";
+import type { ProtocolService } from "../tools/host-services.ts";
 import type { Tool, ToolContext } from "../tools/tool.ts";
 import type { Draft } from "./draft.ts";
 import type { AskPermission, TurnEvent } from "./turn-event.ts";
@@ -21,6 +22,8 @@ export interface TurnSetting {
   /** The tools that the session may use. */
   readonly tools: readonly Tool[];
   readonly toolContext: Omit<ToolContext, "signal" | "onWorker">;
+  /** Carries out what the model declares, in the mode `protocol`. */
+  readonly protocol?: ProtocolService | undefined;
   readonly control: ControlPort;
   readonly askPermission: AskPermission;
   readonly queue: KeyedQueue;
@@ -39,6 +42,18 @@ export interface TurnSetting {
   readonly onFault: (fault: unknown) => void;
 }
 
+/** What a model that declares action graphs is shown. */
+export interface DeclaringView {
+  /** With how to use the protocol. */
+  readonly system: string;
+  /** One message: the transcript. */
+  readonly messages: readonly Message[];
+  /** One tool: the carrier. */
+  readonly tools: readonly ToolDefinition[];
+  /** What is new since the last request. */
+  readonly news: string;
+}
+
 /** One prompt and the work until its end. */
 export class Turn {
   readonly id: string;
@@ -50,6 +65,8 @@ export class Turn {
   usage: TokenUsage = NO_USAGE;
   /** The answer in progress, until it is recorded. */
   draft: Draft | undefined;
+  /** What a model that declares action graphs is shown instead of the conversation and the tools. */
+  declaring: DeclaringView | undefined;
   #status: ReportEvents["run_lifecycle"]["status"] | undefined;
 
   constructor(setting: TurnSetting, prompt: readonly UserPart[], signal: AbortSignal) {
@@ -65,9 +82,19 @@ export class Turn {
     return this.setting.clock.now().toISOString();
   }
 
-  /** The conversation so far. */
+  /** What the model is shown: the conversation so far, or the transcript of the runtime. */
   get messages(): readonly Message[] {
-    return transcriptOf(this.setting.entries);
+    return this.declaring?.messages ?? transcriptOf(this.setting.entries);
+  }
+
+  /** The system prompt of its requests. */
+  get system(): string {
+    return this.declaring?.system ?? this.setting.system;
+  }
+
+  /** The tools that the model is offered. */
+  get tools(): readonly ToolDefinition[] {
+    return this.declaring?.tools ?? this.setting.tools;
   }
 
   /** The user's words, without added context. */
@@ -181,8 +208,7 @@ export const TURN_LIMITS: TurnLimits = {
 };
 
 /** Estimates the tokens of the conversation and the system prompt. */
-export function contextTokens({ messages, setting }: Turn): number {
-  const { system, tools } = setting;
+export function contextTokens({ messages, system, tools }: Turn): number {
   const described = JSON.stringify(tools.map(({ parameters, description }) => [parameters, description]));
   return tokensIn(system) + tokensIn(described) + tokensOfAll(messages);
 }

@@ -1,4 +1,5 @@
 import type { JsonObject, Peer } from "@reins/acp";
+import type { ProtocolService } from "@reins/agent";
 import type { AgentLaunch } from "@reins/agents";
 import type { McpGateway } from "@reins/mcp";
 import type { Subject } from "@reins/supervisor";
@@ -35,6 +36,8 @@ export interface TurnPreparation {
       readonly params: JsonObject;
       /** Whether the agent takes instructions into its system prompt. */
       readonly inSystemPrompt: boolean;
+      /** How the agent declares action graphs, if it is configured for that. */
+      readonly protocol?: string | undefined;
     },
   ): Promise<PreparedTurn>;
 }
@@ -51,6 +54,8 @@ export interface GovernorContext extends ControlContext {
   /** Puts the MCP gateway between an agent and its servers. */
   readonly servers?: Pick<McpGateway, "wrap"> | undefined;
   readonly preparation?: TurnPreparation | undefined;
+  /** Carries out what the agent declares; absent where it is not configured for that, and then its text is text. */
+  readonly protocol?: ProtocolService | undefined;
   /** How long an agent may take to end a turn that was cancelled. */
   readonly cancelGraceMs: number;
   /** Ends the agent, where that is possible. */

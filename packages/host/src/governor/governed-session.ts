@@ -7,6 +7,7 @@ import type { SessionRecord } from "../sessions/session-record.ts";
 import { type AcceptedChanges, transition } from "../sessions/session-state.ts";
 import { putSession } from "../sessions/sessions.ts";
 import type { GovernorContext } from "./context.ts";
+import type { HeldMessage } from "./declaring.ts";
 import { FilePermits } from "./file-access.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import type { UnpromptedTurn } from "./unprompted.ts";
@@ -203,6 +204,8 @@ export class Turn {
   mayLeaveMode = false;
   /** Whether its agent left that mode without a verdict. */
   hasLeftMode = false;
+  /** Holds back its message, of an agent that declares action graphs. */
+  held: HeldMessage | undefined;
   readonly #writing: Promise<unknown>[] = [];
   readonly #deferred: Promise<string | undefined>[] = [];
   readonly #output: string[] = [];
@@ -216,6 +219,7 @@ export class Turn {
   /** What the turn has cost, once that is reported. */
   #spent: number | undefined;
   #tokens = 0;
+  #charged = { tokens: 0, cost: 0 };
   #cancelled = false;
   #onCancel: (() => void) | undefined;
 
@@ -321,6 +325,16 @@ export class Turn {
       ...(tokens !== undefined && { tokens }),
       ...(this.#spent !== undefined && { cost: this.#spent }),
     };
+  }
+
+  /** What of its usage was not charged yet; counts as charged from then on. */
+  takeUncharged({ tokens = 0, cost = 0 }: TurnUsage): TurnUsage {
+    const rest = {
+      tokens: Math.max(0, tokens - this.#charged.tokens),
+      cost: Math.max(0, cost - this.#charged.cost),
+    };
+    this.#charged = { tokens: this.#charged.tokens + rest.tokens, cost: this.#charged.cost + rest.cost };
+    return { ...(tokens > 0 && { tokens: rest.tokens }), ...(cost > 0 && { cost: rest.cost }) };
   }
 
   /** The most tokens that its context held: no more than it has used. */

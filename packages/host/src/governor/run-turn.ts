@@ -1,11 +1,12 @@
 import { CODE, interruptedBy, isObject, type JsonObject, RpcError, readResult, usageIn } from "@reins/acp";
 import { Repeater, systemClock } from "@reins/kit";
 import type { Draft, RecordOptions } from "@reins/ledger";
-import { type Decided, type Harness, type Subject, sessionKey } from "@reins/supervisor";
+import { type Decided, type Harness, type Origin, type Subject, sessionKey } from "@reins/supervisor";
 import { recordedSubject, subjectIn } from "../control/control-point.ts";
 import { enforce } from "../control/enforce.ts";
 import { chargePrompt, forwardIn } from "../control/outcome.ts";
 import { placed, verdictMeta } from "../control/verdict.ts";
+import { beginDeclaring, declareUntilOver, observation, showHeld } from "./declaring.ts";
 import { type GovernedSession, Turn } from "./governed-session.ts";
 import { promptText, settleCommands, withFiles, withoutCommands, withRefusals } from "./prompt-content.ts";
 import { noteUnended, recordUnknown } from "./ungated.ts";
@@ -129,14 +130,30 @@ async function answerTo(session: GovernedSession, prompted: Prompted): Promise<u
   if (!settled) return cancelled(session);
   if (settled.refused) return refuse(session, settled.refused);
   const subject = subjectIn(session, session.context.enforcement);
-  const more = { params, inSystemPrompt: session.context.profile.instructions === "in_system_prompt" };
-  const prepared = await session.context.preparation?.compose(session, subject, settled.prompt, more);
+  // A command is for the agent itself, and it knows one only where nothing else stands beside it.
+  const protocol = settled.commands.size === 0 ? session.context.protocol : undefined;
+  const declaring = protocol && {
+    ...{ session, turn, protocol },
+    prompt: (text: string, answer: unknown) => promptAgain(session, prompted, text, answer),
+  };
+  const unseen = declaring ? await beginDeclaring(declaring, promptText(settled.prompt)) : [];
+  const more = {
+    params,
+    inSystemPrompt: session.context.profile.instructions === "in_system_prompt",
+    protocol: (await protocol?.describe(session.agentSessionId))?.instructions,
+  };
+  const prepared = await session.context.preparation?.compose(
+    session,
+    subject,
+    [...unseen, ...settled.prompt],
+    more,
+  );
   if (prepared) turn.entries.push(...prepared.entries);
   session.instructions = prepared?.instructions;
   let delivered = false;
   try {
     const { commands } = settled;
-    const whole = { prompt: prepared?.prompt ?? settled.prompt, commands };
+    const whole = { prompt: prepared?.prompt ?? [...unseen, ...settled.prompt], commands };
     const read = await unlessCancelled(turn, withFiles(session, turn, whole));
     // Cancelled meanwhile: an agent that receives a cancel before the prompt would never end it.
     if (!read || turn.isCancelled) return cancelled(session);
@@ -147,14 +164,38 @@ async function answerTo(session: GovernedSession, prompted: Prompted): Promise<u
       prompt: withRefusals(session, withoutCommands(session, read, commands)),
     });
     delivered = readResult("session/prompt", answer).stopReason !== "refusal";
-    return answer;
+    if (!declaring) return answer;
+    return (await unlessCancelled(turn, declareUntilOver(declaring, answer))) ?? cancelled(session);
   } finally {
+    await showHeld(session, turn);
     await prepared
       ?.end({ delivered, contextTokens: turn.tokens })
       .catch((error: unknown) =>
         session.context.onFault(`mail could not be marked as read: ${String(error)}`),
       );
   }
+}
+
+/** Prompts an agent again in its turn: what came of its declaration is a prompt like any other, and is charged like one. */
+async function promptAgain(
+  session: GovernedSession,
+  { turn, params }: Prompted,
+  text: string,
+  earlier: unknown,
+): Promise<unknown> {
+  await chargePrompt(session, turn.takeUncharged(turn.usage(earlier)), { entry: turn.verdict });
+  const enforced = await enforcePrompt(
+    session,
+    { turn, params, prompt: [observation(session, text)] },
+    "agent",
+  );
+  if (enforced.kind !== "passed") return enforced.response;
+  if (turn.isCancelled) return cancelled(session);
+  return session.context.agent.request("session/prompt", {
+    ...params,
+    sessionId: session.agentSessionId,
+    prompt: withRefusals(session, withoutCommands(session, enforced.prompt, new Set())),
+  });
 }
 
 /** Awaits a value; `undefined` when the turn is cancelled first. */
@@ -179,10 +220,13 @@ type EnforcedPrompt =
   | { readonly kind: "ended"; readonly response: unknown };
 
 /** Enforces a prompt, unless its agent has each of its requests to a model decided. */
-async function enforcePrompt(session: GovernedSession, { turn, prompt }: Prompted): Promise<EnforcedPrompt> {
+async function enforcePrompt(
+  session: GovernedSession,
+  { turn, prompt }: Prompted,
+  origin: Origin = session.descent ? "agent" : "client",
+): Promise<EnforcedPrompt> {
   if (session.context.profile.decidesPrompts === "per_request") return { kind: "passed", prompt };
   const payload = { prompt: promptText(prompt), message_count: prompt.length };
-  const origin = session.descent ? "agent" : "client";
   const point = { kind: "prompt", payload, origin } as const;
   const enforced = await unlessCancelled(turn, enforce(session, point, turn));
   if (!enforced) return { kind: "ended", response: cancelled(session) };
@@ -227,7 +271,7 @@ async function finish(
   session.cost = turn.costAfter;
   // Requests that were decided one by one are settled with what each used; the last one may have been cut off.
   const isSettled = session.context.profile.decidesPrompts === "per_request";
-  await chargePrompt(session, isSettled ? {} : usage, { entry: turn.verdict });
+  await chargePrompt(session, isSettled ? {} : turn.takeUncharged(usage), { entry: turn.verdict });
   session.context.harness.supervisor.turnEnded(usage);
   const isInterrupted = stop_reason === "interrupted";
   if (session.hasToolCalls) await noteUnended(session, { isCancelled: turn.isCancelled || isInterrupted });

@@ -21,13 +21,24 @@ export function forwardFromAgent(
     return session.clients.notify(method, redactObject(harness.redact, { ...params, sessionId: session.id }));
   }
   if (!isObject(params.update)) return onFault("the agent sent an update that is no object");
-  const show = (update: JsonObject) => (session.isClosing ? undefined : showUpdate(session, update));
+  const show = (update: JsonObject) => (session.isClosing ? undefined : showOrHold(session, update));
   if (session.turn) session.turn.noteUsage(params.update);
   else noticeUpdate(session, params.update);
   noteBeside(session, params);
   // Most updates need no waiting, and thousands of them come at once.
   const applied = applyUpdate(session, params.update);
   return applied instanceof Promise ? applied.then(show) : show(applied);
+}
+
+/** Shows an update, unless it is part of a message that may declare something. */
+function showOrHold(session: GovernedSession, update: JsonObject): void | Promise<void> {
+  const { held } = session.turn ?? {};
+  return held
+    ? notifyAll(
+        session,
+        held.take(update).flatMap((one) => redactorOf(session).push(one)),
+      )
+    : showUpdate(session, update);
 }
 
 /**

@@ -20,6 +20,8 @@ export interface PreambleParts {
   readonly board: readonly string[];
   /** The tools that policy lets it see; absent when the agent brings its own and they are not known. */
   readonly tools?: readonly OfferedTool[];
+  /** How it declares action graphs, where it is configured for that. */
+  readonly protocol?: string | undefined;
 }
 
 const MAX_PROSE = 8_000;
@@ -39,12 +41,13 @@ export const PREAMBLE_HEADING = "# Constitution";
 
 /** The text that puts an agent under the constitution. The same parts give the same text. */
 export function preambleFor(parts: PreambleParts): string {
-  const { mandate, board, tools, constitutionHash } = parts;
+  const { mandate, board, tools, protocol = "", constitutionHash } = parts;
   const sections = [
     constitution(parts),
     section("Mandate", mandate.trim()),
     section("Board", boardText(board)),
     section("Tools", tools === undefined ? "" : toolsText(tools)),
+    protocol.trim(),
     `[constitution: ${constitutionHash ?? "none"}]`,
   ];
   return sections.filter((text) => text !== "").join("\n\n");

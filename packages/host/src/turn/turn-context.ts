@@ -31,7 +31,7 @@ export class ConstitutionalPreparation implements TurnPreparation {
     session: GovernedSession,
     subject: Subject,
     prompt: readonly unknown[],
-    { params, inSystemPrompt }: { readonly params: JsonObject; readonly inSystemPrompt: boolean },
+    { params, inSystemPrompt, protocol }: Parameters<TurnPreparation["compose"]>[3],
   ): Promise<PreparedTurn> {
     const { offers, onFault } = this.#options;
     const gating = offers?.gate(session, subject, params);
@@ -39,7 +39,7 @@ export class ConstitutionalPreparation implements TurnPreparation {
     const { commands } = session;
     const context = this.#contextOf(session);
     const { mail, faults, ...turn } = await context.compose(prompt, {
-      ...{ subject, commands, inSystemPrompt },
+      ...{ subject, commands, inSystemPrompt, protocol },
       ...(tools && { tools }),
     });
     for (const fault of faults) onFault?.(fault);
@@ -69,6 +69,8 @@ export interface TurnCircumstances {
   readonly commands?: readonly string[];
   /** Whether the agent takes the preamble into its system prompt, so that no prompt has to hold it. */
   readonly inSystemPrompt?: boolean;
+  /** How it declares action graphs, where it is configured for that. */
+  readonly protocol?: string | undefined;
 }
 
 /** A turn as the agent gets it: mail, preamble, and the user's own blocks as they came. */
@@ -132,13 +134,13 @@ export class TurnContext {
     this.#contextTokens = contextTokens;
   }
 
-  async #preamble({ subject, tools }: TurnCircumstances, faults: string[]): Promise<string> {
+  async #preamble({ subject, tools, protocol }: TurnCircumstances, faults: string[]): Promise<string> {
     const { harness, messaging } = this.#options;
     const { fault, ...manifest } = await manifestOf(subject, harness);
     if (fault !== undefined) faults.push(fault);
     const excerpt = await messaging?.board.excerpt();
     if (excerpt) addFaults(faults, excerpt.faults);
-    const parts = { ...manifest, board: excerpt?.lines ?? [], ...(tools && { tools }) };
+    const parts = { ...manifest, board: excerpt?.lines ?? [], ...(tools && { tools }), protocol };
     if (!this.#made || !isSame(this.#made.parts, parts)) this.#made = { parts, text: preambleFor(parts) };
     return this.#made.text;
   }
@@ -160,6 +162,7 @@ function isSame(before: PreambleParts, now: PreambleParts): boolean {
     before.prose === now.prose &&
     before.mandate === now.mandate &&
     before.tools === now.tools &&
+    before.protocol === now.protocol &&
     before.board.length === now.board.length &&
     before.board.every((line, index) => line === now.board[index])
   );

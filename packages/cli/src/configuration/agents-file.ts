@@ -20,6 +20,8 @@ const AgentsFile = z.strictObject({
       ),
     )
     .default({}),
+  /** Agents that declare action graphs by what they say; the text of every other is text. */
+  protocol: z.array(z.string()).default([]),
   /** Agents in the form of the catalogue; one with the same id replaces the catalogue's. */
   agents: z.array(z.unknown()).default([]),
 });

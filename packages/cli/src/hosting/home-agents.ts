@@ -44,6 +44,7 @@ export class HomeAgents {
   readonly requireInstalled: boolean;
   readonly #requireVerified: boolean;
   readonly #pass: AgentsFile["pass"];
+  readonly #protocol: ReadonlySet<string>;
   readonly #confine: Readonly<Record<string, { readonly network: Network }>>;
 
   private constructor(
@@ -61,6 +62,7 @@ export class HomeAgents {
     this.requireInstalled = file.require_installed;
     this.#requireVerified = file.require_verified;
     this.#pass = file.pass;
+    this.#protocol = new Set(file.protocol);
     this.#confine = confine;
     this.tenants = tenantRoots(home, tenants);
     this.native = nativeSettings(native);
@@ -84,6 +86,11 @@ export class HomeAgents {
   /** Environment variables that an agent gets beside what it needs. */
   passFor(agent: string): readonly string[] {
     return [...(this.#pass["*"] ?? []), ...(this.#pass[agent] ?? [])];
+  }
+
+  /** Whether what an agent says may declare action graphs. */
+  declares(agent: string): boolean {
+    return this.#protocol.has(agent);
   }
 
   /** Undefined for an agent that is not confined. */

@@ -160,6 +160,7 @@ function hostingOptions(agents: HomeAgents, { log, tap, workspace }: HomeOptions
     environment: process.env,
     userHome: homedir(),
     networkFor: (agent: string) => agents.networkFor(agent),
+    declares: (agent: string) => agents.declares(agent),
     passFor: (agent: string) => agents.passFor(agent),
     killSocket: true,
   };

@@ -72,6 +72,8 @@ export interface AgentHostOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The variables of the environment that the operator passes to an agent. */
   readonly passFor?: ((agent: string) => readonly string[]) | undefined;
+  /** Whether an agent is configured to declare action graphs by what it says; the native agent has a mode for that. */
+  readonly declares?: ((agent: string) => boolean) | undefined;
   /** The network of a confined agent; one without any is not confined. */
   readonly networkFor?: ((agent: string) => Network | undefined) | undefined;
   /** A sandbox that was found to work; by default it is looked for when it is needed. */
@@ -347,7 +349,7 @@ export class AgentHost {
     process: AgentProcess,
     start: StartOptions & { readonly entered: Entered },
   ): Governor {
-    const { harness, idleTimeouts, onFault } = this.#options;
+    const { harness, idleTimeouts, declares, protocol, onFault } = this.#options;
     const kill = () => void process.stop().catch((error: unknown) => onFault?.(entry.id, String(error)));
     const channel = withIdleTimeout(processChannel(process, harness.redactor), {
       label: entry.name,
@@ -360,6 +362,7 @@ export class AgentHost {
       ...this.#governing(entry, start),
       ...{ harness, entry, launch, principal, onSessions: entered.hold },
       channel: this.#tapped(channel, entry, start, () => governor),
+      protocol: declares?.(entry.id) ? protocol?.serviceFor(principal.tenant) : undefined,
       stop: (reason) => {
         onFault?.(entry.id, reason);
         kill();

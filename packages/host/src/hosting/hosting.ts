@@ -31,6 +31,7 @@ export interface HostingOptions
       | "environment"
       | "networkFor"
       | "passFor"
+      | "declares"
       | "modelFor"
       | "cancelGraceMs"
       | "native"

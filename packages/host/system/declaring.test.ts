@@ -82,7 +82,7 @@ describe("an agent that is configured for the protocol", () => {
     expect(decided).toHaveLength(2);
   });
 
-  test("is told how to declare with the first prompt, and again only when that changes", async () => {
+  test("gets the instructions with the first prompt, and again only when that changes", async () => {
     const home = await openTestHome();
     const protocol = new ScriptedProtocol();
     const preparation = new ConstitutionalPreparation({ harness: home.harness });

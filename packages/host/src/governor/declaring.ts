@@ -56,7 +56,7 @@ export interface DeclaringTurn {
 }
 
 /** Begins a turn of an agent that declares; returns what it was not shown of earlier ones, for its prompt. */
-export async function beginDeclaring(
+export async function startDeclaring(
   { session, turn, protocol }: Omit<DeclaringTurn, "prompt">,
   words: string,
 ): Promise<readonly JsonObject[]> {

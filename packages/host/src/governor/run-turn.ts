@@ -6,7 +6,7 @@ import { recordedSubject, subjectIn } from "../control/control-point.ts";
 import { enforce } from "../control/enforce.ts";
 import { chargePrompt, forwardIn } from "../control/outcome.ts";
 import { placed, verdictMeta } from "../control/verdict.ts";
-import { beginDeclaring, declareUntilOver, observation, showHeld } from "./declaring.ts";
+import { declareUntilOver, observation, showHeld, startDeclaring } from "./declaring.ts";
 import { type GovernedSession, Turn } from "./governed-session.ts";
 import { promptText, settleCommands, withFiles, withoutCommands, withRefusals } from "./prompt-content.ts";
 import { noteUnended, recordUnknown } from "./ungated.ts";
@@ -136,7 +136,7 @@ async function answerTo(session: GovernedSession, prompted: Prompted): Promise<u
     ...{ session, turn, protocol },
     prompt: (text: string, answer: unknown) => promptAgain(session, prompted, text, answer),
   };
-  const unseen = declaring ? await beginDeclaring(declaring, promptText(settled.prompt)) : [];
+  const unseen = declaring ? await startDeclaring(declaring, promptText(settled.prompt)) : [];
   const more = {
     params,
     inSystemPrompt: session.context.profile.instructions === "in_system_prompt",

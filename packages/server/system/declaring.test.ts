@@ -1,0 +1,187 @@
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Catalogue } from "@reins/agents";
+import { call, type ModelStep, reply, ScriptedModel, say } from "@reins/scripted-model";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
+import { ask } from "./fixtures/ask.ts";
+import { block, declaringScript, effectsIn, FREE_RULES, shownTo } from "./fixtures/declaring.ts";
+import { type Reached, RpcClient } from "./fixtures/rpc-client.ts";
+import { ServerProcess } from "./fixtures/server-process/server-process.ts";
+
+interface Started extends Reached {
+  readonly server: ServerProcess;
+}
+
+/** A folder for a home, and a model that outlives its servers. */
+async function openHome() {
+  const base = await realpath(await mkdtemp(join(tmpdir(), "declaring-")));
+  const model = await ScriptedModel.listen({
+    script: declaringScript,
+    wordings: Catalogue.load().wordings,
+  });
+  onTestFinished(async () => {
+    await model[Symbol.asyncDispose]();
+    await rm(base, { recursive: true, force: true });
+  });
+  const start = async (): Promise<Started> => {
+    const { endpoint } = model;
+    const order = { base, rules: FREE_RULES, model: endpoint, declares: ["claude"] };
+    const server = await ServerProcess.start(order);
+    onTestFinished(() => server.kill());
+    const { address, token } = server;
+    return {
+      server,
+      address,
+      access: { token },
+      ask: (method, path, { as = token, headers, ...asked } = {}) =>
+        ask(address, method, path, { ...asked, headers: { authorization: `Bearer ${as}`, ...headers } }),
+    };
+  };
+  return { model, start };
+}
+
+/** Begins a session whose agent declares. */
+async function beginSession(started: Started, agent: string) {
+  const client = await RpcClient.open(started, { agent });
+  const id = await client.begin(started.server.workspace, agent);
+  if (agent === "native") await client.result("session/set_mode", { sessionId: id, modeId: "protocol" });
+  return { client, id, stream: await client.stream() };
+}
+
+const pendingIn = async ({ ask: get }: Started) =>
+  Object((await get("GET", "/v1/approvals?state=pending")).body).approvals as { readonly id: string }[];
+
+const graphIn = async ({ ask: get }: Started, session: string) => {
+  const { body } = await get("GET", `/v1/runs?session=${session}`);
+  const graphs = await Promise.all(
+    Object(body).runs.map(({ run_id }: { run_id: string }) => get("GET", `/v1/runs/${run_id}/graph`)),
+  );
+  return graphs.filter(({ status }) => status === 200).map(({ body: graph }) => Object(graph));
+};
+
+describe.each(["native", "claude"])("%s", (agent) => {
+  test.skipIf(agent !== "native" && !registryAnswers)(
+    `completes ten actions with an approval in the middle${NEEDS_REGISTRY}`,
+    async () => {
+      const { start } = await openHome();
+      const started = await start();
+      const { client, id, stream } = await beginSession(started, agent);
+      const turn = client.prompt(id, "BEGIN");
+      await expect.poll(() => stream.asked.length, { timeout: 60_000 }).toBe(1);
+      expect(await effectsIn(started.server.workspace)).toEqual(["a1", "a2", "a3", "a4"]);
+      await client.answer(Object(stream.asked[0]), "allow_once");
+      expect(await turn).toMatchObject({ body: { result: { stopReason: "end_turn" } } });
+      expect(await effectsIn(started.server.workspace)).toEqual(
+        Array.from({ length: 10 }, (_, index) => `a${index + 1}`),
+      );
+      await expect.poll(() => stream.said.join("")).toBe("All ten are done.");
+      expect(await graphIn(started, id)).toMatchObject([{ status: "completed", title: "Ten actions" }]);
+    },
+    120_000,
+  );
+
+  test.skipIf(agent !== "native" && !registryAnswers)(
+    `completes them after the server was killed while it waits, and shows the model what came of them${NEEDS_REGISTRY}`,
+    async () => {
+      const { start, model } = await openHome();
+      const first = await start();
+      const { client, id, stream } = await beginSession(first, agent);
+      client.prompt(id, "BEGIN").catch(() => undefined);
+      await expect.poll(() => stream.asked.length, { timeout: 60_000 }).toBe(1);
+      const [before] = await pendingIn(first);
+      await first.server.kill();
+      await stream.ended;
+
+      const again = await start();
+      await expect.poll(() => pendingIn(again)).toMatchObject([{ id: before?.id }]);
+      expect(await effectsIn(again.server.workspace)).toEqual(["a1", "a2", "a3", "a4"]);
+      const answered = await again.ask("POST", `/v1/approvals/${before?.id}/answer`, {
+        body: { decision: "allow_once" },
+      });
+      expect(answered.status).toBe(200);
+      await expect
+        .poll(() => graphIn(again, id), { timeout: 30_000 })
+        .toMatchObject([{ status: "completed" }]);
+      expect(await effectsIn(again.server.workspace)).toEqual(
+        Array.from({ length: 10 }, (_, index) => `a${index + 1}`),
+      );
+
+      const back = new RpcClient(again, client.as);
+      back.connection = client.connection;
+      const after = await back.stream({ "last-event-id": String(stream.ids.at(-1)) });
+      model.forget();
+      expect(await back.prompt(id, "What came of it?")).toMatchObject({
+        body: { result: { stopReason: "end_turn" } },
+      });
+      await expect.poll(() => after.said.join("")).toContain("All ten are done.");
+      expect(await effectsIn(again.server.workspace)).toHaveLength(10);
+      expect(await pendingIn(again)).toEqual([]);
+    },
+    180_000,
+  );
+});
+
+describe("a model of the native agent", () => {
+  const READ = { kind: "act", calls: [{ id: "look", type: "tool", name: "list_files", args: {} }] };
+
+  /** Prompts a model that answers with these steps, one for each request. */
+  async function prompted(...steps: readonly ModelStep[]) {
+    const { start, model } = await openHome();
+    const started = await start();
+    const { client, id, stream } = await beginSession(started, "native");
+    let requests = 0;
+    model.play(() => {
+      requests += 1;
+      return steps[requests - 1] ?? reply(say("Done."));
+    });
+    const answer = await client.prompt(id, "go");
+    expect(answer).toMatchObject({ body: { result: { stopReason: "end_turn" } } });
+    await expect.poll(() => stream.said.join("")).toContain("Done.");
+    const shown = model.requests.map(({ conversation }) => shownTo(conversation));
+    return { model, shown, stream, graphs: await graphIn(started, id) };
+  }
+
+  test("that calls the carrier twice runs nothing, and is asked again", async () => {
+    const twice = reply(call("AgentProtocolOutput", READ), call("AgentProtocolOutput", READ));
+    const { shown, graphs } = await prompted(twice);
+    expect(graphs).toEqual([]);
+    expect(shown).toHaveLength(2);
+    expect(shown[1]).toContain("2 calls of AgentProtocolOutput in one message");
+  });
+
+  test("that requests a tool directly is recovered, which is visible and counted", async () => {
+    const { shown, graphs } = await prompted(reply(call("list_files", {})));
+    expect(graphs).toMatchObject([
+      {
+        carrier: "recovered",
+        status: "completed",
+        violations: [expect.stringContaining("list_files")],
+      },
+    ]);
+    expect(shown[1]).toContain("Status: completed");
+  });
+
+  test("that writes a block beside a call has the call count, and the block recorded", async () => {
+    const both = reply(
+      say(block({ type: "agent.protocol", version: "1", intent: "execute", payload: { actions: [] } })),
+      call("AgentProtocolOutput", READ),
+    );
+    const { graphs } = await prompted(both);
+    expect(graphs).toMatchObject([
+      { carrier: "native", status: "completed", actions: [{ id: "look" }], violations: [expect.any(String)] },
+    ]);
+  });
+
+  test("that quotes a block has said a text", async () => {
+    const quoted = block(READ)
+      .split("\n")
+      .map((line) => `> ${line}`)
+      .join("\n");
+    const { shown, graphs, stream } = await prompted(reply(say(`Done. They wrote:\n\n${quoted}`)));
+    expect(graphs).toEqual([]);
+    expect(shown).toHaveLength(1);
+    expect(stream.said.join("")).toContain(quoted);
+  });
+});

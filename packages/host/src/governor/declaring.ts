@@ -60,10 +60,10 @@ export async function startDeclaring(
   { session, turn, protocol }: Omit<DeclaringTurn, "prompt">,
   words: string,
 ): Promise<readonly JsonObject[]> {
-  const { agentSessionId } = session;
+  const { id } = session;
   turn.held = new HeldMessage();
-  const unseen = await protocol.transcript(agentSessionId, { unseen: true });
-  await protocol.begin(agentSessionId, words);
+  const unseen = await protocol.transcript(id, { unseen: true });
+  await protocol.begin(id, words);
   return unseen === "" ? [] : [observation(session, unseen)];
 }
 
@@ -73,12 +73,12 @@ export async function startDeclaring(
  */
 export async function declareUntilOver(declaring: DeclaringTurn, first: unknown): Promise<unknown> {
   const { session, turn, protocol, prompt } = declaring;
-  const { agentSessionId } = session;
+  const { id } = session;
   let answer = first;
   for (let prompts = 1; ; prompts += 1) {
     if (turn.isCancelled || readResult("session/prompt", answer).stopReason !== "end_turn") return answer;
     const message = { text: turn.held?.text ?? "", calls: [], isComplete: true };
-    const declared = await protocol.declare(agentSessionId, message, turn.signal);
+    const declared = await protocol.declare(id, message, turn.signal);
     const held = turn.held?.release() ?? [];
     if (declared.kind === "over") {
       // Without a declaration its words are shown as they came.
@@ -88,7 +88,7 @@ export async function declareUntilOver(declaring: DeclaringTurn, first: unknown)
     }
     // What came of it is shown with the next prompt.
     if (prompts === MAX_PROMPTS) return { ...Object(answer), stopReason: "max_turn_requests" };
-    const unseen = await protocol.transcript(agentSessionId, { unseen: true });
+    const unseen = await protocol.transcript(id, { unseen: true });
     answer = withUsage(await prompt(unseen, answer), answer);
   }
 }

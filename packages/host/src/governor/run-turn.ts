@@ -140,7 +140,7 @@ async function answerTo(session: GovernedSession, prompted: Prompted): Promise<u
   const more = {
     params,
     inSystemPrompt: session.context.profile.instructions === "in_system_prompt",
-    protocol: (await protocol?.describe(session.agentSessionId))?.instructions,
+    protocol: (await protocol?.describe(session.id))?.instructions,
   };
   const prepared = await session.context.preparation?.compose(
     session,

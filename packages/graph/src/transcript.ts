@@ -34,6 +34,8 @@ export interface TranscriptOptions extends ObservationLimits {
   /** For `hybrid`: how many of the newest runs are shown in full, and up to which length of their declaration. */
   readonly recent?: number;
   readonly short?: number;
+  /** Which turns are shown, by their position; all if absent. */
+  readonly shows?: ((index: number) => boolean) | undefined;
 }
 
 const CLOSING = [
@@ -48,7 +50,8 @@ export function transcript(turns: readonly TranscriptTurn[], options: Transcript
   const { mode = "hybrid", recent = RECENT, short = SHORT } = options;
   const runs = turns.filter((turn) => turn.kind === "run");
   const inFull = new Set(runs.slice(-recent).filter(({ declaration }) => declaration.length <= short));
-  const shown = turns.map((turn, index) => {
+  const shown = turns.flatMap((turn, index) => {
+    if (options.shows?.(index) === false) return [];
     const isFull = turn.kind === "run" && (mode === "full" || (mode === "hybrid" && inFull.has(turn)));
     return `<turn index="${index + 1}">\n${bodyOf(turn, isFull, options)}\n</turn>`;
   });

@@ -24,10 +24,17 @@ import type { SessionRecord } from "../sessions/session-record.ts";
 import type { GraphRun } from "./graph-run.ts";
 import type { GraphRuns } from "./graph-runs.ts";
 import { maySee } from "./references.ts";
+import { NATIVE_AGENT } from "./run-place.ts";
 import { declaredRunTables } from "./tables.ts";
 
 /** A turn of a transcript as it is stored. A run is shown as it stands when it is read. */
 type StoredTurn = Exclude<TranscriptTurn, RunTurn> | { readonly kind: "run"; readonly run: string };
+
+/** Where the model has said something: it has seen what is stored before, and of these runs not the end. */
+interface Heard {
+  readonly kind: "heard";
+  readonly open: readonly string[];
+}
 
 export interface ProtocolOptions {
   readonly harness: Pick<Harness, "store">;
@@ -56,7 +63,8 @@ export class Protocol {
     return {
       describe: async (id) => this.#describe(await session(id)),
       begin: async (id, text) => this.#add(await session(id), { kind: "user", text }),
-      transcript: async (id) => this.#transcript(await session(id)),
+      transcript: async (id, { unseen = false } = {}) =>
+        unseen ? this.#unseen(await session(id)) : this.#transcript(await session(id)),
       declare: async (id, message, signal) => this.#declare(await session(id), message, signal),
     };
   }
@@ -73,21 +81,42 @@ export class Protocol {
   ): Promise<{ readonly tool: ClientTool; readonly instructions: string }> {
     const { allowed } = await this.#options.runs.executorsIn(session);
     const { $schema: _, ...parameters } = z.toJSONSchema(ProtocolOutput, { io: "input" });
+    const isNative = session.agent === NATIVE_AGENT;
     const description = "Declares what the runtime is to do next, answers the user, or ends the turn.";
     return {
       tool: { name: CARRIER_TOOL, description, parameters: membersOf(parameters) },
-      instructions: protocolInstructions({ executors: allowed }),
+      instructions: protocolInstructions({ executors: allowed, carriers: isNative ? "both" : "fenced" }),
     };
   }
 
-  async #transcript(session: SessionRecord): Promise<string> {
+  async #transcript(session: SessionRecord, shows?: (index: number) => boolean): Promise<string> {
     const stored = await this.#turns(session);
     const turns = await Promise.all(stored.map((turn) => this.#shown(session, turn)));
     const mode = turns.findLast((turn) => turn.kind === "run")?.graph.replay ?? "hybrid";
-    return transcript(turns, { maxTokens: RESULT_TOKENS, mode });
+    return transcript(turns, { maxTokens: RESULT_TOKENS, mode, shows });
+  }
+
+  /** What the model has not seen: turns since its last message but its own words, and ends of earlier runs. */
+  async #unseen(session: SessionRecord): Promise<string> {
+    const stored = await this.#stored(session);
+    const last = stored.findLastIndex(({ kind }) => kind === "heard");
+    const heard = stored[last];
+    const open = new Set(heard?.kind === "heard" ? heard.open : []);
+    const turns = stored.flatMap((turn, index) =>
+      turn.kind === "heard" ? [] : [{ turn, isNew: index > last }],
+    );
+    const shown = await Promise.all(
+      turns.map(async ({ turn, isNew }) => {
+        if (isNew) return turn.kind !== "answer";
+        if (turn.kind !== "run" || !open.has(turn.run)) return false;
+        return (await this.#find(session, turn.run))?.isOver ?? false;
+      }),
+    );
+    return shown.includes(true) ? this.#transcript(session, (index) => shown[index] ?? false) : "";
   }
 
   async #declare(session: SessionRecord, message: DeclaringMessage, signal: AbortSignal): Promise<Declared> {
+    await this.#add(session, { kind: "heard", open: await this.#openRuns(session) });
     try {
       const { registry } = await this.#options.runs.executorsIn(session);
       const carried = this.#read(message, (name) => registry.hasTool(name));
@@ -241,16 +270,25 @@ export class Protocol {
     return run && maySee(principal, run) ? run : undefined;
   }
 
-  async #turns({ tenant, id }: SessionRecord): Promise<readonly StoredTurn[]> {
-    const stored = await this.#options.harness.store.query(declaredRunTables, "turns", {
-      tenant,
-      session: id,
-    });
-    // What is stored was written by this class.
-    return stored.map((turn): StoredTurn => JSON.parse(turn));
+  /** The runs of a session's transcript that are not over. */
+  async #openRuns(session: SessionRecord): Promise<readonly string[]> {
+    const ids = (await this.#turns(session)).flatMap((turn) => (turn.kind === "run" ? [turn.run] : []));
+    const runs = await Promise.all([...new Set(ids)].map((id) => this.#find(session, id)));
+    return runs.flatMap((run) => (run && !run.isOver ? [run.id] : []));
   }
 
-  async #add({ tenant, id }: SessionRecord, turn: StoredTurn): Promise<void> {
+  async #turns(session: SessionRecord): Promise<readonly StoredTurn[]> {
+    return (await this.#stored(session)).filter((turn) => turn.kind !== "heard");
+  }
+
+  async #stored({ tenant, id }: SessionRecord): Promise<readonly (StoredTurn | Heard)[]> {
+    const range = { tenant, session: id };
+    const stored = await this.#options.harness.store.query(declaredRunTables, "turns", range);
+    // What is stored was written by this class.
+    return stored.map((turn): StoredTurn | Heard => JSON.parse(turn));
+  }
+
+  async #add({ tenant, id }: SessionRecord, turn: StoredTurn | Heard): Promise<void> {
     const stored = { tenant, session: id, turn: JSON.stringify(turn) };
     await this.#options.harness.store.commit([change(declaredRunTables, "turn", stored)], { durable: false });
   }

@@ -53,19 +53,23 @@ async function beginSession(started: Started, agent: string) {
 const pendingIn = async ({ ask: get }: Started) =>
   Object((await get("GET", "/v1/approvals?state=pending")).body).approvals as { readonly id: string }[];
 
-const graphIn = async ({ ask: get }: Started, session: string) => {
-  const { body } = await get("GET", `/v1/runs?session=${session}`);
-  const graphs = await Promise.all(
-    Object(body).runs.map(({ run_id }: { run_id: string }) => get("GET", `/v1/runs/${run_id}/graph`)),
+/** The graphs that a model was shown. */
+const graphsIn = async ({ ask: get }: Started, shown: readonly string[]) => {
+  const ids = shown.flatMap((text) => [...text.matchAll(/run_id: `([^`]+)`/g)].map(([, id]) => id));
+  return Promise.all(
+    [...new Set(ids)].map(async (id) => Object((await get("GET", `/v1/runs/${id}/graph`)).body)),
   );
-  return graphs.filter(({ status }) => status === 200).map(({ body: graph }) => Object(graph));
 };
+
+const shownBy = ({ requests }: ScriptedModel) => requests.map(({ conversation }) => shownTo(conversation));
+
+const TEN = Array.from({ length: 10 }, (_, index) => `a${index + 1}`);
 
 describe.each(["native", "claude"])("%s", (agent) => {
   test.skipIf(agent !== "native" && !registryAnswers)(
     `completes ten actions with an approval in the middle${NEEDS_REGISTRY}`,
     async () => {
-      const { start } = await openHome();
+      const { start, model } = await openHome();
       const started = await start();
       const { client, id, stream } = await beginSession(started, agent);
       const turn = client.prompt(id, "BEGIN");
@@ -73,11 +77,11 @@ describe.each(["native", "claude"])("%s", (agent) => {
       expect(await effectsIn(started.server.workspace)).toEqual(["a1", "a2", "a3", "a4"]);
       await client.answer(Object(stream.asked[0]), "allow_once");
       expect(await turn).toMatchObject({ body: { result: { stopReason: "end_turn" } } });
-      expect(await effectsIn(started.server.workspace)).toEqual(
-        Array.from({ length: 10 }, (_, index) => `a${index + 1}`),
-      );
+      expect(await effectsIn(started.server.workspace)).toEqual(TEN);
       await expect.poll(() => stream.said.join("")).toBe("All ten are done.");
-      expect(await graphIn(started, id)).toMatchObject([{ status: "completed", title: "Ten actions" }]);
+      expect(await graphsIn(started, shownBy(model))).toMatchObject([
+        { status: "completed", title: "Ten actions", durable: true },
+      ]);
     },
     120_000,
   );
@@ -101,12 +105,7 @@ describe.each(["native", "claude"])("%s", (agent) => {
         body: { decision: "allow_once" },
       });
       expect(answered.status).toBe(200);
-      await expect
-        .poll(() => graphIn(again, id), { timeout: 30_000 })
-        .toMatchObject([{ status: "completed" }]);
-      expect(await effectsIn(again.server.workspace)).toEqual(
-        Array.from({ length: 10 }, (_, index) => `a${index + 1}`),
-      );
+      await expect.poll(() => effectsIn(again.server.workspace), { timeout: 30_000 }).toEqual(TEN);
 
       const back = new RpcClient(again, client.as);
       back.connection = client.connection;
@@ -116,7 +115,8 @@ describe.each(["native", "claude"])("%s", (agent) => {
         body: { result: { stopReason: "end_turn" } },
       });
       await expect.poll(() => after.said.join("")).toContain("All ten are done.");
-      expect(await effectsIn(again.server.workspace)).toHaveLength(10);
+      expect(await effectsIn(again.server.workspace)).toEqual(TEN);
+      expect(await graphsIn(again, shownBy(model))).toMatchObject([{ status: "completed" }]);
       expect(await pendingIn(again)).toEqual([]);
     },
     180_000,
@@ -139,8 +139,8 @@ describe("a model of the native agent", () => {
     const answer = await client.prompt(id, "go");
     expect(answer).toMatchObject({ body: { result: { stopReason: "end_turn" } } });
     await expect.poll(() => stream.said.join("")).toContain("Done.");
-    const shown = model.requests.map(({ conversation }) => shownTo(conversation));
-    return { model, shown, stream, graphs: await graphIn(started, id) };
+    const shown = shownBy(model);
+    return { shown, stream, graphs: await graphsIn(started, shown) };
   }
 
   test("that calls the carrier twice runs nothing, and is asked again", async () => {

@@ -1,4 +1,5 @@
-import type { Executor, GraphAction } from "@reins/graph";
+import type { Executor, GraphAction, Handoff } from "@reins/graph";
+import type { ActionDetails } from "./graph-run.ts";
 import type { RunPlace } from "./run-place.ts";
 
 /** One attempt at an action, with everything it refers to. */
@@ -14,6 +15,14 @@ export interface ActionCall {
   readonly key: string;
   /** The name of its card for clients. */
   readonly call: string;
+  /** What an agent left of which this action depends. */
+  readonly handoff?: Handoff | undefined;
+  /** Waits; a restart does not start it anew. */
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  /** What a reference leads to. */
+  readonly expand: (ref: string) => Promise<string>;
+  /** Changes what is known of the action. */
+  readonly note: (details: Pick<ActionDetails, "childSession" | "waitsFor">) => void;
 }
 
 /** What an attempt would do, and how. */
@@ -30,8 +39,6 @@ export interface PlannedAction {
   readonly locations?: readonly string[];
   /** Whether a person has to agree, beside what the action itself says. */
   readonly mustAsk?: string | undefined;
-  /** Whether another harness decides it, with the same payload: the verdict is not made twice. */
-  readonly isDecidedElsewhere?: boolean;
   /** Performs it with the arguments that were allowed. */
   perform(given: unknown, signal: AbortSignal): Promise<PerformedAction>;
 }

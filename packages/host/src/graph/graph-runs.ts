@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { CODE, RpcError } from "@reins/acp";
-import type { Catalogue } from "@reins/agents";
+import type { AgentEntry, Catalogue } from "@reins/agents";
 import {
   type ActionState,
   type AssistantMessage,
@@ -17,6 +17,7 @@ import {
   type GraphAction,
   graphOfCalls,
   graphOfDeclaration,
+  type Handoff,
   JournalEngine,
   type ProjectedRun,
   ProtocolError,
@@ -31,22 +32,31 @@ import {
   withReferences,
   writesOf,
 } from "@reins/graph";
-import { errorMessage, isRecord, settlesWithin } from "@reins/kit";
+import { errorMessage, isRecord, raceAbort, settlesWithin } from "@reins/kit";
 import { ArtifactStore } from "@reins/ledger";
 import { change } from "@reins/store";
 import { type Harness, type Principal, SupervisorError } from "@reins/supervisor";
 import { REFUSED } from "../control/verdict.ts";
 import type { AgentHost } from "../hosting/agent-host.ts";
 import type { Hub } from "../hub/hub.ts";
+import type { Subagents } from "../native/subagents.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { Messaging } from "../turn/messaging.ts";
+import { agentExecutors, boundedTurn } from "./agent-executors.ts";
+import {
+  type PipelineSettings,
+  pipelineExecutors,
+  type ServiceSettings,
+  serviceExecutors,
+} from "./configured-executors.ts";
 import type { ActionCall, RunExecutor } from "./executor.ts";
 import { type DeclaredRun, GraphRun, type RunProgress, runKey } from "./graph-run.ts";
 import { allowedName, attemptAction, type EarlierAttempt } from "./perform-action.ts";
 import { RecordedJournal } from "./recorded-journal.ts";
 import { maySee, References } from "./references.ts";
-import { checkInput, type ExecutorRegistry } from "./registry.ts";
+import { checkInput, ExecutorRegistry } from "./registry.ts";
 import { NATIVE_AGENT, type RunPlace, RunPlaces } from "./run-place.ts";
+import { humanExecutors, runtimeExecutors } from "./runtime-executors.ts";
 import { declaredRunTables, type StoredDeclaredRun } from "./tables.ts";
 
 export interface GraphRunsOptions {
@@ -55,9 +65,21 @@ export interface GraphRunsOptions {
   /** Where sessions live, once that is open. */
   readonly hub: Promise<Hub>;
   readonly host: () => AgentHost;
+  readonly subagents: Subagents;
+  /** Whether an agent is installed: only those that are can be given work. */
+  readonly isInstalled: (entry: AgentEntry) => Promise<boolean>;
   readonly messaging?: Messaging | undefined;
+  readonly settings?: GraphSettings | undefined;
   /** Receives errors of background work. */
   readonly onError: (error: unknown) => void;
+}
+
+/** What an operator configures for action graphs. */
+export interface GraphSettings {
+  readonly pipelines?: Readonly<Record<string, PipelineSettings>> | undefined;
+  readonly services?: Readonly<Record<string, ServiceSettings>> | undefined;
+  /** The most actions of a run that are executed at once. */
+  readonly parallel?: number | undefined;
 }
 
 /** A graph to run: a declaration with its sections, or the whole message of a model. */
@@ -92,6 +114,8 @@ interface RunKey {
 const NEEDS_OUTPUT: ReadonlySet<string> = new Set(["structured", "excerpt", "full", "adaptive"]);
 /** The most actions of a run that are executed at once. */
 const PARALLEL = 8;
+/** The longest summary in a handoff, in characters. */
+const LONGEST_SUMMARY = 20_000;
 /** How long changes of a run are gathered before they are stored. */
 const GATHER_MS = 50;
 /** How long effects that are under way may take when Reins stops. */
@@ -405,7 +429,7 @@ export class GraphRuns {
     run.controls = [...earlier.keys()].filter((name) => name.startsWith("control/")).length;
     const writes = await this.#writes(run);
     const result = await runGraph(run.declared.graph, scope, {
-      parallel: PARALLEL,
+      parallel: this.#options.settings?.parallel ?? PARALLEL,
       writesOf: (action) => writes.get(action.id) ?? ["*"],
       attempt: (request) => this.#attempt(run, request, scope, earlier),
       onChange: (changed) => {
@@ -434,7 +458,7 @@ export class GraphRuns {
     const known: EarlierAttempt = isRecord(stored) ? { allowed: stored } : {};
     const signal = AbortSignal.any([request.signal, this.#stop.signal]);
     const attempt = attemptAction(run, { ...request, signal }, scope, known, {
-      prepare: (one, asked) => this.#prepare(one, asked),
+      prepare: (one, asked) => this.#prepare(one, asked, scope),
       artifacts: this.#artifacts,
       journal: this.#journal,
       isStopping: () => this.#stop.signal.aborted,
@@ -448,6 +472,7 @@ export class GraphRuns {
   async #prepare(
     run: GraphRun,
     { action, states, key }: AttemptRequest,
+    scope: RunScope,
   ): Promise<{ readonly executor: RunExecutor; readonly call: ActionCall }> {
     const place = await this.#places.of(run, action.id);
     const { registry } = await this.#registry(run.key, place);
@@ -463,6 +488,11 @@ export class GraphRuns {
         ...{ run: run.id, action, place, prompt, context, key },
         input: isRecord(resolved) ? resolved : undefined,
         call: `${run.id}.${action.id}.${attempts}`,
+        handoff: handoffTo(run, action, states, prompt),
+        sleep: (milliseconds, signal) =>
+          raceAbort(scope.sleep(`wait/${key.slice(run.key.length + 1)}`, milliseconds), signal),
+        expand: async (ref) => textOf(await resolve(readReference(ref))),
+        note: (details) => run.note(action.id, details),
       },
     };
   }
@@ -497,11 +527,9 @@ export class GraphRuns {
   }
 
   async #newRegistry(place: RunPlace): Promise<{ registry: ExecutorRegistry; release: () => void }> {
-    const { messaging } = this.#options;
-    const [{ toolExecutors, meantTool }, { ExecutorRegistry: Registry }] = await Promise.all([
-      import("./tool-executors.ts"),
-      import("./registry.ts"),
-    ]);
+    const { messaging, subagents } = this.#options;
+    // The tools of the native agent are loaded with the first run.
+    const { toolExecutors, meantTool } = await import("./tool-executors.ts");
     let owned: ReturnType<AgentHost["commandsFor"]> | undefined;
     const commands = () => {
       const { workspace, identities, principal, session } = place;
@@ -516,10 +544,34 @@ export class GraphRuns {
       messaging: messaging?.forTenant(place.session.record.tenant),
       commands: { run: async (command, signal) => (await commands()).commands.run(command, signal) },
     });
+    const { pipelines = {}, services = {} } = this.#options.settings ?? {};
+    const executors = [
+      ...tools,
+      ...(await this.#agents(subagents)),
+      ...runtimeExecutors,
+      ...humanExecutors,
+      ...pipelineExecutors(pipelines, tools),
+      ...serviceExecutors(services),
+    ];
+    const bounded = this.#options.host().hasModel
+      ? (some: readonly RunExecutor[]) => boundedTurn(subagents, some)
+      : undefined;
     return {
-      registry: new Registry(tools, meantTool),
+      registry: new ExecutorRegistry(executors, meantTool, bounded),
       release: () => void owned?.then(({ release }) => release()).catch(this.#options.onError),
     };
+  }
+
+  /** The agents that can be given work: those that are installed. */
+  async #agents(subagents: Subagents): Promise<readonly RunExecutor[]> {
+    const { catalogue, isInstalled } = this.#options;
+    const found = await Promise.all(
+      catalogue.entries.map(async (entry) => {
+        if (entry.builtIn) return this.#options.host().hasModel ? entry : [];
+        return entry.support.level !== "unsupported" && (await isInstalled(entry)) ? entry : [];
+      }),
+    );
+    return agentExecutors(subagents, found.flat());
   }
 
   async #writes(run: GraphRun): Promise<ReadonlyMap<string, readonly string[]>> {
@@ -765,6 +817,34 @@ function writesIn(registry: ExecutorRegistry, action: GraphAction, place: RunPla
   } catch {
     return ["*"];
   }
+}
+
+/** What the last agent before an action left to be continued. */
+function handoffTo(
+  run: GraphRun,
+  action: GraphAction,
+  states: ReadonlyMap<string, ActionState>,
+  prompt: string | undefined,
+): Handoff | undefined {
+  const from = action.dependsOn.findLast((id) => run.details(id).executor?.type === "agent");
+  const result = from === undefined ? undefined : states.get(from)?.result;
+  if (from === undefined || !result) return undefined;
+  const said = isRecord(result.output) ? result.output : {};
+  const listed = (name: string) => {
+    const list = said[name];
+    return Array.isArray(list) ? list.filter((one) => typeof one === "string") : [];
+  };
+  return {
+    from: { run: run.id, action: from, session: run.details(from).childSession },
+    result_summary: result.summary.slice(0, LONGEST_SUMMARY),
+    evidence: listed("evidence"),
+    artifact_refs: [`artifact://${run.id}/${from}`, ...listed("artifact_refs")],
+    risks: listed("risks"),
+    unresolved_issues: listed("unresolved_issues"),
+    next_goal: (prompt ?? action.description ?? action.title).slice(0, LONGEST_SUMMARY),
+    constraints: action.writes ? [`Write nothing but ${action.writes.join(", ") || "nothing"}.`] : [],
+    dependencies: [...action.dependsOn],
+  };
 }
 
 function textOf(value: unknown): string {

@@ -3,6 +3,7 @@ import { errorMessage } from "@reins/kit";
 import { subjectIn } from "../control/control-point.ts";
 import type { RunExecutor } from "./executor.ts";
 import type { RunPlace } from "./run-place.ts";
+import { noModel } from "./runtime-executors.ts";
 
 /** The executors that a session may use. */
 export class ExecutorRegistry {
@@ -12,6 +13,8 @@ export class ExecutorRegistry {
     input: GraphAction["input"],
   ) => { readonly tool: string; readonly input: GraphAction["input"] };
 
+  readonly #bounded: ((tools: readonly RunExecutor[]) => RunExecutor) | undefined;
+
   constructor(
     executors: readonly RunExecutor[],
     /** The executor that another name stands for. */
@@ -19,9 +22,12 @@ export class ExecutorRegistry {
       name: string,
       input: GraphAction["input"],
     ) => { readonly tool: string; readonly input: GraphAction["input"] },
+    /** Does in a turn of a model what an action says in words; absent where there is no model. */
+    bounded: ((tools: readonly RunExecutor[]) => RunExecutor) | undefined,
   ) {
     this.#executors = executors;
     this.#meant = meant;
+    this.#bounded = bounded;
   }
 
   /** Those that not every use is blocked for. */
@@ -46,6 +52,8 @@ export class ExecutorRegistry {
       isNamed || (type !== undefined && type !== "tool")
         ? { tool: target, input: action.input }
         : this.#meant(target, action.input);
+    const isWords = type === "tool" && action.prompt !== undefined && action.input === undefined;
+    if (isWords) return { executor: this.#wordsFor(action, meant.tool, place), input: undefined };
     const asked = { id: action.id, executor: { ...action.executor, target: meant.tool } };
     // One that is named is decided on the record, when it is used.
     const isOffered = (one: Executor) => target !== "auto" || mayUse(place, one);
@@ -55,12 +63,34 @@ export class ExecutorRegistry {
     return { executor, input: meant.input };
   }
 
+  /** A turn that may use the tools that an action names or describes. */
+  #wordsFor(action: GraphAction, target: string, place: RunPlace): RunExecutor {
+    if (!this.#bounded) throw noModel(action.id);
+    const { capabilities } = action.executor;
+    // Throws where none fits.
+    chooseExecutor({ id: action.id, executor: { type: "tool", target, capabilities } }, this.#executors);
+    const tools = this.#executors.filter(
+      (one) =>
+        one.type === "tool" &&
+        (target === "auto" ? fits(one, capabilities) : one.name === target) &&
+        mayUse(place, one),
+    );
+    return this.#bounded(tools);
+  }
+
   /** Without a type or a name, an action that says what to do in words is for an agent; others are for tools. */
   #candidates({ executor: { type, target, capabilities }, input, prompt }: GraphAction): readonly Executor[] {
     if (type !== undefined || target !== "auto" || capabilities.length > 0) return this.#executors;
     const wanted = prompt && !input ? "agent" : "tool";
     return this.#executors.filter((one) => one.type === wanted);
   }
+}
+
+function fits({ capabilities }: Executor, wanted: readonly string[]): boolean {
+  return (
+    wanted.length === 0 ||
+    wanted.some((one) => capabilities.some((has) => has === one || has.startsWith(`${one}.`)))
+  );
 }
 
 /** Throws a {@link ProtocolError} if an executor cannot take an input. */

@@ -231,6 +231,13 @@ export class AgentHost {
     });
   }
 
+  /** Whether the native agent has a model to ask. */
+  get hasModel(): boolean {
+    const { environment } = this.#options;
+    const names = ["REINS_MODEL", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY"];
+    return names.some((name) => (environment[name] ?? "").trim() !== "");
+  }
+
   /** Runs the commands of a session outside of its agent, confined as the agent is; `release` ends its row in the register. */
   async commandsFor(
     { principal, agent, session }: { principal: Principal; agent: string; session: string },

@@ -6,7 +6,7 @@ import { Owner, ProcessRegistry } from "@reins/runner";
 import type { Harness } from "@reins/supervisor";
 import type { TurnPreparation } from "../governor/context.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
-import { GraphRuns } from "../graph/graph-runs.ts";
+import { GraphRuns, type GraphSettings } from "../graph/graph-runs.ts";
 import { Protocol } from "../graph/protocol.ts";
 import { Hub } from "../hub/hub.ts";
 import type { ReaperOptions } from "../hub/reaper.ts";
@@ -47,6 +47,8 @@ export interface HostingOptions
   readonly workspace?: string | undefined;
   /** The folders that the operator gave to tenants, absolute; a tenant without any has one made for it. */
   readonly tenants?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** Pipelines and services that action graphs may use. */
+  readonly graphs?: GraphSettings | undefined;
   /** Whether agents can be killed from outside, by a socket in the home, while this process is busy. */
   readonly killSocket?: boolean;
   /** Receives errors of background work. */
@@ -109,8 +111,9 @@ export class Hosting {
       gateway = await McpGateway.open({ owner, redactor: harness.redactor });
       const offers = new TurnOffers(harness);
       const { isInstalled = async () => true } = options;
+      const subagents = new Subagents({ harness, catalogue, hub: late.promise, onError, isInstalled });
       const graphs = new GraphRuns({
-        ...{ harness, catalogue, messaging, onError },
+        ...{ harness, catalogue, messaging, subagents, isInstalled, onError, settings: options.graphs },
         hub: late.promise,
         host: () => host,
       });
@@ -120,7 +123,7 @@ export class Hosting {
         protocol,
         ...{ catalogue, owner, gateway, userHome, offers, register },
         folders: new SessionFolders({ ...options, userHome }),
-        subagents: new Subagents({ harness, catalogue, hub: late.promise, onError, isInstalled }),
+        subagents,
         preparationFor: preparations(options, offers, onError),
         onFault: (agent, reason) => onError(new Error(`${agent}: ${reason}`)),
       });

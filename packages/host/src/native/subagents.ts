@@ -16,8 +16,7 @@ import type { SubagentTask } from "@reins/agent";
 import type { AgentEntry, Catalogue } from "@reins/agents";
 import type { WorkerDetails } from "@reins/bridge";
 import type { Harness, Principal } from "@reins/supervisor";
-import type { Allowance, Descent } from "../control/scope.ts";
-import type { GovernedSession } from "../governor/governed-session.ts";
+import type { Allowance, Descent, SubjectScope } from "../control/scope.ts";
 import type { Connection } from "../hub/connection.ts";
 import type { Hub } from "../hub/hub.ts";
 import { questionIn } from "../sessions/session-clients.ts";
@@ -37,7 +36,7 @@ export interface SubagentsOptions {
 
 /** A session that has something done, as the harness knows it. */
 export interface Parent {
-  readonly session: GovernedSession;
+  readonly session: Pick<SubjectScope, "id" | "depth" | "descent" | "workspace">;
   readonly principal: Principal;
   /** The agent it acts as. */
   readonly agent: string;
@@ -100,7 +99,7 @@ export class Subagents {
 
 /** The limits of a child: no more tools, and no larger an allowance, than its parent. */
 function descentOf(
-  { id, depth, descent, workspace }: GovernedSession,
+  { id, depth, descent, workspace }: Parent["session"],
   token: string,
   { tools, allowance }: SubagentTask,
 ): Descent {

@@ -1,0 +1,126 @@
+import type { SubagentTask } from "@reins/agent";
+import type { AgentEntry } from "@reins/agents";
+import { type Assignment, assignmentText, type GraphAction } from "@reins/graph";
+import { agentOf } from "../control/control-point.ts";
+import type { Subagents } from "../native/subagents.ts";
+import type { ActionCall, PerformedAction, RunExecutor } from "./executor.ts";
+import { NATIVE_AGENT } from "./run-place.ts";
+
+/** What any agent with a model is good for. */
+const CAPABILITIES = [
+  ...["code_review", "review", "coding", "frontend", "backend", "refactoring", "debugging", "ui_action"],
+  ...["testing", "risk_analysis", "analysis", "research", "planning", "documentation", "writing"],
+  ...["summarization", "summarize", "reasoning"],
+];
+
+/** How long an agent may take that no budget says anything about: an hour. */
+const LONGEST_MS = 3_600_000;
+
+/** The agents that there are, each as a governed child of the session. */
+export function agentExecutors(subagents: Subagents, agents: readonly AgentEntry[]): readonly RunExecutor[] {
+  return agents.map((entry) => ({
+    name: entry.id,
+    type: "agent",
+    description: `${entry.name}: works on a task in a session of its own, under the same rules.`,
+    capabilities: CAPABILITIES,
+    canExecute: true,
+    // The native agent starts fastest.
+    cost: entry.id === NATIVE_AGENT ? 0 : 1,
+    ruleName: "spawn_subagent",
+    check: () => undefined,
+    plan: async (call) => planTask(subagents, call, { agent: entry.id }),
+  }));
+}
+
+/** A turn of the native agent that may use some tools only, for an action that says in words what a tool is to do. */
+export function boundedTurn(subagents: Subagents, tools: readonly RunExecutor[]): RunExecutor {
+  const names = tools.map(({ name }) => name);
+  const isReadOnly = tools.every((tool) => tool.isReadOnly);
+  return {
+    name: names.join(","),
+    type: "tool",
+    description: `Does what the prompt says with ${names.join(", ")}.`,
+    capabilities: tools.flatMap(({ capabilities }) => capabilities),
+    ...{ isReadOnly, isIdempotent: isReadOnly, ruleName: "spawn_subagent" },
+    check: () => undefined,
+    plan: async (call) => planTask(subagents, call, { agent: NATIVE_AGENT, tools: names }),
+  };
+}
+
+function planTask(
+  subagents: Subagents,
+  call: ActionCall,
+  { agent, tools }: { readonly agent: string; readonly tools?: readonly string[] },
+) {
+  const prompt = assignmentText(assignmentOf(call, agent, tools));
+  const { budget } = call.action;
+  const given = {
+    ...{ prompt, agent },
+    ...(tools && { allowed_tools: tools }),
+    ...(budget?.calls !== undefined && { max_calls: budget.calls }),
+    ...(budget?.tokens !== undefined && { max_tokens: budget.tokens }),
+  };
+  return {
+    ...{ tool: "spawn_subagent", arguments: given, tools: "agent" as const, kind: "other" },
+    async perform(allowed: unknown, signal: AbortSignal): Promise<PerformedAction> {
+      const asked = typeof allowed === "object" && allowed !== null ? { ...given, ...allowed } : given;
+      const task: SubagentTask = {
+        sessionId: call.place.id,
+        prompt: asked.prompt,
+        workingDir: call.place.workspace.cwd,
+        agent: asked.agent,
+        tools,
+        allowance: { calls: budget?.calls, tokens: budget?.tokens },
+        onProgress: ({ audit }) => {
+          const { session_id } = audit ?? {};
+          if (session_id !== undefined && session_id !== "") call.note({ childSession: session_id });
+        },
+      };
+      const { principal, place } = { principal: call.place.principal, place: call.place };
+      const parent = { session: place, principal, agent: agentOf(place), fallback: NATIVE_AGENT };
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]);
+      const said = await subagents.run(parent, task, limit);
+      return { output: structured(said), summary: said };
+    },
+  };
+}
+
+/** What binds an action to the session of an agent. */
+function assignmentOf(call: ActionCall, agent: string, tools: readonly string[] | undefined): Assignment {
+  const { run, action, place, context, input, prompt, handoff } = call;
+  const { reads, writes, budget } = action;
+  return {
+    ...{ run, action: action.id, executor: agent, context, handoff, artifacts: [], trace: [] },
+    authority: {
+      principal: place.principal.id,
+      ...{ tools, reads, writes },
+      ...(budget && { budget: { tokens: budget.tokens, calls: budget.calls } }),
+    },
+    task: prompt ?? taskIn(action, input),
+    input: prompt === undefined ? undefined : input,
+  };
+}
+
+/** The task of an action without a prompt: what its input or its description says. */
+function taskIn(
+  { description, title, reason }: GraphAction,
+  input: Readonly<Record<string, unknown>> | undefined,
+): string {
+  const { description: asked, prompt, task, ...others } = { ...input };
+  const told = [asked, prompt, task].filter((text) => typeof text === "string");
+  const values = Object.keys(others).length > 0 ? [JSON.stringify(others, null, 2)] : [];
+  const parts = told.length > 0 ? told : [description ?? title, ...(reason === undefined ? [] : [reason])];
+  return [...parts, ...values].join("\n\n");
+}
+
+/** What an agent said, as the value where it is JSON. */
+function structured(text: string): unknown {
+  const json = /^\s*(?:```json\s*\n([\s\S]*?)\n```|([[{][\s\S]*))\s*$/.exec(text);
+  const source = json?.[1] ?? json?.[2];
+  if (source === undefined) return text;
+  try {
+    return JSON.parse(source);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,270 @@
+import { writeFile } from "node:fs/promises";
+import { createServer, type IncomingMessage } from "node:http";
+import { join } from "node:path";
+import { membersOf } from "@reins/acp";
+import { call, reply, type Scene, ScriptedModel, say, scene, scenes } from "@reins/scripted-model";
+import { answererOf } from "@reins/supervisor";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { GraphSettings } from "../src/graph/graph-runs.ts";
+import { Hosting } from "../src/hosting/hosting.ts";
+import { openTestHome, textIn } from "./fixtures/home.ts";
+
+const RULES = `
+tool_rules:
+  - { name: never, condition: { tool_name_matches: [delete_file] }, verdict: blocked, reason: nothing is deleted }
+  - { name: rest, condition: {}, verdict: allowed }
+`;
+
+async function open({ graphs, parts }: { graphs?: GraphSettings; parts?: readonly Scene[] } = {}) {
+  const home = await openTestHome({ rules: RULES });
+  const model = parts && (await ScriptedModel.listen({ script: scenes(...parts) }));
+  if (model) onTestFinished(() => model.close());
+  const { url, key } = model?.endpoint ?? { url: "", key: "" };
+  const hosting = await Hosting.open({
+    harness: home.harness,
+    install: async () => ({ version: "0", folder: home.home }),
+    isInstalled: async () => false,
+    environment: {
+      PATH: process.env.PATH,
+      ...(model && { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key }),
+    },
+    workspace: home.workspace,
+    ...(graphs && { graphs }),
+  });
+  onTestFinished(() => hosting.close());
+  const principal = home.harness.identity.local();
+  const start = (actions: readonly object[], more: object = {}) =>
+    hosting.graphs.start(principal, {
+      declaration: {
+        type: "agent.protocol",
+        version: "1",
+        intent: "execute",
+        payload: { actions },
+      },
+      ...more,
+    });
+  const ended = async (run: string) => {
+    await expect
+      .poll(async () => (await hosting.graphs.get(principal, run)).ended_at, { timeout: 20_000 })
+      .toBeDefined();
+    return hosting.graphs.get(principal, run);
+  };
+  const run = async (actions: readonly object[], more: object = {}) =>
+    ended((await start(actions, more)).run_id);
+  const output = async (id: string, action: string) =>
+    (await hosting.graphs.expand(principal, id, `action:${action}.output`, {})).text;
+  return { ...home, hosting, principal, start, ended, run, output };
+}
+
+describe("the runtime itself", () => {
+  test("waits, merges, summarizes, marks and expands", async () => {
+    const { run, workspace, output } = await open();
+    await writeFile(join(workspace, "a.txt"), "one");
+    const runtime = (target: string) => ({ type: "runtime", target });
+    const ended = await run([
+      { id: "read", executor: { target: "read_file" }, input: { path: "a.txt" } },
+      { id: "pause", executor: runtime("wait"), input: { seconds: 0.05 }, depends_on: ["read"] },
+      {
+        id: "both",
+        executor: runtime("merge"),
+        context_refs: ["action:read.output", "action:pause.summary"],
+      },
+      { id: "short", executor: runtime("summarize"), context_refs: ["action:both.output"] },
+      { id: "mark", executor: runtime("checkpoint"), input: { name: "here" }, depends_on: ["short"] },
+      {
+        id: "again",
+        executor: runtime("expand"),
+        input: { refs: ["artifact:read"] },
+        depends_on: ["mark"],
+      },
+    ]);
+    expect(ended, JSON.stringify(ended.actions)).toMatchObject({ status: "completed" });
+    expect(await output(ended.run_id, "both")).toBe("one\n\nWaited for 0.05 seconds.");
+    expect(await output(ended.run_id, "again")).toBe("one");
+  });
+});
+
+describe("a person", () => {
+  test("approves or denies before an action runs, also where a rule allows it", async () => {
+    const { start, ended, harness, hosting, principal, workspace } = await open();
+    const write = (id: string) => ({
+      id,
+      executor: { target: "write_file" },
+      input: { path: `${id}.txt`, content: id },
+      requires_approval: true,
+    });
+    const { run_id } = await start([
+      write("yes"),
+      write("no"),
+      { id: "gate", executor: { type: "human", capabilities: ["approval"] }, input: { message: "Go on?" } },
+    ]);
+    const pending = () => harness.approvals.list({ tenant: "default", state: "pending", order: "oldest" });
+    const answer = async () => {
+      for (const { id, facts, options } of await pending()) {
+        expect(options).toEqual(["allow_once", "deny"]);
+        const isNo = membersOf(facts.arguments).path === "no.txt";
+        const decision = isNo ? "deny" : "allow_once";
+        await harness.approvals.answer(id, { ...answererOf(principal), decision });
+      }
+      return (await hosting.graphs.get(principal, run_id)).ended_at;
+    };
+    await expect.poll(answer, { timeout: 10_000 }).toBeDefined();
+    const run = await ended(run_id);
+    expect(run.actions.map(({ status }) => status)).toEqual(["completed", "blocked", "completed"]);
+    expect(await textIn(join(workspace, "yes.txt"))).toBe("yes");
+    expect(await textIn(join(workspace, "no.txt"))).toBeUndefined();
+  });
+});
+
+describe("an agent", () => {
+  test("works on an action in a governed child session, and hands over to the next", async () => {
+    const parts = [
+      scene(
+        "Look for the seed",
+        reply(call("read_file", { path: "seed.txt" })),
+        reply(say("The seed is green.")),
+      ),
+      scene("Judge it", reply(say('{ "isGood": true, "risks": ["none"] }'))),
+    ];
+    const { run, workspace, entries } = await open({ parts });
+    await writeFile(join(workspace, "seed.txt"), "green");
+    const declared = {
+      type: "agent.protocol",
+      version: "1",
+      intent: "execute",
+      payload: {
+        actions: [
+          { id: "look", executor: { type: "agent", capabilities: ["research"] }, prompt_ref: "md:look" },
+          {
+            id: "judge",
+            executor: { type: "agent" },
+            prompt_ref: "md:judge",
+            context_refs: ["action:look.output"],
+          },
+        ],
+      },
+    };
+    const done = await run([], {
+      declaration: declared,
+      sections: { look: "Look for the seed", judge: "Judge it" },
+    });
+    expect(done, JSON.stringify(done.actions)).toMatchObject({ status: "completed" });
+    expect(done.actions[0]).toMatchObject({
+      executor: { type: "agent", target: "native" },
+      result_summary: "The seed is green.",
+      child_session: expect.any(String),
+    });
+    const verdicts = (await entries("policy_verdict")).map(({ target }) => target);
+    expect(verdicts.filter((target) => target === "spawn_subagent")).toHaveLength(2);
+    expect(verdicts).toContain("read_file");
+  });
+
+  test("does in one bounded turn what an action for a tool says in words", async () => {
+    const parts = [
+      scene("Find the seed", reply(call("list_files", {})), reply(say("It is seed.txt."))),
+      scene("Make one", reply(call("write_file", { path: "x", content: "x" })), reply(say("I may not."))),
+    ];
+    const { run, workspace } = await open({ parts });
+    await writeFile(join(workspace, "seed.txt"), "green");
+    const words = (id: string) => ({
+      id,
+      executor: { type: "tool", target: "auto", capabilities: ["search"] },
+      prompt_ref: `md:${id}`,
+    });
+    const declaration = {
+      type: "agent.protocol",
+      version: "1",
+      intent: "execute",
+      payload: { actions: [words("find"), words("make")] },
+    };
+    const done = await run([], { declaration, sections: { find: "Find the seed", make: "Make one" } });
+    expect(done.actions.map(({ result_summary }) => result_summary)).toEqual([
+      "It is seed.txt.",
+      "I may not.",
+    ]);
+    expect(await textIn(join(workspace, "x"))).toBeUndefined();
+  });
+
+  test("is needed for words: without a model, nothing runs", async () => {
+    const { start } = await open();
+    const words = {
+      id: "look",
+      executor: { type: "tool", capabilities: ["search"] },
+      prompt_ref: "input:user.goal",
+    };
+    const refused = start([words], { context: { user: { goal: "look" } } });
+    await expect(refused).rejects.toThrow(/no model is configured/);
+  });
+});
+
+describe("what an operator configured", () => {
+  test("is a pipeline whose steps are decided one by one", async () => {
+    const { run, workspace, entries } = await open({
+      graphs: {
+        pipelines: {
+          publish: {
+            description: "Writes and shows a file.",
+            steps: [
+              { tool: "write_file", input: { path: "out.txt", content: { $ref: "input:text" } } },
+              { tool: "read_file", input: { path: "out.txt" } },
+            ],
+          },
+          clean: { description: "Deletes.", steps: [{ tool: "delete_file", input: { path: "out.txt" } }] },
+        },
+      },
+    });
+    const done = await run([
+      { id: "publish", executor: { type: "pipeline", target: "publish" }, input: { text: "hello" } },
+      {
+        id: "clean",
+        executor: { type: "pipeline", target: "clean" },
+        depends_on: ["publish"],
+        failure_policy: "continue",
+      },
+    ]);
+    expect(done.actions.map(({ status }) => status)).toEqual(["completed", "failed"]);
+    expect(done.actions[1]?.status_reason).toMatch(/nothing is deleted/);
+    expect(await textIn(join(workspace, "out.txt"))).toBe("hello");
+    const verdicts = (await entries("policy_verdict")).map(({ target }) => target);
+    expect(verdicts).toEqual(
+      expect.arrayContaining(["graph/pipeline", "write_file", "read_file", "delete_file"]),
+    );
+  });
+
+  test("is a service that is called below its address only, with a key for each attempt", async () => {
+    const got: IncomingMessage[] = [];
+    const server = createServer((request, response) => {
+      got.push(request);
+      if (request.url === "/api/away") return void response.writeHead(302, { location: "/secret" }).end();
+      if (request.url === "/api/on") return void response.writeHead(302, { location: "/api/here" }).end();
+      if (request.url === "/api/long") return void response.end("x".repeat(5_000));
+      response.writeHead(200, { "content-type": "application/json" }).end('{ "is": "here" }');
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())));
+    const { port } = server.address() as { port: number };
+    const { run, start, output } = await open({
+      graphs: {
+        services: { api: { description: "An API.", url: `http://127.0.0.1:${port}/api`, maxBytes: 1_000 } },
+      },
+    });
+    const get = (id: string, path: string) => ({
+      id,
+      executor: { type: "service", target: "api" },
+      input: { path },
+      failure_policy: "continue",
+    });
+    const done = await run([get("here", "here"), get("on", "on"), get("away", "away"), get("long", "long")]);
+    expect(done.actions.map(({ status }) => status)).toEqual(["completed", "completed", "failed", "failed"]);
+    expect(JSON.parse(await output(done.run_id, "on"))).toEqual({ status: 200, body: { is: "here" } });
+    expect(done.actions[2]?.status_reason).toMatch(/outside of it/);
+    expect(done.actions[3]?.status_reason).toMatch(/longer than 1000 bytes/);
+    expect(got.some(({ url }) => url === "/secret")).toBe(false);
+    expect(got.every(({ headers }) => typeof headers["idempotency-key"] === "string")).toBe(true);
+    for (const path of ["../secret", "/../secret", "http://other/x"])
+      await expect(start([get("x", path)])).rejects.toThrow(/outside of the service/);
+    await expect(start([{ ...get("x", "here"), input: { path: "here", method: "POST" } }])).rejects.toThrow(
+      /takes GET/,
+    );
+  });
+});

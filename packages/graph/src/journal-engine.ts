@@ -1,15 +1,17 @@
-import { type Clock, errorMessage, systemClock } from "@reins/kit";
-import type { EngineRun, Orchestration, RunEngine, RunScope } from "./engine.ts";
+import { randomUUID } from "node:crypto";
+import { type Clock, errorMessage, sleep, systemClock } from "@reins/kit";
+import type { EngineEnd, EngineRun, Orchestration, RunEngine, RunScope } from "./engine.ts";
+import { MemoryJournal } from "./memory-journal.ts";
 
 /** What a journal has of a run. */
 export interface JournaledRun<Input, Result> {
   readonly input: Input;
   readonly entries: ReadonlyMap<string, unknown>;
   readonly isCanceled: boolean;
-  readonly end: EngineRun<Result> | undefined;
+  readonly end: EngineEnd<Result> | undefined;
 }
 
-/** Where runs are stored. Appends of a run are stored in the order of the calls. */
+/** Where runs are stored. Writes about a run are stored in the order of the calls. */
 export interface RunJournal<Input, Result> {
   /** Stores a new run; one that is there stays as it is. */
   create(run: string, input: Input): Promise<void>;
@@ -19,14 +21,25 @@ export interface RunJournal<Input, Result> {
   /** Stores a value under a name; one that is not durable is stored no later than the next that is. */
   append(run: string, name: string, value: unknown, how: { readonly durable: boolean }): Promise<void>;
   cancel(run: string): Promise<void>;
-  end(run: string, end: EngineRun<Result>): Promise<void>;
+  end(run: string, end: EngineEnd<Result>): Promise<void>;
+  /** Stores a value, and that a run has not ended after all. */
+  reopen(run: string, name: string, value: unknown): Promise<void>;
 }
 
+/** A run under way. */
 interface Active<Result> {
   readonly entries: Map<string, unknown>;
-  readonly received: Map<string, PromiseWithResolvers<unknown>>;
+  /** How many values under a name were received, and what waits for the next one. */
+  readonly received: Map<string, number>;
+  readonly waiting: Map<string, readonly (() => void)[]>;
+  readonly children: Set<string>;
   readonly cancel: AbortController;
   readonly ended: PromiseWithResolvers<Result>;
+  /** How many values were sent, in all and when the orchestration looked for one last. */
+  sent: number;
+  seen: number | undefined;
+  /** Whether its end is being stored. */
+  isEnding: boolean;
 }
 
 export interface JournalEngineOptions<Input, Result> {
@@ -34,156 +47,218 @@ export interface JournalEngineOptions<Input, Result> {
   /** Without one, runs live as long as the process. */
   readonly journal?: RunJournal<Input, Result> | undefined;
   readonly clock?: Clock;
+  readonly newId?: () => string;
 }
 
 /** Runs orchestrations in this process, and continues those in its journal after a stop of any kind. */
 export class JournalEngine<Input, Result> implements RunEngine<Input, Result> {
-  readonly #options: JournalEngineOptions<Input, Result>;
+  readonly #orchestration: Orchestration<Input, Result>;
+  readonly #journal: RunJournal<Input, Result>;
   readonly #clock: Clock;
+  readonly #newId: () => string;
   readonly #active = new Map<string, Active<Result>>();
-  #isClosed = false;
+  readonly #closed = new AbortController();
 
-  constructor(options: JournalEngineOptions<Input, Result>) {
-    this.#options = options;
-    this.#clock = options.clock ?? systemClock;
+  constructor({ orchestrate, journal, clock, newId }: JournalEngineOptions<Input, Result>) {
+    this.#orchestration = orchestrate;
+    this.#journal = journal ?? new MemoryJournal();
+    this.#clock = clock ?? systemClock;
+    this.#newId = newId ?? randomUUID;
   }
 
   async start(run: string, input: Input): Promise<void> {
     if (this.#active.has(run)) return;
-    await this.#options.journal?.create(run, input);
-    const journaled = await this.#options.journal?.load(run);
-    if (journaled?.end || this.#active.has(run)) return;
-    this.#run(run, journaled ?? { input, entries: new Map(), isCanceled: false, end: undefined });
+    await this.#journal.create(run, input);
+    await this.#continue(run);
   }
 
-  async send(run: string, name: string, value: unknown): Promise<boolean> {
+  async send(run: string, name: string, value: unknown, { reopen = false } = {}): Promise<boolean> {
     const active = this.#active.get(run);
-    if (!active) return false;
-    if (active.entries.has(name)) return true;
-    active.entries.set(name, value);
-    await this.#options.journal?.append(run, name, value, { durable: true });
-    this.#receiver(active, name).resolve(value);
+    if (active && !active.isEnding) {
+      await this.#journal.append(run, enqueue(active, name, value), value, { durable: true });
+      const waiting = active.waiting.get(name) ?? [];
+      active.waiting.delete(name);
+      for (const wake of waiting) wake();
+      return true;
+    }
+    if (!reopen) return false;
+    await active?.ended.promise.catch(() => undefined);
+    const journaled = await this.#journal.load(run);
+    if (this.#active.has(run)) return this.send(run, name, value, { reopen });
+    if (journaled?.end?.state !== "ended" || journaled.isCanceled) return false;
+    const reopened = this.#activate(run, journaled);
+    await this.#journal.reopen(run, enqueue(reopened, name, value), value);
+    void this.#orchestrate(run, journaled.input, reopened);
     return true;
   }
 
   async cancel(run: string): Promise<boolean> {
     const active = this.#active.get(run);
-    if (!active) return false;
-    await this.#options.journal?.cancel(run);
+    if (!active || active.isEnding) return false;
+    await this.#journal.cancel(run);
     active.cancel.abort();
+    await Promise.all([...active.children].map((child) => this.cancel(child)));
     return true;
   }
 
   async find(run: string): Promise<EngineRun<Result> | undefined> {
     if (this.#active.has(run)) return { state: "running" };
-    const journaled = await this.#options.journal?.load(run);
+    const journaled = await this.#journal.load(run);
     return journaled && (journaled.end ?? { state: "running" });
   }
 
   async ended(run: string): Promise<Result> {
     const active = this.#active.get(run);
     if (active) return active.ended.promise;
-    const { end } = (await this.#options.journal?.load(run)) ?? {};
+    const { end } = (await this.#journal.load(run)) ?? {};
     if (end?.state === "ended") return end.result;
     throw new Error(end?.state === "failed" ? end.error : `there is no run ${run}`);
   }
 
   async resume(): Promise<void> {
-    const { journal } = this.#options;
-    for (const run of (await journal?.unfinished()) ?? []) {
-      const journaled = this.#active.has(run) ? undefined : await journal?.load(run);
-      if (journaled && !journaled.end) this.#run(run, journaled);
-    }
+    for (const run of await this.#journal.unfinished()) await this.#continue(run);
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    for (const { ended } of this.#active.values()) {
-      ended.promise.catch(() => undefined);
+    this.#closed.abort();
+    for (const { ended } of this.#active.values())
       ended.reject(new Error("the engine is closed; the run is continued by the next one"));
-    }
     this.#active.clear();
   }
 
-  #run(run: string, { input, entries, isCanceled }: JournaledRun<Input, Result>): void {
+  /** Runs what the journal has, unless it runs already or has ended. */
+  async #continue(run: string): Promise<void> {
+    const journaled = this.#active.has(run) ? undefined : await this.#journal.load(run);
+    if (journaled && !journaled.end && !this.#active.has(run))
+      void this.#orchestrate(run, journaled.input, this.#activate(run, journaled));
+  }
+
+  #activate(run: string, { entries, isCanceled }: JournaledRun<Input, Result>): Active<Result> {
     const active: Active<Result> = {
+      ...{ received: new Map(), waiting: new Map(), children: new Set(), sent: 0, seen: undefined },
       entries: new Map(entries),
-      received: new Map(),
       cancel: new AbortController(),
       ended: Promise.withResolvers(),
+      isEnding: false,
     };
     active.ended.promise.catch(() => undefined);
     if (isCanceled) active.cancel.abort();
     this.#active.set(run, active);
-    void this.#orchestrate(run, input, active);
+    return active;
   }
 
   async #orchestrate(run: string, input: Input, active: Active<Result>): Promise<void> {
-    const { orchestrate, journal } = this.#options;
-    try {
-      const result = await orchestrate(input, this.#scope(run, active));
-      if (this.#isClosed) return;
-      await journal?.end(run, { state: "ended", result });
-      active.ended.resolve(result);
-    } catch (error) {
-      if (this.#isClosed) return;
-      await journal?.end(run, { state: "failed", error: errorMessage(error) }).catch(() => undefined);
-      active.ended.reject(error);
+    const end = await this.#orchestration(input, this.#scope(run, active)).then(
+      (result): EngineEnd<Result> => ({ state: "ended", result }),
+      (error: unknown): EngineEnd<Result> => ({ state: "failed", error: errorMessage(error) }),
+    );
+    if (this.#closed.signal.aborted) return;
+    // What was sent after the orchestration looked the last time is not lost: it takes the same course again.
+    if (end.state === "ended" && active.seen !== undefined && active.seen !== active.sent) {
+      active.received.clear();
+      active.seen = undefined;
+      return this.#orchestrate(run, input, active);
     }
-    this.#active.delete(run);
+    active.isEnding = true;
+    try {
+      await this.#journal.end(run, end);
+      this.#active.delete(run);
+      if (end.state === "ended") active.ended.resolve(end.result);
+      else active.ended.reject(new Error(end.error));
+    } catch (error) {
+      this.#halt(run, active, error);
+    }
   }
 
-  #scope(run: string, active: Active<Result>): RunScope {
-    const { entries } = active;
-    const stored = <Value>(name: string): { readonly value: Value } | undefined =>
-      // Under a name stands what the same call stored before, or what was sent to it.
-      entries.has(name) ? { value: entries.get(name) as Value } : undefined;
+  /** Stops a run that cannot be stored; the next engine continues it from what was. */
+  #halt(run: string, active: Active<Result>, error: unknown): void {
+    if (this.#active.get(run) === active) this.#active.delete(run);
+    active.ended.reject(error);
+  }
+
+  #scope(run: string, active: Active<Result>): RunScope<Input, Result> {
+    const { entries, received, waiting, children } = active;
+    const { signal: closed } = this.#closed;
     const store = async <Value>(name: string, value: Value, durable: boolean): Promise<Value> => {
+      if (closed.aborted) return never();
       entries.set(name, value);
-      await this.#options.journal?.append(run, name, value, { durable });
-      return this.#isClosed ? never() : value;
+      const stored = this.#journal.append(run, name, value, { durable }).catch((error: unknown) => {
+        this.#halt(run, active, error);
+        return never<void>();
+      });
+      if (durable) await stored;
+      return closed.aborted ? never() : value;
     };
-    const choose = async <Value>(name: string, value: Value): Promise<Value> => {
-      const known = stored<Value>(name);
-      if (known) return known.value;
-      entries.set(name, value);
-      void this.#options.journal?.append(run, name, value, { durable: false }).catch(() => undefined);
-      return value;
-    };
+    const once = async <Value>(
+      name: string,
+      make: () => Value | Promise<Value>,
+      durable: boolean,
+    ): Promise<Value> =>
+      // Under a name stands what the same call stored before.
+      entries.has(name) ? (entries.get(name) as Value) : store(name, await make(), durable);
+    const childOf = (name: string) => `${run}/${name}`;
     return {
       run,
       signal: active.cancel.signal,
-      step: async (name, effect) => {
-        if (this.#isClosed) return never();
-        const known = stored<Awaited<ReturnType<typeof effect>>>(name);
-        return known ? known.value : store(name, await effect(`${run}/${name}`), true);
-      },
-      choose,
-      now: (name) => choose(name, this.#clock.now().getTime()),
-      sleep: async (name, milliseconds) => {
-        const until =
-          stored<number>(name)?.value ??
-          (await store(name, this.#clock.now().getTime() + milliseconds, true));
-        await this.#until(until);
+      step: (name, effect) => (closed.aborted ? never() : once(name, () => effect(`${run}/${name}`), true)),
+      choose: (name, choice) => once(name, choice, false),
+      now: (name) => once(name, () => this.#clock.now().getTime(), false),
+      id: (name) => once(name, this.#newId, true),
+      sleep: async (name, milliseconds, signal) => {
+        const until = await once(name, () => this.#clock.now().getTime() + milliseconds, true);
+        const ends = signal ? AbortSignal.any([signal, closed]) : closed;
+        // A timer may be shorter than what is left.
+        for (let left = milliseconds; left > 0 && !ends.aborted; ) {
+          left = until - this.#clock.now().getTime();
+          await sleep(left, this.#clock, ends);
+        }
+        if (closed.aborted) await never();
       },
       receive: async (name) => {
-        const known = stored<unknown>(name);
-        return known ? known.value : this.#receiver(active, name).promise;
+        for (;;) {
+          const number = (received.get(name) ?? 0) + 1;
+          if (entries.has(sentName(name, number))) {
+            received.set(name, number);
+            return entries.get(sentName(name, number));
+          }
+          await new Promise<void>((resolve) => waiting.set(name, [...(waiting.get(name) ?? []), resolve]));
+        }
+      },
+      hasReceived: (name) => {
+        active.seen = active.sent;
+        return entries.has(sentName(name, (received.get(name) ?? 0) + 1));
+      },
+      spawn: async (name, input) => {
+        const child = childOf(name);
+        children.add(child);
+        await this.start(child, input);
+        if (active.cancel.signal.aborted) await this.cancel(child);
+        return child;
+      },
+      join: async (name) => {
+        const child = childOf(name);
+        await this.#continue(child);
+        return this.ended(child).then(
+          (result): EngineEnd<Result> => ({ state: "ended", result }),
+          (error: unknown): EngineEnd<Result> | Promise<never> =>
+            closed.aborted ? never() : { state: "failed", error: errorMessage(error) },
+        );
       },
     };
   }
+}
 
-  #receiver({ received }: Active<Result>, name: string): PromiseWithResolvers<unknown> {
-    const known = received.get(name) ?? Promise.withResolvers<unknown>();
-    received.set(name, known);
-    return known;
-  }
+/** Adds a value that is sent to a run; returns the name of its entry. */
+function enqueue<Result>(active: Active<Result>, name: string, value: unknown): string {
+  let number = 1;
+  while (active.entries.has(sentName(name, number))) number += 1;
+  active.entries.set(sentName(name, number), value);
+  active.sent += 1;
+  return sentName(name, number);
+}
 
-  #until(time: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#clock.after(Math.max(0, time - this.#clock.now().getTime()), resolve);
-    return promise;
-  }
+function sentName(name: string, number: number): string {
+  return `sent/${name}/${number}`;
 }
 
 /** The engine was closed: the orchestration gets no further, and is continued by the next engine. */

@@ -1,6 +1,7 @@
 import type { Status } from "./grammar.ts";
 import type { Graph, GraphAction } from "./graph.ts";
-import type { ActionState } from "./schedule.ts";
+import { type ActionState, isOver } from "./progress.ts";
+import type { WaitsFor } from "./schedule-ports.ts";
 
 /** What the runtime knows of an action beside its declaration and its state. */
 export interface ActionRecord {
@@ -17,9 +18,6 @@ export interface ActionRecord {
   readonly approval?: string | undefined;
   readonly childSession?: string | undefined;
 }
-
-/** What a stopped run needs to go on. */
-export type WaitsFor = "permission" | "input" | "model";
 
 /** A run with what the runtime recorded of it. */
 export interface RunRecord {
@@ -120,11 +118,6 @@ export function projectRun(record: RunRecord): ProjectedRun {
     carrier: record.carrier,
     violations: [...(record.violations ?? [])],
   };
-}
-
-/** Whether a status is an end. */
-export function isOver(status: Status): boolean {
-  return status === "completed" || status === "failed" || status === "canceled" || status === "blocked";
 }
 
 function projectAction(action: GraphAction, { run, states, records }: RunRecord): ProjectedAction {

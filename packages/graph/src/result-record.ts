@@ -1,7 +1,8 @@
 import { type Status, VERSION } from "./grammar.ts";
 import type { Graph } from "./graph.ts";
-import type { WaitsFor } from "./projection.ts";
-import type { ActionState } from "./schedule.ts";
+
+import type { ActionState } from "./progress.ts";
+import type { WaitsFor } from "./schedule-ports.ts";
 
 /** What a run came to, for logs, the page, exports and recovery; no part of what a model is shown. */
 export interface ResultRecord {

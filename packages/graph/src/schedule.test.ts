@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { graphOf } from "../test/graphs.ts";
-import { MemoryJournal } from "../test/memory-journal.ts";
+import { MortalJournal } from "../test/mortal-journal.ts";
 import type { Graph } from "./graph.ts";
 import { JournalEngine } from "./journal-engine.ts";
-import { type Attempt, controlName, type RunResult, runGraph, type SchedulePorts } from "./schedule.ts";
+import { runGraph, sendControl } from "./schedule.ts";
+import type { Attempt, RunResult, SchedulePorts } from "./schedule-ports.ts";
 
 interface World {
   /** What each action comes to, attempt by attempt; the last counts for all later ones. */
@@ -143,9 +144,11 @@ describe("An action that fails", () => {
           runGraph(input, scope, { ...ports, onChange: (change) => changes.push(change) }),
       });
       await engine.start("run", graphOf(actions("ask_model")));
-      await expect.poll(() => changes).toContainEqual({ run: "blocked" });
+      await expect
+        .poll(() => changes)
+        .toContainEqual({ run: "blocked", waitsFor: "model", callsModel: true });
       expect(log.filter((line) => line.includes(" b") || line.includes(" d"))).toEqual([]);
-      await engine.send("run", controlName(1), { kind: "decide", action: "a", decision });
+      await sendControl(engine, "run", { kind: "decide", action: "a", decision });
       const result = await engine.ended("run");
       expect([statuses(result), result.status]).toEqual([expected, status]);
     },
@@ -253,7 +256,7 @@ describe("Any graph", () => {
         });
         await whole.start("run", graph);
         const expected = await whole.ended("run");
-        const journal = new MemoryJournal<Graph, RunResult>();
+        const journal = new MortalJournal<Graph, RunResult>();
         const { ports, effects } = worldOf(world);
         const orchestrate = (input: Graph, scope: Parameters<typeof runGraph>[1]) =>
           runGraph(input, scope, ports);
@@ -261,14 +264,14 @@ describe("Any graph", () => {
           journal.left = after;
           const engine = new JournalEngine<Graph, RunResult>({ orchestrate, journal });
           await (after === kills[0] || kills.length === 0 ? engine.start("run", graph) : engine.resume());
-          if (journal.runs.get("run")?.end) break;
+          if ((await journal.load("run"))?.end) break;
           if (after === Number.POSITIVE_INFINITY) await engine.ended("run");
           else
             for (let turn = 0; turn < 200 && journal.left > 0; turn += 1)
               await new Promise((resolve) => setImmediate(resolve));
           await engine.close();
         }
-        const end = journal.runs.get("run")?.end;
+        const end = (await journal.load("run"))?.end;
         const result = end?.state === "ended" ? end.result : undefined;
         // With a budget, which actions it is enough for depends on who is first.
         if (graph.budget.tokens === undefined) expect(result).toEqual(expected);

@@ -1,5 +1,5 @@
 import { change, type Store } from "@reins/store";
-import type { EngineRun } from "./engine.ts";
+import type { EngineEnd } from "./engine.ts";
 import type { JournaledRun, RunJournal } from "./journal-engine.ts";
 import { graphTables } from "./tables.ts";
 
@@ -24,7 +24,7 @@ export class StoreJournal<Input, Result> implements RunJournal<Input, Result> {
       input: input as Input,
       isCanceled,
       entries: new Map(entries),
-      end: (end ?? undefined) as EngineRun<Result> | undefined,
+      end: (end ?? undefined) as EngineEnd<Result> | undefined,
     };
   }
 
@@ -46,12 +46,12 @@ export class StoreJournal<Input, Result> implements RunJournal<Input, Result> {
     await this.#store.commit([change(graphTables, "cancel", { run })]);
   }
 
-  /** Makes a run that has ended continue from what it stored. */
-  async reopen(run: string): Promise<void> {
-    await this.#store.commit([change(graphTables, "reopen", { run })]);
+  async end(run: string, end: EngineEnd<Result>): Promise<void> {
+    await this.#store.commit([change(graphTables, "end", { run, end: JSON.stringify(end) })]);
   }
 
-  async end(run: string, end: EngineRun<Result>): Promise<void> {
-    await this.#store.commit([change(graphTables, "end", { run, end: JSON.stringify(end) })]);
+  async reopen(run: string, name: string, value: unknown): Promise<void> {
+    const entry = { run, name, value: JSON.stringify(value ?? null) };
+    await this.#store.commit([change(graphTables, "reopen", { run }), change(graphTables, "append", entry)]);
   }
 }

@@ -17,7 +17,7 @@ export type GraphChanges = {
   append(args: { run: string; name: string; value: string }): undefined;
   cancel(args: { run: string }): undefined;
   end(args: { run: string; end: string }): undefined;
-  /** Makes a run that has ended continue: what it stored stays. */
+  /** Makes a run unfinished again. */
   reopen(args: { run: string }): undefined;
 };
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readDeclared } from "./carrier.ts";
 import type { ProtocolDeclaration } from "./grammar.ts";
 import { graphOfCalls, graphOfDeclaration } from "./graph.ts";
-import type { ActionState } from "./schedule.ts";
+import type { ActionState } from "./progress.ts";
 import { nodeRequest, type RunTurn, transcript } from "./transcript.ts";
 
 const LIMITS = { maxTokens: 2_000 };

@@ -65,7 +65,7 @@ export function engineConformance(name: string, make: () => Promise<EngineUnderT
       const orchestrate =
         (value: string): Orchestration<unknown, unknown> =>
         async (_, { choose, step, now }) => {
-          const chosen = [await choose("which", value), await now("time")];
+          const chosen = [await choose("which", () => value), await now("time")];
           await step("one", async () => 1);
           if (value === "first") {
             reached.resolve();
@@ -83,10 +83,11 @@ export function engineConformance(name: string, make: () => Promise<EngineUnderT
       await second.close();
     });
 
-    test("delivers what is sent before, while and after it is waited for, across a kill, and the first counts", async () => {
+    test("delivers what is sent before and while it is waited for, in order and across a kill", async () => {
       const { open, kill } = await make();
       const orchestrate: Orchestration<unknown, unknown> = async (_, { receive }) => [
         await receive("a"),
+        await receive("b"),
         await receive("b"),
       ];
       const first = await open(orchestrate);
@@ -98,8 +99,115 @@ export function engineConformance(name: string, make: () => Promise<EngineUnderT
       const second = await open(orchestrate);
       await second.resume();
       expect(await second.send("run", "a", { answer: 42 })).toBe(true);
-      expect(await second.ended("run")).toEqual([{ answer: 42 }, "early"]);
+      expect(await second.ended("run")).toEqual([{ answer: 42 }, "early", "late"]);
+      expect(await second.send("run", "b", "after the end")).toBe(false);
       await second.close();
+    });
+
+    test("reopens a run that has ended, which takes the same course and then receives more", async () => {
+      const { open, kill } = await make();
+      let effects = 0;
+      const orchestrate: Orchestration<unknown, unknown> = async (_, { step, receive, hasReceived }) => {
+        const values: unknown[] = [await step("one", async () => (effects += 1))];
+        while (hasReceived("more")) values.push(await receive("more"));
+        return values;
+      };
+      const first = await open(orchestrate);
+      await first.start("run", null);
+      expect(await first.ended("run")).toEqual([1]);
+      const reopened = [first.send("run", "more", "a", { reopen: true })];
+      reopened.push(first.send("run", "more", "b", { reopen: true }));
+      expect(await Promise.all(reopened)).toEqual([true, true]);
+      await expect.poll(() => first.ended("run")).toEqual([1, "a", "b"]);
+      await kill(first);
+      const second = await open(orchestrate);
+      await second.resume();
+      expect(await second.send("run", "more", "c", { reopen: true })).toBe(true);
+      expect(await second.ended("run")).toEqual([1, "a", "b", "c"]);
+      expect(await second.send("none", "more", "c", { reopen: true })).toBe(false);
+      expect(effects).toBe(1);
+      await second.close();
+    });
+
+    test("runs children, once each and across a kill, and joins them", async () => {
+      const { open, kill } = await make();
+      let effects = 0;
+      const reached = Promise.withResolvers<void>();
+      const orchestrate =
+        (isFirst: boolean): Orchestration<unknown, unknown> =>
+        async (input, { spawn, join, step, receive }) => {
+          if (input === "bad") throw new Error("a bad child");
+          if (input === "child") return step("effect", async () => (effects += 1));
+          await spawn("a", "child");
+          await spawn("b", "bad");
+          const ends = [await join("a"), await join("b")];
+          reached.resolve();
+          return isFirst ? receive("never") : ends;
+        };
+      const first = await open(orchestrate(true));
+      await first.start("run", "parent");
+      await reached.promise;
+      await kill(first);
+      const second = await open(orchestrate(false));
+      await second.resume();
+      expect(await second.ended("run")).toEqual([
+        { state: "ended", result: 1 },
+        { state: "failed", error: "a bad child" },
+      ]);
+      expect(effects).toBe(1);
+      await second.close();
+    });
+
+    test("cancels children with their parent", async () => {
+      const { open } = await make();
+      const engine = await open(async (input, { spawn, join, signal }) => {
+        if (input === "parent") {
+          await spawn("child", "child");
+          return join("child");
+        }
+        await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+        return "canceled";
+      });
+      await engine.start("run", "parent");
+      await expect.poll(() => engine.find("run/child")).toEqual({ state: "running" });
+      expect(await engine.cancel("run")).toBe(true);
+      expect(await engine.ended("run")).toEqual({ state: "ended", result: "canceled" });
+      await engine.close();
+    });
+
+    test("keeps ids and times that it gave", async () => {
+      const { open, kill } = await make();
+      const seen: unknown[] = [];
+      const orchestrate =
+        (isFirst: boolean): Orchestration<unknown, unknown> =>
+        async (_, { id, now, step, receive }) => {
+          const given = [await id("a"), await id("b"), await now("t")];
+          await step("seen", async () => seen.push(given));
+          return isFirst ? receive("never") : given;
+        };
+      const first = await open(orchestrate(true));
+      await first.start("run", null);
+      await expect.poll(() => seen).toHaveLength(1);
+      await kill(first);
+      const second = await open(orchestrate(false));
+      await second.resume();
+      const given = await second.ended("run");
+      expect(given).toEqual(seen[0]);
+      expect(new Set(given as unknown[]).size).toBe(3);
+      await second.close();
+    });
+
+    test("waits for a timer as long as it says, and no longer than a signal lets it", async () => {
+      const { open } = await make();
+      const engine = await open(async (_, { sleep, now }) => {
+        const began = await now("began");
+        await sleep("short", 30);
+        await sleep("long", 1_000_000, AbortSignal.timeout(5));
+        return (await now("ended")) - began;
+      });
+      await engine.start("run", null);
+      expect(await engine.ended("run")).toBeGreaterThanOrEqual(29);
+      await engine.close();
     });
 
     test("cancels by a signal that a kill does not undo", async () => {

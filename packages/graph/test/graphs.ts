@@ -1,7 +1,7 @@
 import { readDeclared } from "../src/carrier.ts";
 import type { ProtocolDeclaration } from "../src/grammar.ts";
 import { type Graph, graphOfDeclaration } from "../src/graph.ts";
-import type { ActionState } from "../src/schedule.ts";
+import type { ActionState } from "../src/progress.ts";
 
 /** The graph of some actions in a declaration of the full form. */
 export function graphOf(actions: readonly object[], envelope: object = {}): Graph {

@@ -1,0 +1,79 @@
+import { isRecord } from "@reins/kit";
+import type { Loop } from "./grammar.ts";
+import type { GraphAction } from "./graph.ts";
+import type { ActionState } from "./progress.ts";
+import type { Attempt, Usage } from "./schedule-ports.ts";
+
+/** What an attempt came to, also one that was ended from outside. */
+export type Outcome = Attempt | Stop;
+
+export interface Stop {
+  readonly kind: "stopped";
+  readonly status: "failed" | "canceled";
+  readonly reason: string;
+  readonly usage?: Usage | undefined;
+}
+
+/** How an action ends. */
+export type ActionEnd = Pick<ActionState, "status" | "reason" | "result">;
+
+/** What follows an attempt. */
+export type Following =
+  | { readonly kind: "retry"; readonly delay: number }
+  | { readonly kind: "iterate" }
+  | { readonly kind: "end" };
+
+const MOST_BACKOFF = 86_400_000;
+
+/** What follows the n-th attempt of an iteration of an action, if nothing hinders it. */
+export function following(
+  { loop, failure, idempotency }: GraphAction,
+  { attempt, iteration }: { readonly attempt: number; readonly iteration: number },
+  outcome: Outcome,
+): Following {
+  if (outcome.kind === "failed" && attempt < failure.max_attempts && idempotency !== "once")
+    return { kind: "retry", delay: Math.min(failure.backoff_ms * 2 ** (attempt - 1), MOST_BACKOFF) };
+  const isRepeatable = outcome.kind === "completed" || outcome.kind === "failed";
+  if (loop && isRepeatable && iteration < loop.max_iterations && !isEnough(loop, endOf(outcome)))
+    return { kind: "iterate" };
+  return { kind: "end" };
+}
+
+/** How an action ends with an attempt. What a failed one produced is kept. */
+export function endOf(outcome: Outcome): ActionEnd {
+  switch (outcome.kind) {
+    case "completed":
+      return {
+        status: "completed",
+        reason: undefined,
+        result: { output: outcome.output, summary: outcome.summary },
+      };
+    case "failed": {
+      const { reason, output } = outcome;
+      return {
+        status: "failed",
+        reason,
+        ...(output !== undefined && { result: { output, summary: reason } }),
+      };
+    }
+    case "blocked":
+      return { status: "blocked", reason: outcome.reason };
+    case "stopped":
+      return { status: outcome.status, reason: outcome.reason };
+  }
+}
+
+/** Whether a loop has come to what it waits for. */
+function isEnough({ until }: Loop, { status, result }: ActionEnd): boolean {
+  if (!until) return status === "failed";
+  if ("status" in until) return until.status === status;
+  return status === "failed" || memberAt(result?.output, until.field.split(".")) === until.equals;
+}
+
+/** The member of a value at a path; `undefined` where there is none. */
+function memberAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce(
+    (found, name) => (isRecord(found) && Object.hasOwn(found, name) ? found[name] : undefined),
+    value,
+  );
+}

@@ -1,0 +1,78 @@
+import type { Status } from "./grammar.ts";
+import type { Graph, GraphAction } from "./graph.ts";
+import type { ActionOutput, ActionState } from "./progress.ts";
+
+/** What an attempt used. */
+export interface Usage {
+  readonly tokens?: number | undefined;
+  readonly cost?: number | undefined;
+}
+
+/** How one attempt at an action ended, and what it used. */
+export type Attempt =
+  | ({ readonly kind: "completed"; readonly usage?: Usage | undefined } & ActionOutput)
+  | {
+      readonly kind: "failed";
+      readonly reason: string;
+      readonly output?: unknown;
+      readonly usage?: Usage | undefined;
+    }
+  /** A verdict or a person denied it. */
+  | { readonly kind: "blocked"; readonly reason: string; readonly usage?: Usage | undefined };
+
+/** What a run came to; every action is accounted for, in the order of the graph. */
+export interface RunResult {
+  readonly status: Extract<Status, "completed" | "failed" | "canceled" | "blocked">;
+  readonly reason?: string | undefined;
+  readonly actions: readonly ActionState[];
+}
+
+/** What a stopped run needs to go on. */
+export type WaitsFor = "permission" | "input" | "model";
+
+/** One attempt that is to be made. */
+export interface AttemptRequest {
+  readonly run: string;
+  readonly action: GraphAction;
+  /** The same for the same attempt, also after a crash: an effect with it happens once. */
+  readonly key: string;
+  /** Aborts when the attempt is to end: it took too long, or the run was cancelled. */
+  readonly signal: AbortSignal;
+  /** What the actions of the run came to so far. */
+  readonly states: ReadonlyMap<string, ActionState>;
+  readonly iteration: number;
+  /** Reports that the attempt waits for a person, and with `undefined` that it no longer does. */
+  readonly waits: (waitsFor: Exclude<WaitsFor, "model"> | undefined) => void;
+}
+
+/** A change of an action, of the graph by a revision, or of how the run stands. */
+export type RunChange =
+  | { readonly action: ActionState }
+  | { readonly graph: Graph }
+  | {
+      readonly run: Extract<Status, "running" | "waiting" | "blocked">;
+      readonly waitsFor?: WaitsFor | undefined;
+      /** Whether the model is to be called: nothing more can run without it, or it wants to know. */
+      readonly callsModel: boolean;
+    };
+
+/** What a schedule needs of the runtime. */
+export interface SchedulePorts {
+  /** Governs and executes one attempt. What an executor does is no rejection: that is a failed attempt. */
+  readonly attempt: (request: AttemptRequest) => Promise<Attempt>;
+  /** The resources that an action writes, the whole workspace as `*`; none for one that only reads. */
+  readonly writesOf: (action: GraphAction) => readonly string[];
+  /** Called with every change. Must be quick, and must not throw. */
+  readonly onChange?: (change: RunChange) => void;
+  /** The most actions that run at once. */
+  readonly parallel: number;
+}
+
+/** What a model or a person changes in a run. */
+export type Control =
+  /** An answer to an action that failed or was blocked. */
+  | { readonly kind: "decide"; readonly action: string; readonly decision: "retry" | "continue" | "abort" }
+  /** Cancels some actions; without any, the engine cancels the whole run. */
+  | { readonly kind: "cancel"; readonly actions: readonly string[]; readonly reason: string }
+  /** Replaces the actions that are neither running nor completed. */
+  | { readonly kind: "revise"; readonly graph: Graph };

@@ -12,10 +12,10 @@ import type {
   ReturnToModel,
   SideEffect,
 } from "./grammar.ts";
-import { MOST_ACTIONS } from "./grammar.ts";
 import type { MarkdownSection } from "./markdown.ts";
 import { ProtocolError } from "./protocol-error.ts";
-import { inputReferences, type Reference, readReference, sectionFor } from "./reference.ts";
+import { artifactAction, inputReferences, type Reference, readReference, sectionFor } from "./reference.ts";
+import { validateGraph } from "./validate.ts";
 
 /** Who may see what an action produced. */
 interface Visibility {
@@ -104,25 +104,39 @@ function resultPolicy(return_to_model: ReturnToModel): ResultPolicy {
 
 /** The graph of calls that came by the carrier. */
 export function graphOfCalls(output: Extract<ProtocolOutput, { kind: "act" }>): Graph {
+  const ids = new Set(output.calls.map(({ id }) => id));
   const actions = output.calls.map(({ id, type, name, args, depends, result, title }, index) => {
     const path = `calls.${index}`;
-    const referred = inputReferences(args, `${path}.args`).map(({ reference }) => reference);
+    const referred = inputReferences(args, `${path}.args`);
+    for (const { reference, path: at } of referred)
+      if (reference.kind === "section") sectionFor([], reference.id, at);
     const named = typeof depends === "string" ? [depends] : (depends ?? []);
     return {
       ...plainAction(id, title),
       executor: { type, target: name, capabilities: [] },
       input: args,
-      dependsOn: unique([...named, ...actionsIn(referred)]),
+      dependsOn: unique([
+        ...named,
+        ...actionsIn(
+          referred.map(({ reference }) => reference),
+          ids,
+          path,
+        ),
+      ]),
       result: resultPolicy(result),
     };
   });
-  return validated({ ...EMPTY, title: output.message ?? "", note: output.message, actions }, "calls");
+  return validateGraph({ ...EMPTY, title: output.message ?? "", note: output.message, actions }, "calls");
 }
 
-/** The graph of a declaration of the full form, with the sections of its message. */
+/**
+ * The graph of a declaration of the full form, with the sections of its message. The actions of a revision may also
+ * depend on those that the run keeps: the ones that run or are completed.
+ */
 export function graphOfDeclaration(
   declaration: Extract<ProtocolDeclaration, { intent: "execute" | "plan" | "revise" }>,
   sections: readonly MarkdownSection[],
+  kept: ReadonlySet<string> = new Set(),
 ): Graph {
   const { payload, intent } = declaration;
   const isGraph = payload.type === "action_graph";
@@ -134,11 +148,11 @@ export function graphOfDeclaration(
     ]),
   );
   const isDurable = declaration.execution?.mode === "durable" || declaration.persist === true;
+  const ids = new Set([...kept, ...declared.map(({ id }) => id)]);
   const actions = declared.map((action, index) =>
     actionOf(action, {
-      declaration,
+      ...{ declaration, ids, isDurable },
       gate: gates.get(action.id),
-      isDurable,
       path: `payload.actions.${index}`,
     }),
   );
@@ -175,7 +189,7 @@ export function graphOfDeclaration(
     report: payload.type === "final_report_spec" ? payload.sections : undefined,
     sections: [...used.values()],
   };
-  return validated(graph, "payload.actions");
+  return validateGraph(graph, "payload.actions", kept);
 }
 
 const EMPTY: Graph = {
@@ -220,6 +234,8 @@ function plainAction(id: string, title = id): GraphAction {
 
 interface Declared {
   readonly declaration: ProtocolDeclaration;
+  /** All actions that a reference may lead to. */
+  readonly ids: ReadonlySet<string>;
   /** What the gate before it says, if there is one. */
   readonly gate: string | undefined;
   readonly isDurable: boolean;
@@ -227,7 +243,10 @@ interface Declared {
 }
 
 /** An action of the full form; what it leaves out, the envelope says. */
-function actionOf(action: ActionDeclaration, { declaration, gate, isDurable, path }: Declared): GraphAction {
+function actionOf(
+  action: ActionDeclaration,
+  { declaration, ids, gate, isDurable, path }: Declared,
+): GraphAction {
   const prompt =
     action.prompt_ref === undefined ? undefined : readReference(action.prompt_ref, `${path}.prompt_ref`);
   if (prompt && prompt.kind !== "section" && prompt.kind !== "input")
@@ -251,7 +270,7 @@ function actionOf(action: ActionDeclaration, { declaration, gate, isDurable, pat
       target: action.executor?.target ?? "auto",
       capabilities: action.executor?.capabilities ?? [],
     },
-    dependsOn: unique([...action.depends_on, ...actionsIn([...context, ...referred])]),
+    dependsOn: unique([...action.depends_on, ...actionsIn([...context, ...referred], ids, path)]),
     ...{ when: action.when, input: action.input, prompt, context, loop: action.loop },
     result: action.result_policy ?? resultPolicy(declaration.result_granularity ?? "summary"),
     failure: action.failure_policy ?? ABORT,
@@ -290,9 +309,15 @@ function approvalOf(
     : undefined;
 }
 
-/** The actions of the same run that references lead to. */
-function actionsIn(references: readonly Reference[]): string[] {
-  return references.flatMap((one) => (one.kind === "action" ? [one.action] : []));
+/** The actions of the same run that references lead to, by their results or by what they store. */
+function actionsIn(references: readonly Reference[], ids: ReadonlySet<string>, path: string): string[] {
+  return references.flatMap((one) => {
+    if (one.kind === "action") return [one.action];
+    if (one.kind !== "artifact" || one.run !== undefined) return [];
+    const action = artifactAction(one.name, ids);
+    if (action !== undefined) return [action];
+    throw new ProtocolError("reference", `no action of the run makes artifact:${one.name}`, { path });
+  });
 }
 
 function promptSection({ id, text }: MarkdownSection): PromptSection {
@@ -301,81 +326,4 @@ function promptSection({ id, text }: MarkdownSection): PromptSection {
 
 function unique(ids: readonly string[]): string[] {
   return [...new Set(ids)];
-}
-
-/** A graph that can run to its end; throws a {@link ProtocolError} for one that cannot. */
-function validated(graph: Graph, path: string): Graph {
-  const { actions, budget } = graph;
-  if (actions.length > MOST_ACTIONS)
-    throw new ProtocolError("budget", `at most ${MOST_ACTIONS} actions`, { path });
-  const known = new Set<string>();
-  for (const [index, { id }] of actions.entries()) {
-    if (known.has(id))
-      throw new ProtocolError("graph", `two actions have the id ${JSON.stringify(id)}`, {
-        path: `${path}.${index}.id`,
-      });
-    known.add(id);
-  }
-  for (const [index, action] of actions.entries()) assertPossible(action, known, `${path}.${index}`);
-  const stuck = inCycle(actions);
-  if (stuck.length > 0)
-    throw new ProtocolError(
-      "graph",
-      `actions wait for each other in a circle: ${stuck.slice(0, 10).join(", ")}`,
-      { path },
-    );
-  const certain = actions.filter(({ when }) => when.length === 0).length;
-  if (budget.calls !== undefined && certain > budget.calls)
-    throw new ProtocolError(
-      "budget",
-      `${certain} actions run in any case, and the budget is ${budget.calls} calls`,
-      { path: "budget.calls" },
-    );
-  return graph;
-}
-
-function assertPossible(
-  { id, dependsOn, when }: GraphAction,
-  known: ReadonlySet<string>,
-  path: string,
-): void {
-  const statuses = new Map<string, string>();
-  for (const { action, status } of when) {
-    const before = statuses.get(action);
-    if (before !== undefined && before !== status)
-      throw new ProtocolError(
-        "graph",
-        `${action} cannot end both ${before} and ${status}; the condition never holds`,
-        { path: `${path}.when` },
-      );
-    statuses.set(action, status);
-  }
-  for (const other of [...dependsOn, ...statuses.keys()]) {
-    if (other === id) throw new ProtocolError("graph", `${id} waits for itself`, { path });
-    if (!known.has(other))
-      throw new ProtocolError("graph", `there is no action ${JSON.stringify(other)}`, { path });
-  }
-}
-
-/** The actions that wait for each other, in the order of the graph; empty when there is an order for all. */
-function inCycle(actions: readonly GraphAction[]): string[] {
-  const waitsFor = new Map(
-    actions.map(({ id, dependsOn, when }) => [
-      id,
-      new Set([...dependsOn, ...when.map(({ action }) => action)]),
-    ]),
-  );
-  const followers = new Map<string, string[]>();
-  for (const [id, others] of waitsFor)
-    for (const other of others) followers.set(other, [...(followers.get(other) ?? []), id]);
-  const ready = actions.filter(({ id }) => waitsFor.get(id)?.size === 0).map(({ id }) => id);
-  // The list grows while it is walked.
-  for (const id of ready)
-    for (const follower of followers.get(id) ?? []) {
-      const left = waitsFor.get(follower);
-      left?.delete(id);
-      if (left?.size === 0) ready.push(follower);
-    }
-  const ordered = new Set(ready);
-  return actions.map(({ id }) => id).filter((id) => !ordered.has(id));
 }

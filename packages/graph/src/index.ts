@@ -37,7 +37,7 @@ export {
   runSummary,
 } from "./projection.ts";
 export { ProtocolError, type ProtocolErrorCode } from "./protocol-error.ts";
-export { type Reference, readReference, withReferences } from "./reference.ts";
+export { artifactAction, type Reference, readReference, withReferences } from "./reference.ts";
 export { reportFaults } from "./report.ts";
 export { type ResultRecord, resultRecord } from "./result-record.ts";
 export { runGraph, sendControl } from "./schedule.ts";

@@ -60,11 +60,11 @@ export class Progress {
     const kept: GraphAction[] = [];
     for (const action of this.#actions.values()) {
       const { status = "pending" } = this.states.get(action.id) ?? {};
-      if (status === "running" || status === "waiting" || status === "completed") named.delete(action.id);
+      const isKept = status === "running" || status === "waiting" || status === "completed";
+      if (isKept) named.delete(action.id);
       if (named.has(action.id)) continue;
       kept.push(action);
-      if (status === "pending" || ((status === "failed" || status === "blocked") && !needed.has(action.id)))
-        this.#drop(action.id);
+      if (!isKept && (status === "pending" || !needed.has(action.id))) this.#drop(action.id);
     }
     const taken = actions.filter(({ id }) => named.has(id));
     for (const action of taken) this.#take(action);

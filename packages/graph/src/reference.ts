@@ -78,6 +78,12 @@ function partIn(text: string): ResultPart | undefined {
   return text === "summary" || text === "output" ? text : undefined;
 }
 
+/** The action of a run that stores an artifact: artifacts have the ids of their actions, after calls with `call_`. */
+export function artifactAction(name: string, actions: ReadonlySet<string>): string | undefined {
+  const called = name.startsWith("call_") ? name.slice("call_".length) : name;
+  return [name, called].find((id) => actions.has(id));
+}
+
 /** A value `{ "$ref": "…" }` inside the input of an action, and where it stands. */
 export interface InputReference {
   readonly path: string;

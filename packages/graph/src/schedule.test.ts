@@ -1,11 +1,10 @@
-import fc from "fast-check";
+import { ManualClock } from "@reins/kit/manual-clock";
 import { describe, expect, it } from "vitest";
 import { graphOf } from "../test/graphs.ts";
-import { MortalJournal } from "../test/mortal-journal.ts";
 import type { Graph } from "./graph.ts";
 import { JournalEngine } from "./journal-engine.ts";
 import { runGraph, sendControl } from "./schedule.ts";
-import type { Attempt, RunResult, SchedulePorts } from "./schedule-ports.ts";
+import type { Attempt, AttemptRequest, RunChange, RunResult, SchedulePorts } from "./schedule-ports.ts";
 
 interface World {
   /** What each action comes to, attempt by attempt; the last counts for all later ones. */
@@ -192,94 +191,245 @@ describe("A budget", () => {
   );
 });
 
-/** A random graph with failures, conditions and loops, and what its actions come to. */
-const randomRun = fc
-  .record({
-    size: fc.integer({ min: 0, max: 40 }),
-    seeds: fc.array(fc.nat(), { minLength: 200, maxLength: 200 }),
-    parallel: fc.integer({ min: 1, max: 8 }),
-    budget: fc.option(fc.record({ tokens: fc.integer({ min: 0, max: 300 }) }), { nil: undefined }),
-  })
-  .map(({ size, seeds, parallel, budget }) => {
-    const pick = (index: number, most: number) => (seeds[index % seeds.length] ?? 0) % most;
-    const plan: Record<string, Attempt["kind"][]> = {};
-    const actions = Array.from({ length: size }, (_, index) => {
-      const id = `a${index}`;
-      const before = Array.from({ length: pick(index * 5, 4) }, (__, nth) =>
-        pick(index * 7 + nth, Math.max(index, 1)),
-      );
-      const depends_on = index === 0 ? [] : [...new Set(before.map((one) => `a${one}`))];
-      const kinds = ["completed", "completed", "completed", "failed", "blocked"] as const;
-      plan[id] = [kinds[pick(index * 11, 5)] ?? "completed", kinds[pick(index * 13, 4)] ?? "completed"];
-      const policies = ["abort", "continue", "retry"] as const;
-      const on = index > 0 && pick(index * 17, 6) === 0 ? `a${pick(index * 19, index)}` : undefined;
-      return {
-        ...{ id, depends_on, failure_policy: policies[pick(index * 23, 3)] },
-        ...(on !== undefined && { when: [{ action: on, status: pick(index, 2) ? "completed" : "failed" }] }),
-        ...(pick(index * 29, 5) === 0 && { loop: { max_iterations: 1 + pick(index, 3) } }),
-      };
+/** A run whose attempts end when the test says so. */
+function stage(graph: Graph, { parallel = 4, clock = new ManualClock() } = {}) {
+  const attempts = new Map<string, { request: AttemptRequest; end: (attempt: Attempt) => void }>();
+  const changes: RunChange[] = [];
+  const engine = new JournalEngine<Graph, RunResult>({
+    clock,
+    orchestrate: (input, scope) =>
+      runGraph(input, scope, {
+        parallel,
+        writesOf: () => [],
+        onChange: (change) => changes.push(change),
+        attempt: (request) =>
+          new Promise((resolve) => {
+            attempts.set(request.key.slice("run/".length), { request, end: resolve });
+            request.signal.addEventListener("abort", () => resolve({ kind: "failed", reason: "aborted" }));
+          }),
+      }),
+  });
+  const attempt = async (key: string) => {
+    await expect.poll(() => [...attempts.keys()]).toContain(key);
+    return attempts.get(key)!;
+  };
+  return {
+    ...{ engine, attempts, changes, clock, attempt },
+    start: () => engine.start("run", graph),
+    end: async (key: string, kind: Attempt["kind"], usage?: { tokens: number }) => {
+      const { end } = await attempt(key);
+      end(kind === "completed" ? { kind, output: key, summary: key, usage } : { kind, reason: "no", usage });
+    },
+    standing: () => changes.findLast((change) => "run" in change),
+  };
+}
+
+describe("A run that has ended", () => {
+  const actions = [{ id: "a" }, { id: "b", depends_on: ["a"] }];
+
+  it.each([
+    ["failed", "retry", "completed", { a: "completed", b: "completed" }],
+    ["failed", "continue", "completed", { a: "failed", b: "completed" }],
+    ["failed", "abort", "failed", { a: "failed", b: "canceled" }],
+    ["blocked", "retry", "completed", { a: "completed", b: "completed" }],
+    ["blocked", "continue", "completed", { a: "blocked", b: "completed" }],
+  ] as const)("as %s is reopened by a decision to %s", async (first, decision, status, expected) => {
+    const { engine, start, end } = stage(graphOf(actions));
+    await start();
+    await end("a/1", first);
+    expect(await engine.ended("run")).toMatchObject({ status: first });
+    expect(await sendControl(engine, "run", { kind: "decide", action: "a", decision })).toBe(true);
+    if (decision === "retry") await end("a/2", "completed");
+    if (decision !== "abort") await end("b/1", "completed");
+    const result = await engine.ended("run");
+    expect([result.status, statuses(result)]).toEqual([status, expected]);
+  });
+
+  it("is reopened by a revision, which replaces what is not completed", async () => {
+    const { engine, start, end, changes } = stage(graphOf([...actions, { id: "c" }]));
+    await start();
+    await end("a/1", "failed");
+    await end("c/1", "completed");
+    expect(await engine.ended("run")).toMatchObject({ status: "failed" });
+    const graph = graphOf([{ id: "d" }, { id: "a", depends_on: ["d"] }]);
+    await sendControl(engine, "run", { kind: "revise", graph });
+    await end("d/1", "completed");
+    await end("a/2", "completed");
+    const result = await engine.ended("run");
+    expect([result.status, statuses(result)]).toEqual([
+      "completed",
+      { b: "canceled", c: "completed", d: "completed", a: "completed" },
+    ]);
+    expect(result.actions[0]?.reason).toBe("a revision replaced it");
+    const revised = changes.findLast((change) => "graph" in change);
+    expect(revised?.graph.actions.map(({ id }) => id)).toEqual(["b", "c", "d", "a"]);
+  });
+
+  it("is not reopened when it was canceled", async () => {
+    const { engine, start, attempt } = stage(graphOf(actions));
+    await start();
+    await attempt("a/1");
+    await engine.cancel("run");
+    expect(await engine.ended("run")).toMatchObject({ status: "canceled" });
+    expect(await sendControl(engine, "run", { kind: "decide", action: "a", decision: "retry" })).toBe(false);
+  });
+});
+
+describe("A run that waits", () => {
+  it("waits once nothing else runs, and calls the model only if it wants to know", async () => {
+    for (const while_waiting of ["wait", "call_model"]) {
+      const graph = graphOf([{ id: "a" }, { id: "b" }], { response_policy: { while_waiting } });
+      const { engine, start, attempt, end, standing, changes } = stage(graph);
+      await start();
+      const { request } = await attempt("a/1");
+      request.waits("permission");
+      expect(changes.at(-1)).toMatchObject({ action: { id: "a", status: "waiting" } });
+      expect(standing()).toMatchObject({ run: "running" });
+      await end("b/1", "completed");
+      const callsModel = while_waiting === "call_model";
+      await expect.poll(standing).toEqual({ run: "waiting", waitsFor: "permission", callsModel });
+      request.waits(undefined);
+      await expect.poll(standing).toEqual({ run: "running", callsModel: false });
+      await end("a/1", "completed");
+      expect(await engine.ended("run")).toMatchObject({ status: "completed" });
+    }
+  });
+
+  it("calls the model for a decision while a person has yet to answer", async () => {
+    const graph = graphOf([{ id: "a" }, { id: "b", failure_policy: "ask_model" }]);
+    const { start, attempt, end, standing } = stage(graph);
+    await start();
+    (await attempt("a/1")).request.waits("input");
+    await end("b/1", "failed");
+    await expect.poll(standing).toEqual({ run: "blocked", waitsFor: "model", callsModel: true });
+  });
+});
+
+describe("A cancel", () => {
+  it("ends an action that runs, and lets one finish that is to: without another attempt or iteration", async () => {
+    const finish = { cancellation_policy: { running: "finish" } };
+    const { engine, start, attempt, end } = stage(
+      graphOf([
+        { id: "a" },
+        { id: "b", ...finish, failure_policy: "retry" },
+        { id: "c", ...finish },
+        { id: "d", ...finish, loop: { max_iterations: 3 } },
+        { id: "e", depends_on: ["a"] },
+      ]),
+    );
+    await start();
+    await attempt("d/1");
+    await sendControl(engine, "run", { kind: "cancel", actions: ["a", "b", "c", "d", "e"], reason: "stop" });
+    await end("b/1", "failed");
+    await end("c/1", "completed");
+    await end("d/1", "completed");
+    const result = await engine.ended("run");
+    expect(statuses(result)).toEqual({
+      a: "canceled",
+      b: "failed",
+      c: "completed",
+      d: "canceled",
+      e: "canceled",
     });
-    return { graph: graphOf(actions, budget ? { budget } : {}), world: { plan, parallel } };
+    expect(result.actions.map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1, 0]);
+  });
+});
+
+describe("Time", () => {
+  it("ends a run that has used its seconds, and what runs in it", async () => {
+    const { engine, start, attempt, clock } = stage(
+      graphOf(
+        [
+          { id: "a", cancellation_policy: { running: "finish" } },
+          { id: "b", depends_on: ["a"] },
+        ],
+        {
+          budget: { seconds: 5 },
+        },
+      ),
+    );
+    await start();
+    await attempt("a/1");
+    await expect.poll(() => clock.waiting).toBe(1);
+    clock.advance(5_000);
+    const result = await engine.ended("run");
+    expect(result).toMatchObject({ status: "failed", reason: "the run has used its 5 seconds" });
+    expect(statuses(result)).toEqual({ a: "canceled", b: "canceled" });
   });
 
-describe("Any graph", () => {
-  it("starts nothing before what it depends on, accounts for every action, and keeps to the limit", async () => {
-    await fc.assert(
-      fc.asyncProperty(randomRun, async ({ graph, world }) => {
-        const { ports, log, most } = worldOf(world);
-        const engine = new JournalEngine<Graph, RunResult>({
-          orchestrate: (input, scope) => runGraph(input, scope, ports),
-        });
-        await engine.start("run", graph);
-        const result = await engine.ended("run");
-        expect(most()).toBeLessThanOrEqual(world.parallel);
-        expect(result.actions.map(({ id }) => id)).toEqual(graph.actions.map(({ id }) => id));
-        const over = new Set(["completed", "failed", "canceled", "blocked"]);
-        for (const { status } of result.actions) expect(over).toContain(status);
-        for (const { id, dependsOn } of graph.actions) {
-          const started = log.indexOf(`start ${id}`);
-          if (started < 0) continue;
-          for (const other of dependsOn)
-            expect(log.findLastIndex((line) => line.startsWith(`end ${other} `))).toBeLessThan(started);
-        }
-      }),
-      { numRuns: 60 },
+  it("fails an action that has used its seconds, over all its attempts", async () => {
+    const { engine, start, attempt, end, clock } = stage(
+      graphOf([{ id: "a", budget: { seconds: 5 }, failure_policy: "retry" }]),
     );
+    await start();
+    await attempt("a/1");
+    await expect.poll(() => clock.waiting).toBe(1);
+    clock.advance(3_000);
+    await end("a/1", "failed");
+    await attempt("a/2");
+    clock.advance(2_000);
+    const result = await engine.ended("run");
+    expect(result.actions[0]).toMatchObject({
+      status: "failed",
+      reason: "it has used its 5 seconds",
+      attempts: 2,
+    });
   });
 
-  it("comes to the same end after a kill at any point, with every effect done once by its key", async () => {
-    await fc.assert(
-      fc.asyncProperty(randomRun, fc.array(fc.nat(60), { maxLength: 3 }), async ({ graph, world }, kills) => {
-        const through = worldOf(world);
-        const whole = new JournalEngine<Graph, RunResult>({
-          orchestrate: (input, scope) => runGraph(input, scope, through.ports),
-        });
-        await whole.start("run", graph);
-        const expected = await whole.ended("run");
-        const journal = new MortalJournal<Graph, RunResult>();
-        const { ports, effects } = worldOf(world);
-        const orchestrate = (input: Graph, scope: Parameters<typeof runGraph>[1]) =>
-          runGraph(input, scope, ports);
-        for (const after of [...kills, Number.POSITIVE_INFINITY]) {
-          journal.left = after;
-          const engine = new JournalEngine<Graph, RunResult>({ orchestrate, journal });
-          await (after === kills[0] || kills.length === 0 ? engine.start("run", graph) : engine.resume());
-          if ((await journal.load("run"))?.end) break;
-          if (after === Number.POSITIVE_INFINITY) await engine.ended("run");
-          else
-            for (let turn = 0; turn < 200 && journal.left > 0; turn += 1)
-              await new Promise((resolve) => setImmediate(resolve));
-          await engine.close();
-        }
-        const end = (await journal.load("run"))?.end;
-        const result = end?.state === "ended" ? end.result : undefined;
-        // With a budget, which actions it is enough for depends on who is first.
-        if (graph.budget.tokens === undefined) expect(result).toEqual(expected);
-        else expect(result?.actions.length).toBe(expected.actions.length);
-        for (const { id, status, attempts } of result?.actions ?? [])
-          if (status === "completed") expect([...effects.keys()]).toContain(`run/${id}/${attempts}`);
-      }),
-      { numRuns: 60 },
+  it("passes between the attempts of an action, twice as much each time", async () => {
+    const { engine, start, end, clock } = stage(
+      graphOf([{ id: "a", failure_policy: { on_failure: "retry", backoff_ms: 100 } }]),
     );
+    await start();
+    for (const [number, pause] of [
+      [1, 100],
+      [2, 200],
+    ]) {
+      await end(`a/${number}`, "failed");
+      await expect.poll(() => clock.waiting).toBe(1);
+      clock.advance((pause ?? 0) - 1);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(clock.waiting).toBe(1);
+      clock.advance(1);
+    }
+    await end("a/3", "completed");
+    expect(await engine.ended("run")).toMatchObject({ status: "completed", actions: [{ attempts: 3 }] });
+  });
+});
+
+describe("A budget over retries", () => {
+  it("counts the tokens of attempts that failed, of the run and of the action", async () => {
+    const retried = { id: "a", failure_policy: { on_failure: "retry", max_attempts: 9 } };
+    for (const [actions, envelope, reason] of [
+      [
+        [retried, { id: "b", depends_on: ["a"] }],
+        { budget: { tokens: 25 } },
+        "it depends on a, which is failed",
+      ],
+      [
+        [
+          { ...retried, budget: { tokens: 25 } },
+          { id: "b", depends_on: ["a"] },
+        ],
+        {},
+        "it depends on a, which is failed",
+      ],
+    ] as const) {
+      const { engine, start, end } = stage(graphOf(actions, envelope));
+      await start();
+      for (const number of [1, 2, 3]) await end(`a/${number}`, "failed", { tokens: 10 });
+      const result = await engine.ended("run");
+      expect(result.actions[0]).toMatchObject({ status: "failed", attempts: 3, usage: { tokens: 30 } });
+      expect(result.actions[1]).toMatchObject({ status: "canceled", reason });
+    }
+  });
+});
+
+describe("A plan", () => {
+  it("runs nothing", async () => {
+    const { engine, start, attempts } = stage(graphOf([{ id: "a" }], { intent: "plan" }));
+    await start();
+    expect(statuses(await engine.ended("run"))).toEqual({ a: "pending" });
+    expect(attempts.size).toBe(0);
   });
 });

@@ -8,6 +8,7 @@ export {
   readDeclared,
   type Violation,
 } from "./carrier.ts";
+export { type CarrierTool, carrierTool } from "./carrier-tool.ts";
 export { type Compliance, complianceRates, countMessage, NO_COMPLIANCE } from "./compliance.ts";
 export { assertNoConflict } from "./conflicts.ts";
 export type { EngineEnd, EngineRun, Orchestration, RunEngine, RunScope } from "./engine.ts";

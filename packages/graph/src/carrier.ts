@@ -133,7 +133,9 @@ function readDeclaration(
 export function readDeclared(value: unknown): ProtocolDeclaration {
   if (isRecord(value) && value.type !== "agent.protocol")
     throw new ProtocolError("malformed", 'has to be "agent.protocol"', { path: "type" });
-  const { intent, payload, ...envelope } = read(DeclarationEnvelope, value, "");
+  const { intent, payload: _, ...envelope } = read(DeclarationEnvelope, value, "");
+  // As it was written: a record of the schema leaves out a member `__proto__`, and nothing is to be left out.
+  const payload = isRecord(value) && isRecord(value.payload) ? value.payload : {};
   const versions = [envelope.version, ...(envelope.schema_evolution?.compatible_with ?? [])];
   if (!versions.includes(VERSION))
     throw new ProtocolError("version", `this runtime reads version ${VERSION}`, { path: "version" });

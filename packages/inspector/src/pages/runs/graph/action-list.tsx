@@ -87,9 +87,10 @@ const ActionRow = memo(function ActionRow({
   );
 });
 
-/** How long an action took; it counts while the action runs. */
+/** How long an action took; it counts until the action ends. */
 export function Elapsed({ action }: { action: RunAction }) {
-  return action.status === "running" ? <Counting action={action} /> : timeTaken(action, 0);
+  const isCounting = action.status === "running" || action.status === "waiting";
+  return isCounting ? <Counting action={action} /> : timeTaken(action, 0);
 }
 
 function Counting({ action }: { action: RunAction }) {

@@ -29,26 +29,22 @@ export function ActionLink({ run, id, children }: { run: string; id: string; chi
 const SHORT = 400;
 
 /** A text from outside; a long one scrolls in a box of its own. */
-export function LongText({ text, label }: { text: string; label: string }) {
+export function LongText({ text }: { text: string }) {
   if (text.length <= SHORT) return visible(text);
   return (
-    <section
-      aria-label={label}
+    <div
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
       tabIndex={0}
       className="max-h-32 overflow-auto"
     >
       {visible(text)}
-    </section>
+    </div>
   );
 }
 
 /** The facts of which a text is known, each as a {@link LongText}. */
 export function longTexts(texts: Readonly<Record<string, string | undefined>>): Record<string, ReactNode> {
   return Object.fromEntries(
-    Object.entries(texts).map(([name, text]) => [
-      name,
-      text && <LongText key={name} label={name} text={text} />,
-    ]),
+    Object.entries(texts).map(([name, text]) => [name, text && <LongText key={name} text={text} />]),
   );
 }

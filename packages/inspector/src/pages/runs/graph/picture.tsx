@@ -4,6 +4,7 @@ import {
   BaseEdge,
   Controls,
   type EdgeProps,
+  type FitViewOptions,
   Handle,
   MarkerType,
   MiniMap,
@@ -94,6 +95,8 @@ function Drawing({ actions, diagram, isVertical, chosen, onChoose }: PictureProp
   useEffect(() => {
     if (chosen !== undefined) reveal.current(chosen);
   }, [chosen]);
+  const view = firstView(actions, diagram, isVertical);
+  const onUserMove = useFitting(box, view, places);
 
   const byId = useMemo(() => new Map(actions.map((action) => [action.id, action])), [actions]);
   const nodes = useMemo(
@@ -159,7 +162,8 @@ function Drawing({ actions, diagram, isVertical, chosen, onChoose }: PictureProp
         edgeTypes={EDGE_TYPES}
         style={COLOURS}
         fitView
-        fitViewOptions={firstView(actions, diagram, isVertical)}
+        fitViewOptions={view}
+        onMoveStart={onUserMove}
         minZoom={0.1}
         maxZoom={1.5}
         nodesDraggable={false}
@@ -191,6 +195,27 @@ function Drawing({ actions, diagram, isVertical, chosen, onChoose }: PictureProp
   );
 }
 
+/** Keeps the view fitting when the box or the layout changes, until the user moves it. */
+function useFitting(box: React.RefObject<HTMLElement | null>, view: FitViewOptions, places: unknown) {
+  const flow = useReactFlow();
+  const isMoved = useRef(false);
+  const latest = useRef(view);
+  latest.current = view;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new layout is observed anew, which fits it
+  useEffect(() => {
+    if (!box.current) return;
+    const observer = new ResizeObserver(() => {
+      if (!isMoved.current) void flow.fitView(latest.current);
+    });
+    observer.observe(box.current);
+    return () => observer.disconnect();
+  }, [box, flow, places]);
+  // Moves of the program have no event.
+  return (event: unknown) => {
+    if (event) isMoved.current = true;
+  };
+}
+
 const MAP_COLOURS: Readonly<Record<string, string>> = {
   completed: "var(--good)",
   running: "var(--accent)",
@@ -200,7 +225,7 @@ const MAP_COLOURS: Readonly<Record<string, string>> = {
 };
 
 /** The first view: the whole graph if it is readable, otherwise what runs or needs attention, or the first actions. */
-function firstView(actions: readonly RunAction[], { ids }: Diagram, isVertical: boolean) {
+function firstView(actions: readonly RunAction[], { ids }: Diagram, isVertical: boolean): FitViewOptions {
   const bounds = { minZoom: READABLE, maxZoom: 1, padding: 0.08 };
   if (ids.length <= 12 && !isVertical) return { ...bounds, minZoom: 0.35 };
   const drawn = new Set(ids);

@@ -17,8 +17,15 @@ export function RunHead({ graph }: { graph: RunGraph }) {
   return (
     <Panel className="min-w-0">
       {graph.note !== undefined && (
-        <section aria-label="Note" className="max-h-64 overflow-auto border-b border-line px-3 py-2">
-          <Markdown text={graph.note} />
+        <section className="border-b border-line px-3 py-2">
+          <h2 className="pb-1 text-2xs font-medium text-ink-faint">The agent says</h2>
+          <div
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+            tabIndex={0}
+            className="max-h-64 overflow-auto border-l-2 border-line-strong pl-3"
+          >
+            <Markdown text={graph.note} />
+          </div>
         </section>
       )}
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 px-3 py-2 text-sm">
@@ -65,9 +72,7 @@ function RunFacts({ graph }: { graph: RunGraph }) {
             {graph.ended_at !== undefined && `, took ${timeTaken(graph, 0)}`}
           </>
         ),
-        "Beside the protocol": violations.length > 0 && (
-          <LongText label="What the model said beside the protocol" text={violations.join("\n")} />
-        ),
+        "Beside the protocol": violations.length > 0 && <LongText text={violations.join("\n")} />,
       }}
     />
   );

@@ -163,7 +163,7 @@ function Drawing({ actions, diagram, isVertical, chosen, onChoose }: PictureProp
         style={COLOURS}
         fitView
         fitViewOptions={view}
-        onMoveStart={onUserMove}
+        onMove={onUserMove}
         minZoom={0.1}
         maxZoom={1.5}
         nodesDraggable={false}

@@ -5,6 +5,8 @@ import { declaredRunTables } from "../graph/tables.ts";
 import { logTables } from "../log/tables.ts";
 import { sessionTables } from "../sessions/tables.ts";
 
+export { declaredRunTables };
+
 /** The tables that hosting keeps, beside the harness's own. */
 export const hostTables: readonly Tables<Operations, Operations>[] = [
   sessionTables,

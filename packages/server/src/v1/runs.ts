@@ -1,5 +1,6 @@
 import { Run, runOperations, RunEvent as ShownRunEvent } from "@reins/api";
 import type { Hosting } from "@reins/host";
+import { declaredRunTables } from "@reins/host/tables";
 import type { RunEvent, RunState } from "@reins/supervisor";
 import type { z } from "zod";
 import { required } from "../access/authenticator.ts";
@@ -35,7 +36,11 @@ export const runRoutes: Routes = {
     router.handle(runOperations.getRun, async ({ params: { id }, principal, harness }) => {
       const [run] = runsIn(await harness.runs.find(principal, id));
       if (!run) throw new HttpProblem("not_found", `there is no run ${id}`);
-      return run;
+      const graph = await harness.store.query(declaredRunTables, "get", {
+        tenant: principal.tenant,
+        run: id,
+      });
+      return { ...run, has_graph: graph !== undefined };
     });
   },
 };

@@ -61,6 +61,10 @@ describe("a run", () => {
     expect(canCancel(run(status))).toBe(expected);
   });
 
+  test("that is blocked and over cannot be canceled", () => {
+    expect(canCancel(run("blocked", { ended_at: "2026-01-01T00:00:00.000Z" }))).toBe(false);
+  });
+
   test("that is only a plan can neither be canceled nor decided", () => {
     expect(canCancel(run("pending", { plan: true }))).toBe(false);
     expect(canDecide(run("blocked", { plan: true }), anAction("a", { status: "failed" }))).toBe(false);

@@ -18,7 +18,8 @@ export function needsAttention({ status }: Pick<RunAction, "status">): boolean {
 
 /** Whether there is anything left to cancel: of a run, or of one of its actions. */
 export function canCancel(graph: RunGraph, action?: RunAction): boolean {
-  return !graph.plan && !OVER.has(graph.status) && (!action || CANCELABLE.has(action.status));
+  const isOver = graph.ended_at !== undefined || OVER.has(graph.status);
+  return !graph.plan && !isOver && (!action || CANCELABLE.has(action.status));
 }
 
 /** Whether a person may decide about an action. An approval or a question is answered in its own place. */

@@ -28,15 +28,15 @@ const Picture = lazy(
 
 /** A run of a graph of actions, live: as a picture and as a list, with everything about the chosen action. */
 export function GraphRunPage({ run }: { run: Run }) {
-  const { run_id } = run;
-  useRunRefresh(run_id);
-  const query = useGet(graphKey(run_id), runOperations.getRunGraph, { params: { id: run_id } });
+  const id = run.run_id;
+  useRunRefresh(id);
+  const query = useGet(graphKey(id), runOperations.getRunGraph, { params: { id } });
   return (
     <Loaded query={query} what="Loading the graph">
       {(graph) => (
         <Page
           title={visibleLine(graph.title) || "Run without a title"}
-          about={`Run ${visible(run_id)}`}
+          about={`Run ${visible(id)}`}
           actions={<CancelButton graph={graph} />}
         >
           <RunHead graph={graph} />
@@ -44,9 +44,9 @@ export function GraphRunPage({ run }: { run: Run }) {
           <Checks run={run} />
           <Declaration graph={graph} />
           <Opened title="Events">
-            <RunEvents id={run_id} />
+            <RunEvents id={id} />
           </Opened>
-          <AgentReports session={run.session_id} />
+          <AgentReports session={graph.session_id} />
         </Page>
       )}
     </Loaded>

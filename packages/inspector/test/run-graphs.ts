@@ -157,6 +157,17 @@ export const HOSTILE = {
   note: "# Approved\n\n<script>alert(1)</script> [click](javascript:alert(1)) ![x](https://evil.test/x.png) \u202eabc",
 } as const;
 
+/** What must be in no page that shows them. */
+export const HARMFUL = [
+  "<img",
+  "<script",
+  'href="javascript',
+  "\u0000",
+  "\u0007",
+  "\u200b",
+  "\u202e",
+] as const;
+
 /** A graph whose texts are hostile. */
 export function hostileGraph(): RunGraph {
   const texts = { title: HOSTILE.title, status_reason: HOSTILE.title, reason: HOSTILE.note };

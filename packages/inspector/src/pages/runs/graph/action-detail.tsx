@@ -4,7 +4,7 @@ import { StatusBadge } from "../../../design/badge.tsx";
 import { Button } from "../../../design/button.tsx";
 import { Code, Json } from "../../../design/code.tsx";
 import { Icon } from "../../../design/icons.tsx";
-import { Facts, Section, useNarrow } from "../../../design/layout.tsx";
+import { Facts, Section } from "../../../design/layout.tsx";
 import { EntryLink, SessionLink } from "../../../design/links.tsx";
 import { Moment } from "../../../design/moment.tsx";
 import { visibleLine } from "../../../design/visible.ts";
@@ -30,10 +30,9 @@ export function ActionDetail({
   onClose: () => void;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
-  const isNarrow = useNarrow();
   useEffect(() => {
-    if (takesFocus) heading.current?.focus({ preventScroll: !isNarrow });
-  }, [takesFocus, isNarrow]);
+    if (takesFocus) heading.current?.focus();
+  }, [takesFocus]);
   return (
     <section
       aria-label="Chosen action"

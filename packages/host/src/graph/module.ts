@@ -38,6 +38,9 @@ const module: TablesModule = {
     const get = database.prepare<StoredDeclaredRun>(
       "SELECT declared, state FROM declared_runs WHERE tenant = ? AND run = ?",
     );
+    const withGraph = database.prepare<{ run: string }>(
+      "SELECT run FROM declared_runs WHERE tenant = ? AND run IN (SELECT value FROM json_each(?))",
+    );
     const list = database.prepare<StoredDeclaredRun>(
       `SELECT declared, state FROM declared_runs
        WHERE tenant = @tenant AND (@session IS NULL OR session = @session) ORDER BY seq DESC LIMIT @limit`,
@@ -57,6 +60,8 @@ const module: TablesModule = {
       },
       queries: {
         get: ({ tenant, run }: { tenant: string; run: string }) => get.get(tenant, run),
+        withGraph: ({ tenant, runs }: { tenant: string; runs: readonly string[] }) =>
+          withGraph.all(tenant, JSON.stringify(runs)).map(({ run }) => run),
         list: ({ session, ...range }: DeclaredRunRange) => list.all({ ...range, session: session ?? null }),
         open: () => open.all(),
         turns: ({ tenant, session }: { tenant: string; session: string }) =>

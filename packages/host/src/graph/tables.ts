@@ -36,6 +36,8 @@ export type DeclaredRunChanges = {
 
 export type DeclaredRunQueries = {
   get(args: { readonly tenant: string; readonly run: string }): StoredDeclaredRun | undefined;
+  /** Those of some runs that have a graph. */
+  withGraph(args: { readonly tenant: string; readonly runs: readonly string[] }): string[];
   list(args: DeclaredRunRange): StoredDeclaredRun[];
   /** The runs that are not over, of all tenants. */
   open(args: null): StoredDeclaredRun[];

@@ -1,7 +1,7 @@
 import { Run, runOperations, RunEvent as ShownRunEvent } from "@reins/api";
 import type { Hosting } from "@reins/host";
 import { declaredRunTables } from "@reins/host/tables";
-import type { RunEvent, RunState } from "@reins/supervisor";
+import type { Harness, Principal, RunEvent, RunState } from "@reins/supervisor";
 import type { z } from "zod";
 import { required } from "../access/authenticator.ts";
 import { HttpProblem } from "../problems.ts";
@@ -18,7 +18,7 @@ export const runRoutes: Routes = {
   mount(router) {
     router.handle(runOperations.listRuns, async ({ query, principal, harness }) => {
       const states = await harness.runs.list(principal, query.session);
-      return { runs: runsIn(states) };
+      return { runs: await withGraphs(runsIn(states), principal, harness) };
     });
     router.stream(runOperations.streamRuns, (call, open) => follow(call, open, eventsOf(call)));
     router.handle(
@@ -34,13 +34,10 @@ export const runRoutes: Routes = {
       },
     );
     router.handle(runOperations.getRun, async ({ params: { id }, principal, harness }) => {
-      const [run] = runsIn(await harness.runs.find(principal, id));
+      const found = runsIn(await harness.runs.find(principal, id));
+      const [run] = await withGraphs(found, principal, harness);
       if (!run) throw new HttpProblem("not_found", `there is no run ${id}`);
-      const graph = await harness.store.query(declaredRunTables, "get", {
-        tenant: principal.tenant,
-        run: id,
-      });
-      return { ...run, has_graph: graph !== undefined };
+      return run;
     });
   },
 };
@@ -84,6 +81,17 @@ function runsIn(states: readonly RunState[]): z.input<typeof Run>[] {
     const updated_at = times.toSorted().at(-1);
     return conforming(Run, { run_id, session_id: all[0]?.session_id, updated_at, ...contracts });
   });
+}
+
+/** Says of each run whether it has a graph. */
+async function withGraphs(
+  runs: readonly z.input<typeof Run>[],
+  { tenant }: Principal,
+  { store }: Harness,
+): Promise<z.input<typeof Run>[]> {
+  const ids = runs.map(({ run_id }) => run_id);
+  const graphs = new Set(await store.query(declaredRunTables, "withGraph", { tenant, runs: ids }));
+  return runs.map((run) => ({ ...run, has_graph: graphs.has(run.run_id) }));
 }
 
 /** The events of runs that the caller may see. */

@@ -18,6 +18,7 @@ import { Empty, Failure, Waiting } from "../../design/states.tsx";
 import { visible } from "../../design/visible.ts";
 import { LateNotice } from "../approvals/use-answer.tsx";
 import { SessionReports } from "../runs/agent-reports.tsx";
+import { SessionGraphs } from "../runs/runs-panel.tsx";
 import { SessionActions, StateBadge } from "../sessions/session-actions.tsx";
 import { sessionTitle, useSessionRecord } from "../sessions/sessions.ts";
 import { Composer, PromptQueue } from "./composer.tsx";
@@ -66,6 +67,7 @@ function Live({ session, refetch }: { session: Session; refetch: () => unknown }
         </div>
       )}
       <PlanPanel plan={conversation.plan} />
+      <SessionGraphs session={id} />
       <SessionReports session={id} />
       {stage === "failed" ? (
         <div className="p-4">

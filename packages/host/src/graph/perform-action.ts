@@ -99,7 +99,7 @@ class ActionAttempt {
 
   /** Has it decided, and waits for people where they are asked. */
   async #decide(signal: AbortSignal): Promise<Decision> {
-    const { run, call, planned, executor } = this.#parts;
+    const { run, call, planned, executor, ports } = this.#parts;
     const { action, place } = call;
     const { key } = run;
     const point: ControlPoint = {
@@ -129,7 +129,11 @@ class ActionAttempt {
       ],
     };
     const onAsk = (approval: string) => run.note(action.id, { approval, waitsFor: "permission" });
-    const enforced = await enforce(place, point, { signal, onAsk });
+    const enforced = await enforce(place, point, { signal, onAsk }).catch(async (error: unknown) => {
+      // Nothing waits for the answer any more; one that only the next process waits for stays.
+      if (!ports.isStopping()) await this.#withdraw();
+      throw error;
+    });
     const verdict = await placed(enforced.verdict);
     this.#entry = verdict.entry;
     run.note(action.id, { waitsFor: undefined, verdict: verdict.entry });
@@ -138,6 +142,13 @@ class ActionAttempt {
       kind: "allowed",
       ...(enforced.kind === "modified" && { modified: { arguments: enforced.arguments } }),
     };
+  }
+
+  async #withdraw(): Promise<void> {
+    const { id: session, principal, turn, context } = this.#parts.call.place;
+    if (!turn) return;
+    const asked = { tenant: principal.tenant, session, turn: turn.id };
+    await context.harness.approvals.withdraw(asked, "the action was canceled");
   }
 
   /** A verdict of an earlier process stands, unless the principal has lost its rights since. */

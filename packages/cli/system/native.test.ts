@@ -60,7 +60,10 @@ describe("reins acp --agent native", () => {
     });
     const begun = await editor.ask("session/new", { cwd: home.workspace, mcpServers: [] });
     expect(begun.result).toMatchObject({
-      modes: { currentModeId: "default", availableModes: [{ id: "default" }, { id: "plan" }] },
+      modes: {
+        currentModeId: "default",
+        availableModes: [{ id: "default" }, { id: "plan" }, { id: "protocol" }],
+      },
       configOptions: [
         { id: "model", category: "model", currentValue: "demo" },
         { id: "thought_level", category: "thought_level", currentValue: "default" },

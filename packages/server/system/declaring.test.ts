@@ -6,7 +6,15 @@ import { call, type ModelStep, reply, ScriptedModel, say } from "@reins/scripted
 import { describe, expect, onTestFinished, test } from "vitest";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
 import { ask } from "./fixtures/ask.ts";
-import { block, declaringScript, effectsIn, FREE_RULES, shownTo } from "./fixtures/declaring.ts";
+import {
+  block,
+  declaringScript,
+  effectsIn,
+  FREE_RULES,
+  lastShownTo,
+  shownTo,
+  TEN_ACTIONS,
+} from "./fixtures/declaring.ts";
 import { type Reached, RpcClient } from "./fixtures/rpc-client.ts";
 import { ServerProcess } from "./fixtures/server-process/server-process.ts";
 
@@ -115,12 +123,42 @@ describe.each(["native", "claude"])("%s", (agent) => {
         body: { result: { stopReason: "end_turn" } },
       });
       await expect.poll(() => after.said.join("")).toContain("All ten are done.");
+      expect(after.said[0]).toContain("The turn was cut off");
       expect(await effectsIn(again.server.workspace)).toEqual(TEN);
       expect(await graphsIn(again, shownBy(model))).toMatchObject([{ status: "completed" }]);
       expect(await pendingIn(again)).toEqual([]);
     },
     180_000,
   );
+});
+
+describe("a turn of the native agent that is cancelled while a run waits for a person", () => {
+  test.each([
+    ["leaves a durable run going", {}, TEN],
+    ["cancels a run that is not to last", { persist: false, execution: undefined }, TEN.slice(0, 4)],
+  ])("%s", async (_, more, effects) => {
+    const { start, model } = await openHome();
+    const started = await start();
+    const { client, id, stream } = await beginSession(started, "native");
+    model.play((conversation) =>
+      lastShownTo(conversation).includes("run_id")
+        ? reply(say("I see."))
+        : reply(say(block({ ...TEN_ACTIONS, ...more }))),
+    );
+    const turn = client.prompt(id, "BEGIN");
+    await expect.poll(() => stream.asked.length, { timeout: 30_000 }).toBe(1);
+    const [approval] = await pendingIn(started);
+    await client.notify("session/cancel", { sessionId: id });
+    expect(await turn).toMatchObject({ body: { result: { stopReason: "cancelled" } } });
+    const answered = await started.ask("POST", `/v1/approvals/${approval?.id}/answer`, {
+      body: { decision: "allow_once" },
+    });
+    expect(answered.status).toBe(effects.length === 10 ? 200 : 409);
+    await expect.poll(() => effectsIn(started.server.workspace)).toEqual(effects);
+    await client.prompt(id, "What came of it?");
+    const status = effects.length === 10 ? "completed" : "canceled";
+    expect(await graphsIn(started, shownBy(model))).toMatchObject([{ status }]);
+  });
 });
 
 describe("a model of the native agent", () => {

@@ -5,6 +5,8 @@ import { Catalogue } from "@reins/agents";
 import { call, type ModelStep, reply, ScriptedModel, say } from "@reins/scripted-model";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
+import { openAgentHome } from "./fixtures/agent-home.ts";
+import { serveAgents } from "./fixtures/agents.ts";
 import { ask } from "./fixtures/ask.ts";
 import {
   block,
@@ -51,9 +53,9 @@ async function openHome() {
 }
 
 /** Begins a session whose agent declares. */
-async function beginSession(started: Started, agent: string) {
-  const client = await RpcClient.open(started, { agent });
-  const id = await client.begin(started.server.workspace, agent);
+async function beginSession(reached: Reached, workspace: string, agent: string) {
+  const client = await RpcClient.open(reached, { agent });
+  const id = await client.begin(workspace, agent);
   if (agent === "native") await client.result("session/set_mode", { sessionId: id, modeId: "protocol" });
   return { client, id, stream: await client.stream() };
 }
@@ -62,10 +64,10 @@ const pendingIn = async ({ ask: get }: Started) =>
   Object((await get("GET", "/v1/approvals?state=pending")).body).approvals as { readonly id: string }[];
 
 /** The graphs that a model was shown. */
-const graphsIn = async ({ ask: get }: Started, shown: readonly string[]) => {
+const graphsIn = async (reached: Reached, shown: readonly string[]) => {
   const ids = shown.flatMap((text) => [...text.matchAll(/run_id: `([^`]+)`/g)].map(([, id]) => id));
   return Promise.all(
-    [...new Set(ids)].map(async (id) => Object((await get("GET", `/v1/runs/${id}/graph`)).body)),
+    [...new Set(ids)].map(async (id) => Object((await reached.ask("GET", `/v1/runs/${id}/graph`)).body)),
   );
 };
 
@@ -79,7 +81,7 @@ describe.each(["native", "claude"])("%s", (agent) => {
     async () => {
       const { start, model } = await openHome();
       const started = await start();
-      const { client, id, stream } = await beginSession(started, agent);
+      const { client, id, stream } = await beginSession(started, started.server.workspace, agent);
       const turn = client.prompt(id, "BEGIN");
       await expect.poll(() => stream.asked.length, { timeout: 60_000 }).toBe(1);
       expect(await effectsIn(started.server.workspace)).toEqual(["a1", "a2", "a3", "a4"]);
@@ -99,7 +101,7 @@ describe.each(["native", "claude"])("%s", (agent) => {
     async () => {
       const { start, model } = await openHome();
       const first = await start();
-      const { client, id, stream } = await beginSession(first, agent);
+      const { client, id, stream } = await beginSession(first, first.server.workspace, agent);
       client.prompt(id, "BEGIN").catch(() => undefined);
       await expect.poll(() => stream.asked.length, { timeout: 60_000 }).toBe(1);
       const [before] = await pendingIn(first);
@@ -139,7 +141,7 @@ describe("a turn of the native agent that is cancelled while a run waits for a p
   ])("%s", async (_, more, effects) => {
     const { start, model } = await openHome();
     const started = await start();
-    const { client, id, stream } = await beginSession(started, "native");
+    const { client, id, stream } = await beginSession(started, started.server.workspace, "native");
     model.play((conversation) =>
       lastShownTo(conversation).includes("run_id")
         ? reply(say("I see."))
@@ -166,31 +168,42 @@ describe("a model of the native agent", () => {
 
   /** Prompts a model that answers with these steps, one for each request. */
   async function prompted(...steps: readonly ModelStep[]) {
-    const { start, model } = await openHome();
-    const started = await start();
-    const { client, id, stream } = await beginSession(started, "native");
     let requests = 0;
-    model.play(() => {
+    const script = () => {
       requests += 1;
       return steps[requests - 1] ?? reply(say("Done."));
+    };
+    const model = await ScriptedModel.listen({ script });
+    const { url, key } = model.endpoint;
+    const environment = { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key };
+    const home = await openAgentHome({ rules: FREE_RULES, environment });
+    onTestFinished(async () => {
+      await home.close();
+      await model[Symbol.asyncDispose]();
+      await rm(home.base, { recursive: true, force: true });
     });
+    const served = await serveAgents(home);
+    const { client, id, stream } = await beginSession(served, home.workspace, "native");
     const answer = await client.prompt(id, "go");
     expect(answer).toMatchObject({ body: { result: { stopReason: "end_turn" } } });
     await expect.poll(() => stream.said.join("")).toContain("Done.");
     const shown = shownBy(model);
-    return { shown, stream, graphs: await graphsIn(started, shown) };
+    const { compliance } = home.hosting.protocol;
+    return { shown, stream, compliance, graphs: await graphsIn(served, shown) };
   }
 
   test("that calls the carrier twice runs nothing, and is asked again", async () => {
     const twice = reply(call("AgentProtocolOutput", READ), call("AgentProtocolOutput", READ));
-    const { shown, graphs } = await prompted(twice);
+    const { shown, graphs, compliance } = await prompted(twice);
     expect(graphs).toEqual([]);
+    expect(compliance).toMatchObject({ messages: 1, errors: 1, compliant: 0 });
     expect(shown).toHaveLength(2);
     expect(shown[1]).toContain("2 calls of AgentProtocolOutput in one message");
   });
 
   test("that requests a tool directly is recovered, which is visible and counted", async () => {
-    const { shown, graphs } = await prompted(reply(call("list_files", {})));
+    const { shown, graphs, compliance } = await prompted(reply(call("list_files", {})));
+    expect(compliance).toMatchObject({ messages: 1, recovered: 1, compliant: 0, violations: 1 });
     expect(graphs).toMatchObject([
       {
         carrier: "recovered",
@@ -206,7 +219,8 @@ describe("a model of the native agent", () => {
       say(block({ type: "agent.protocol", version: "1", intent: "execute", payload: { actions: [] } })),
       call("AgentProtocolOutput", READ),
     );
-    const { graphs } = await prompted(both);
+    const { graphs, compliance } = await prompted(both);
+    expect(compliance).toMatchObject({ messages: 1, recovered: 0, violations: 1 });
     expect(graphs).toMatchObject([
       { carrier: "native", status: "completed", actions: [{ id: "look" }], violations: [expect.any(String)] },
     ]);

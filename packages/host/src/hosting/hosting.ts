@@ -62,6 +62,8 @@ export class Hosting {
   readonly hub: Hub;
   /** Runs of action graphs. */
   readonly graphs: GraphRuns;
+  /** The dialogue of models with their runtime. */
+  readonly protocol: Protocol;
   /** The tools of turns. */
   readonly offers: TurnOffers;
   /** Removes secrets from what is stored or shown. */
@@ -75,7 +77,7 @@ export class Hosting {
   private constructor(
     parts: Pick<
       Hosting,
-      "catalogue" | "host" | "hub" | "graphs" | "offers" | "redact" | "register" | "kills"
+      "catalogue" | "host" | "hub" | "graphs" | "protocol" | "offers" | "redact" | "register" | "kills"
     >,
     gateway: McpGateway,
   ) {
@@ -83,6 +85,7 @@ export class Hosting {
     this.host = parts.host;
     this.hub = parts.hub;
     this.graphs = parts.graphs;
+    this.protocol = parts.protocol;
     this.offers = parts.offers;
     this.redact = parts.redact;
     this.register = parts.register;
@@ -138,7 +141,10 @@ export class Hosting {
       await graphs.resume();
       const kills = await killing;
       const { redact } = harness;
-      return new Hosting({ catalogue, host, hub, graphs, offers, redact, register, kills }, gateway);
+      return new Hosting(
+        { catalogue, host, hub, graphs, protocol, offers, redact, register, kills },
+        gateway,
+      );
     } catch (error) {
       await opened?.close().catch(onError);
       await gateway?.close();

@@ -57,6 +57,8 @@ export interface ServerState {
   readonly entries: number;
   readonly reports: readonly Report[];
   readonly memory: NodeJS.MemoryUsage;
+  /** How well models keep to the protocol of action graphs. */
+  readonly compliance: Hosting["protocol"]["compliance"];
 }
 
 const MOST_PENDING = 500;
@@ -87,6 +89,7 @@ async function serverState(harness: Harness, hosting: Hosting, now: Date): Promi
     entries: await harness.ledger.size(),
     reports: await harness.reports.list(MOST_REPORTS),
     memory: process.memoryUsage(),
+    compliance: hosting.protocol.compliance,
   };
 }
 

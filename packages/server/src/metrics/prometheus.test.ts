@@ -9,6 +9,7 @@ const standing = {
   reports: [],
   ...{ pending: 0, oldestWaitMs: null, live: 0, running: 0, agents: 0, memoryBytes: null, entries: 0 },
   memory: process.memoryUsage(),
+  compliance: { messages: 0, compliant: 0, recovered: 0, violations: 0, errors: 0 },
 };
 
 test("every metric is documented with its name and kind, and no other", async () => {

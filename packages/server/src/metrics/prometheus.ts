@@ -55,6 +55,31 @@ export function prometheusText(
     gauge("reins_agents_memory_bytes", "Memory of agents and their children.", standing.memoryBytes ?? 0),
     total("reins_log_events_total", "Messages to clients that were ever logged.", measures.logEvents),
     total("reins_ledger_entries_total", "Entries of the ledger.", standing.entries),
+    total(
+      "reins_protocol_messages_total",
+      "Messages of models that declared an action graph or tried to.",
+      standing.compliance.messages,
+    ),
+    total(
+      "reins_protocol_compliant_total",
+      "Of them, those that kept to the protocol.",
+      standing.compliance.compliant,
+    ),
+    total(
+      "reins_protocol_recovered_total",
+      "Of them, direct requests that were taken for a declaration.",
+      standing.compliance.recovered,
+    ),
+    total(
+      "reins_protocol_violations_total",
+      "What was said beside the protocol, recovered requests included.",
+      standing.compliance.violations,
+    ),
+    total(
+      "reins_protocol_errors_total",
+      "Of them, those that were refused with a protocol error.",
+      standing.compliance.errors,
+    ),
     counter(
       "reins_http_requests_total",
       "Requests that were answered, by method and class of status.",

@@ -1,9 +1,5 @@
 import type { TablesModule } from "@reins/store";
-import { z } from "zod";
 import type { StoredRun } from "./tables.ts";
-
-const Run = z.object({ input: z.string(), canceled: z.number(), ended: z.string().nullable() });
-const Entry = z.object({ name: z.string(), value: z.string() });
 
 const module: TablesModule = {
   migrations: [
@@ -29,9 +25,15 @@ const module: TablesModule = {
     const cancel = database.prepare("UPDATE graph_runs SET canceled = 1 WHERE run = @run AND ended IS NULL");
     const end = database.prepare("UPDATE graph_runs SET ended = @end WHERE run = @run AND ended IS NULL");
     const reopen = database.prepare("UPDATE graph_runs SET ended = NULL WHERE run = @run");
-    const load = database.prepare("SELECT input, canceled, ended FROM graph_runs WHERE run = ?");
-    const entries = database.prepare("SELECT name, value FROM graph_entries WHERE run = ?");
-    const unfinished = database.prepare("SELECT run FROM graph_runs WHERE ended IS NULL ORDER BY run");
+    const load = database.prepare<{ input: string; canceled: number; ended: string | null }>(
+      "SELECT input, canceled, ended FROM graph_runs WHERE run = ?",
+    );
+    const entries = database.prepare<{ name: string; value: string }>(
+      "SELECT name, value FROM graph_entries WHERE run = ?",
+    );
+    const unfinished = database.prepare<{ run: string }>(
+      "SELECT run FROM graph_runs WHERE ended IS NULL ORDER BY run",
+    );
     return {
       changes: {
         create: (args: { run: string; input: string }) => void create.run(args),
@@ -42,21 +44,16 @@ const module: TablesModule = {
       },
       queries: {
         load({ run }: { run: string }): StoredRun | undefined {
-          const row = Run.optional().parse(load.get(run));
+          const row = load.get(run);
           if (!row) return undefined;
-          const rows = entries.all(run).map((entry) => Entry.parse(entry));
           return {
             input: JSON.parse(row.input),
             isCanceled: row.canceled === 1,
             end: row.ended === null ? null : JSON.parse(row.ended),
-            entries: rows.map(({ name, value }) => [name, JSON.parse(value)] as const),
+            entries: entries.all(run).map(({ name, value }) => [name, JSON.parse(value)] as const),
           };
         },
-        unfinished: () =>
-          z
-            .array(z.object({ run: z.string() }))
-            .parse(unfinished.all())
-            .map(({ run }) => run),
+        unfinished: () => unfinished.all().map(({ run }) => run),
       },
     };
   },

@@ -2,16 +2,16 @@ import { isRecord } from "@reins/kit";
 import type { Loop } from "./grammar.ts";
 import type { GraphAction } from "./graph.ts";
 import type { ActionState } from "./progress.ts";
-import type { Attempt, Usage } from "./schedule-ports.ts";
+import type { Attempt, AttemptUsage } from "./schedule-ports.ts";
 
 /** What an attempt came to, also one that was ended from outside. */
-export type Outcome = Attempt | Stop;
+export type AttemptOutcome = Attempt | StoppedAttempt;
 
-export interface Stop {
+export interface StoppedAttempt {
   readonly kind: "stopped";
   readonly status: "failed" | "canceled";
   readonly reason: string;
-  readonly usage?: Usage | undefined;
+  readonly usage?: AttemptUsage | undefined;
 }
 
 /** How an action ends. */
@@ -29,7 +29,7 @@ const MOST_BACKOFF = 86_400_000;
 export function following(
   { loop, failure, idempotency }: GraphAction,
   { attempt, iteration }: { readonly attempt: number; readonly iteration: number },
-  outcome: Outcome,
+  outcome: AttemptOutcome,
 ): Following {
   if (outcome.kind === "failed" && attempt < failure.max_attempts && idempotency !== "once")
     return { kind: "retry", delay: Math.min(failure.backoff_ms * 2 ** (attempt - 1), MOST_BACKOFF) };
@@ -40,7 +40,7 @@ export function following(
 }
 
 /** How an action ends with an attempt. What a failed one produced is kept. */
-export function endOf(outcome: Outcome): ActionEnd {
+export function endOf(outcome: AttemptOutcome): ActionEnd {
   switch (outcome.kind) {
     case "completed":
       return {

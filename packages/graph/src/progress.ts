@@ -30,7 +30,7 @@ export function isOver(status: Status): boolean {
  * How the actions of a run stand, and what follows from that: which are ready, and which can never run. An action is
  * ready when all others that it depends on, or has a condition on, have ended as it needs them to.
  */
-export class Progress {
+export class GraphProgress {
   readonly states = new Map<string, ActionState>();
   /** Actions that may start, in the order in which they became ready. */
   readonly ready = new Set<string>();

@@ -3,22 +3,22 @@ import type { Graph, GraphAction } from "./graph.ts";
 import type { ActionOutput, ActionState } from "./progress.ts";
 
 /** What an attempt used. */
-export interface Usage {
+export interface AttemptUsage {
   readonly tokens?: number | undefined;
   readonly cost?: number | undefined;
 }
 
 /** How one attempt at an action ended, and what it used. */
 export type Attempt =
-  | ({ readonly kind: "completed"; readonly usage?: Usage | undefined } & ActionOutput)
+  | ({ readonly kind: "completed"; readonly usage?: AttemptUsage | undefined } & ActionOutput)
   | {
       readonly kind: "failed";
       readonly reason: string;
       readonly output?: unknown;
-      readonly usage?: Usage | undefined;
+      readonly usage?: AttemptUsage | undefined;
     }
   /** A verdict or a person denied it. */
-  | { readonly kind: "blocked"; readonly reason: string; readonly usage?: Usage | undefined };
+  | { readonly kind: "blocked"; readonly reason: string; readonly usage?: AttemptUsage | undefined };
 
 /** What a run came to; every action is accounted for, in the order of the graph. */
 export interface RunResult {

@@ -3,15 +3,15 @@ import { overBudget, stricterBudget } from "./budget.ts";
 import { writesConflict } from "./conflicts.ts";
 import type { RunEngine, RunScope } from "./engine.ts";
 import type { Graph, GraphAction } from "./graph.ts";
-import { endOf, following, type Outcome, type Stop } from "./outcome.ts";
-import { type ActionState, Progress } from "./progress.ts";
+import { type AttemptOutcome, endOf, following, type StoppedAttempt } from "./outcome.ts";
+import { type ActionState, GraphProgress } from "./progress.ts";
 import type {
   Attempt,
+  AttemptUsage,
   Control,
   RunChange,
   RunResult,
   SchedulePorts,
-  Usage,
   WaitsFor,
 } from "./schedule-ports.ts";
 
@@ -27,7 +27,7 @@ export function sendControl<Input, Result>(
 }
 
 /** What a run reacts to. The events are stored in their order, so that after a crash it takes the same course again. */
-type RunEvent =
+type ScheduleEvent =
   /** An attempt at an action has ended. */
   | { readonly kind: "attempted"; readonly action: string }
   | { readonly kind: "control" }
@@ -57,7 +57,7 @@ interface Running {
   readonly iteration: number;
   readonly attempt: number;
   readonly live: Live;
-  readonly outcome: Promise<Outcome>;
+  readonly outcome: Promise<AttemptOutcome>;
 }
 
 /** What all attempts of one execution share. */
@@ -65,7 +65,7 @@ interface Live {
   readonly abort: AbortController;
   waitsFor?: Exclude<WaitsFor, "model"> | undefined;
   /** What an attempt that does not complete ends as. */
-  stop?: Stop | undefined;
+  stop?: StoppedAttempt | undefined;
   /** Why no other attempt is made. */
   isLast?: string | undefined;
 }
@@ -76,7 +76,7 @@ const CANCELED = "it was canceled";
 class Schedule {
   readonly #scope: RunScope;
   readonly #ports: SchedulePorts;
-  readonly #progress: Progress;
+  readonly #progress: GraphProgress;
   #graph: Graph;
   readonly #running = new Map<string, Running>();
   /** Actions whose attempt has ended, in that order, until the run reacts to it. */
@@ -100,7 +100,7 @@ class Schedule {
     this.#scope = scope;
     this.#ports = ports;
     this.#graph = graph;
-    this.#progress = new Progress(graph.actions, (action) => this.#report({ action }));
+    this.#progress = new GraphProgress(graph.actions, (action) => this.#report({ action }));
     this.#control = this.#nextControl();
     scope.signal.addEventListener("abort", () => this.#wake(), { signal: this.#over.signal });
     this.#setDeadline("deadline");
@@ -136,7 +136,7 @@ class Schedule {
   }
 
   /** Waits for what happens next, now that nothing is left to be replayed. */
-  async nextEvent(): Promise<RunEvent> {
+  async nextEvent(): Promise<ScheduleEvent> {
     this.#endReplay();
     for (;;) {
       const reason = this.#scope.signal.aborted ? CANCELED : this.#late;
@@ -152,7 +152,7 @@ class Schedule {
   }
 
   /** Reacts to an event. One that an earlier process reacted to may have to be waited for. */
-  async react(event: RunEvent): Promise<void> {
+  async react(event: ScheduleEvent): Promise<void> {
     switch (event.kind) {
       case "attempted": {
         const action = this.#progress.action(event.action);
@@ -276,11 +276,11 @@ class Schedule {
   async #attempt(
     action: GraphAction,
     { live, number, iteration, delay }: { live: Live; number: number; iteration: number; delay: number },
-  ): Promise<Outcome> {
+  ): Promise<AttemptOutcome> {
     const { run, signal: canceled } = this.#scope;
     const { signal } = live.abort;
     if (delay > 0) await this.#scope.sleep(`backoff/${action.id}/${number}`, delay, signal);
-    return this.#scope.step(`${action.id}/${number}`, async (key): Promise<Outcome> => {
+    return this.#scope.step(`${action.id}/${number}`, async (key): Promise<AttemptOutcome> => {
       await this.#replayed.promise;
       const before = live.isLast ?? (canceled.aborted ? CANCELED : undefined);
       if (live.stop) return live.stop;
@@ -301,7 +301,7 @@ class Schedule {
   }
 
   /** Tries again, goes on to the next iteration, or ends the action. */
-  #conclude({ action, iteration, attempt, live }: Running, outcome: Outcome): void {
+  #conclude({ action, iteration, attempt, live }: Running, outcome: AttemptOutcome): void {
     const { id, failure } = action;
     const obstacle = this.#spend(action, outcome.usage) ?? this.#closed ?? live.isLast;
     const next = following(action, { attempt, iteration }, outcome);
@@ -330,7 +330,7 @@ class Schedule {
   }
 
   /** Counts what an attempt used; returns which budget that used up. */
-  #spend({ id, budget = {} }: GraphAction, { tokens = 0, cost = 0 }: Usage = {}): string | undefined {
+  #spend({ id, budget = {} }: GraphAction, { tokens = 0, cost = 0 }: AttemptUsage = {}): string | undefined {
     this.#used.tokens += tokens;
     this.#used.cost += cost;
     const { attempts: calls = 0, usage } = this.#progress.states.get(id) ?? {};
@@ -394,11 +394,11 @@ class Schedule {
 }
 
 /** Ends what runs; an attempt that does not complete all the same comes to this. */
-function stop(live: Live, status: Stop["status"], reason: string): void {
+function stop(live: Live, status: StoppedAttempt["status"], reason: string): void {
   live.stop = { kind: "stopped", status, reason };
   live.abort.abort();
 }
 
-function afterStop({ stop }: Live, outcome: Attempt): Outcome {
+function afterStop({ stop }: Live, outcome: Attempt): AttemptOutcome {
   return stop ? { ...stop, usage: outcome.usage } : outcome;
 }

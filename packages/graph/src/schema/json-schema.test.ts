@@ -2,17 +2,17 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it, test } from "vitest";
 import { z } from "zod";
 import { carrierTool } from "../carrier-tool.ts";
-import { SCHEMA_FOLDER, schemaFiles } from "./json-schema.ts";
+import { GRAPH_SCHEMA_FOLDER, graphSchemaFiles } from "./json-schema.ts";
 
-const files = schemaFiles();
+const files = graphSchemaFiles();
 const advice = "the schemas are not current; run `node packages/graph/src/schema/write.ts`";
 const published = (name: string) =>
-  z.fromJSONSchema(JSON.parse(readFileSync(new URL(name, SCHEMA_FOLDER), "utf8")));
+  z.fromJSONSchema(JSON.parse(readFileSync(new URL(name, GRAPH_SCHEMA_FOLDER), "utf8")));
 
 test("The folder of the schemas holds the current files and no others", () => {
-  expect(readdirSync(SCHEMA_FOLDER).sort(), advice).toEqual([...files.keys()].sort());
+  expect(readdirSync(GRAPH_SCHEMA_FOLDER).sort(), advice).toEqual([...files.keys()].sort());
   for (const [name, text] of files)
-    expect(readFileSync(new URL(name, SCHEMA_FOLDER), "utf8"), advice).toBe(text);
+    expect(readFileSync(new URL(name, GRAPH_SCHEMA_FOLDER), "utf8"), advice).toBe(text);
 });
 
 describe("The published schema", () => {

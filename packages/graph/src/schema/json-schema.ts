@@ -41,10 +41,10 @@ const SCHEMAS = {
 } as const;
 
 /** Where the schemas lie as this package brings them along. */
-export const SCHEMA_FOLDER: URL = new URL("../../schema/", import.meta.url);
+export const GRAPH_SCHEMA_FOLDER: URL = new URL("../../schema/", import.meta.url);
 
 /** The texts of the schema files, of draft 2020-12, by name. */
-export function schemaFiles(): ReadonlyMap<string, string> {
+export function graphSchemaFiles(): ReadonlyMap<string, string> {
   return new Map(
     Object.entries(SCHEMAS).map(([name, { title, description, schema }]) => {
       const { $schema, ...rest } = z.toJSONSchema(schema, { io: "input", metadata: names });

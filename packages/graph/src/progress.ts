@@ -115,9 +115,9 @@ export class GraphProgress {
   }
 
   /** Applies a decision about an action that failed or was blocked. */
-  decide(id: string, decision: "retry" | "continue" | "abort"): void {
-    const { status } = this.states.get(id) ?? {};
-    if (status !== "failed" && status !== "blocked") return;
+  decide(id: string, decision: "retry" | "continue" | "abort", after?: number): void {
+    const { status, attempts } = this.states.get(id) ?? {};
+    if ((status !== "failed" && status !== "blocked") || (after ?? attempts) !== attempts) return;
     this.#forget(id);
     if (decision === "continue") this.#passedOver.add(id);
     if (decision === "retry") this.set(id, { status: "pending", reason: undefined });

@@ -71,7 +71,13 @@ export interface SchedulePorts {
 /** What a model or a person changes in a run. */
 export type Control =
   /** An answer to an action that failed or was blocked. */
-  | { readonly kind: "decide"; readonly action: string; readonly decision: "retry" | "continue" | "abort" }
+  | {
+      readonly kind: "decide";
+      readonly action: string;
+      readonly decision: "retry" | "continue" | "abort";
+      /** After how many attempts it failed. Where that is no longer so, the decision answers something else. */
+      readonly attempts?: number | undefined;
+    }
   /** Cancels some actions; without any, the engine cancels the whole run. */
   | { readonly kind: "cancel"; readonly actions: readonly string[]; readonly reason: string }
   /** Replaces the actions that are neither running nor completed. */

@@ -198,7 +198,7 @@ class Schedule {
           if (!this.#progress.cancel(id, control.reason)) this.#stop(this.#running.get(id), control.reason);
         return;
       case "decide":
-        this.#progress.decide(control.action, control.decision);
+        this.#progress.decide(control.action, control.decision, control.attempts);
     }
   }
 

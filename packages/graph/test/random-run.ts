@@ -85,7 +85,7 @@ export function randomRun(seed: number, { actions: size, hasBudget = false }: Ra
     decide(id, attempts) {
       const decisions =
         attempts > 6 ? (["continue", "abort"] as const) : (["retry", "continue", "abort"] as const);
-      return { kind: "decide", action: id, decision: of(id, attempts + 1_000).pick(decisions) };
+      return { kind: "decide", action: id, attempts, decision: of(id, attempts + 1_000).pick(decisions) };
     },
   };
 }

@@ -11,6 +11,7 @@ export {
 export { type CarrierTool, carrierTool } from "./carrier-tool.ts";
 export { type Compliance, complianceRates, countMessage, NO_COMPLIANCE } from "./compliance.ts";
 export { assertNoConflict } from "./conflicts.ts";
+export { type Control, sendControl } from "./control.ts";
 export type { EngineEnd, EngineRun, Orchestration, RunEngine, RunScope } from "./engine.ts";
 export { chooseExecutor, type Executor, registryView, writesOf } from "./executors.ts";
 export { type Expanded, type ExpandRange, expandText } from "./expand.ts";
@@ -41,13 +42,13 @@ export { ProtocolError, type ProtocolErrorCode } from "./protocol-error.ts";
 export { artifactAction, type Reference, readReference, withReferences } from "./reference.ts";
 export { reportFaults } from "./report.ts";
 export { type ResultRecord, resultRecord } from "./result-record.ts";
-export { runGraph, sendControl } from "./schedule.ts";
+export { runGraph } from "./schedule.ts";
 export type {
   Attempt,
   AttemptRequest,
-  Control,
   RunChange,
   RunResult,
+  RunStanding,
   SchedulePorts,
   WaitsFor,
 } from "./schedule-ports.ts";

@@ -23,7 +23,10 @@ const NOTHING: Observation = { text: undefined, isCut: false, hasReference: fals
 /** How many characters a token stands for, on average. */
 const CHARACTERS = 4;
 const LINE = 200;
-const SUMMARY = 1_200;
+/** Longer texts are summed up by their beginning, their end and their size. */
+const SUMMARY = 600;
+const BEGINNING = 300;
+const END = 120;
 const EXCERPT_CONTEXT = 2;
 
 /**
@@ -68,21 +71,27 @@ export function observe(
   }
 }
 
-/** A summary of an output: its own where it has one, else what can be counted. */
+/** A summary of an output: its own where it has one, else what can be counted, and how it begins and ends. */
 export function outputSummary(output: unknown): string {
-  if (typeof output === "string") return cutText(output, SUMMARY);
+  if (typeof output === "string") return summed(output);
   if (Array.isArray(output))
     return `${output.length} items${output.length > 0 ? `: ${cutText(JSON.stringify(output), LINE)}` : ""}`;
   if (!isRecord(output)) return textOf(output);
   const { summary, message, text } = output;
   const own = [summary, message, text].find((one) => typeof one === "string" && one !== "");
-  if (typeof own === "string") return cutText(own, SUMMARY);
-  return cutText(
+  if (typeof own === "string") return summed(own);
+  return summed(
     Object.entries(output)
       .map(([name, value]) => `${name}: ${cutText(textOf(value), LINE)}`)
       .join("\n"),
-    SUMMARY,
   );
+}
+
+function summed(text: string): string {
+  if (text.length <= SUMMARY) return text;
+  const lines = text.split("\n").length;
+  const [beginning, end] = [text.slice(0, BEGINNING).toWellFormed(), text.slice(-END).toWellFormed()];
+  return `${lines} lines, ${text.length} characters:\n${beginning}…\n…${end}`;
 }
 
 /** The text of an output. */

@@ -45,16 +45,16 @@ export interface AttemptRequest {
   readonly waits: (waitsFor: Exclude<WaitsFor, "model"> | undefined) => void;
 }
 
+/** How a run that is under way stands. */
+export interface RunStanding {
+  readonly run: Extract<Status, "running" | "waiting" | "blocked">;
+  readonly waitsFor?: WaitsFor | undefined;
+  /** Whether the model is to be called: nothing more can run without it, or it wants to know. */
+  readonly callsModel: boolean;
+}
+
 /** A change of an action, of the graph by a revision, or of how the run stands. */
-export type RunChange =
-  | { readonly action: ActionState }
-  | { readonly graph: Graph }
-  | {
-      readonly run: Extract<Status, "running" | "waiting" | "blocked">;
-      readonly waitsFor?: WaitsFor | undefined;
-      /** Whether the model is to be called: nothing more can run without it, or it wants to know. */
-      readonly callsModel: boolean;
-    };
+export type RunChange = { readonly action: ActionState } | { readonly graph: Graph } | RunStanding;
 
 /** What a schedule needs of the runtime. */
 export interface SchedulePorts {
@@ -67,18 +67,3 @@ export interface SchedulePorts {
   /** The most actions that run at once. */
   readonly parallel: number;
 }
-
-/** What a model or a person changes in a run. */
-export type Control =
-  /** An answer to an action that failed or was blocked. */
-  | {
-      readonly kind: "decide";
-      readonly action: string;
-      readonly decision: "retry" | "continue" | "abort";
-      /** After how many attempts it failed. Where that is no longer so, the decision answers something else. */
-      readonly attempts?: number | undefined;
-    }
-  /** Cancels some actions; without any, the engine cancels the whole run. */
-  | { readonly kind: "cancel"; readonly actions: readonly string[]; readonly reason: string }
-  /** Replaces the actions that are neither running nor completed. */
-  | { readonly kind: "revise"; readonly graph: Graph };

@@ -4,12 +4,13 @@ import { seededRandom } from "../../../scripts/torture/random.ts";
 import { graphOf } from "../test/graphs.ts";
 import { MortalJournal } from "../test/mortal-journal.ts";
 import { type RandomRun, randomRun } from "../test/random-run.ts";
+import { sendControl } from "./control.ts";
 import type { RunScope } from "./engine.ts";
 import type { Graph } from "./graph.ts";
 import type { RunJournal } from "./journal-engine.ts";
 import { JournalEngine } from "./journal-engine.ts";
 import { type ActionState, isOver } from "./progress.ts";
-import { runGraph, sendControl } from "./schedule.ts";
+import { runGraph } from "./schedule.ts";
 import type { RunChange, RunResult, SchedulePorts } from "./schedule-ports.ts";
 
 interface Begun {

@@ -1,30 +1,22 @@
 import { errorMessage } from "@reins/kit";
 import { overBudget, stricterBudget } from "./budget.ts";
 import { writesConflict } from "./conflicts.ts";
-import type { RunEngine, RunScope } from "./engine.ts";
+import { CONTROL, type Control } from "./control.ts";
+import type { RunScope } from "./engine.ts";
 import type { Graph, GraphAction } from "./graph.ts";
 import { type AttemptOutcome, endOf, following, type StoppedAttempt } from "./outcome.ts";
 import { type ActionState, GraphProgress } from "./progress.ts";
 import type {
   Attempt,
+  AttemptRequest,
   AttemptUsage,
-  Control,
   RunChange,
   RunResult,
+  RunStanding,
   SchedulePorts,
   WaitsFor,
 } from "./schedule-ports.ts";
-
-const CONTROL = "control";
-
-/** Sends a control to a run; one that has ended is reopened by it. False for no such run, and for a canceled one. */
-export function sendControl<Input, Result>(
-  engine: Pick<RunEngine<Input, Result>, "send">,
-  run: string,
-  control: Control,
-): Promise<boolean> {
-  return engine.send(run, CONTROL, control, { reopen: true });
-}
+import { standingOf } from "./standing.ts";
 
 /** What a run reacts to. The events are stored in their order, so that after a crash it takes the same course again. */
 type ScheduleEvent =
@@ -91,7 +83,7 @@ class Schedule {
   readonly #over = new AbortController();
   readonly #writes = new Map<string, readonly string[]>();
   #revisions = 0;
-  #standing = "";
+  #standing: RunStanding | undefined;
   #closed: string | undefined;
   #late: string | undefined;
   readonly #used = { calls: 0, retries: 0, tokens: 0, cost: 0 };
@@ -286,9 +278,8 @@ class Schedule {
       if (live.stop) return live.stop;
       if (before !== undefined) return { kind: "stopped", status: "canceled", reason: before };
       const waits = (waitsFor: Live["waitsFor"]) => this.#wait(action.id, live, waitsFor);
-      const outcome = await this.#ports
-        .attempt({ run, action, key, signal, states: this.#progress.states, iteration, waits })
-        .catch((error: unknown): Attempt => ({ kind: "failed", reason: errorMessage(error) }));
+      const request = { run, action, key, signal, states: this.#progress.states, iteration, waits };
+      const outcome = await attempted(this.#ports, request);
       return outcome.kind === "completed" ? outcome : afterStop(live, outcome);
     });
   }
@@ -318,7 +309,7 @@ class Schedule {
       return;
     }
     this.#running.delete(id);
-    live.abort.abort();
+    if (action.budget?.seconds !== undefined) live.abort.abort("it is over");
     const isCutShort = next.kind === "iterate" && end.status === "completed";
     const state: Partial<ActionState> = {
       ...{ iterations: iteration, ...end },
@@ -378,25 +369,25 @@ class Schedule {
   /** Reports when the run goes on by itself, and when it waits for a person or for the model. */
   #reportStanding(): void {
     const waiting = [...this.#running.values()].map(({ live }) => live.waitsFor);
-    const isModel = this.#progress.undecided.size > 0;
-    const person = waiting.find((one) => one !== undefined);
-    const { whileWaiting } = this.#graph;
-    const change: RunChange = waiting.includes(undefined)
-      ? { run: "running", callsModel: false }
-      : isModel
-        ? { run: "blocked", waitsFor: "model", callsModel: true }
-        : { run: "waiting", waitsFor: person, callsModel: whileWaiting === "call_model" };
-    const standing = JSON.stringify(change);
-    if (standing === this.#standing) return;
+    const standing = standingOf(waiting, this.#progress.undecided.size > 0, this.#graph.whileWaiting);
+    if (standing.run === this.#standing?.run && standing.waitsFor === this.#standing.waitsFor) return;
     this.#standing = standing;
-    this.#report(change);
+    this.#report(standing);
   }
 }
 
 /** Ends what runs; an attempt that does not complete all the same comes to this. */
 function stop(live: Live, status: StoppedAttempt["status"], reason: string): void {
   live.stop = { kind: "stopped", status, reason };
-  live.abort.abort();
+  live.abort.abort(new Error(reason));
+}
+
+async function attempted({ attempt }: SchedulePorts, request: AttemptRequest): Promise<Attempt> {
+  try {
+    return await attempt(request);
+  } catch (error) {
+    return { kind: "failed", reason: errorMessage(error) };
+  }
 }
 
 function afterStop({ stop }: Live, outcome: Attempt): AttemptOutcome {

@@ -1,8 +1,9 @@
 // Continues durable runs until each has made so many steps, then kills itself without warning.
 import { writeSync } from "node:fs";
 import { change, openSqlite } from "@reins/store";
+import { sendControl } from "../../src/control.ts";
 import { JournalEngine } from "../../src/journal-engine.ts";
-import { runGraph, sendControl } from "../../src/schedule.ts";
+import { runGraph } from "../../src/schedule.ts";
 import type { RunResult } from "../../src/schedule-ports.ts";
 import { StoreJournal } from "../../src/store-journal.ts";
 import { graphTables } from "../../src/tables.ts";
@@ -16,25 +17,46 @@ process.stdin.on("end", () => process.exit(1)).resume();
 
 const say = (report: RunsReport) => writeSync(1, `${JSON.stringify(report)}\n`);
 const store = await openSqlite({ path: order.path, tables: [graphTables, effects] });
-const journal = new StoreJournal<string, RunResult>(store);
+
+/** Runs that have neither ended nor come to where they are cut. */
+const going = new Set<string>();
+/** How many steps of each run were begun, how many are stored, and which runs wait to be cut. */
+const begun = new Map<string, number>();
+const kept = new Map<string, number>();
+const cuts = new Set<string>();
+
+/** A journal that knows how many steps were stored. */
+class CountingJournal extends StoreJournal<string, RunResult> {
+  override async append(...[run, name, value, how]: Parameters<StoreJournal<string, RunResult>["append"]>) {
+    await super.append(run, name, value, how);
+    if (/^a\d+\/\d+$/.test(name)) kept.set(run, (kept.get(run) ?? 0) + 1);
+    leaveIfCut(run);
+  }
+}
+
+const journal = new CountingJournal(store);
 const runs = new Map<string, RandomRun>(
   order.runs.map(({ id, seed, actions }) => [id, randomRun(seed, { actions })]),
 );
 const stored = new Map<string, ReadonlyMap<string, unknown>>();
 for (const id of runs.keys()) stored.set(id, (await journal.load(id))?.entries ?? new Map());
 
-/** Runs that have neither ended nor come to where they are cut. */
-const going = new Set(runs.keys());
-const made = new Map<string, number>();
+for (const id of runs.keys()) going.add(id);
 
 function leave(run: string): void {
   going.delete(run);
   if (going.size === 0 && order.isKilled) process.kill(process.pid, "SIGKILL");
 }
 
+/** A run is cut once the steps before the cut are stored. */
+function leaveIfCut(run: string): void {
+  if (cuts.has(run) && (kept.get(run) ?? 0) >= order.steps) leave(run);
+}
+
 /** Waits for the kill. */
 function cut(run: string): Promise<never> {
-  leave(run);
+  cuts.add(run);
+  leaveIfCut(run);
   return new Promise(() => undefined);
 }
 
@@ -54,8 +76,8 @@ const engine = new JournalEngine<string, RunResult>({
       attempt: async ({ action, key }) => {
         const name = key.slice(id.length + 1);
         if (stored.get(id)?.has(name)) say({ kind: "repeated", key });
-        const steps = made.get(id) ?? 0;
-        made.set(id, steps + 1);
+        const steps = begun.get(id) ?? 0;
+        begun.set(id, steps + 1);
         const isCut = order.isKilled && steps >= order.steps;
         if (isCut && order.cut === "before") await cut(id);
         await store.commit([change(effects, "effect", { key })]);

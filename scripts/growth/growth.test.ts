@@ -11,6 +11,7 @@ import { diffLines } from "../../packages/inspector/src/design/diff-lines.ts";
 import { markdownBlocks } from "../../packages/inspector/src/design/markdown-blocks.ts";
 import {
   duplicatesAtTop,
+  isModest,
   parseExact,
   parseJson,
   parseSpelled,

@@ -232,15 +232,18 @@ export interface ControlRequest {
   readonly forbidden?: string | undefined;
 }
 
-/** A control point as the supervisor decides it. The rights of its subject are confirmed right before it is allowed. */
-export function requestFor(scope: SubjectScope, point: ControlPoint): ControlRequest {
+/**
+ * A control point as the supervisor decides it, in the mode of its scope unless another is given. The rights of its subject
+ * are confirmed right before it is allowed.
+ */
+export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scope.mode): ControlRequest {
   const { context } = scope;
   const { event_type, level, tools, origin } = traitsOf(point);
   const beyond = "outOfReach" in point ? point.outOfReach : undefined;
   const counted = countedAction(scope, traitsOf(point));
   const own = context.enforcementOf?.(toolOf(point)) ?? context.enforcement ?? "performed";
   const enforcement = level === "agent" ? own : level;
-  const { subject, forbidden } = lookUp(scope, enforcement, origin);
+  const { subject, forbidden } = lookUp(scope, enforcement, origin, mode);
   return {
     event: {
       event_type,
@@ -296,9 +299,14 @@ export function agentOf({ context, record }: Pick<SubjectScope, "context" | "rec
 }
 
 /** Who acts in a session. Looked up for each action, so that a revoked token counts at once. */
-export function subjectIn(scope: SubjectScope, enforcement: Enforcement, origin?: Origin): Subject {
+export function subjectIn(
+  scope: SubjectScope,
+  enforcement: Enforcement,
+  origin?: Origin,
+  mode = scope.mode,
+): Subject {
   const { harness, principal, network } = scope.context;
-  const { id, descent, mode, record } = scope;
+  const { id, descent, record } = scope;
   const subject = harness.identity.subjectFor({
     principal,
     agent: agentOf(scope),
@@ -316,7 +324,7 @@ export function subjectIn(scope: SubjectScope, enforcement: Enforcement, origin?
   const own = descent
     ? { ...subject, session: id, ...(record.key !== undefined && { session_key: record.key }) }
     : subject;
-  lastKnown.set(scope, own);
+  if (mode === scope.mode) lastKnown.set(scope, own);
   return own;
 }
 
@@ -335,9 +343,10 @@ function lookUp(
   scope: SubjectScope,
   enforcement: Enforcement,
   origin?: Origin,
+  mode = scope.mode,
 ): Pick<ControlRequest, "subject" | "forbidden"> {
   try {
-    return { subject: subjectIn(scope, enforcement, origin) };
+    return { subject: subjectIn(scope, enforcement, origin, mode) };
   } catch (error) {
     const { network: _, origin: __, ...known } = lastKnown.get(scope) ?? unknownSubject(scope, enforcement);
     const subject = { ...known, enforcement, ...(origin === "client" && { origin }) };

@@ -53,9 +53,9 @@ export async function enforce(
   };
   const { mode = "default", claimedMode = mode } = scope;
   const isClaimed = claimedMode !== mode && point.kind !== "setting";
-  const decided = isClaimed ? await strictestScope(scope, point, claimedMode) : scope;
+  const stricter = isClaimed && (await isStricter(claimedMode, mode, scope, point));
   const requested = () => {
-    const made = requestFor(decided, point);
+    const made = stricter ? requestFor(scope, point, claimedMode) : requestFor(scope, point);
     return { ...made, requestContext: { ...made.requestContext, ...expressed } };
   };
   let request = requested();
@@ -78,48 +78,27 @@ export async function enforce(
 }
 
 /**
- * The scope in which the policy decides a point more strictly: in the mode that Reins set, or in the one that the agent
- * claims to be in. A claim gains nothing: where both are decided alike, the mode that Reins set counts. It counts for no
- * setting, by which a client may bring the agent out of the mode.
+ * Whether the policy decides a point more strictly in the mode that the agent claims to be in than in the one that Reins
+ * set; otherwise the latter counts, so that a claim gains nothing. It counts for no setting, by which a client may bring
+ * the agent out of the mode.
  */
-async function strictestScope(
+async function isStricter(
+  claimedMode: string,
+  mode: string,
   scope: ControlScope,
   point: ControlPoint,
-  claimedMode: string,
-): Promise<ControlScope> {
-  const claimed = { ...scopeOf(scope), mode: claimedMode };
-  const [set, said] = await Promise.all(
-    [scope, claimed].map(async (one) => {
-      const { event, subject, requestContext } = requestFor(one, point);
-      return strictness(await scope.context.harness.supervisor.foresee(event, subject, requestContext));
-    }),
-  );
-  return said !== undefined && set !== undefined && said > set ? claimed : scope;
-}
-
-/** The members of a scope that a request is made of; those of a session are getters, which are not copied. */
-function scopeOf(scope: ControlScope): ControlScope {
-  const { context, id, record, depth, descent, workspace, served, toolCalls, turn, actions } = scope;
-  return {
-    context,
-    id,
-    record,
-    depth,
-    descent,
-    workspace,
-    served,
-    toolCalls,
-    turn,
-    ...(actions && { actions }),
+): Promise<boolean> {
+  const strictnessIn = async (one: string) => {
+    const { event, subject, requestContext } = requestFor(scope, point, one);
+    const foreseen = await scope.context.harness.supervisor.foresee(event, subject, requestContext);
+    return foreseen === undefined ? VERDICTS.length : VERDICTS.indexOf(foreseen.verdict);
   };
+  const [set, claimed] = await Promise.all([strictnessIn(mode), strictnessIn(claimedMode)]);
+  return claimed > set;
 }
 
 /** Verdicts from the loosest to the strictest. */
 const VERDICTS = ["allowed", "modify", "defer", "ask", "blocked"];
-
-function strictness(verdict: { readonly verdict: string } | undefined): number {
-  return verdict === undefined ? VERDICTS.length : VERDICTS.indexOf(verdict.verdict);
-}
 
 const UNLIMITED: Waiting = { signal: new AbortController().signal };
 

@@ -193,6 +193,14 @@ export class PendingDecision {
     if (excess !== undefined) this.block(excess, undefined);
   }
 
+  /** Asks people where no rule matches, if the session wants that. */
+  askUnmatched(): void {
+    const { ask } = this.request.requestContext;
+    const { verdict, rule } = this.verdict;
+    if (ask !== undefined && rule === undefined && verdict === "allowed")
+      this.verdict = { verdict: "ask", reason: ask, rule };
+  }
+
   /** Blocks what the requester could not act on if it were allowed. */
   checkExpressible(): void {
     const { verdict, reason, rule } = this.verdict;
@@ -236,6 +244,26 @@ export class PendingDecision {
     this.event = event;
     this.input = inputFor({ event, subject }, action, this.state, now());
     this.said = this.state.policy.decide(this.input);
+  }
+
+  /** The verdict as it is returned, before it is recorded. */
+  decided(): Unrecorded {
+    const { request, verdict, approval, modified } = this;
+    const { reason, rule } = verdict;
+    const { enforcement } = request.subject;
+    const base = { reason, rule, enforcement, entry: undefined, ...(approval && { approval: approval.id }) };
+    if (modified && permitsAction(verdict.verdict))
+      return { ...base, verdict: "modify", modified_arguments: modified.arguments };
+    switch (verdict.verdict) {
+      case "allowed":
+      case "blocked":
+        return { ...base, verdict: verdict.verdict };
+      case "defer":
+        return { ...base, verdict: "defer", retry_after_ms: verdict.retry_after_ms };
+      case "ask":
+        if (approval) return { ...base, verdict: "ask", approval: approval.id };
+    }
+    throw new Error(`no stage carried out the verdict "${verdict.verdict}"`);
   }
 
   /** The final verdict. Allowing a modified action allows it only as modified. */

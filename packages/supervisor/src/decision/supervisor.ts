@@ -236,7 +236,7 @@ type Stage =
 /** The stages between policy and commit, in order. */
 const STAGES: readonly Stage[] = [
   { name: "bounds of the session", run: (decision) => decision.checkBounds() },
-  { name: "ask where no rule matches", run: askUnmatched },
+  { name: "ask where no rule matches", run: (decision) => decision.askUnmatched() },
   { name: "modify", applies: ({ verdict }) => verdict.verdict === "modify", wait: modify },
   { name: "ask where the requester insists", run: askInsisted },
   { name: "limits", run: (decision) => decision.reserve() },
@@ -311,14 +311,6 @@ async function decideUnder(
   }
 }
 
-/** Asks people where no rule matches, if the session wants that. */
-function askUnmatched(decision: PendingDecision): void {
-  const { ask } = decision.request.requestContext;
-  const { verdict, rule } = decision.verdict;
-  if (ask === undefined || rule !== undefined || verdict !== "allowed") return;
-  decision.verdict = { verdict: "ask", reason: ask, rule };
-}
-
 /** Asks people about what a rule allows, if the requester insists; each time takes a person's word. */
 function askInsisted(decision: PendingDecision): void {
   const { mustAsk } = decision.request.requestContext;
@@ -331,7 +323,7 @@ function askInsisted(decision: PendingDecision): void {
 function commit(decision: PendingDecision, ports: PipelinePorts): Promise<Decided> {
   const { request, input, state, modified, said, failedOpen, uses = [] } = decision;
   const { hashes, argumentPaths } = state.policy;
-  const decided = unrecorded(decision);
+  const decided = decision.decided();
   const modifiedFrom = modified?.from;
   const record = { input, decided, hashes, policy: said, modifiedFrom, argumentPaths, failedOpen };
   if (permitsAction(decided.verdict)) return commitAllowed(decision, record, ports);
@@ -378,24 +370,6 @@ async function writeAllowed(
     writer.report(error);
     return refuseEvent(request, `the verdict could not be written: ${errorMessage(error)}`, ports);
   }
-}
-
-function unrecorded({ request, verdict, approval, modified }: PendingDecision): Unrecorded {
-  const { reason, rule } = verdict;
-  const { enforcement } = request.subject;
-  const base = { reason, rule, enforcement, entry: undefined, ...(approval && { approval: approval.id }) };
-  if (modified && permitsAction(verdict.verdict))
-    return { ...base, verdict: "modify", modified_arguments: modified.arguments };
-  switch (verdict.verdict) {
-    case "allowed":
-    case "blocked":
-      return { ...base, verdict: verdict.verdict };
-    case "defer":
-      return { ...base, verdict: "defer", retry_after_ms: verdict.retry_after_ms };
-    case "ask":
-      if (approval) return { ...base, verdict: "ask", approval: approval.id };
-  }
-  throw new Error(`no stage carried out the verdict "${verdict.verdict}"`);
 }
 
 /** Blocks what could not be decided or written, and records that. */

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { drawn, ordinaryCases, SURROUNDINGS, secretCases } from "../../test/secret-corpus.ts";
+import { MARK } from "./format.ts";
 import { Redactor } from "./redactor.ts";
-import { MARK } from "./spans.ts";
 
 const redactor = Redactor.create();
 

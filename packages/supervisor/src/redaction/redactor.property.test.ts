@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cut, type DrawnSecret, drawn, places, secretCases } from "../../test/secret-corpus.ts";
+import { MARK } from "./format.ts";
 import { Redactor } from "./redactor.ts";
-import { MARK } from "./spans.ts";
 
 const VALUES = ["hunter2!xyz", "Zx9/plus+val ue", "ababab", "pässwört-☃-123"];
 const redactor = Redactor.create({ values: VALUES });

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { drawn, secretCases } from "../../test/secret-corpus.ts";
+import type { Format, Reading } from "./format.ts";
 import { KNOWN_FORMATS, Redactor } from "./redactor.ts";
-import type { Format, Reading } from "./spans.ts";
 import { suits } from "./triggers.ts";
 
 const TOKEN = `ghp_${"0123456789abcdefghijABCDEFGHIJ012345"}`;

@@ -1,10 +1,10 @@
+import { type Format, MARK } from "./format.ts";
 import { assignments, isSecretMember, namesSecret } from "./formats/assignment.ts";
 import { configuredFormats, patternFormat } from "./formats/pattern-format.ts";
 import { privateKeys } from "./formats/private-key.ts";
 import { authorizations, cookie, TOKENS, urlPassword, userOption } from "./formats/tokens.ts";
 import { RedactingStream } from "./redacting-stream.ts";
 import { hiddenIn, SecretWords } from "./secret-words.ts";
-import { type Format, MARK } from "./spans.ts";
 import { suits, Triggers } from "./triggers.ts";
 
 /** The formats of secrets that need no configuration. */

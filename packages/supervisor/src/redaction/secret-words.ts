@@ -1,4 +1,4 @@
-import { MARK } from "./spans.ts";
+import { MARK } from "./format.ts";
 
 /** Shorter words occur by chance, and hiding them would garble every text. */
 const SHORTEST = 6;

@@ -1,4 +1,4 @@
-import type { Format } from "./spans.ts";
+import type { Format } from "./format.ts";
 
 /** No seam is longer. */
 const LONGEST_SEAM = 20;

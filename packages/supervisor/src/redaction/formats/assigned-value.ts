@@ -1,5 +1,5 @@
+import { CONTEXT, MARK, type Rest } from "../format.ts";
 import { BLANK, characters } from "../notation.ts";
-import { CONTEXT, MARK, type Rest } from "../spans.ts";
 import type { AssignedName } from "./assignment.ts";
 
 /** How a value is written: between quotes, bare, or as a shell has it in `NAME=value`. */

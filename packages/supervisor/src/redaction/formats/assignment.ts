@@ -1,5 +1,5 @@
+import { type Format, NO, OPEN, type Reading, type Rest, type Trigger, triggerOf } from "../format.ts";
 import { BLANK, type CharacterSet, characters, QUOTE } from "../notation.ts";
-import { type Format, NO, OPEN, type Reading, type Rest, type Trigger, triggerOf } from "../spans.ts";
 import {
   type Beginning,
   beginningOf,

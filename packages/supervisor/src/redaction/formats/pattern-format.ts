@@ -1,5 +1,5 @@
+import { type Format, NO, OPEN, type Reading, type Rest, triggerOf } from "../format.ts";
 import { type CharacterSet, characters, readPattern, type Step, WORD } from "../notation.ts";
-import { type Format, NO, OPEN, type Reading, type Rest, triggerOf } from "../spans.ts";
 
 /** A format described by a pattern; `readPattern` describes the syntax. */
 export interface PatternRow {

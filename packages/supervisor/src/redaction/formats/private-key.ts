@@ -1,5 +1,5 @@
+import { type Format, MARK, NO, OPEN, type Reading, type Rest, triggerOf } from "../format.ts";
 import { BASE64, characters } from "../notation.ts";
-import { type Format, MARK, NO, OPEN, type Reading, type Rest, triggerOf } from "../spans.ts";
 import { runOf } from "./pattern-format.ts";
 
 /** A line of a key is never shorter, but the last. */

@@ -1,5 +1,5 @@
+import { type Format, NO, OPEN, type Reading, type Rest, triggerOf } from "../format.ts";
 import { BASE64_URL, BLANK, type CharacterSet, characters } from "../notation.ts";
-import { type Format, NO, OPEN, type Reading, type Rest, triggerOf } from "../spans.ts";
 import { isSecretValue } from "./assigned-value.ts";
 import { type PatternRow, runOf } from "./pattern-format.ts";
 

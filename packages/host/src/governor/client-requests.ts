@@ -77,7 +77,7 @@ export function forwardable(
   params: JsonObject,
 ): JsonObject {
   const { _meta, ...members } = params;
-  const { meta } = sessionMeta({ meta: {}, strip }, metaOf(params));
+  const { meta } = _meta === undefined ? { meta: {} } : sessionMeta({ meta: {}, strip }, metaOf(params));
   const decided = DECIDED_MEMBERS.get(method);
   const kept = Object.entries(members).filter(
     ([name]) => !decided || name === "sessionId" || decided.includes(name),

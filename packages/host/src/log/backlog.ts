@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { hasCode } from "@reins/kit";
 import { change, type Store, StoreError } from "@reins/store";
-import { sizeOf } from "./logged-event.ts";
 import { logTables, type Run } from "./tables.ts";
 
 /** What a backlog needs. */
@@ -223,4 +222,11 @@ export async function settled(store: Commits): Promise<void> {
   await Promise.all([...(held.get(store) ?? [])].map((release) => release()));
   // A commit of nothing comes after everything else.
   await store.commit([], { durable: false });
+}
+
+/** How many characters runs have. */
+function sizeOf(runs: readonly Run[]): number {
+  let size = 0;
+  for (const { texts } of runs) for (const text of texts) size += text.length;
+  return size;
 }

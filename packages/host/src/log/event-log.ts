@@ -2,15 +2,8 @@ import { LruCache } from "@reins/kit";
 import { change, type Store } from "@reins/store";
 import { parseExact } from "@reins/supervisor";
 import { Backlog, detached, isFull, registerBuffer } from "./backlog.ts";
-import { Journal } from "./journal.ts";
-import {
-  type Cursor,
-  type Hole,
-  type LoggedEvent,
-  type NewEvent,
-  runsOf,
-  stillToStore,
-} from "./logged-event.ts";
+import { Journal, stillToStore } from "./journal.ts";
+import type { Cursor, Hole, LoggedEvent, NewEvent } from "./logged-event.ts";
 import { Followers, type LogSubscriber, Subscription } from "./subscription.ts";
 import { logTables, type Run } from "./tables.ts";
 
@@ -347,4 +340,30 @@ function refused(reason: unknown): Promise<void> {
 
 function keyOf(tenant: string, session: string): string {
   return `${tenant}\n${session}`;
+}
+
+/** When messages are written, and the last position of each tenant so far. */
+interface Placing {
+  readonly epoch: number;
+  readonly at: number;
+  readonly places: Map<string, number>;
+}
+
+/** Messages as runs, each at its position; advances the positions of the tenants. */
+export function runsOf(batch: readonly NewEvent[], { epoch, at, places }: Placing): readonly Run[] {
+  const runs: (Run & { readonly texts: string[] })[] = [];
+  for (const event of batch) {
+    const { tenant, session, request, except } = event;
+    const text = JSON.stringify(event.message);
+    const place = (places.get(tenant) ?? 0) + 1;
+    places.set(tenant, place);
+    const last = runs.at(-1);
+    if (last && goesOn(last, event)) last.texts.push(text);
+    else runs.push({ tenant, session, request, except, epoch, at, first: place, texts: [text] });
+  }
+  return runs;
+}
+
+function goesOn(run: Run, { tenant, session, request, except }: NewEvent): boolean {
+  return run.tenant === tenant && run.session === session && run.request === request && run.except === except;
 }

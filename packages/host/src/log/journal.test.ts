@@ -2,8 +2,7 @@ import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { Journal } from "./journal.ts";
-import { stillToStore } from "./logged-event.ts";
+import { Journal, stillToStore } from "./journal.ts";
 
 async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "journal-"));

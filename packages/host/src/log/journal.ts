@@ -5,6 +5,7 @@ import { crc32 } from "node:zlib";
 import { hasCode } from "@reins/kit";
 import { MarkFile } from "@reins/store";
 import { z } from "zod";
+import type { Hole } from "./logged-event.ts";
 import type { Run } from "./tables.ts";
 
 const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
@@ -253,4 +254,31 @@ function valueIn(line: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** What a journal holds that is not in the store, and what it should hold and does not. */
+interface Recovered {
+  readonly runs: readonly Run[];
+  readonly holes: readonly Hole[];
+}
+
+/** Sorts out what a journal holds: those runs that come after the last places, which move on, and what is missing. */
+export function stillToStore(
+  { left, places }: { readonly left: readonly Run[]; readonly places: ReadonlyMap<string, number> },
+  lasts: Map<string, number>,
+): Recovered {
+  const holes: Hole[] = [];
+  const reach = (tenant: string, place: number) => {
+    const last = lasts.get(tenant) ?? 0;
+    if (place > last) holes.push({ tenant, first: last + 1, last: place });
+    lasts.set(tenant, Math.max(last, place));
+  };
+  const runs = left.filter(({ tenant, first, texts }) => {
+    if (first <= (lasts.get(tenant) ?? 0)) return false;
+    reach(tenant, first - 1);
+    lasts.set(tenant, first + texts.length - 1);
+    return true;
+  });
+  for (const [tenant, place] of places) reach(tenant, place);
+  return { runs, holes };
 }

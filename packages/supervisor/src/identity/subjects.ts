@@ -190,6 +190,7 @@ interface Made {
   readonly claim: string;
   readonly hosted: boolean;
   readonly sessionKey: string | undefined;
+  readonly roster: SubjectRequest["roster"];
   readonly subject: Subject;
 }
 
@@ -208,10 +209,10 @@ export class OwnSubjects {
     const made = sessions.get(request.session);
     const last = made?.claim === claim && made.hosted === hosted ? made : undefined;
     const agent = last?.subject.agent ?? actingAgent(request, principal);
-    const trust = trustOf(request.roster, agent);
+    const trust = last?.roster === request.roster ? last.subject.trust : trustOf(request.roster, agent);
     if (last?.subject.trust === trust && isFor(last, request)) return last.subject;
     const subject = Object.freeze(ownSubject(request, principal, { agent, trust }));
-    sessions.set(request.session, { claim, hosted, sessionKey, subject });
+    sessions.set(request.session, { claim, hosted, sessionKey, roster: request.roster, subject });
     return subject;
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { runsOf, stillToStore } from "./logged-event.ts";
+import { runsOf } from "./event-log.ts";
+import { stillToStore } from "./journal.ts";
 
 const said = (n: number, session = "s", tenant = "t") => ({ tenant, session, message: { n } });
 const AT = { epoch: 3, at: 7 };

@@ -14,10 +14,10 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
-import { isHarmless } from "../../conditions/conditions.ts";
-import { realFiles } from "../files.ts";
-import { gatherFacts } from "../gather.ts";
-import { loadToolTables } from "../tool/tool-table.ts";
+import { isHarmless } from "../src/conditions/conditions.ts";
+import { realFiles } from "../src/facts/files.ts";
+import { gatherFacts } from "../src/facts/gather.ts";
+import { loadToolTables } from "../src/facts/tool/tool-table.ts";
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "reins-git-runs-")));
 const tables = loadToolTables();

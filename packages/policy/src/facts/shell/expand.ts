@@ -1,6 +1,6 @@
 import { knownOutput } from "./run-program.ts";
 import type { Shell } from "./shell.ts";
-import type { Part, Word } from "./syntax.ts";
+import { assignedNames, type Part, type Word } from "./syntax.ts";
 import { knownValue, type Scope, SOME_NUMBER, unknownValue, type Value } from "./value.ts";
 import { isSecretVariable, NUMBERS, variableValue } from "./variable.ts";
 
@@ -128,6 +128,7 @@ export function checkArithmetic(shell: Shell, parts: readonly Part[], scope: Sco
   for (const part of parts) {
     const value = expandPart(shell, part, scope);
     const isNumber = value.isNumber === true || (part.kind === "variable" && NUMBERS.has(part.name));
+    for (const name of assignedNames(value.text ?? "")) scope.set(name, SOME_NUMBER);
     if (value.text === null ? !isNumber && part.kind !== "computed" : mayRunCommands(value.text, scope)) {
       shell.findings.hide("arithmetic on a text that may hold commands");
     }
@@ -138,7 +139,9 @@ const LOOKUP_LIMIT = 8;
 
 /** Whether a text runs commands where it is evaluated as arithmetic: names in it stand for what the variables hold. */
 export function mayRunCommands(text: string, scope: Scope, depth = 0): boolean {
-  if (/[$`[]/.test(text) || depth > LOOKUP_LIMIT) return true;
+  // What a variable holds may set others that are not looked at here.
+  if (/[$`[]/.test(text) || depth > LOOKUP_LIMIT || (depth > 0 && assignedNames(text).length > 0))
+    return true;
   return [...new Set(text.match(/[A-Za-z_]\w*/g))].some((name) => {
     const own = NUMBERS.has(name) ? undefined : scope.variables.get(name);
     return (
@@ -148,18 +151,18 @@ export function mayRunCommands(text: string, scope: Scope, depth = 0): boolean {
   });
 }
 
-const UNKNOWN_HOME: Part = { kind: "computed", inside: [], quoted: true, arithmetic: false };
+const SOMETHING: Part = { kind: "computed", inside: [], quoted: true, arithmetic: false };
 
 /** `~` at the start of a word, or of a value in `name=~`, is the home; `~name` and `~+` are not looked up. */
 function tildePart(word: Word, scope: Scope): Word | undefined {
   const [first, ...rest] = word;
   if (first?.kind !== "text" || first.quoted || !first.text.includes("~")) return undefined;
   const found = /^((?:[A-Za-z_]\w*=)?)~([^/:]*)([\s\S]*)$/.exec(first.text);
-  if (!found) return /^[A-Za-z_]\w*=.*:~/.test(first.text) ? [UNKNOWN_HOME, ...rest] : undefined;
+  if (!found) return /^[A-Za-z_]\w*=.*:~/.test(first.text) ? [SOMETHING, ...rest] : undefined;
   const [, before = "", name = "", after = ""] = found;
   const home = variableValue("HOME", scope).text;
   const isWhole = after !== "" || rest.length === 0;
-  if (name !== "" || !isWhole || home === null || after.includes(":~")) return [UNKNOWN_HOME, ...rest];
+  if (name !== "" || !isWhole || home === null || after.includes(":~")) return [SOMETHING, ...rest];
   return [
     { kind: "text", text: before, quoted: false },
     { kind: "text", text: home, quoted: true },
@@ -192,12 +195,15 @@ export function expandBraces(word: Word): readonly Word[] | undefined {
 function expand(tokens: readonly Token[]): Token[][] | undefined {
   const group = firstGroup(tokens);
   if (!group) return [[...tokens]];
+  if (group === "unclear") return undefined;
   const before = tokens.slice(0, group.start);
   const afters = expand(tokens.slice(group.end + 1));
   if (!afters) return undefined;
   const words: Token[][] = [];
   for (const choice of group.choices) {
-    for (const middle of expand(choice) ?? []) {
+    const middles = expand(choice);
+    if (!middles) return undefined;
+    for (const middle of middles) {
       for (const after of afters) {
         words.push([...before, ...middle, ...after]);
         if (words.length > WORD_LIMIT) return undefined;
@@ -213,7 +219,7 @@ interface Group {
   readonly choices: readonly (readonly Token[])[];
 }
 
-function firstGroup(tokens: readonly Token[]): Group | undefined {
+function firstGroup(tokens: readonly Token[]): Group | "unclear" | undefined {
   for (let start = 0; start < tokens.length; start += 1) {
     if (tokens[start] !== "{") continue;
     const commas: number[] = [];
@@ -225,10 +231,18 @@ function firstGroup(tokens: readonly Token[]): Group | undefined {
       if (depth > 0) continue;
       const choices = choicesOf(tokens, start, at, commas);
       if (choices) return { start, end: at, choices };
+      if (isUnclear(tokens, start, at)) return "unclear";
       break;
     }
   }
   return undefined;
+}
+
+/** Where braces hold no choice, a shell may take a later one for their end, or leave those inside as they are. */
+function isUnclear(tokens: readonly Token[], start: number, end: number): boolean {
+  return (
+    tokens.slice(start + 1, end).includes("{") || tokens.slice(end, tokens.lastIndexOf("}")).includes(",")
+  );
 }
 
 function choicesOf(
@@ -248,21 +262,32 @@ function choicesOf(
 
 /** `1..5`, `a..e`, `1..9..2`. */
 function range(text: string): readonly (readonly Token[])[] | undefined {
-  const numbers = /^(-?\d{1,18})\.\.(-?\d{1,18})(?:\.\.(-?\d{1,18}))?$/.exec(text);
-  const letters = /^([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d{1,9}))?$/.exec(text);
+  const numbers = /^([-+]?\d{1,18})\.\.([-+]?\d{1,18})(?:\.\.([-+]?\d{1,18}))?$/.exec(text);
+  const letters = /^([A-Za-z])\.\.([A-Za-z])(?:\.\.([-+]?\d{1,9}))?$/.exec(text);
   const found = numbers ?? letters;
   if (!found) return undefined;
-  const [from, to] = numbers
-    ? [Number(found[1]), Number(found[2])]
-    : [(found[1] ?? "").charCodeAt(0), (found[2] ?? "").charCodeAt(0)];
+  const [, first = "", last = ""] = found;
+  const [from, to] = numbers ? [Number(first), Number(last)] : [first.charCodeAt(0), last.charCodeAt(0)];
   const step = Math.max(1, Math.abs(Number(found[3] ?? 1)));
-  const width = numbers && /^-?0\d/.test(`${found[1]}`) ? `${found[1]}`.length : 0;
-  const words: string[] = [];
+  // A zero in front of either fills up both, signs counted.
+  const isPadded = numbers && [first, last].some((end) => /^-?0\d/.test(end));
+  const width = isPadded ? Math.max(first.length, last.length) : 0;
+  const words: (readonly Token[])[] = [];
   for (let n = from; from <= to ? n <= to : n >= to; n += from <= to ? step : -step) {
-    words.push(numbers ? String(n).padStart(width, "0") : String.fromCharCode(n));
-    if (words.length > WORD_LIMIT) break;
+    words.push(numbers ? [...padded(n, width)] : [letterAt(n)]);
+    if (words.length > WORD_LIMIT || !Number.isSafeInteger(n)) return Array<Token[]>(WORD_LIMIT + 1).fill([]);
   }
-  return words.map((word) => [...word]);
+  return words;
+}
+
+function padded(n: number, width: number): string {
+  return n < 0 ? `-${String(-n).padStart(width - 1, "0")}` : String(n).padStart(width, "0");
+}
+
+/** Between `Z` and `a` stand signs that a shell may read once more. */
+function letterAt(code: number): Token {
+  const text = String.fromCharCode(code);
+  return /\w/.test(text) ? text : SOMETHING;
 }
 
 function toWord(tokens: readonly Token[]): Word {

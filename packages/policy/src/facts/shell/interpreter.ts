@@ -310,12 +310,16 @@ function runLoop(shell: Shell, loop: Statement & { kind: "loop" }, scope: Scope)
   if (loop.variable !== undefined && isListed) {
     const from = shell.jumps.length;
     for (const value of values) {
-      scope.set(loop.variable, value);
-      shell.run(loop.body, scope);
+      // A glob stands for many turns, and each sees what those before it changed.
+      if (value.pattern !== undefined) repeat(shell, loop, value, scope);
+      else {
+        scope.set(loop.variable, value);
+        shell.run(loop.body, scope);
+      }
       for (const jump of shell.jumps.slice(from)) scope.join(jump);
     }
   } else {
-    repeat(shell, loop, oneFor(values), scope);
+    repeat(shell, loop, unknownValue(true), scope);
     const hasEnd = loop.variable !== undefined || endsWithInput(loop.test);
     if (!hasEnd) shell.findings.isLong = true;
   }
@@ -334,11 +338,6 @@ function isVast(word: Word): boolean {
   return word.some(
     (part) => part.kind === "text" && !part.quoted && /\d{7,}\.\.|\.\.-?\d{7,}/.test(part.text),
   );
-}
-
-function oneFor(values: readonly Value[]): Value {
-  const [only] = values;
-  return only && values.length === 1 && only.pattern !== undefined ? only : unknownValue(true);
 }
 
 /** Goes round until one more turn would find nothing new; each makes more of what it changes unknown. */

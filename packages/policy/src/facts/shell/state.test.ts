@@ -265,3 +265,131 @@ describe("a folder given to tar is about the words behind it", () => {
     expect(await readIn("tar cf o.tar --directory=~ notes.txt -C {{workspace}} src")).toEqual(["unknown"]);
   });
 });
+
+/** Ways to set a variable that do not look like it. The shell sets `m` to 4755, which makes a program run as its owner. */
+const ASSIGNING = [
+  "let m=4755",
+  "let 'x=1,m=4755'",
+  "(( m=4755 ))",
+  ": $((m=4755))",
+  ": $[m=4755]",
+  "[[ m=4755 -eq 0 ]]",
+  "[[ 'm=4755' -eq 0 ]]",
+  "[[ 0 -lt m=4755 ]]",
+  "e='m=4755'; (( e ))",
+  "e='m=4755'; d=e; (( d ))",
+  "e='m=4755'; [[ e -eq 0 ]]",
+  "e='m=4755'; : $((e))",
+  "e='m=4755'; let e",
+  `: \${a[m=4755]}`,
+  `: \${a:m=4755}`,
+  `: \${a:0:m=4755}`,
+  "a[m=4755]=1",
+  "a=([m=4755]=1)",
+  "for ((m=4755;m<1;)); do :; done",
+  "printf -v m 4755",
+  "read m <<< 4755",
+  "declare -i m=4755",
+  "for m in 4755; do :; done",
+  "select m in 4755; do break; done <<< 1",
+  "eval m=4755",
+  `: \${m:=4755}`,
+  "unset m",
+  "f() { m=4755; }; f",
+  "true && m=4755",
+  "{ m=4755; }",
+  "case x in x) m=4755;; esac",
+  "until m=4755; do :; done",
+];
+const COMPARING = [
+  "[[ m -eq 4755 ]]",
+  "(( m == 4755 ))",
+  "(( m <= 4755 ))",
+  "let 'm==4755'",
+  "(m=4755)",
+  ": $((m))",
+];
+
+describe("a variable is what it was set to last", () => {
+  test.each(ASSIGNING)("%s", async (statement) => {
+    expect(await harmless(`m=644; ${statement}; chmod $m notes.txt`)).toBe(false);
+    expect(await harmless(`m=644; if ls; then ${statement}; fi; chmod $m notes.txt`)).toBe(false);
+  });
+
+  test.each(COMPARING)("and not changed by a look at it: %s", async (statement) => {
+    expect(await harmless(`m=644; ${statement}; chmod $m notes.txt`)).toBe(true);
+  });
+});
+
+describe("a loop goes round", () => {
+  /** Each turn reads what the one before named: the second reads a file with keys. */
+  const body = "do cat $f; f=.env; done";
+
+  test.each([
+    "for i in 1 2;",
+    "for i in docs/*.md;",
+    "for i in docs/*.md docs/*.txt;",
+    "for i in a docs/*;",
+    "for i in {1..9};",
+    "for i in $X;",
+    "set -- a b; for i;",
+    "select i in 1;",
+    "select i;",
+    "while read i;",
+    "until false;",
+    "for ((;;));",
+  ])("%s", async (head) => {
+    expect(await harmless(`f=notes.txt; ${head} ${body}`)).toBe(false);
+  });
+
+  test.each(["for i in 1;", "for i in 'docs/*.md';"])("once: %s", async (head) => {
+    expect(await harmless(`f=notes.txt; ${head} ${body}`)).toBe(true);
+  });
+
+  test.each(["for i in docs/*.md; do cat $i; done", "for i in docs/*.md src/*.ts; do wc -l $i; done"])(
+    "over files that are known: %s",
+    async (command) => {
+      expect(await harmless(command)).toBe(true);
+    },
+  );
+});
+
+describe("a function that is gone is a program of that name", () => {
+  test.each(["unset -f foo", "unset foo", "unset -f $X", "unset -f foo bar", "if ls; then unset -f foo; fi"])(
+    "%s",
+    async (statement) => {
+      expect((await machine.facts(`foo() { ls; }; ${statement}; foo`)).opaque).toBe(true);
+    },
+  );
+
+  test.each(["unset -f bar", "unset bar", "(unset -f foo)"])("but not by %s", async (statement) => {
+    expect(await harmless(`foo() { ls; }; ${statement}; foo`)).toBe(true);
+  });
+});
+
+describe("what is exported reaches programs", () => {
+  test.each([
+    "export FOO=1",
+    'export "FOO=1"',
+    "FOO=1; export FOO",
+    "declare -x FOO=1",
+    "declare -gx FOO=1",
+    "declare -x FOO",
+    'declare -x "FOO=1"',
+    "typeset -x FOO=1",
+    "readonly -x FOO=1",
+    "f() { local -x FOO=1; git log; }; f",
+    "set -a; FOO=1",
+    "env FOO=1 git log",
+    "FOO=1 git log",
+  ])("%s", async (statement) => {
+    expect((await machine.facts(`${statement}; git log`)).opaque).toBe(true);
+  });
+
+  test.each(["FOO=1", "declare FOO=1", "declare -r FOO=1", "export NODE_ENV=test", "declare -x CI=1"])(
+    "but %s does not change what they do",
+    async (statement) => {
+      expect(await harmless(`${statement}; git log`)).toBe(true);
+    },
+  );
+});

@@ -90,3 +90,8 @@ export interface Script {
   /** Where the text may mean something else than what was read, in words; empty when all is clear. */
   readonly unclear: readonly string[];
 }
+
+/** The variables that an arithmetic expression may set: all in it, where it sets any. */
+export function assignedNames(text: string): readonly string[] {
+  return /[^=!<>]=(?!=)|<<=|>>=|\+\+|--/.test(text) ? [...new Set(text.match(/[A-Za-z_]\w*/g))] : [];
+}

@@ -98,19 +98,26 @@ export function declare(shell: Shell, statement: Statement & { kind: "declaratio
   if (/^(?:local|declare|typeset)$/.test(keyword))
     for (const name of [...assignments.map((one) => one.name), ...names.map(({ start }) => start)])
       scope.declared.add(name.split("=")[0] ?? "");
-  const isArray = options.some((option) => /^-\w*[aA]/.test(option.text ?? ""));
+  const has = (letters: RegExp): boolean => options.some((option) => letters.test(option.text ?? ""));
+  const isArray = has(/^-\w*[aA]/);
+  const exports = keyword === "export" || has(/^-\w*x/);
+  if (keyword === "unset")
+    for (const name of [...assignments.map((one) => one.name), ...names.map(({ start }) => start)])
+      unsetFunction(name, has(/^-\w*f/), scope);
   if (names.length + assignments.length === 0) {
     shell.findings.doubt("shows variables, which may hold secrets");
   }
   for (const name of names) {
     if (name.text?.includes("=") && (isArray || scope.lists.size > 0)) checkList(shell, keyword, name, true);
-    declareText(shell, keyword, name.text ?? "", scope);
+    const [, given = name.text ?? "", text] = /^([A-Za-z_]\w*)\+?=([\s\S]*)$/.exec(name.text ?? "") ?? [];
+    const value = text === undefined ? undefined : unknownValue(false);
+    declareName(shell, { keyword, exports, name: given, value }, scope);
   }
   for (const one of assignments) {
     const value = one.value === undefined ? undefined : assignedValue(shell, one, scope);
     if (value && !isList(one.value)) checkList(shell, keyword, value, isArray || scope.lists.has(one.name));
     if (isArray || isList(one.value)) scope.lists.add(one.name);
-    declareName(shell, keyword, one.name, value, scope);
+    declareName(shell, { keyword, exports, name: one.name, value }, scope);
   }
   shell.findings.add({
     kind: "exec",
@@ -131,23 +138,25 @@ function checkList(shell: Shell, keyword: string, value: Value, isArray: boolean
     shell.findings.hide(`${keyword} of a list whose text may be evaluated`);
 }
 
-/** `export "NAME=value"`: an assignment that the parser sees as a word. */
-function declareText(shell: Shell, keyword: string, text: string, scope: Scope): void {
-  const [, name = text, value] = /^([A-Za-z_]\w*)\+?=([\s\S]*)$/.exec(text) ?? [];
-  declareName(shell, keyword, name, value === undefined ? undefined : unknownValue(false), scope);
+/** Without `-f`, a name is that of a variable, and of a function where there is no such variable. */
+function unsetFunction(name: string, isFunction: boolean, scope: Scope): void {
+  if (!scope.functions.has(name)) return;
+  if (isFunction) scope.functions.delete(name);
+  else scope.tainted ??= `${name} may or may not be a function`;
 }
 
-function declareName(
-  shell: Shell,
-  keyword: string,
-  name: string,
-  value: Value | undefined,
-  scope: Scope,
-): void {
+interface Declared {
+  readonly keyword: string;
+  readonly exports: boolean;
+  readonly name: string;
+  readonly value: Value | undefined;
+}
+
+function declareName(shell: Shell, { keyword, exports, name, value }: Declared, scope: Scope): void {
   if (keyword === "unset") setVariable(shell, name, unknownValue(true), scope);
   else if (value !== undefined) setVariable(shell, name, value, scope);
   // What is exported reaches programs, which may do something else because of it.
-  if (keyword === "export" && !isHarmlessVariable(name)) {
+  if (exports && !isHarmlessVariable(name)) {
     scope.tainted ??= `${name} is exported, which may change what programs do`;
     shell.findings.doubt(scope.tainted);
   }

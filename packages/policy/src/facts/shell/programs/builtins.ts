@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { mayRunCommands } from "../expand.ts";
+import { assignedNames } from "../syntax.ts";
 import { knownValue, union, unknownValue, type Value } from "../value.ts";
 import { variableValue } from "../variable.ts";
 import { programOf } from "./program.ts";
@@ -166,10 +167,8 @@ function readVariables(call: Call): ReturnType<Handler> {
 
 function letArithmetic(call: Call): ReturnType<Handler> {
   const isPlain = call.words.every(({ text }) => text !== null && !mayRunCommands(text, call.scope));
-  for (const { text } of call.words) {
-    const name = /^\s*([A-Za-z_]\w*)/.exec(text ?? "")?.[1];
-    if (name !== undefined) call.scope.set(name, unknownValue(true));
-  }
+  for (const { text } of call.words)
+    for (const name of assignedNames(text ?? "")) call.scope.set(name, unknownValue(true));
   return isPlain ? CLEAR : hidden(call, "arithmetic on a text that may hold commands");
 }
 

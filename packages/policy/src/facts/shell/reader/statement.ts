@@ -1,8 +1,8 @@
 import type { Node } from "web-tree-sitter";
-import type { Assignment, Redirect, Statement, Word } from "../syntax.ts";
+import { type Assignment, assignedNames, type Redirect, type Statement, type Word } from "../syntax.ts";
 import type { Reader } from "./reader.ts";
 import { readFileRedirect, readHereString, readLoneRedirect, readRedirected } from "./redirect.ts";
-import { assignedNames, insideOf, readWord } from "./word.ts";
+import { insideOf, readWord } from "./word.ts";
 
 /** A statement that does nothing. */
 export const NOTHING: Statement = { kind: "sequence", statements: [] };
@@ -215,7 +215,8 @@ function readAssignment(reader: Reader, node: Node): Assignment {
   if (name.type === "variable_name") return { name: reader.textOf(name), value, appends };
   const inside = [...insideOf(reader, name), ...value];
   const variable = name.firstChild ? reader.textOf(name.firstChild) : "";
-  const part = { kind: "computed", inside, quoted: true, arithmetic: true, array: true } as const;
+  const sets = assignedNames(reader.textOf(name));
+  const part = { kind: "computed", inside, quoted: true, arithmetic: true, array: true, sets } as const;
   return { name: variable, value: [part], appends };
 }
 
@@ -289,13 +290,16 @@ function readFor(reader: Reader, node: Node): Statement {
     end = value.endIndex;
   }
   const hasWords = parts.some((part) => part.type === "in");
+  // Without `in`, a loop runs over the arguments.
+  const words: readonly Word[] = hasWords
+    ? values.map((part) => readWord(reader, part))
+    : [[{ kind: "variable", name: "@", quoted: true }]];
+  // A menu takes its words in any order, and any number of times.
+  const isMenu = parts.some((part) => part.type === "select");
   return {
     kind: "loop",
     variable: name ? reader.textOf(name) : "",
-    // Without `in`, a loop runs over the arguments.
-    values: hasWords
-      ? values.map((part) => readWord(reader, part))
-      : [[{ kind: "variable", name: "@", quoted: true }]],
+    values: isMenu ? [[{ kind: "computed", inside: words.flat(), quoted: false, arithmetic: false }]] : words,
     test: undefined,
     body: statements,
   };

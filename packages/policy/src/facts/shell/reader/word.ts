@@ -1,5 +1,5 @@
 import type { Node } from "web-tree-sitter";
-import type { Part, Word } from "../syntax.ts";
+import { assignedNames, type Part, type Word } from "../syntax.ts";
 import type { Reader } from "./reader.ts";
 import { readStatements } from "./statement.ts";
 
@@ -165,7 +165,8 @@ function readExpansion(reader: Reader, node: Node, quoted: boolean): Part {
   const isAll = (part: Node): boolean => /\[[@*]\]$/.test(reader.textOf(part));
   const hasSubscript = parts.some((part) => (part.type === "subscript" && !isAll(part)) || part.type === ":");
   const assigns = parts.some((part) => part.type === "=" || part.type === ":=");
-  const sets = assigns && name && isName ? [reader.textOf(name)] : [];
+  const named = assigns && name && isName ? [reader.textOf(name)] : [];
+  const sets = hasSubscript ? [...named, ...assignedNames(reader.textOf(node))] : named;
   return { kind: "computed", inside: insideOf(reader, node), quoted, arithmetic: hasSubscript, sets };
 }
 
@@ -173,11 +174,6 @@ function readExpansion(reader: Reader, node: Node, quoted: boolean): Part {
 function readArithmetic(reader: Reader, node: Node, quoted: boolean): Part {
   const sets = assignedNames(reader.textOf(node));
   return { kind: "computed", inside: insideOf(reader, node), quoted, arithmetic: true, sets, isNumber: true };
-}
-
-/** The variables that an arithmetic expression may set: all in it, where it sets any. */
-export function assignedNames(text: string): readonly string[] {
-  return /[^=!<>]=(?!=)|<<=|>>=|\+\+|--/.test(text) ? [...new Set(text.match(/[A-Za-z_]\w*/g))] : [];
 }
 
 /** Everything inside an expression that is computed or run. */

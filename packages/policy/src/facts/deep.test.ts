@@ -206,7 +206,7 @@ describe("a command that would take long to follow is not followed to the end", 
 
   it("where many names are looked for in many folders: what is found is anywhere below them", async () => {
     const names = Array.from({ length: 50 }, (_, index) => `-o -name n${index}`).join(" ");
-    const found = await touched(`find docs src lib one two three -name n ${names} -delete`);
+    const found = await touched(`find docs src lib one two three \\( -name n ${names} \\) -delete`);
     expect(found.filter((effect) => effect.startsWith("write"))).toEqual(
       ["docs", "src", "lib", "one", "two", "three"].map((name) => `write /workspace/${name}/**`),
     );

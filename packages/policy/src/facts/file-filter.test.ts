@@ -69,12 +69,12 @@ describe("of the files below a folder", () => {
   it("a folder that is left out is not entered, and a hidden one only where hidden files are read", () => {
     expect(entersFolder(ALL_FILES, ".git")).toBe(true);
     expect(entersFolder({ ...ALL_FILES, hidden: false }, ".git")).toBe(false);
-    expect(entersFolder({ ...ALL_FILES, not: ["node_*"] }, "node_modules")).toBe(false);
-    expect(entersFolder({ ...ALL_FILES, not: ["[[:alpha:]]"] }, "a")).toBe(true);
+    expect(entersFolder({ ...ALL_FILES, notFolders: ["node_*"] }, "node_modules")).toBe(false);
+    expect(entersFolder({ ...ALL_FILES, notFolders: ["[[:alpha:]]"] }, "a")).toBe(true);
   });
 
   it("what cannot be matched counts as read", () => {
     expect(includesFile({ ...ALL_FILES, only: ["[[:alpha:]]*"] }, ".env")).toBe(true);
-    expect(includesFile({ ...ALL_FILES, not: ["[[:alpha:]]*"] }, ".env")).toBe(true);
+    expect(includesFile({ ...ALL_FILES, notFiles: ["[[:alpha:]]*"] }, ".env")).toBe(true);
   });
 });

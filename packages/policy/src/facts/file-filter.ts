@@ -10,23 +10,25 @@ export interface FileFilter {
   readonly ignored: boolean;
   /** Globs of names: where there are some, only files of these are. */
   readonly only?: readonly string[];
-  /** Globs of names: files and folders of these are not, unless the others name them too. */
-  readonly not?: readonly string[];
+  /** Globs of names of files that are not, unless the others name them too. */
+  readonly notFiles?: readonly string[];
+  /** Globs of names of folders that are not gone into. */
+  readonly notFolders?: readonly string[];
 }
 
 /** All there is. */
 export const ALL_FILES: FileFilter = { hidden: true, ignored: true };
 
 /** Whether a file of a name is read. */
-export function includesFile({ hidden, only, not = [] }: FileFilter, name: string): boolean {
+export function includesFile({ hidden, only, notFiles = [] }: FileFilter, name: string): boolean {
   if (only !== undefined && only.length > 0) return only.some((glob) => fits(glob, name, true));
   if (!hidden && name.startsWith(".")) return false;
-  return !not.some((glob) => fits(glob, name, false));
+  return !notFiles.some((glob) => fits(glob, name, false));
 }
 
 /** Whether a folder of a name is gone into. */
-export function entersFolder({ hidden, not = [] }: FileFilter, name: string): boolean {
-  return (hidden || !name.startsWith(".")) && !not.some((glob) => fits(glob, name, false));
+export function entersFolder({ hidden, notFolders = [] }: FileFilter, name: string): boolean {
+  return (hidden || !name.startsWith(".")) && !notFolders.some((glob) => fits(glob, name, false));
 }
 
 /** @param otherwise the answer where the glob cannot be read */
@@ -35,8 +37,6 @@ function fits(glob: string, name: string, otherwise: boolean): boolean {
 }
 
 const GREP: ReadonlySet<string> = new Set(["grep", "egrep", "fgrep", "pcregrep"]);
-/** Options that leave names out, of programs that take all others. */
-const LEAVING_OUT: ReadonlySet<string> = new Set(["exclude", "exclude-dir"]);
 /** Options of rg with which it reads what it passes by otherwise. */
 const UNRESTRICTED = ["u", "unrestricted", "type-add"];
 const WITH_HIDDEN = ["hidden", "."];
@@ -49,11 +49,12 @@ export function fileFilterOf(name: string, read: ReadWords): FileFilter | undefi
   if (name === "gofmt") return { ...ALL_FILES, only: ["*.go"] };
   // A name that is only known at run time leaves nothing out for certain.
   if (read.options.some(({ value }) => value.text === null)) return ALL_FILES;
-  const not = values(read, LEAVING_OUT);
-  if (!GREP.has(name)) return { ...ALL_FILES, not };
-  const only = values(read, new Set(["include"]));
+  const excluded = excluding(values(read, ["exclude"]));
+  if (!GREP.has(name)) return { ...ALL_FILES, ...excluded };
+  const only = values(read, ["include"]).map((glob) => posix.basename(glob));
+  const { notFolders } = excluding(values(read, ["exclude-dir"]));
   // Of options that contradict each other, the order decides; here whatever may be read counts.
-  return { ...ALL_FILES, only, ...(only.length === 0 && { not }) };
+  return { ...ALL_FILES, only, notFolders, ...(only.length === 0 && { notFiles: excluded.notFiles }) };
 }
 
 /** What git is to keep it reads first, but for what it ignores. What it keeps it shows by name. */
@@ -73,32 +74,38 @@ function ripgrep(read: ReadWords): FileFilter | undefined {
   const has = (names: readonly string[]): boolean => names.some((name) => read.present.has(name));
   if (has(["files", "type-list"])) return undefined;
   if (has(UNRESTRICTED) || read.options.some(({ value }) => value.text === null)) return ALL_FILES;
-  const globs = values(read, new Set(["g", "glob"]));
-  const types = values(read, new Set(["t", "type"])).flatMap(endingsOf);
+  const globs = values(read, ["g", "glob"]);
+  const types = values(read, ["t", "type"]).flatMap(endingsOf);
   const named = globs.filter((glob) => !glob.startsWith("!"));
   // Letters of either case, and braces, match more names than are looked for here.
   if (has(["iglob", "glob-case-insensitive"]) || named.some((glob) => glob.includes("{"))) return ALL_FILES;
   return {
     hidden: has(WITH_HIDDEN),
     ignored: has(WITH_IGNORED),
-    only: [...named, ...types],
-    not: globs.filter((glob) => glob.startsWith("!")).map((glob) => glob.slice(1)),
+    only: [...named.map((glob) => (glob.endsWith("/") ? "*" : posix.basename(glob))), ...types],
+    ...excluding(globs.filter((glob) => glob.startsWith("!")).map((glob) => glob.slice(1))),
   };
 }
 
+/** The names of a type of rg; some types are of many names, dotfiles among them. */
 function endingsOf(type: string): readonly string[] {
+  if (/^(?:all|config|sh)$/.test(type)) return ["*"];
   return type === "yaml" ? ["*.yaml", "*.yml"] : [`*.${type}`];
 }
 
-/** The values of some options, as globs of names. */
-function values({ options }: ReadWords, names: ReadonlySet<string>): readonly string[] {
+function values({ options }: ReadWords, names: readonly string[]): readonly string[] {
   return options.flatMap(({ name, value }) =>
-    names.has(name) && value.text !== null ? [nameIn(value.text)] : [],
+    names.includes(name) && value.text !== null ? [value.text] : [],
   );
 }
 
-/** Of a glob of paths, the part that is about the name. */
-function nameIn(glob: string): string {
-  const mark = glob.startsWith("!") ? "!" : "";
-  return `${mark}${posix.basename(glob.slice(mark.length))}`;
+/**
+ * What globs leave out. One of paths leaves out no other file of its name, and one with a slash at its end no file.
+ */
+function excluding(globs: readonly string[]) {
+  const anywhere = globs.map((glob) => glob.replace(/^\*\*\//, ""));
+  return {
+    notFiles: anywhere.filter((glob) => !glob.includes("/")),
+    notFolders: anywhere.map((glob) => glob.replace(/\/$/, "")).filter((glob) => !glob.includes("/")),
+  };
 }

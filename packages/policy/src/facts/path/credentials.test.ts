@@ -45,9 +45,9 @@ test("no link is followed", async () => {
 test("what a program passes by is not found", async () => {
   await lay(".env", "secrets.json", "keys/tls.key", ".hidden/tls.key");
   expect(await found({ hidden: false })).toEqual(["secrets.json"]);
-  expect(await found({ hidden: false, not: ["secrets.json"] })).toEqual(["keys/tls.key"]);
+  expect(await found({ hidden: false, notFiles: ["secrets.json"] })).toEqual(["keys/tls.key"]);
   expect(await found({ only: ["*.json"] })).toEqual(["secrets.json"]);
-  expect(await found({ not: [".env", "keys", ".hidden"] })).toEqual(["secrets.json"]);
+  expect(await found({ notFiles: [".env"], notFolders: ["keys", ".hidden"] })).toEqual(["secrets.json"]);
 });
 
 test("what a repository ignores is passed by where the program heeds that, and surely so", async () => {

@@ -109,9 +109,9 @@ function applyFile(shell: Shell, operator: string, value: Value, scope: Scope): 
   if (value.isPipe) return;
   // `2>&1` copies a descriptor; `>& file` writes a file.
   if (operator.endsWith("&") && value.text !== null && /^\d+-?$|^-$/.test(value.text)) return;
-  const socket = value.text === null ? null : /^\/dev\/(?:tcp|udp)\/([^/]*)/.exec(value.text);
+  const socket = /^\/dev\/(?:tcp|udp)\/([^/]*)/.exec(value.start);
   if (socket) {
-    shell.findings.add({ kind: "net", host: hostName(socket[1] ?? "") });
+    shell.findings.add({ kind: "net", host: value.text === null ? "*" : hostName(socket[1] ?? "") });
     return;
   }
   const isGlob = value.text !== null && /[*?[]/.test(value.text);

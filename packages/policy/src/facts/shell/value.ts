@@ -14,8 +14,8 @@ export interface Value {
   readonly many: boolean;
   /** Whether it stands for anything below the folder it names. */
   readonly deep?: boolean | undefined;
-  /** Whether that is not everything, but what has certain names. */
-  readonly some?: boolean | undefined;
+  /** Where that is not everything, but what has certain names: globs of these. */
+  readonly names?: readonly string[] | undefined;
   /** Where it stands for what is found below the folder: what is looked for. */
   readonly search?: Search | undefined;
   /** More paths that it may turn out to be, if they are there. */

@@ -1,7 +1,9 @@
 import type { Finding } from "../findings.ts";
 
-const CODEX_FILE = /^\*\*\* (Add|Update|Delete) File: (.+)$/;
-const CODEX_MOVE = /^\*\*\* Move to: (.+)$/;
+/** Codex takes a mark for one with blanks around it, too. */
+const CODEX_FILE = /^\s*\*\*\* (Add|Update|Delete) File: (.+)$/i;
+const CODEX_MOVE = /^\s*\*\*\* Move to: (.+)$/i;
+const CODEX_BEGIN = "*** Begin Patch";
 
 /**
  * The files that a patch changes: in the form of Codex's `apply_patch`, or as a unified diff. `undefined` when it is
@@ -12,8 +14,9 @@ export function patchFindings(
   base: readonly string[] | undefined,
 ): readonly Finding[] | undefined {
   const lines = text.trim().split("\n");
-  if (lines[0]?.trim() === "*** Begin Patch") return codexFindings(lines, base);
-  return diffFindings(lines, base);
+  if (lines[0]?.trim() === CODEX_BEGIN) return codexFindings(lines, base);
+  // Codex looks for its patch behind the mark of a here-document.
+  return lines.some((line) => line.trim() === CODEX_BEGIN) ? undefined : diffFindings(lines, base);
 }
 
 function change(
@@ -32,14 +35,15 @@ function codexFindings(
   const findings: Finding[] = [];
   if (lines.at(-1)?.trim() !== "*** End Patch") return undefined;
   for (const line of lines.slice(1, -1)) {
-    if (!line.startsWith("***")) continue;
+    if (!line.trimStart().startsWith("***")) continue;
     const [, verb, path] = CODEX_FILE.exec(line) ?? [];
     const moved = CODEX_MOVE.exec(line)?.[1];
     if (path !== undefined) {
-      const destroys = verb === "Delete" ? "always" : verb === "Add" ? "existing" : "never";
-      findings.push(change(path.trim(), base, destroys, verb !== "Delete"));
+      const isDeleted = verb?.toLowerCase() === "delete";
+      const destroys = isDeleted ? "always" : verb?.toLowerCase() === "add" ? "existing" : "never";
+      findings.push(change(path.trim(), base, destroys, !isDeleted));
     } else if (moved !== undefined) findings.push(change(moved.trim(), base, "existing"));
-    else if (line.trim() !== "*** End of File") return undefined;
+    else if (line.startsWith("***") && line.trim() !== "*** End of File") return undefined;
   }
   return findings.length > 0 ? findings : undefined;
 }

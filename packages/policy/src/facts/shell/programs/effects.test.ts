@@ -113,7 +113,7 @@ const EFFECTS: Readonly<Record<string, readonly (readonly [string, string])[]>> 
     ["unlink src/index.ts", "destroy src/index.ts"],
     ["shred src/index.ts", "destroy src/index.ts"],
     ["truncate -s 0 src/index.ts", "destroy src/index.ts"],
-    ["truncate -s 1T x", "destroy x, doubt"],
+    ["truncate -s 1T x", "write x, doubt"],
     ["ln -s src s", "read src, write s"],
     ["ln -s ~ h", "read home:home, write h"],
     ["ln src/index.ts l", "read src/index.ts, write l"],

@@ -42,7 +42,6 @@ export const findProgram: Handler = (call) => {
   const follows = [...before, ...expression].some(
     ({ text }) => text === "-follow" || (isEarly(text) && text?.includes("L")),
   );
-  const places = foundPlaces(roots, expression);
   const doubts: string[] = [];
   let runs = 0;
   for (let at = 0; at < expression.length; at += 1) {
@@ -56,15 +55,17 @@ export const findProgram: Handler = (call) => {
       applyRole("overwrite", expression[at + 1], setting);
       at += word === "-fprintf" ? 2 : 1;
     } else if (word === "-delete") {
-      for (const place of places) applyRole("destroy", place, setting);
+      for (const place of foundPlaces(roots, namesIn(testsBefore(expression, at))))
+        applyRole("destroy", place, setting);
     } else if (RUNS.has(word)) {
       const end = commandEnd(expression, at + 1);
       runs += 1;
       if (runs <= RUN_LIMIT) {
         const isInside = word === "-exec" || word === "-ok";
-        const found = isOnlyFiles(expression, at)
-          ? places
-          : places.map((place) => searched(place, expression));
+        const tests = testsBefore(expression, at);
+        const names = namesIn(tests);
+        const places = foundPlaces(roots, names);
+        const found = areFiles(tests) ? places : places.map((place) => searched(place, names));
         runFor(
           call,
           expression.slice(at + 1, end),
@@ -90,9 +91,8 @@ function mayBeExpression({ text, start, many }: Value): boolean {
 }
 
 /** What is found and may be a link is looked for when the facts are put together. */
-function searched(place: Value, expression: readonly Value[], splits = false): Value {
-  if (place.text === null) return place;
-  return { ...place, search: { names: namesIn(expression), splits } };
+function searched(place: Value, names: readonly string[] | undefined, splits = false): Value {
+  return place.text === null ? place : { ...place, search: { names, splits } };
 }
 
 /** The paths that a `find` prints which does nothing else; `undefined` where they cannot be determined. */
@@ -107,9 +107,12 @@ export function foundPaths(words: readonly Value[]): Found | undefined {
     else if (!PLAIN.has(text)) return undefined;
   }
   if (roots.some(({ text, pattern }) => text === null || pattern !== undefined)) return undefined;
+  const prints = [...expression.keys()].filter((at) => /^-print0?$/.test(expression[at]?.text ?? ""));
   const endsWithNul = expression.some(({ text }) => text === "-print0");
-  const places = foundPlaces(roots.length === 0 ? [undefined] : roots, expression);
-  return { endsWithNul, values: places.map((place) => searched(place, expression, !endsWithNul)) };
+  const tests = prints.map((at) => testsBefore(expression, at));
+  const names = namesIn([{ any: tests.length > 0 ? tests : alternativesOf(expression) }]);
+  const places = foundPlaces(roots.length === 0 ? [undefined] : roots, names);
+  return { endsWithNul, values: places.map((place) => searched(place, names, !endsWithNul)) };
 }
 
 /** Letters that stand before the folders; some only where find is that of BSD. */
@@ -139,19 +142,64 @@ function runFor(call: Call, command: readonly Value[], places: readonly Value[])
   }
 }
 
-/** Whether `-type f` holds for everything that gets to a place of the expression: not negated, and no other way there. */
-function isOnlyFiles(expression: readonly Value[], end: number): boolean {
-  let depth = 0;
-  let isFile = false;
-  for (const [at, { text }] of expression.entries()) {
-    if (text === "(") depth += 1;
-    else if (text === ")") depth -= 1;
-    else if (depth === 0 && /^(?:-o|-or|,)$/.test(text ?? "")) return false;
-    const isNegated = /^(?:!|-not)$/.test(expression[at - 1]?.text ?? "");
-    if (depth === 0 && at < end && text === "-type" && !isNegated)
-      isFile ||= expression[at + 1]?.text === "f";
+/** A test of an expression with its value, or a group of which one list of tests holds. */
+type Test =
+  | { readonly name: string; readonly value: string }
+  | { readonly any: readonly (readonly Test[])[] };
+
+/** A group that is being read: the alternatives before the last `-o`, and the tests since. */
+interface Group {
+  readonly isNegated: boolean;
+  alternatives: (readonly Test[])[];
+  tests: Test[];
+}
+
+/** The tests that hold for whatever gets to a place of an expression: not negated, and no way around them. */
+function testsBefore(expression: readonly Value[], end: number): readonly Test[] {
+  return groupsAt(expression, end).flatMap(({ tests }) => tests);
+}
+
+/** The ways in which a whole expression holds. */
+function alternativesOf(expression: readonly Value[]): readonly (readonly Test[])[] {
+  const [whole] = groupsAt(expression, expression.length);
+  return whole ? [...whole.alternatives, whole.tests] : [];
+}
+
+/** The groups that are open at a place of an expression, the outermost first. */
+function groupsAt(expression: readonly Value[], end: number): readonly Group[] {
+  const outermost: Group = { isNegated: false, alternatives: [], tests: [] };
+  const open = [outermost];
+  let isNegated = false;
+  for (let at = 0; at < end; at += 1) {
+    const name = expression[at]?.text ?? "";
+    const group = open.at(-1) ?? outermost;
+    if (name === "!" || name === "-not") isNegated = !isNegated;
+    else if (name === "-o" || name === "-or") {
+      group.alternatives.push(group.tests);
+      group.tests = [];
+    } else if (name === ",") [group.alternatives, group.tests] = [[], []];
+    else if (name === "(") {
+      open.push({ isNegated, alternatives: [], tests: [] });
+      isNegated = false;
+    } else if (name === ")") {
+      open.pop();
+      if (!group.isNegated) open.at(-1)?.tests.push({ any: [...group.alternatives, group.tests] });
+    } else {
+      if (!isNegated) group.tests.push({ name, value: expression[at + 1]?.text ?? "*" });
+      isNegated = false;
+      if (RUNS.has(name)) at = commandEnd(expression, at + 1);
+      else if (WITH_TEXT.has(name) || WITH_FILE.has(name) || WRITES_FILE.has(name))
+        at += name === "-fprintf" ? 2 : 1;
+    }
   }
-  return isFile;
+  return open;
+}
+
+/** Whether only files, and no links, pass some tests. */
+function areFiles(tests: readonly Test[]): boolean {
+  return tests.some((test) =>
+    "any" in test ? test.any.every(areFiles) : test.name === "-type" && test.value === "f",
+  );
 }
 
 /** Files that many workspaces have and that matter more than others of their name. */
@@ -177,8 +225,7 @@ const NOTABLE = [
 ];
 
 /** What is found lies below the folders; the names that are looked for say more. */
-function foundPlaces(roots: readonly (Value | undefined)[], expression: readonly Value[]): readonly Value[] {
-  const names = namesIn(expression) ?? [];
+function foundPlaces(roots: readonly (Value | undefined)[], names: readonly string[] = []): readonly Value[] {
   const isVague = names.length === 0 || roots.length * names.length > PLACE_LIMIT;
   const isNamed = (path: string): boolean => names.some((name) => matchesAnyCase(name, posix.basename(path)));
   const notable = isVague ? [] : NOTABLE.filter(isNamed);
@@ -189,17 +236,18 @@ function foundPlaces(roots: readonly (Value | undefined)[], expression: readonly
     const also = notable.map((path) => `${folder}/${path}`);
     // The names say what it is; `also` says that it may be anywhere below the folder.
     const named = names.map((name) => ({ ...knownValue(`${folder}/${name}`), also }));
-    return [...named, { ...knownValue(folder), deep: true, some: true }];
+    return [...named, { ...knownValue(folder), deep: true, names }];
   });
 }
 
-/** The names that are looked for; `undefined` where anything may be found. */
-function namesIn(expression: readonly Value[]): readonly string[] | undefined {
-  const isNegative = expression.some(({ text }) => text === "!" || text === "-not");
-  const names = expression.flatMap(({ text }, at) =>
-    /^-i?name$/.test(text ?? "") ? [expression[at + 1]?.text ?? "*"] : [],
-  );
-  return isNegative || names.length === 0 || names.includes("*") ? undefined : names;
+/** The names of what passes some tests; `undefined` where it may be any. */
+function namesIn(tests: readonly Test[]): readonly string[] | undefined {
+  for (const test of tests) {
+    const found = "any" in test ? test.any.map(namesIn) : /^-i?name$/.test(test.name) ? [[test.value]] : [];
+    const names = found.flatMap((one) => one ?? ["*"]);
+    if (names.length > 0 && !names.includes("*")) return names;
+  }
+  return undefined;
 }
 
 function matchesAnyCase(pattern: string, name: string): boolean {

@@ -80,7 +80,7 @@ export function applyRole(role: Role, word: Value | undefined, setting: RoleSett
     case "restore":
       return restore(value, setting);
     case "fill":
-      return write(value, { ...setting, deep: true }, "existing");
+      return write(value, { ...setting, deep: true, from: undefined }, "existing");
     case "edit":
       return write(value, setting, "always", { keeps: true });
     case "destroy":
@@ -147,7 +147,8 @@ function write(
 
 function reachOf(value: Value, { deep, only, filter }: Reach): Reach {
   if (deep || !value.deep) return { deep, only, filter };
-  return value.some ? { deep: true, only: "some" } : { deep: true, filter };
+  if (value.names === undefined) return { deep: true, filter };
+  return { deep: true, only: "some", filter: filter && { ...filter, only: value.names } };
 }
 
 function targets(value: Value, scope: Scope): readonly Target[] {
@@ -159,8 +160,8 @@ function net({ shell }: RoleSetting, host: string, looks = false): undefined {
   shell.findings.add({ kind: "net", host, looks });
 }
 
-/** `u+s`, `=rws`, `4755`: the set-user-ID and set-group-ID bits. */
-const SET_ID = /[+=][rwxXtugo]*s|^0*[2-7][0-7]{3}$/;
+/** `u+s`, `=rws`, `4755`, `+4000`: the set-user-ID and set-group-ID bits. */
+const SET_ID = /[+=][rwxXtugo]*s|(?:^|[,+=])[FD]?0*[2-7][0-7]{3}(?:$|,)/;
 
 /** Why permissions are asked about that their owner cannot work with. */
 export const UNUSABLE = "its owner could no longer use what it changes";
@@ -279,9 +280,10 @@ function upload(value: Value, setting: RoleSetting): undefined {
       read(value, setting, false);
     return;
   }
-  const file = /^(?:[^@<]*=)?[@<]([^;]*)/.exec(value.text)?.[1] ?? /^[^=\s:]+@(.+)$/.exec(value.text)?.[1];
+  const named = [...value.text.matchAll(/(?:^|=)[@<]([^;]*)/g)].map(([, file = ""]) => file);
+  const [file = /^[^=\s:]+@(.+)$/.exec(value.text)?.[1]] = named;
   if (file === undefined) return;
-  // A form may send several, and put quotes around each.
-  const several = file.includes(",") ? file.split(",") : [];
-  for (const one of [file, ...several]) read(knownValue(one.replace(/^"(.*)"$/, "$1")), setting, false);
+  // A form may send several, put quotes around each, and take its headers from files.
+  const several = [file, ...named].flatMap((one) => [one, ...(one.includes(",") ? one.split(",") : [])]);
+  for (const one of new Set(several)) read(knownValue(one.replace(/^"(.*)"$/, "$1")), setting, false);
 }

@@ -26,15 +26,34 @@ function curl(call: Call): Answer {
   if (present.has("O") || present.has("remote-name") || present.has("remote-name-all")) {
     for (const address of operands) saveAs(call, address);
   }
-  return answer;
+  const formats = options.filter(({ name }) => name === "w" || name === "write-out");
+  for (const { value } of formats) writeOut(call, value);
+  return formats.some(({ value }) => value.start.startsWith("@"))
+    ? hidden(call, "curl prints by a format that a file holds")
+    : answer;
 }
+
+/** `%output{file}` in a format sends what follows to a file. */
+function writeOut(call: Call, { text }: Value): void {
+  const names = [...(text ?? "%output{}").matchAll(/%output\{(?:>>)?([^}]*)/g)].map(([, name = ""]) => name);
+  for (const name of names)
+    applyRole("overwrite", name === "" ? unknownValue(false) : knownValue(name), { ...call, deep: false });
+}
+
+/** Options of wget with which it makes folders by the address, and those by which the server chooses the name. */
+const BY_ADDRESS =
+  "r recursive m mirror p page-requisites x force-directories content-disposition trust-server-names".split(
+    " ",
+  );
 
 function wget(call: Call): Answer {
   const entry = programOf("wget") ?? {};
   const { operands, present } = readWords(call.words, entry);
   const answer = readByTable(call.shell, "wget", entry, call.words, call.scope);
   const isKept = !present.has("O") && !present.has("output-document") && !present.has("spider");
-  if (isKept) for (const address of operands) saveAs(call, address);
+  const isFilled = isKept && BY_ADDRESS.some((option) => present.has(option));
+  if (isFilled) applyRole("fill", undefined, { ...call, deep: false });
+  else if (isKept) for (const address of operands) saveAs(call, address);
   return answer;
 }
 
@@ -80,7 +99,8 @@ export const tarProgram: Handler = (call) => {
   if (archive) applyRole(creates ? "remote-write" : "remote-read", archive, setting);
   if (creates) {
     const role = has("h", "dereference") ? "follow" : "tree";
-    const filter = fileFilterOf("tar", read);
+    // Behind what is packed, `--exclude` leaves nothing out.
+    const filter = fileFilterOf("tar", readWords(words, programOf("tar") ?? {}, { stopsAtOperand: true }));
     for (const operand of operands) applyRole(role, operand, { ...setting, scope: inside, filter });
   } else if (has("x", "extract", "get")) {
     applyRole("overwrite", undefined, { ...setting, scope: inside, deep: true });

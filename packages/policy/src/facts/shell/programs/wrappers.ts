@@ -48,7 +48,8 @@ function environment(call: Call): Answer {
   const changed = names.find((name) => !isHarmlessVariable(name));
   if (changed !== undefined) return hidden(call, `${changed} is set, which may change what a program does`);
   if (doubts.length > 0) return hidden(call, `env: ${doubts[0]}`);
-  return present.has("i") || present.has("u") ? hidden(call, "env takes variables away") : CLEAR;
+  const takesAway = ["i", "u", "ignore-environment", "unset"].some((option) => present.has(option));
+  return takesAway ? hidden(call, "env takes variables away") : CLEAR;
 }
 
 /** The command gets more words than it is written with. */
@@ -58,10 +59,8 @@ function fromInput(call: Call, why?: string): Answer {
   });
   for (const { value, role } of options)
     if (role === "read") applyRole("read", value, { ...call, deep: false });
-  const mark =
-    present.has("I") || present.has("J") || present.has("replace") || call.name === "parallel"
-      ? marks(options)
-      : [];
+  const replaces = ["I", "i", "J", "replace"].some((option) => present.has(option));
+  const mark = replaces || call.name === "parallel" ? marks(options) : [];
   const given = operands.map((value) =>
     mark.some((one) => value.text?.includes(one)) ? unknownValue(false, startOf(value, mark)) : value,
   );
@@ -99,9 +98,13 @@ function asOther(call: Call): Answer {
 }
 
 function repeated(call: Call): Answer {
-  const { operands, doubts } = readWords(call.words, programOf("watch") ?? {}, { stopsAtOperand: true });
+  const { operands, doubts, present } = readWords(call.words, programOf("watch") ?? {}, {
+    stopsAtOperand: true,
+  });
   call.shell.findings.isLong = true;
-  call.shell.runText(joined(operands), call.scope.child(), "watch runs what is only known at run time");
+  // With `-x` no shell takes the words apart once more.
+  if (present.has("x")) call.shell.runWords(operands, call.scope.child());
+  else call.shell.runText(joined(operands), call.scope.child(), "watch runs what is only known at run time");
   return doubts.length === 0 ? CLEAR : hidden(call, `watch: ${doubts[0]}`);
 }
 

@@ -1,7 +1,7 @@
-import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { appendFileSync, mkdirSync } from "node:fs";
+import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { errorCode } from "@reins/kit";
+import { errorCode, KeyedQueue } from "@reins/kit";
 import { HistoryEntry } from "./entry.ts";
 import {
   pageOf,
@@ -18,11 +18,13 @@ const MAX_CACHED = 1_000;
 
 /**
  * Stores sessions in a folder: a header file that is replaced atomically, and an append-only file with one entry per
- * line. A line that a crash cut off is skipped. Writes are synchronous: one into the page cache takes a fortieth of the
- * time that it takes to hand it to another thread.
+ * line. A line that a crash cut off is skipped. Entries are appended synchronously: to write them into the page cache
+ * takes a fortieth of the time that it takes to hand them to another thread.
  */
 export class FileSessionStore implements SessionStore {
   readonly #folder: string;
+  /** Writes of headers, keyed by session. */
+  readonly #writes = new KeyedQueue();
   /** The last written header of a session, without its time. */
   readonly #written = new Map<string, string>();
 
@@ -49,19 +51,22 @@ export class FileSessionStore implements SessionStore {
   }
 
   async append(header: SessionHeader, entries: readonly HistoryEntry[]): Promise<void> {
-    expectId(header.id);
-    if (!this.#written.has(header.id)) mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    const { id } = header;
+    expectId(id);
+    if (!this.#written.has(id)) mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     // After a crash the file may end within a line; the next entry must start a new one.
     const lines = entries.map((entry) => `\n${JSON.stringify(entry)}`).join("");
-    if (lines !== "") appendFileSync(this.#entriesOf(header.id), lines, { mode: 0o600 });
-    if (this.#needsHeader(header, entries)) this.#replace(header);
+    if (lines !== "") appendFileSync(this.#entriesOf(id), lines, { mode: 0o600 });
+    if (this.#needsHeader(header, entries)) await this.#writes.run(id, () => this.#replace(header));
   }
 
   async remove(id: string): Promise<void> {
     expectId(id);
-    this.#written.delete(id);
-    rmSync(this.#headerOf(id), { force: true });
-    rmSync(this.#entriesOf(id), { force: true });
+    await this.#writes.run(id, async () => {
+      this.#written.delete(id);
+      await rm(this.#headerOf(id), { force: true });
+      await rm(this.#entriesOf(id), { force: true });
+    });
   }
 
   /** Whether a header has to be written: the time alone is written at the end of a turn only. */
@@ -69,10 +74,10 @@ export class FileSessionStore implements SessionStore {
     return entries.some(({ kind }) => kind === "end") || this.#written.get(header.id) !== withoutTime(header);
   }
 
-  #replace(header: SessionHeader): void {
+  async #replace(header: SessionHeader): Promise<void> {
     const path = this.#headerOf(header.id);
-    writeFileSync(`${path}.new`, JSON.stringify(header), { mode: 0o600 });
-    renameSync(`${path}.new`, path);
+    await writeFile(`${path}.new`, JSON.stringify(header), { mode: 0o600 });
+    await rename(`${path}.new`, path);
     this.#written.delete(header.id);
     this.#written.set(header.id, withoutTime(header));
     const [oldest] = this.#written.keys();

@@ -113,7 +113,7 @@ export async function promptSession(
 async function setTitle({ rpc }: TurnContext, session: Session, { words }: Turn): Promise<void> {
   const title = session.titleFrom(words);
   if (title === undefined) return;
-  await session.set({ title });
+  session.setTitle(title);
   const update = { sessionUpdate: "session_info_update", title, updatedAt: session.header.updatedAt };
   await rpc.notify("session/update", { sessionId: session.id, update });
 }

@@ -53,6 +53,11 @@ export class Session {
     await this.#change(changes, []);
   }
 
+  /** Names it; the title is stored with its next entry. */
+  setTitle(title: string): void {
+    this.#header = { ...this.#header, title };
+  }
+
   /** Changes the folders it works in, or resolves the current ones again. */
   async enter(folders: Partial<Pick<SessionHeader, "cwd" | "additionalDirectories">>): Promise<void> {
     await this.set(folders);
@@ -85,9 +90,8 @@ export class Session {
   /** Serialises changes: an entry of a turn must not undo a setting that was made meanwhile. */
   #change(changes: Partial<SessionHeader>, entries: readonly HistoryEntry[]): Promise<void> {
     const changed = this.#changed.then(async () => {
-      const header = { ...this.#header, ...changes };
-      await this.#store.append(header, entries);
-      this.#header = header;
+      await this.#store.append({ ...this.#header, ...changes }, entries);
+      this.#header = { ...this.#header, ...changes };
       this.#entries.push(...entries);
     });
     this.#changed = changed.catch(() => undefined);

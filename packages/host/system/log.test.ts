@@ -10,6 +10,9 @@ import { Journal } from "../src/log/journal.ts";
 import type { Cursor, Gap, LoggedEvent } from "../src/log/logged-event.ts";
 import { logTables } from "../src/log/tables.ts";
 
+/** The folder of each store, for the journal beside it. */
+const folders = new WeakMap<Store, string>();
+
 async function newStore(): Promise<Store> {
   const folder = await mkdtemp(join(tmpdir(), "log-"));
   const store = await openSqlite({ path: join(folder, "reins.db"), tables: [logTables] });
@@ -17,10 +20,12 @@ async function newStore(): Promise<Store> {
     await store.close();
     await rm(folder, { recursive: true, force: true });
   });
+  folders.set(store, folder);
   return store;
 }
 
-const open = (store: Store) => EventLog.open({ store, now: () => 0, maxWaiting: 50 });
+const open = (store: Store, maxWaiting = 50) =>
+  EventLog.open({ store, now: () => 0, maxWaiting, journal: folders.get(store) ?? "" });
 
 const message = (n: number, session = "s", tenant = "t") => ({
   tenant,
@@ -118,7 +123,7 @@ describe("the log", () => {
 
   test("gives what was written together from any place in it on, piece by piece", async () => {
     const store = await newStore();
-    const log = await EventLog.open({ store, now: () => 0 });
+    const log = await open(store, 10_000);
     const said = (n: number) => (n % 100 === 0 ? "long ".repeat(10_000) : `line\n${n}`);
     for (let n = 1; n <= 1_000; n += 1)
       log.append({
@@ -146,7 +151,7 @@ describe("the log", () => {
         ["other", 300],
       ]),
     );
-    expect((await EventLog.open({ store, now: () => 0 })).last("t")).toBe(1_000);
+    expect((await open(store)).last("t")).toBe(1_000);
   });
 
   test("goes on after a restart, and tells what is too old to be kept", async () => {
@@ -337,7 +342,7 @@ test("the database gives room back when messages are too old to be kept", { time
     await store.close();
     await rm(folder, { recursive: true, force: true });
   });
-  const log = await EventLog.open({ store, now: () => 1 });
+  const log = await EventLog.open({ store, now: () => 1, journal: folder });
   for (let n = 0; n < 3_000; n += 1)
     await log.append({
       ...message(n),

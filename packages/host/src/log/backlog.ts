@@ -39,7 +39,6 @@ export class Backlog {
   #gathered = nothing();
   #count = 0;
   #size = 0;
-  #commits = 0;
   /** How many messages were ever gathered, and how many of those the store has. */
   #everGathered = 0;
   #everStored = 0;
@@ -58,24 +57,12 @@ export class Backlog {
     return this.#count === 0;
   }
 
-  /** How many commits are under way. */
-  get commits(): number {
-    return this.#commits;
-  }
-
   /** Counts a message that was appended. A promise says that there is no room for more until it settles. */
   add(): void | Promise<void> {
     this.#count += 1;
     if (this.#hasRoom) return;
     this.#room ??= detached();
     return this.#room.promise;
-  }
-
-  /** Gives messages to the store, and settles when it has them. */
-  bring(runs: readonly Run[], count: number): Promise<void> {
-    const size = sizeOf(runs);
-    this.#size += size;
-    return this.#commit(runs, { count, size, relaxed: false });
   }
 
   /** Batches messages for the store: only its readers wait for them. */
@@ -98,7 +85,7 @@ export class Backlog {
     if (this.#bringing || this.#gathered.count === 0) return;
     const { runs, count, size, stored } = this.#gathered;
     this.#gathered = nothing();
-    this.#bringing = this.#commit(runs, { count, size, relaxed: true })
+    this.#bringing = this.#commit(runs, { count, size })
       .then(() => {
         this.#everStored += count;
         this.#bringing = undefined;
@@ -142,17 +129,11 @@ export class Backlog {
   }
 
   /** Commits are in the order of the calls. */
-  #commit(
-    runs: readonly Run[],
-    { count, size, relaxed }: { count: number; size: number; relaxed: boolean },
-  ): Promise<void> {
-    this.#commits += 1;
-    const how = { durable: false, relaxed };
+  #commit(runs: readonly Run[], { count, size }: { count: number; size: number }): Promise<void> {
     const committing = this.#kept(() =>
-      this.#options.store.commit([change(logTables, "append", { runs })], how),
+      this.#options.store.commit([change(logTables, "append", { runs })], { durable: false, relaxed: true }),
     );
     this.#stored = committing.then(() => {
-      this.#commits -= 1;
       this.#count -= count;
       this.#size -= size;
       if (!this.#hasRoom) return;

@@ -16,8 +16,8 @@ const DEEPEST_KEPT = 1_024;
 export interface EventLogOptions {
   readonly store: Pick<Store, "commit" | "query">;
   readonly now: () => number;
-  /** The folder of the journal. Without one, messages are on their way only when the store has them. */
-  readonly journal?: string | undefined;
+  /** The folder of the journal. */
+  readonly journal: string;
   /** Messages that may wait for the store before an append has to wait. */
   readonly maxWaiting?: number;
   /** Called with messages that an earlier process wrote and that are lost. */
@@ -27,8 +27,6 @@ export interface EventLogOptions {
 }
 
 const MAX_WAITING = 10_000;
-/** How many commits may be under way at once, so that the next messages gather while some are written. */
-const MOST_WRITING = 4;
 /** How long what may wait does so for more to go with. */
 const GATHER_MS = 20;
 const PAGE = 200;
@@ -46,7 +44,7 @@ const FULL_MS = 250;
 export class EventLog {
   readonly epoch: number;
   readonly #options: EventLogOptions;
-  readonly #journal: Journal | undefined;
+  readonly #journal: Journal;
   readonly #followers = new Followers();
   readonly #backlog: Backlog;
   /** The last position of each tenant that was assigned, and the last that is written. */
@@ -69,11 +67,7 @@ export class EventLog {
 
   private constructor(
     options: EventLogOptions,
-    {
-      epoch,
-      journal,
-      lasts,
-    }: { epoch: number; journal: Journal | undefined; lasts: ReadonlyMap<string, number> },
+    { epoch, journal, lasts }: { epoch: number; journal: Journal; lasts: ReadonlyMap<string, number> },
   ) {
     const { store, maxWaiting: most = MAX_WAITING } = options;
     this.#options = options;
@@ -97,13 +91,13 @@ export class EventLog {
   /** Opens the log, in an epoch of its own. What an earlier run left in the journal is brought to the store first. */
   static async open(options: EventLogOptions): Promise<EventLog> {
     const { store } = options;
-    const journal = options.journal === undefined ? undefined : await Journal.open(options.journal);
+    const journal = await Journal.open(options.journal);
     const lasts = new Map(await store.query(logTables, "lasts", null));
-    const { runs, holes } = journal ? stillToStore(journal, lasts) : { runs: [], holes: [] };
+    const { runs, holes } = stillToStore(journal, lasts);
     const changes = [change(logTables, "append", { runs, holes }), change(logTables, "begin", null)] as const;
     const [, epoch] = await store.commit(changes);
     for (const hole of holes) options.onLost?.(hole);
-    journal?.begin();
+    journal.begin();
     return new EventLog(options, { epoch, journal, lasts });
   }
 
@@ -140,16 +134,14 @@ export class EventLog {
       clearTimeout(this.#timer);
       clearTimeout(this.#retry);
       this.#unregister();
-      this.#journal?.close();
+      this.#journal.close();
     }
   }
 
   /** Settles when what was appended by now is written and on its way, whatever is appended meanwhile. */
   async written(): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
-    if (this.#journal && !this.#handing) {
-      this.#write();
-    }
+    if (!this.#handing) this.#write();
     await this.#newest.promise;
   }
 
@@ -225,8 +217,7 @@ export class EventLog {
 
   /** Whatever is appended in the same turn of the event loop is written together. */
   #writeSoon(): void {
-    const isFull = !this.#journal && this.#backlog.commits >= MOST_WRITING;
-    if (this.#soon || this.#waiting.length === 0 || isFull) return;
+    if (this.#soon || this.#waiting.length === 0) return;
     this.#soon = true;
     setImmediate(() => {
       this.#soon = false;
@@ -251,38 +242,23 @@ export class EventLog {
     const newest = this.#newest;
     this.#waiting = [];
     const runs = runsOf(batch, { epoch: this.epoch, at: this.#options.now(), places: this.#placed });
-    const handOn = () => {
+    try {
+      const mark = this.#added(runs, batch);
+      if (mark === undefined) return;
+      this.#backlog.gather(runs, batch.length, () => this.#journal.stored(mark));
+      this.#seeToItLater();
       this.#handOn(batch, runs);
       newest.resolve();
-    };
-    const fail = (error: unknown) => {
+    } catch (error) {
       newest.reject(error);
       this.#fail(error);
-    };
-    try {
-      if (this.#journal) {
-        const mark = this.#added(this.#journal, runs, batch);
-        if (mark === undefined) return;
-        handOn();
-        this.#backlog.gather(runs, batch.length, () => this.#journal?.stored(mark));
-        this.#seeToItLater();
-        return;
-      }
-      const stored = () => {
-        handOn();
-        // What waited because too many commits were under way.
-        this.#writeSoon();
-      };
-      this.#backlog.bring(runs, batch.length).then(stored).catch(fail);
-    } catch (error) {
-      fail(error);
     }
   }
 
   /** Writes to the journal; gives nothing where there is no room on the disk, and tries again later. */
-  #added(journal: Journal, runs: readonly Run[], batch: NewEvent[]): number | undefined {
+  #added(runs: readonly Run[], batch: NewEvent[]): number | undefined {
     try {
-      const mark = journal.add(runs);
+      const mark = this.#journal.add(runs);
       if (this.#isFull) this.#options.onFull?.(false);
       this.#isFull = false;
       return mark;

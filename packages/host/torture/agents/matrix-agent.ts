@@ -151,7 +151,7 @@ export class MatrixAgent implements AsyncDisposable {
       ...(sandbox && { sandbox, networkFor: () => ({ hosts: [new URL(this.model.endpoint.url).host] }) }),
       userHome: join(this.#base, "no-user"),
     });
-    const log = await EventLog.open({ store, now: Date.now });
+    const log = await EventLog.open({ store, now: Date.now, journal: home });
     const hub = await Hub.open({ harness, host, log });
     const connection = await hub.connect({
       principal: harness.identity.local(),

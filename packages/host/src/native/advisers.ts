@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { Advisor, type DecisionEvents, type DecisionEventType } from "@reins/agent";
 import { type Memory, StoredMemory } from "@reins/bridge";
-import { ifExists } from "@reins/kit";
+import { hasCode } from "@reins/kit";
 import type { FamilyAnswers, FamilyAsker, Harness, Principal } from "@reins/supervisor";
 import { fileState, StandingVerdicts } from "../control/standing-verdicts.ts";
 import type { NativeSettings } from "./start-native.ts";
@@ -70,9 +70,17 @@ export function familyAnswers(harness: Harness, settings: NativeSettings = {}): 
   };
 }
 
-/** The constitution of a tenant in words; empty where it has none of its own. */
-export async function proseOf({ policies }: Pick<Harness, "policies">, tenant: string): Promise<string> {
-  return (await ifExists(readFile(policies.filesOf(tenant).prose, "utf8"))) ?? "";
+/**
+ * The constitution of a tenant in words; empty where it has none of its own. Read synchronously, in every turn: it is a
+ * small file of the home, and another thread would take longer to be asked.
+ */
+export function proseOf({ policies }: Pick<Harness, "policies">, tenant: string): string {
+  try {
+    return readFileSync(policies.filesOf(tenant).prose, "utf8");
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return "";
+    throw error;
+  }
 }
 
 /** What the sessions of a principal's user know: the same memory that the native agent recalls from. */

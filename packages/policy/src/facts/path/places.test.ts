@@ -117,6 +117,14 @@ describe("the place of a path", () => {
   });
 });
 
+it("a link that is put in the place of a shared folder later makes nothing shared", async () => {
+  const links = new Map<string, string>();
+  const machine = { ...files, realpath: async (path: string) => links.get(path) ?? path };
+  expect(await place("/tmp/x", {}, { files: machine })).toBe("shared");
+  links.set("/tmp", "/etc");
+  expect(await place("/etc/x", {}, { files: machine })).toBe("system");
+});
+
 it("a folder holds itself and what is below it, and nothing that only starts alike", () => {
   expect(isWithin("/a/b", "/a/b")).toBe(true);
   expect(isWithin("/a/b/c", "/a/b")).toBe(true);

@@ -148,13 +148,19 @@ export class Places {
   static async of(context: FactsContext): Promise<Places> {
     const resolver = new PathResolver(context.files);
     const real = async (path: string): Promise<string> => (await resolver.resolve(path)).path;
-    const shared = await sharedFolders(context.files);
-    const temporary = await Promise.all((context.temporary ?? environmentFolder(context)).map(real));
-    return new Places({
+    const all = (paths: readonly string[]) => Promise.all(paths.map(real));
+    const { harness, home } = context;
+    const [shared, temporary, roots, [realHarness = harness, realHome = home]] = await Promise.all([
+      sharedFolders(context.files),
+      all(context.temporary ?? environmentFolder(context)),
       // A folder that was put in the place of a root since is not the one that the session was let into.
-      roots: context.realRoots ?? (await Promise.all(context.roots.map(real))),
-      harness: [context.harness, await real(context.harness)],
-      home: [context.home, await real(context.home)],
+      context.realRoots ?? all(context.roots),
+      all([harness, home]),
+    ]);
+    return new Places({
+      roots,
+      harness: [harness, realHarness],
+      home: [home, realHome],
       // A session whose folder for passing files is everybody's has none of its own.
       temporary: temporary.filter((folder) => !shared.includes(folder)),
       shared,

@@ -85,6 +85,16 @@ describe("a request to a model", () => {
     expect(await made.ask("pre_prompt", PROMPT, call)).toEqual({ decision: "allow" });
   });
 
+  test("of a turn that was cut off waits for the agent to be stopped, and is not decided", async () => {
+    const { control: made, session, decided } = control();
+    session.isCut = true;
+    const stop = new AbortController();
+    const asked = made.ask("pre_prompt", PROMPT, { ...call, signal: stop.signal });
+    stop.abort(new Error("stopping"));
+    await expect(asked).rejects.toThrow("stopping");
+    expect(decided).toEqual([]);
+  });
+
   test("of an unknown session fails, which blocks it", async () => {
     const { control: made, decided } = control();
     const asked = made.ask("pre_prompt", PROMPT, { ...call, sessionId: "other" });

@@ -7,6 +7,7 @@ import type {
   ReportEvents,
   ReportEventType,
 } from "@reins/agent";
+import { raceAbort } from "@reins/kit";
 import { type Harness, type Principal, type ReportKind, readReport } from "@reins/supervisor";
 import { type AdviceEventType, recordedSubject } from "../control/control-point.ts";
 import { enforce } from "../control/enforce.ts";
@@ -131,6 +132,8 @@ export class GovernedControl implements ControlPort {
   ): Promise<Decision<"pre_prompt"> | undefined> {
     const session = this.#expectSession(call);
     if (!session) return undefined;
+    // Reins is stopping, and about to cancel the agent's turn: nothing of it is recorded any more.
+    if (session.isCut) await raceAbort(new Promise<never>(() => undefined), call.signal);
     const enforced = await enforce(session, { kind: "prompt", payload, origin: "agent" }, call);
     // What was gathered for the request is in the ledger before it, and so on the disk, if it is there at all.
     if (enforced.kind !== "refused" && session.turn && !(await session.turn.isDecided()))

@@ -1,5 +1,5 @@
 import { PassThrough } from "node:stream";
-import { isModest, LineReader, readSse, SseParser, visibleJson } from "@reins/kit";
+import { LineReader, readSse, SseParser, visibleJson } from "@reins/kit";
 import { describe, expect, test } from "vitest";
 import { detectIntent } from "../../packages/agent/src/advisor/intent.ts";
 import { DemoModel } from "../../packages/agent/src/models/demo-model.ts";

@@ -2,7 +2,8 @@ import { type readReference, withReferences } from "@reins/graph";
 import { isRecord, readLimited } from "@reins/kit";
 import { z } from "zod";
 import type { ControlPoint } from "../control/control-point.ts";
-import { complete, enforce } from "../control/enforce.ts";
+import { enforce } from "../control/enforce.ts";
+import { complete } from "../control/outcome.ts";
 import type { ActionCall, PerformedAction, RunExecutor } from "./executor.ts";
 
 /** Steps that the operator put together: each is a tool with its input, decided like any other call. */

@@ -94,9 +94,9 @@ async function performStep(
     },
     call: { id: call.call, reported: { title: action.title, rawInput: planned.arguments } },
   };
-  const onAsk = () => call.note({ waitsFor: "permission" });
+  const onAsk = () => call.waits("permission");
   const enforced = await enforce(place, point, { signal, onAsk });
-  call.note({ waitsFor: undefined });
+  call.waits(undefined);
   if (enforced.kind === "refused") throw new Error(`${planned.tool} was refused: ${enforced.reason}`);
   const given = enforced.kind === "modified" ? enforced.arguments : planned.arguments;
   const end = (outcome: string) =>

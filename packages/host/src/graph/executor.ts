@@ -22,7 +22,9 @@ export interface ActionCall {
   /** What a reference leads to. */
   readonly expand: (ref: string) => Promise<string>;
   /** Changes what is known of the action. */
-  readonly note: (details: Pick<ActionDetails, "childSession" | "waitsFor">) => void;
+  readonly note: (details: Pick<ActionDetails, "childSession">) => void;
+  /** Reports that a person is waited for, and with `undefined` that none is. */
+  readonly waits: (waitsFor: "permission" | "input" | undefined) => void;
 }
 
 /** What an attempt would do, and how. */

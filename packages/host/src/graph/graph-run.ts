@@ -6,6 +6,7 @@ import {
   isOver,
   type ProjectedRun,
   projectRun,
+  type RunChange,
   type RunRecord,
   type Status,
   type WaitsFor,
@@ -35,8 +36,6 @@ export interface DeclaredRun {
 export interface ActionDetails extends ActionRecord {
   /** Its full output in the artifact store. */
   readonly artifact?: { readonly digest: string; readonly size: number } | undefined;
-  /** What it waits for a person for. */
-  readonly waitsFor?: Exclude<WaitsFor, "model"> | undefined;
 }
 
 /** How a run stands, as it is stored: without the outputs of its actions. */
@@ -44,8 +43,7 @@ export interface RunProgress {
   readonly status: Status;
   readonly reason?: string | undefined;
   readonly ended_at?: string | undefined;
-  /** How many controls were sent to it. */
-  readonly controls: number;
+  readonly waitsFor?: WaitsFor | undefined;
   readonly actions: readonly ActionState[];
   readonly details: readonly (readonly [action: string, details: ActionDetails])[];
 }
@@ -56,8 +54,6 @@ export type GraphRunListener = (run: GraphRun, action: string | undefined) => vo
 /** A run of a graph, and how it stands now. */
 export class GraphRun {
   declared: DeclaredRun;
-  /** How many controls were sent to it. */
-  controls: number;
   /** The entries of what was decided and done in it, and what is still being written. */
   readonly writing = new Set<Promise<unknown>>();
   readonly #onChange: GraphRunListener;
@@ -66,6 +62,8 @@ export class GraphRun {
   #status: Status;
   #reason: string | undefined;
   #endedAt: string | undefined;
+  #waitsFor: WaitsFor | undefined;
+  #callsModel = false;
 
   constructor(
     declared: DeclaredRun,
@@ -74,10 +72,10 @@ export class GraphRun {
   ) {
     this.declared = declared;
     this.#onChange = onChange;
-    this.controls = progress.controls;
     this.#status = progress.status;
     this.#reason = progress.reason;
     this.#endedAt = progress.ended_at;
+    this.#waitsFor = progress.waitsFor;
     this.#states = new Map(progress.actions.map((state) => [state.id, state]));
     this.#details = new Map(progress.details);
   }
@@ -103,16 +101,13 @@ export class GraphRun {
     return this.#states;
   }
 
-  /** As people see it: one that only waits for a person, or for the model, is not running. */
   get standing(): { readonly status: Status; readonly waitsFor?: WaitsFor | undefined } {
-    if (this.isOver || this.#status !== "running") {
-      const waitsFor = this.#status === "blocked" && !this.isOver ? ("model" as const) : undefined;
-      return { status: this.#status, waitsFor };
-    }
-    const running = [...this.#states.values()].filter(({ status }) => status === "running");
-    const waiting = running.flatMap(({ id }) => this.#details.get(id)?.waitsFor ?? []);
-    const isWaiting = waiting.length > 0 && waiting.length === running.length;
-    return isWaiting ? { status: "waiting", waitsFor: waiting[0] } : { status: "running" };
+    return { status: this.#status, waitsFor: this.isOver ? undefined : this.#waitsFor };
+  }
+
+  /** Whether the model decides what comes next. */
+  get callsModel(): boolean {
+    return this.isOver || this.#callsModel || this.graph.isPlan;
   }
 
   get reason(): string | undefined {
@@ -135,7 +130,7 @@ export class GraphRun {
       ...this.standing,
       graph: this.graph,
       reason: this.#reason,
-      states: new Map([...this.#states].map(([id, state]) => [id, this.#shown(state)])),
+      states: this.#states,
       records: this.#details,
       endedAt: this.#endedAt,
     });
@@ -144,7 +139,7 @@ export class GraphRun {
   /** How it is stored. */
   get progress(): RunProgress {
     return {
-      ...{ status: this.#status, reason: this.#reason, ended_at: this.#endedAt, controls: this.controls },
+      ...{ status: this.#status, reason: this.#reason, ended_at: this.#endedAt, waitsFor: this.#waitsFor },
       actions: [...this.#states.values()].map(withoutOutput),
       details: [...this.#details],
     };
@@ -164,24 +159,46 @@ export class GraphRun {
     this.#details.set(state.id, {
       ...known,
       ...(state.status === "running" && known.startedAt === undefined && { startedAt: now }),
-      ...(isEnded ? { endedAt: known.endedAt ?? now, waitsFor: undefined } : { endedAt: undefined }),
+      endedAt: isEnded ? (known.endedAt ?? now) : undefined,
     });
     this.#onChange(this, state.id);
   }
 
-  /** Changes how the run itself stands. */
-  become(status: Status, { reason, endedAt }: { reason?: string | undefined; endedAt?: string } = {}): void {
-    if (this.isOver || (this.#status === status && endedAt === undefined && this.#reason === reason)) return;
-    this.#status = status;
-    this.#reason = reason;
-    this.#endedAt = endedAt;
+  /** Takes how the run stands from the scheduler. */
+  stand(change: Extract<RunChange, { readonly run: Status }>): void {
+    if (this.isOver) return;
+    this.#status = change.run;
+    this.#waitsFor = change.waitsFor;
+    this.#callsModel = change.callsModel;
     this.#onChange(this, undefined);
   }
 
-  #shown(state: ActionState): ActionState {
-    return state.status === "running" && this.details(state.id).waitsFor !== undefined
-      ? { ...state, status: "waiting" }
-      : state;
+  /** Takes the graph that a revision made. */
+  revise(graph: Graph): void {
+    if (graph.actions === this.graph.actions) return;
+    this.declared = { ...this.declared, revised: graph };
+    for (const { id } of graph.actions)
+      if (!this.#states.has(id)) this.#states.set(id, { id, status: "pending", attempts: 0, iterations: 0 });
+    this.#onChange(this, undefined);
+  }
+
+  /** Ends it. */
+  end(status: Status, endedAt: string, reason?: string): void {
+    if (this.isOver) return;
+    this.#status = status;
+    this.#reason = reason;
+    this.#endedAt = endedAt;
+    this.#waitsFor = undefined;
+    this.#onChange(this, undefined);
+  }
+
+  /** Continues one that has ended. */
+  reopen(): void {
+    this.#status = "running";
+    this.#reason = undefined;
+    this.#endedAt = undefined;
+    this.#callsModel = false;
+    this.#onChange(this, undefined);
   }
 }
 
@@ -198,7 +215,6 @@ function withoutOutput(state: ActionState): ActionState {
 function newProgress({ graph }: DeclaredRun): RunProgress {
   return {
     status: graph.isPlan ? "pending" : "running",
-    controls: 0,
     actions: graph.actions.map(({ id }) => ({ id, status: "pending", attempts: 0, iterations: 0 })),
     details: [],
   };

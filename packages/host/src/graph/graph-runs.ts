@@ -6,10 +6,10 @@ import {
   type ActionState,
   type AssistantMessage,
   type AttemptRequest,
+  assertNoConflict,
   CARRIER_TOOL,
   type Carried,
   type Control,
-  controlName,
   type Expanded,
   type ExpandRange,
   expandText,
@@ -29,10 +29,11 @@ import {
   readDeclared,
   readReference,
   runGraph,
+  sendControl,
   withReferences,
   writesOf,
 } from "@reins/graph";
-import { errorMessage, isRecord, raceAbort, settlesWithin } from "@reins/kit";
+import { errorMessage, isRecord, settlesWithin } from "@reins/kit";
 import { ArtifactStore } from "@reins/ledger";
 import { change } from "@reins/store";
 import { type Harness, type Principal, SupervisorError } from "@reins/supervisor";
@@ -291,7 +292,7 @@ export class GraphRuns {
     if (!isNew) throw new ProtocolError("state", `there is a run ${run_id} already`);
     this.#changed(run, undefined);
     if (graph.isPlan || graph.actions.length === 0) {
-      run.become(graph.isPlan ? "pending" : "completed", { endedAt: this.#now() });
+      run.end(graph.isPlan ? "pending" : "completed", this.#now());
       await this.#flush();
       return run;
     }
@@ -303,7 +304,7 @@ export class GraphRuns {
   async cancelRun(run: GraphRun, actions?: readonly string[]): Promise<GraphRun> {
     if (run.isOver) throw new ProtocolError("state", `the run ${run.id} is over`);
     if (run.graph.isPlan || !this.#active.has(run.key)) {
-      run.become("canceled", { reason: "it was canceled", endedAt: this.#now() });
+      run.end("canceled", this.#now(), "it was canceled");
       await this.#flush();
       return run;
     }
@@ -327,38 +328,29 @@ export class GraphRuns {
     if (!run.action(action)) throw new ProtocolError("state", `run ${run.id} has no action ${action}`);
     if (status !== "failed" && status !== "blocked")
       throw new ProtocolError("state", `${action} is ${status ?? "pending"}: there is nothing to decide`);
-    if (!run.isOver) return this.#send(run, { kind: "decide", action, decision });
     const { status: stands } = run.standing;
-    if (stands !== "failed" && stands !== "blocked")
+    if (run.isOver && stands !== "failed" && stands !== "blocked")
       throw new ProtocolError("state", `the run ${run.id} is ${stands}: there is nothing to decide`);
-    if (decision === "abort") return run;
-    return this.#reopen(run, { kind: "decide", action, decision });
+    if (run.isOver && decision === "abort") return run;
+    return this.#send(run, { kind: "decide", action, decision });
   }
 
   /** Replaces the actions of a run that have not begun. */
   async reviseRun(run: GraphRun, graph: Graph): Promise<GraphRun> {
     if (run.isOver) throw new ProtocolError("state", `the run ${run.id} is over`);
-    const begun = run.graph.actions.filter(({ id }) => run.states.get(id)?.status !== "pending");
-    const kept = new Set(begun.map(({ id }) => id));
-    const actions = [...begun, ...graph.actions.filter(({ id }) => !kept.has(id))];
-    const revised = { ...run.graph, actions, sections: [...run.graph.sections, ...graph.sections] };
-    await this.#validate(new GraphRun({ ...run.declared, graph: revised }, () => undefined));
-    run.declared = { ...run.declared, revised };
-    await this.#send(run, { kind: "revise", graph: { ...revised, actions: graph.actions } });
-    return run;
+    const sections = [...run.graph.sections, ...graph.sections];
+    const known = run.graph.actions.filter(({ id }) => !graph.actions.some((one) => one.id === id));
+    const all = { ...run.graph, sections, actions: [...known, ...graph.actions] };
+    await this.#validate(new GraphRun({ ...run.declared, graph: all }, () => undefined), graph.actions);
+    return this.#send(run, { kind: "revise", graph: { ...graph, sections } });
   }
 
   /** Resolves when a run is over, or stands where the model decides. */
   decisionPoint(run: GraphRun, signal: AbortSignal): Promise<void> {
-    const isThere = () => {
-      const { status, waitsFor } = run.standing;
-      const mayCall = run.graph.whileWaiting === "call_model" && status === "waiting";
-      return run.isOver || waitsFor === "model" || mayCall || run.graph.isPlan;
-    };
-    if (isThere()) return Promise.resolve();
+    if (run.callsModel) return Promise.resolve();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const unsubscribe = this.subscribe((changed) => {
-      if (changed === run && isThere()) resolve();
+      if (changed.key === run.key && changed.callsModel) resolve();
     });
     const abort = () => reject(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
@@ -426,23 +418,22 @@ export class GraphRuns {
     if (!run) throw new Error(`there is no run ${id}`);
     this.#active.set(run.key, run);
     const earlier = (await this.#journal.load(run.key))?.entries ?? new Map<string, unknown>();
-    run.controls = [...earlier.keys()].filter((name) => name.startsWith("control/")).length;
-    const writes = await this.#writes(run);
+    if (run.isOver) run.reopen();
+    const writes = await this.#writer(run);
     const result = await runGraph(run.declared.graph, scope, {
       parallel: this.#options.settings?.parallel ?? PARALLEL,
-      writesOf: (action) => writes.get(action.id) ?? ["*"],
+      writesOf: writes,
       attempt: (request) => this.#attempt(run, request, scope, earlier),
       onChange: (changed) => {
         if (this.#stop.signal.aborted) return;
-        if ("action" in changed) {
-          run.change(changed.action, this.#now());
-          if (changed.action.status === "running") run.become("running");
-        } else run.become(changed.run);
+        if ("action" in changed) run.change(changed.action, this.#now());
+        else if ("graph" in changed) run.revise(changed.graph);
+        else run.stand(changed);
       },
     });
     if (this.#stop.signal.aborted) return result;
     await Promise.allSettled(run.writing);
-    run.become(result.status, { reason: result.reason, endedAt: this.#now() });
+    run.end(result.status, this.#now(), result.reason);
     await this.#released(run);
     return result;
   }
@@ -471,7 +462,7 @@ export class GraphRuns {
 
   async #prepare(
     run: GraphRun,
-    { action, states, key }: AttemptRequest,
+    { action, states, key, waits }: AttemptRequest,
     scope: RunScope,
   ): Promise<{ readonly executor: RunExecutor; readonly call: ActionCall }> {
     const place = await this.#places.of(run, action.id);
@@ -490,20 +481,21 @@ export class GraphRuns {
         call: `${run.id}.${action.id}.${attempts}`,
         handoff: handoffTo(run, action, states, prompt),
         sleep: (milliseconds, signal) =>
-          raceAbort(scope.sleep(`wait/${key.slice(run.key.length + 1)}`, milliseconds), signal),
+          scope.sleep(`wait/${key.slice(run.key.length + 1)}`, milliseconds, signal),
         expand: async (ref) => textOf(await resolve(readReference(ref))),
         note: (details) => run.note(action.id, details),
+        waits,
       },
     };
   }
 
   /** Checks everything that can be known before anything runs. */
-  async #validate(run: GraphRun): Promise<void> {
+  async #validate(run: GraphRun, actions = run.graph.actions): Promise<void> {
     const { graph, principal, run_id } = run.declared;
     const place = await this.#places.ofSession(run.declared, run.key);
     if (place.record.ended) throw new ProtocolError("state", `the session ${place.id} has ended`);
     const { registry } = await this.#registry(run.key, place);
-    for (const [index, action] of graph.actions.entries()) {
+    for (const [index, action] of actions.entries()) {
       const { executor, input } = registry.choose(action, place);
       const path = `actions.${index}.input`;
       const references: Reference[] = [...action.context, ...(action.prompt ? [action.prompt] : [])];
@@ -517,6 +509,7 @@ export class GraphRuns {
       for (const one of references)
         if (one.kind === "input") await this.#references.resolve(run, new Map(), one);
     }
+    assertNoConflict(graph, (action) => writesIn(registry, action, place));
   }
 
   #registry(key: string, place: RunPlace) {
@@ -574,39 +567,22 @@ export class GraphRuns {
     return agentExecutors(subagents, found.flat());
   }
 
-  async #writes(run: GraphRun): Promise<ReadonlyMap<string, readonly string[]>> {
-    const place = await this.#places.ofSession(run.declared, run.key).catch(() => undefined);
-    if (!place) return new Map();
-    const { registry } = await this.#registry(run.key, place);
-    return new Map(
-      run.declared.graph.actions.map((action) => [action.id, writesIn(registry, action, place)]),
-    );
+  /** What the actions of a run write; the whole workspace where that is not known. */
+  async #writer(run: GraphRun): Promise<(action: GraphAction) => readonly string[]> {
+    try {
+      const place = await this.#places.ofSession(run.declared, run.key);
+      const { registry } = await this.#registry(run.key, place);
+      return (action) => writesIn(registry, action, place);
+    } catch {
+      return () => ["*"];
+    }
   }
 
+  /** Sends a control to a run; one that has failed or is blocked continues with it. */
   async #send(run: GraphRun, control: Control): Promise<GraphRun> {
-    run.controls += 1;
-    if (!(await this.#engine.send(run.key, controlName(run.controls), control)))
+    if (!(await sendControl(this.#engine, run.key, control)))
       throw new ProtocolError("state", `the run ${run.id} is over`);
-    return run;
-  }
-
-  /** Continues a run that has failed or is blocked with a control. */
-  async #reopen(run: GraphRun, control: Control): Promise<GraphRun> {
-    const { tenant, run_id } = run.declared;
-    const reopened = new GraphRun(run.declared, (one, action) => this.#changed(one, action), {
-      ...run.progress,
-      status: "running",
-      reason: undefined,
-      ended_at: undefined,
-    });
-    const { entries } = (await this.#journal.load(run.key)) ?? { entries: new Map() };
-    const controls = [...entries.keys()].filter((name) => name.startsWith("control/")).length;
-    this.#active.set(run.key, reopened);
-    await this.#journal.append(run.key, controlName(controls + 1), control, { durable: true });
-    await this.#journal.reopen(run.key);
-    this.#changed(reopened, undefined);
-    await this.#engine.start(run.key, { tenant, run: run_id });
-    return reopened;
+    return this.#active.get(run.key) ?? run;
   }
 
   /** Applies a declaration about a run that a principal may see. */
@@ -743,7 +719,7 @@ export class GraphRuns {
 
   async #interrupted(run: GraphRun): Promise<void> {
     const reason = "Reins was restarted while it ran, and it was not durable";
-    run.become("failed", { reason, endedAt: this.#now() });
+    run.end("failed", this.#now(), reason);
     await this.#journal.end(run.key, { state: "failed", error: reason });
     await this.#flush();
   }

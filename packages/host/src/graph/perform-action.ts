@@ -45,11 +45,26 @@ export async function attemptAction(
       ...(call.input && { input: call.input }),
       ...(call.prompt !== undefined && { prompt: call.prompt }),
     });
-    return await new ActionAttempt({ run, scope, executor, call, planned, ports }).make(earlier, signal);
+    const made = new ActionAttempt({ run, scope, executor, call, planned, ports });
+    try {
+      return await made.make(earlier, signal);
+    } finally {
+      if (signal.aborted && !ports.isStopping()) await withdrawQuestions(call);
+    }
   } catch (error) {
     if (ports.isStopping()) return never();
     return { kind: "failed", reason: errorMessage(error) };
   }
+}
+
+/** Takes back what a canceled attempt asked people. */
+async function withdrawQuestions({ place }: ActionCall): Promise<void> {
+  const { context, session, turn } = place;
+  const { tenant, id } = session.record;
+  await context.harness.approvals.withdraw(
+    { tenant, session: id, turn: turn?.id },
+    "the action was canceled",
+  );
 }
 
 interface AttemptParts {
@@ -128,7 +143,10 @@ class ActionAttempt {
         }),
       ],
     };
-    const onAsk = (approval: string) => run.note(action.id, { approval, waitsFor: "permission" });
+    const onAsk = (approval: string) => {
+      run.note(action.id, { approval });
+      call.waits("permission");
+    };
     const enforced = await enforce(place, point, { signal, onAsk }).catch(async (error: unknown) => {
       // Nothing waits for the answer any more; one that only the next process waits for stays.
       if (!ports.isStopping()) await this.#withdraw();
@@ -136,7 +154,8 @@ class ActionAttempt {
     });
     const verdict = await placed(enforced.verdict);
     this.#entry = verdict.entry;
-    run.note(action.id, { waitsFor: undefined, verdict: verdict.entry });
+    call.waits(undefined);
+    run.note(action.id, { verdict: verdict.entry });
     if (enforced.kind === "refused") return { kind: "refused", reason: enforced.reason };
     return {
       kind: "allowed",
@@ -163,10 +182,7 @@ class ActionAttempt {
     const [began] = await ledger.read({ tag: `call:${call.call}`, order: "newest", limit: 1 });
     const payload = isRecord(began?.entry.payload) ? began.entry.payload : {};
     this.#entry = typeof payload.verdict === "string" ? payload.verdict : undefined;
-    run.note(call.action.id, {
-      waitsFor: undefined,
-      ...(this.#entry !== undefined && { verdict: this.#entry }),
-    });
+    if (this.#entry !== undefined) run.note(call.action.id, { verdict: this.#entry });
     return { kind: "allowed", ...(modified && { modified }) };
   }
 

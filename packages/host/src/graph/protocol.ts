@@ -1,14 +1,12 @@
-import { membersOf } from "@reins/acp";
 import type { ClientTool, Declared, DeclaringMessage, ProtocolService } from "@reins/agent";
 import {
-  CARRIER_TOOL,
   type Carried,
+  carrierTool,
   countMessage,
   expandText,
   NO_COMPLIANCE,
   type ProtocolDeclaration,
   ProtocolError,
-  ProtocolOutput,
   protocolInstructions,
   type RunTurn,
   readCarried,
@@ -18,7 +16,6 @@ import {
 } from "@reins/graph";
 import { change } from "@reins/store";
 import type { Harness } from "@reins/supervisor";
-import { z } from "zod";
 import type { Hub } from "../hub/hub.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { GraphRun } from "./graph-run.ts";
@@ -80,11 +77,9 @@ export class Protocol {
     session: SessionRecord,
   ): Promise<{ readonly tool: ClientTool; readonly instructions: string }> {
     const { allowed } = await this.#options.runs.executorsIn(session);
-    const { $schema: _, ...parameters } = z.toJSONSchema(ProtocolOutput, { io: "input" });
     const isNative = session.agent === NATIVE_AGENT;
-    const description = "Declares what the runtime is to do next, answers the user, or ends the turn.";
     return {
-      tool: { name: CARRIER_TOOL, description, parameters: membersOf(parameters) },
+      tool: carrierTool(),
       instructions: protocolInstructions({ executors: allowed, carriers: isNative ? "both" : "fenced" }),
     };
   }

@@ -1,4 +1,10 @@
-import { type ActionState, type GraphAction, ProtocolError, type Reference } from "@reins/graph";
+import {
+  type ActionState,
+  artifactAction,
+  type GraphAction,
+  ProtocolError,
+  type Reference,
+} from "@reins/graph";
 import { isRecord } from "@reins/kit";
 import type { ArtifactStore } from "@reins/ledger";
 import { isAdmin, type Principal } from "@reins/supervisor";
@@ -108,13 +114,14 @@ export function maySee(principal: Principal, { declared }: GraphRun): boolean {
   return tenant === principal.tenant && (isAdmin(principal) || owner.id === principal.id);
 }
 
-/** The action that a reference names; models also write `call_<id>`. */
+/** The action that a reference names. */
 function actionIn(reference: Extract<Reference, { kind: "run" | "artifact" }>): string | undefined {
   return reference.kind === "run" ? reference.action : reference.name;
 }
 
 function expectAction(run: GraphRun, id: string): GraphAction {
-  const found = run.action(id) ?? (id.startsWith("call_") ? run.action(id.slice("call_".length)) : undefined);
+  const named = artifactAction(id, new Set(run.graph.actions.map((action) => action.id)));
+  const found = named === undefined ? undefined : run.action(named);
   if (found) return found;
   throw new ProtocolError("reference", `run ${run.id} has no action ${id}`);
 }

@@ -162,7 +162,7 @@ function planQuestion(call: ActionCall): PlannedAction {
   return {
     ...{ tool: "elicitation/create", arguments: asked, tools: "acp", kind: "other" },
     async perform(_, signal) {
-      call.note({ waitsFor: "input" });
+      call.waits("input");
       try {
         const { value } = await clients.request(
           "elicitation/create",
@@ -173,7 +173,7 @@ function planQuestion(call: ActionCall): PlannedAction {
         if (action !== "accept") return { output: `The person chose ${action}.`, isError: true };
         return { output: content ?? {} };
       } finally {
-        call.note({ waitsFor: undefined });
+        call.waits(undefined);
       }
     },
   };

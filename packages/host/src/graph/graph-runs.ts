@@ -18,6 +18,7 @@ import {
   graphOfCalls,
   graphOfDeclaration,
   type Handoff,
+  isOver,
   JournalEngine,
   type ProjectedRun,
   ProtocolError,
@@ -58,6 +59,7 @@ import { maySee, References } from "./references.ts";
 import { checkInput, ExecutorRegistry } from "./registry.ts";
 import { NATIVE_AGENT, type RunPlace, RunPlaces } from "./run-place.ts";
 import { humanExecutors, runtimeExecutors } from "./runtime-executors.ts";
+import { RunDisplay } from "./show-run.ts";
 import { declaredRunTables, type StoredDeclaredRun } from "./tables.ts";
 
 export interface GraphRunsOptions {
@@ -138,6 +140,7 @@ export class GraphRuns {
   readonly #registries = new Map<string, Promise<{ registry: ExecutorRegistry; release: () => void }>>();
   readonly #listeners = new Set<(run: GraphRun, action: string | undefined) => void>();
   readonly #unstored = new Set<GraphRun>();
+  readonly #display: RunDisplay;
   readonly #stop = new AbortController();
   /** Effects that are under way. */
   readonly #performing = new Set<Promise<unknown>>();
@@ -148,6 +151,7 @@ export class GraphRuns {
     this.#options = options;
     const { harness } = options;
     this.#places = new RunPlaces({ ...options, hub: () => options.hub });
+    this.#display = new RunDisplay(options);
     this.#artifacts = new ArtifactStore(join(harness.home, "artifacts"));
     const find = (tenant: string, run: string) => this.#find(tenant, run);
     this.#references = new References({ artifacts: this.#artifacts, find });
@@ -290,7 +294,7 @@ export class GraphRuns {
       { durable: graph.isDurable },
     );
     if (!isNew) throw new ProtocolError("state", `there is a run ${run_id} already`);
-    this.#changed(run, undefined);
+    await this.#display.begin(run);
     if (graph.isPlan || graph.actions.length === 0) {
       run.end(graph.isPlan ? "pending" : "completed", this.#now());
       await this.#flush();
@@ -407,6 +411,7 @@ export class GraphRuns {
     if (this.#performing.size > 0) await settlesWithin(ending, GRACE_MS);
     this.#stop.abort(new Error("Reins is stopping"));
     await this.#engine.close();
+    this.#display.close();
     await this.#flush().catch(this.#options.onError);
     for (const { release } of await Promise.all(this.#registries.values())) release();
     const writing = [...this.#active.values()].flatMap((run) => [...run.writing]);
@@ -452,6 +457,7 @@ export class GraphRuns {
       prepare: (one, asked) => this.#prepare(one, asked, scope),
       artifacts: this.#artifacts,
       journal: this.#journal,
+      display: this.#display,
       isStopping: () => this.#stop.signal.aborted,
     });
     this.#performing.add(attempt);
@@ -665,6 +671,7 @@ export class GraphRuns {
   }
 
   #changed(run: GraphRun, action: string | undefined): void {
+    this.#display.changed(run);
     for (const listener of this.#listeners) {
       try {
         listener(run, action);
@@ -717,10 +724,17 @@ export class GraphRuns {
         this.#engine.cancel(run.key).catch(this.#options.onError);
   }
 
+  /** Ends a run that an earlier process left and that is not continued. */
   async #interrupted(run: GraphRun): Promise<void> {
     const reason = "Reins was restarted while it ran, and it was not durable";
+    for (const state of run.states.values())
+      if (!isOver(state.status)) run.change({ ...state, status: "canceled", reason }, this.#now());
     run.end("failed", this.#now(), reason);
     await this.#journal.end(run.key, { state: "failed", error: reason });
+    const { approvals } = this.#options.harness;
+    const { tenant, session } = run.declared;
+    for (const { turn } of await approvals.list({ tenant, session, state: "pending", order: "oldest" }))
+      if (turn?.startsWith(`${run.id}:`)) await approvals.withdraw({ tenant, session, turn }, reason);
     await this.#flush();
   }
 

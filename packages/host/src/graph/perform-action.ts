@@ -8,6 +8,7 @@ import { placed } from "../control/verdict.ts";
 import type { ActionCall, PerformedAction, PlannedAction, RunExecutor } from "./executor.ts";
 import type { GraphRun } from "./graph-run.ts";
 import { journalEntry, type RecordedJournal } from "./recorded-journal.ts";
+import type { RunDisplay } from "./show-run.ts";
 
 /** What an attempt needs of the runtime. */
 export interface AttemptPorts {
@@ -18,6 +19,7 @@ export interface AttemptPorts {
   ) => Promise<{ readonly executor: RunExecutor; readonly call: ActionCall }>;
   readonly artifacts: Pick<ArtifactStore, "put">;
   readonly journal: Pick<RecordedJournal<unknown, unknown>, "recordWith">;
+  readonly display: Pick<RunDisplay, "card" | "progress">;
   /** Whether the runtime stops: then nothing more is recorded, and the run is continued by the next one. */
   readonly isStopping: () => boolean;
 }
@@ -91,9 +93,16 @@ class ActionAttempt {
 
   async make(earlier: EarlierAttempt, signal: AbortSignal): Promise<Attempt> {
     const { planned, ports } = this.#parts;
+    const { run, call } = this.#parts;
+    const isKnown = run.details(call.action.id).approval !== undefined || earlier.allowed !== undefined;
+    if (!isKnown) await ports.display.card(run, call, planned);
     const decided = earlier.allowed ? await this.#decidedBefore(earlier.allowed) : await this.#decide(signal);
     if (ports.isStopping()) return never();
-    if (decided.kind === "refused") return { kind: "blocked", reason: decided.reason };
+    if (decided.kind === "refused") {
+      await ports.display.progress(run, call, "failed", `Not allowed: ${decided.reason}`);
+      return { kind: "blocked", reason: decided.reason };
+    }
+    await ports.display.progress(run, call, "in_progress");
     if (!(await this.#begin())) return this.#end({ outcome: "unknown", reason: UNKNOWN });
     const given = decided.modified ? decided.modified.arguments : planned.arguments;
     let performed: PerformedAction;
@@ -232,6 +241,8 @@ class ActionAttempt {
       },
     };
     this.#record(entry, outcome);
+    const text = performed ? (performed.summary ?? outputSummary(performed.output)) : reason;
+    await ports.display.progress(run, call, outcome === "completed" ? "completed" : "failed", text);
     if (artifact) run.note(action.id, { artifact });
     if (outcome !== "completed" || !performed)
       return { kind: "failed", reason, ...(performed && { output: performed.output }) };

@@ -1,4 +1,5 @@
 import { CANCEL_REQUEST, type JsonObject, membersOf, readParams, reinsMeta } from "@reins/acp";
+import { graphTables } from "@reins/graph/tables";
 import { errorMessage } from "@reins/kit";
 import { type Approval, type Approvals, type Harness, type RunState, readReport } from "@reins/supervisor";
 import { offerApproval } from "../control/ask-clients.ts";
@@ -20,16 +21,17 @@ const PAGE = 500;
  */
 export async function recover(hub: HubContext): Promise<void> {
   const { harness, sessions } = hub;
+  const graphs = new Set(await harness.store.query(graphTables, "unfinished", null));
   for (const { id: tenant } of await harness.identity.listTenants()) {
     const running = await sessionsInTurn(sessions, tenant);
     const asking = await sessionsThatAsk(harness, tenant);
-    for (const record of running) await recoverOne(hub, record, asking.delete(record.id));
+    for (const record of running) await recoverOne(hub, record, asking.delete(record.id), graphs);
     for (const id of asking) {
       const record = await sessions.read(id, tenant);
-      if (record && !record.ended) await recoverOne(hub, record, true);
+      if (record && !record.ended) await recoverOne(hub, record, true, graphs);
     }
     // After the turns that came to their end are in the ledger.
-    await endInterruptedRuns(hub, tenant);
+    await endInterruptedRuns(hub, tenant, graphs);
   }
 }
 
@@ -48,9 +50,14 @@ async function sessionsThatAsk({ approvals }: Harness, tenant: string): Promise<
   return new Set((await Array.fromAsync(pending)).map(({ session }) => session));
 }
 
-async function recoverOne(hub: HubContext, record: SessionRecord, asks: boolean): Promise<void> {
+async function recoverOne(
+  hub: HubContext,
+  record: SessionRecord,
+  asks: boolean,
+  graphs: ReadonlySet<string>,
+): Promise<void> {
   try {
-    await recoverSession(hub, record, asks);
+    await recoverSession(hub, record, asks, graphs);
   } catch (error) {
     const why = `the session ${record.id} could not be recovered: ${errorMessage(error)}`;
     hub.onError(new Error(why, { cause: error }));
@@ -58,7 +65,12 @@ async function recoverOne(hub: HubContext, record: SessionRecord, asks: boolean)
 }
 
 /** Marks the turn of a session that an earlier process was in the middle of as interrupted, and asks its questions again. */
-async function recoverSession(hub: HubContext, record: SessionRecord, asks: boolean): Promise<void> {
+async function recoverSession(
+  hub: HubContext,
+  record: SessionRecord,
+  asks: boolean,
+  graphs: ReadonlySet<string>,
+): Promise<void> {
   const { log, sessions } = hub;
   const left = await leftQuestions(log, record);
   const isCut = record.state === "running" && (await recordInterruption(hub, record));
@@ -72,7 +84,7 @@ async function recoverSession(hub: HubContext, record: SessionRecord, asks: bool
     if (record.parent !== undefined)
       return session.end({ reason: "terminated", terminated_by: "daemon", message: "interrupted" });
   }
-  await offerAgain(session, left);
+  await offerAgain(session, left, graphs);
 }
 
 /** Withdraws what an earlier run asked clients. A late answer is rejected as such. */
@@ -120,7 +132,11 @@ type AskedSession = Pick<Session, "id" | "clients"> & {
  * Puts the questions of a session to its clients again that still wait for an answer, until each is settled, here or
  * elsewhere. They are made from the approvals; the log says only which call of the agent each was about.
  */
-export async function offerAgain(session: AskedSession, left: readonly LeftQuestion[]): Promise<void> {
+export async function offerAgain(
+  session: AskedSession,
+  left: readonly LeftQuestion[],
+  graphs: ReadonlySet<string> = new Set(),
+): Promise<void> {
   const { id, hub, record } = session;
   const { tenant, key } = record;
   const pending = await hub.harness.approvals.list({
@@ -132,6 +148,8 @@ export async function offerAgain(session: AskedSession, left: readonly LeftQuest
   for (const approval of pending) {
     // An agent that is not hosted here may call its session what it likes.
     if (approval.session_key !== key) continue;
+    // The action of a graph asks again itself.
+    if (graphs.has(`${tenant}/${approval.turn?.split(":", 1)[0]}`)) continue;
     const toolCallId = left.find((question) => question.approval === approval.id)?.toolCallId;
     offerOne(session, approval, toolCallId ?? `reins-${approval.id}`).catch(hub.onError);
   }
@@ -177,12 +195,17 @@ function isCancelOf({ method, params }: JsonObject, key: string): boolean {
  * turn with its id did; without an entry of that turn, it was interrupted and has failed. Runs that agents elsewhere
  * report are left alone.
  */
-async function endInterruptedRuns(hub: HubContext, tenant: string): Promise<void> {
+async function endInterruptedRuns(
+  hub: HubContext,
+  tenant: string,
+  graphs: ReadonlySet<string>,
+): Promise<void> {
   const { runs } = hub.harness;
+  // The runtime of graphs continues its own, or ends them.
   for await (const run of paged((last: RunState | undefined) =>
     runs.unfinished(tenant, last?.run_id ?? "", PAGE),
   ))
-    await endRun(hub, run).catch(hub.onError);
+    if (!graphs.has(`${tenant}/${run.run_id}`)) await endRun(hub, run).catch(hub.onError);
 }
 
 async function endRun({ harness, clock, sessions }: HubContext, run: RunState): Promise<void> {

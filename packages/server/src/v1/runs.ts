@@ -79,7 +79,15 @@ function runsIn(states: readonly RunState[]): z.input<typeof Run>[] {
     const times = all.map(({ updated_at }) => updated_at);
     const contracts = Object.fromEntries(all.map(({ contract, payload }) => [contract, payload]));
     const updated_at = times.toSorted().at(-1);
-    return conforming(Run, { run_id, session_id: all[0]?.session_id, updated_at, ...contracts });
+    const { graph } = Object(Object(Object(contracts).run_lifecycle).metadata);
+    const has_graph = graph === true ? { has_graph: true } : {};
+    return conforming(Run, {
+      ...has_graph,
+      run_id,
+      session_id: all[0]?.session_id,
+      updated_at,
+      ...contracts,
+    });
   });
 }
 

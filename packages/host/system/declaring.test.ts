@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { JsonObject } from "@reins/acp";
 import { describe, expect, test } from "vitest";
 import { ConstitutionalPreparation } from "../src/turn/turn-context.ts";
@@ -104,12 +106,14 @@ describe("an agent that is configured for the protocol", () => {
     const governed = await govern({ protocol });
     const session = await governed.begin();
     await governed.prompt(session, saying("Hello."), "hello");
-    protocol.turns.push("### Result for late\n\nStatus: completed");
+    await writeFile(join(governed.workspace, "notes.txt"), "not asked for");
+    protocol.turns.push("### Result for late\n\nStatus: completed, see @notes.txt");
     const play = saying("I see.");
     await governed.prompt(session, play, "and now?");
     const blocks = play.stages[0]?.prompt.map(({ text }) => text) ?? [];
     expect(blocks).toHaveLength(2);
-    expect(blocks[0]).toContain("### Result for late");
+    expect(blocks[0]).toContain("### Result for late\n\nStatus: completed, see @ notes.txt");
+    expect(blocks.join("")).not.toContain("not asked for");
     expect(blocks[1]).toBe("and now?");
   });
 

@@ -142,18 +142,13 @@ async function answerTo(session: GovernedSession, prompted: Prompted): Promise<u
     inSystemPrompt: session.context.profile.instructions === "in_system_prompt",
     protocol: (await protocol?.describe(session.id))?.instructions,
   };
-  const prepared = await session.context.preparation?.compose(
-    session,
-    subject,
-    [...unseen, ...settled.prompt],
-    more,
-  );
+  const prepared = await session.context.preparation?.compose(session, subject, settled.prompt, more);
   if (prepared) turn.entries.push(...prepared.entries);
   session.instructions = prepared?.instructions;
   let delivered = false;
   try {
     const { commands } = settled;
-    const whole = { prompt: prepared?.prompt ?? [...unseen, ...settled.prompt], commands };
+    const whole = { prompt: prepared?.prompt ?? settled.prompt, commands };
     const read = await unlessCancelled(turn, withFiles(session, turn, whole));
     // Cancelled meanwhile: an agent that receives a cancel before the prompt would never end it.
     if (!read || turn.isCancelled) return cancelled(session);
@@ -161,7 +156,8 @@ async function answerTo(session: GovernedSession, prompted: Prompted): Promise<u
     const answer = await session.context.agent.request("session/prompt", {
       ...params,
       sessionId: session.agentSessionId,
-      prompt: withRefusals(session, withoutCommands(session, read, commands)),
+      // What the runtime quotes names no files to be read.
+      prompt: withRefusals(session, withoutCommands(session, [...unseen, ...read], commands)),
     });
     delivered = readResult("session/prompt", answer).stopReason !== "refusal";
     if (!declaring) return answer;

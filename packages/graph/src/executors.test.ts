@@ -1,0 +1,87 @@
+import { describe, expect, it } from "vitest";
+import { graphOf } from "../test/graphs.ts";
+import { chooseExecutor, type Executor, registryView, writesOf } from "./executors.ts";
+
+const EXECUTORS: readonly Executor[] = [
+  {
+    name: "read_file",
+    type: "tool",
+    description: "Reads.",
+    capabilities: ["filesystem.read"],
+    isReadOnly: true,
+  },
+  { name: "run_command", type: "tool", description: "Runs.", capabilities: ["shell", "testing"], cost: 2 },
+  { name: "test_runner", type: "tool", description: "Tests.", capabilities: ["testing"], cost: 1 },
+  {
+    name: "offline",
+    type: "agent",
+    description: "Away.",
+    capabilities: ["code_review", "testing"],
+    isAvailable: false,
+  },
+  { name: "talker", type: "agent", description: "Talks.", capabilities: ["code_review"], canExecute: false },
+  { name: "reviewer", type: "agent", description: "Reviews.", capabilities: ["code_review", "testing"] },
+];
+
+const choose = (executor: object, mayUse?: (one: Executor) => boolean) => {
+  const [action] = graphOf([{ id: "a", executor }]).actions;
+  return chooseExecutor(action!, EXECUTORS, mayUse).name;
+};
+
+describe("The executor of an action", () => {
+  it.each([
+    [{ target: "run_command" }, "run_command"],
+    [{ type: "tool", capabilities: ["testing"] }, "test_runner"],
+    [{ type: "tool", target: "auto", capabilities: ["filesystem"] }, "read_file"],
+    [{ type: "agent", capabilities: ["code_review"] }, "reviewer"],
+    [{ capabilities: ["code_review", "testing", "frontend"] }, "reviewer"],
+    [{ type: "tool", capabilities: ["testing", "shell"] }, "run_command"],
+  ])("for %j is %s: by name, else by type, capabilities, availability and cost", (executor, name) => {
+    expect(choose(executor)).toBe(name);
+  });
+
+  it.each([
+    { target: "nothing" },
+    { type: "service" },
+    { type: "tool", capabilities: ["code_review"] },
+    { type: "agent", target: "offline" },
+    { type: "agent", target: "talker" },
+    { type: "agent", target: "run_command" },
+  ])("for %j is none, and the error lists the registry", (executor) => {
+    expect(() => choose(executor)).toThrow(/no executor fits a.*read_file \(tool: filesystem.read\)/);
+  });
+
+  it("is another one where the policy refuses the best, and none where it refuses all", () => {
+    expect(choose({ type: "tool", capabilities: ["testing"] }, ({ name }) => name !== "test_runner")).toBe(
+      "run_command",
+    );
+    expect(() => choose({ type: "tool" }, () => false)).toThrow("the policy allows none of those that fit a");
+  });
+
+  it("is shown to models with name, type, description and capabilities, and nothing else", () => {
+    const { executors } = registryView(EXECUTORS);
+    expect(executors[4]).toEqual({
+      name: "talker",
+      type: "agent",
+      description: "Talks.",
+      capabilities: ["code_review"],
+      can_execute: false,
+    });
+    expect(Object.keys(executors[0] ?? {})).toEqual(["name", "type", "description", "capabilities"]);
+  });
+});
+
+describe("What an action writes", () => {
+  it.each([
+    [{ resources: { writes: ["src"] } }, "run_command", ["src"]],
+    [{ resources: { writes: [] } }, "run_command", []],
+    [{}, "run_command", ["*"]],
+    [{}, "reviewer", ["*"]],
+    [{}, "read_file", []],
+    [{ side_effects: ["read"] }, "run_command", []],
+    [{ side_effects: ["read", "send"] }, "run_command", ["*"]],
+  ])("is what it declares, else the whole workspace unless it only reads: %j by %s", (more, name, writes) => {
+    const [action] = graphOf([{ id: "a", ...more }]).actions;
+    expect(writesOf(action!, EXECUTORS.find((one) => one.name === name)!)).toEqual(writes);
+  });
+});

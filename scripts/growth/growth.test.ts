@@ -5,6 +5,7 @@ import { detectIntent } from "../../packages/agent/src/advisor/intent.ts";
 import { DemoModel } from "../../packages/agent/src/models/demo-model.ts";
 import { stringifySorted } from "../../packages/ahp/src/json/stringify.ts";
 import { printable } from "../../packages/cli/src/printable.ts";
+import { readMarkdown } from "../../packages/graph/src/markdown.ts";
 import { defused, mentionsIn } from "../../packages/host/src/governor/mentions.ts";
 import { serverEvents as pageEvents } from "../../packages/inspector/src/api/parse.ts";
 import { diffLines } from "../../packages/inspector/src/design/diff-lines.ts";
@@ -110,6 +111,8 @@ const TEXTS: Readonly<Record<string, (size: number) => string>> = {
   "opening brackets": (size) => "[".repeat(size),
   "links that do not end": (size) => "[a](".repeat(size / 4),
   stars: (size) => "*a ".repeat(size / 3),
+  headings: (size) => "# a\n".repeat(size / 4),
+  "headings of all levels": (size) => "# a\n## a\n### a\n#### a\n##### a\n###### a\n".repeat(size / 34),
   fences: (size) => "```\n".repeat(size / 4),
   "a fence, and then a paragraph": (size) => `\`\`\`\n\`\`\`\n${"a".repeat(size)}`,
   "list items": (size) => "- a\n\n".repeat(size / 5),
@@ -132,6 +135,7 @@ const TEXT_READERS: Readonly<Record<string, (text: string) => unknown>> = {
     for (const block of blocks)
       if (!/^ {0,3}(`{3}|~{3})/.test(block)) expect(block.length).toBeLessThan(10_000);
   },
+  "declarations in a message": readMarkdown,
   "what a prompt wants": detectIntent,
   "files that a prompt names": (text) =>
     defused(

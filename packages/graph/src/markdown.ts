@@ -27,6 +27,7 @@ const FENCE = /^( {0,3})(`{3,}|~{3,})(.*)$/;
 const CLOSING = /^ {0,3}(`{3,}|~{3,})[ \t]*$/;
 const NESTED_CLOSING = /^[ >]*(`{3,}|~{3,})[ \t]*$/;
 const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$/;
+const HIGHEST_LEVEL = 6;
 /** Longer lines are no headings that anything refers to. */
 const LONGEST_HEADING = 1_000;
 /** A line that begins or continues a quote or a list item: what follows in it is not at the top level. */
@@ -107,11 +108,15 @@ function headingId(text: string): string {
 }
 
 function sectionsOf(headings: readonly Heading[], lines: readonly string[]): MarkdownSection[] {
-  return headings.map(({ level, id, line }, index) => {
-    const next = headings.slice(index + 1).find((other) => other.level <= level);
-    const text = lines.slice(line + 1, next?.line ?? lines.length).join("\n");
-    return { id, level, text: text.replace(/^\n+|\s+$/g, "") };
-  });
+  const sections: MarkdownSection[] = [];
+  /** By level, the line of the nearest heading below of that level or above. */
+  const ends = new Array<number>(HIGHEST_LEVEL + 1).fill(lines.length);
+  for (const { level, id, line } of headings.toReversed()) {
+    const text = lines.slice(line + 1, ends[level]).join("\n");
+    sections.push({ id, level, text: text.replace(/^\n+/, "").trimEnd() });
+    ends.fill(line, level);
+  }
+  return sections.reverse();
 }
 
 function closes(line: string, { marker, isNested }: { marker: string; isNested: boolean }): boolean {

@@ -336,6 +336,21 @@ describe("A cancel", () => {
   });
 });
 
+describe("A cancel of the run", () => {
+  it("does not wait for an action that waits for a person, though it is to finish", async () => {
+    const { engine, start, attempt } = stage(
+      graphOf([{ id: "a", cancellation_policy: { running: "finish" } }]),
+    );
+    await start();
+    (await attempt("a/1")).request.waits("permission");
+    expect(await engine.cancel("run")).toBe(true);
+    expect(await engine.ended("run")).toMatchObject({
+      status: "canceled",
+      actions: [{ status: "canceled" }],
+    });
+  });
+});
+
 describe("Time", () => {
   it("ends a run that has used its seconds, and what runs in it", async () => {
     const { engine, start, attempt, clock } = stage(

@@ -216,12 +216,13 @@ class Schedule {
     this.#progress.cancelPending(reason);
   }
 
-  /** Makes no other attempt at an action, and ends this one unless a cancel is to let it finish. */
+  /** Makes no other attempt at an action, and ends this one unless it does something that a cancel is to let finish. */
   #stop(running: Running | undefined, reason: string): void {
     if (!running) return;
     const { action, live } = running;
     live.isLast = reason;
-    if (action.onCancel === "abort" || reason === this.#late) stop(live, "canceled", reason);
+    const mayFinish = action.onCancel === "finish" && reason !== this.#late && live.waitsFor === undefined;
+    if (!mayFinish) stop(live, "canceled", reason);
   }
 
   #conflicts(action: GraphAction): boolean {

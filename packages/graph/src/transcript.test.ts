@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { graphOf } from "../test/graphs.ts";
 import { readDeclared } from "./carrier.ts";
 import type { ProtocolDeclaration } from "./grammar.ts";
 import { graphOfCalls, graphOfDeclaration } from "./graph.ts";
@@ -129,19 +130,22 @@ Depends: \`inspect_code\`
 ### Result for review_toolbar`);
   });
 
+  it("of the full form shows the arguments of a tool", () => {
+    const graph = graphOf([{ id: "a", executor: { type: "tool", target: "read" }, input: { path: "x" } }]);
+    expect(transcript([{ ...fullRun, graph, states: [] }], LIMITS)).toContain(
+      'Executor: `tool:read`\n\n```shell\ntool read <<\'JSON\'\n{\n  "path": "x"\n}\nJSON\n```',
+    );
+  });
+
   it("shows old and long declarations by what their actions are for, and a reference", () => {
     const runs = [fullRun, carrierRun, carrierRun];
     const text = transcript(runs, LIMITS);
-    expect(text).toContain("ProtocolDeclaration: runtime://runs/run_123");
+    expect(text).toContain("Declaration: runtime://runs/run_123");
     expect(text).toContain("Inspect Code\nFind components.");
     expect(text.match(/tool read <</g)).toHaveLength(2);
-    expect(transcript(runs, { ...LIMITS, mode: "full" })).not.toContain("ProtocolDeclaration:");
-    expect(transcript(runs, { ...LIMITS, mode: "compressed" }).match(/ProtocolDeclaration:/g)).toHaveLength(
-      3,
-    );
-    expect(transcript([{ ...carrierRun, declaration: "x".repeat(9_000) }], LIMITS)).toContain(
-      "ProtocolDeclaration:",
-    );
+    expect(transcript(runs, { ...LIMITS, mode: "full" })).not.toContain("Declaration:");
+    expect(transcript(runs, { ...LIMITS, mode: "compressed" }).match(/Declaration:/g)).toHaveLength(3);
+    expect(transcript([{ ...carrierRun, declaration: "x".repeat(9_000) }], LIMITS)).toContain("Declaration:");
   });
 
   it.each([

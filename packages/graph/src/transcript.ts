@@ -85,7 +85,7 @@ function runBody(turn: RunTurn, isFull: boolean, options: TranscriptOptions): st
     ...(graph.title === "" ? [] : [`Purpose: ${oneLine(graph.title)}`]),
     `Status: ${aggregate(turn.status)}`,
     ...(turn.status === "completed" || reason === undefined ? [] : [`Reason: ${oneLine(reason)}`]),
-    ...(isFull ? [] : [`ProtocolDeclaration: runtime://runs/${run}`]),
+    ...(isFull ? [] : [`Declaration: runtime://runs/${run}`]),
   ];
   const calls = graph.actions.flatMap((action) => {
     const state = byId.get(action.id);
@@ -104,18 +104,17 @@ function aggregate(status: Status): "completed" | "blocked" | "failed" {
 
 function callOf({ isCarrier }: RunTurn, { executor, operation, dependsOn, input }: GraphAction): string {
   const { type = "auto", target } = executor;
-  if (!isCarrier)
-    return [
-      `Executor: \`${type}:${target}\``,
-      ...(operation === undefined ? [] : [`Operation: \`${oneLine(operation)}\``]),
-      ...(dependsOn.length === 0 ? [] : [`Depends: ${dependsOn.map((id) => `\`${id}\``).join(", ")}`]),
-    ].join("\n");
-  const name = `${type === "agent" ? "Agent" : "Tool"}: \`${target}\``;
   const depends = dependsOn.length === 0 ? [] : [`Depends: ${dependsOn.map((id) => `\`${id}\``).join(", ")}`];
+  const named = isCarrier
+    ? [`${type === "agent" ? "Agent" : "Tool"}: \`${target}\``]
+    : [
+        `Executor: \`${type}:${target}\``,
+        ...(operation === undefined ? [] : [`Operation: \`${oneLine(operation)}\``]),
+      ];
+  const head = [...named, ...depends].join("\n");
+  if (input === undefined && !isCarrier) return head;
   const args = JSON.stringify(input ?? {}, null, 2);
-  return [[name, ...depends].join("\n"), fenced(`${type} ${target} <<'JSON'\n${args}\nJSON`, "shell")].join(
-    "\n\n",
-  );
+  return [head, fenced(`${type} ${target} <<'JSON'\n${args}\nJSON`, "shell")].join("\n\n");
 }
 
 /** What an action was for, where its declaration is not shown. */
@@ -172,7 +171,8 @@ function indented(text: string): string {
 
 /** A fenced block whose fence is longer than any in the text. */
 function fenced(text: string, info: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  let longest = 2;
+  for (const [ticks] of text.matchAll(/`+/g)) longest = Math.max(longest, ticks.length);
   const fence = "`".repeat(longest + 1);
   return `${fence}${info}\n${harmless(text)}\n${fence}`;
 }

@@ -23,8 +23,14 @@ export function ActionList({
   return (
     <div className="flex flex-col">
       {actions.length > 10 && (
-        <div className="border-b border-line px-3 py-2 sm:max-w-56">
-          <Choice label="Status" options={statusOptions(actions)} value={status} onChange={setStatus} />
+        <div className="border-b border-line px-3 py-2">
+          <Choice
+            label="Status"
+            className="max-w-56"
+            options={statusOptions(actions)}
+            value={status}
+            onChange={setStatus}
+          />
         </div>
       )}
       {shown.length === 0 && <p className="px-3 py-4 text-sm text-ink-soft">No action is {status} now.</p>}

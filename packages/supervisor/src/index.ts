@@ -40,8 +40,7 @@ export {
   SupervisorError,
   type SupervisorErrorCode,
 } from "./errors.ts";
-export { toolsOfAgent } from "./harness/facts.ts";
-export { Harness, type HarnessOptions } from "./harness/harness.ts";
+export { Harness, type HarnessOptions, toolsOfAgent } from "./harness/harness.ts";
 export { harnessTables } from "./harness/tables.ts";
 export { Identity, type IdentityOptions } from "./identity/identity.ts";
 export {

@@ -4,7 +4,7 @@ import { defaultFile, Roster } from "@reins/policy";
 import { expect, test } from "vitest";
 import { supervisorHandlers } from "../src/ahp/handlers.ts";
 import { Supervisor } from "../src/decision/supervisor.ts";
-import { Facts } from "../src/harness/facts.ts";
+import { Facts } from "../src/harness/harness.ts";
 import { Identity } from "../src/identity/identity.ts";
 import { Reports } from "../src/reports/reports.ts";
 import { Runs } from "../src/runs/runs.ts";

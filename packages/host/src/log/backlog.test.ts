@@ -1,6 +1,6 @@
 import type { Store } from "@reins/store";
 import { describe, expect, it } from "vitest";
-import { Backlog } from "./backlog.ts";
+import { Backlog, runsOf } from "./backlog.ts";
 import type { Run } from "./tables.ts";
 
 /** A backlog before a store that keeps nothing, and how many runs each commit brought. */
@@ -60,5 +60,26 @@ describe("the backlog of a log", () => {
     await backlog.inStore();
     expect(commits).toEqual([1]);
     expect(backlog.isEmpty).toBe(true);
+  });
+});
+
+const said = (n: number, session = "s", tenant = "t") => ({ tenant, session, message: { n } });
+const AT = { epoch: 3, at: 7 };
+
+describe("messages as runs", () => {
+  it("go together while nothing but their text differs, each at the next place of its tenant", () => {
+    const places = new Map([["t", 10]]);
+    const batch = [said(1), said(2), said(3, "other"), { ...said(4), except: "c" }, said(5, "s", "another")];
+    const runs = runsOf(batch, { ...AT, places });
+    expect(runs).toEqual([
+      { tenant: "t", session: "s", ...AT, first: 11, texts: ['{"n":1}', '{"n":2}'] },
+      { tenant: "t", session: "other", ...AT, first: 13, texts: ['{"n":3}'] },
+      { tenant: "t", session: "s", except: "c", ...AT, first: 14, texts: ['{"n":4}'] },
+      { tenant: "another", session: "s", ...AT, first: 1, texts: ['{"n":5}'] },
+    ]);
+    expect([...places]).toEqual([
+      ["t", 14],
+      ["another", 1],
+    ]);
   });
 });

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { hasCode } from "@reins/kit";
 import { change, type Store, StoreError } from "@reins/store";
+import type { NewEvent } from "./logged-event.ts";
 import { logTables, type Run } from "./tables.ts";
 
 /** What a backlog needs. */
@@ -210,4 +211,30 @@ function sizeOf(runs: readonly Run[]): number {
   let size = 0;
   for (const { texts } of runs) for (const text of texts) size += text.length;
   return size;
+}
+
+/** When messages are written, and the last position of each tenant so far. */
+interface Placing {
+  readonly epoch: number;
+  readonly at: number;
+  readonly places: Map<string, number>;
+}
+
+/** Messages as runs, each at its position; advances the positions of the tenants. */
+export function runsOf(batch: readonly NewEvent[], { epoch, at, places }: Placing): readonly Run[] {
+  const runs: (Run & { readonly texts: string[] })[] = [];
+  for (const event of batch) {
+    const { tenant, session, request, except } = event;
+    const text = JSON.stringify(event.message);
+    const place = (places.get(tenant) ?? 0) + 1;
+    places.set(tenant, place);
+    const last = runs.at(-1);
+    if (last && goesOn(last, event)) last.texts.push(text);
+    else runs.push({ tenant, session, request, except, epoch, at, first: place, texts: [text] });
+  }
+  return runs;
+}
+
+function goesOn(run: Run, { tenant, session, request, except }: NewEvent): boolean {
+  return run.tenant === tenant && run.session === session && run.request === request && run.except === except;
 }

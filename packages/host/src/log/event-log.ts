@@ -1,10 +1,10 @@
 import { LruCache } from "@reins/kit";
 import { change, type Store } from "@reins/store";
 import { parseExact } from "@reins/supervisor";
-import { Backlog, detached, isFull, registerBuffer } from "./backlog.ts";
+import { Backlog, detached, isFull, registerBuffer, runsOf } from "./backlog.ts";
 import { Journal, stillToStore } from "./journal.ts";
 import type { Cursor, Hole, LoggedEvent, NewEvent } from "./logged-event.ts";
-import { Followers, type LogSubscriber, Subscription } from "./subscription.ts";
+import { type LogSubscriber, Subscription } from "./subscription.ts";
 import { logTables, type Run } from "./tables.ts";
 
 /** Sessions and connections whose last position is cached: those that were written to last. */
@@ -318,28 +318,41 @@ function keyOf(tenant: string, session: string): string {
   return `${tenant}\n${session}`;
 }
 
-/** When messages are written, and the last position of each tenant so far. */
-interface Placing {
-  readonly epoch: number;
-  readonly at: number;
-  readonly places: Map<string, number>;
+interface Follower {
+  push(event: LoggedEvent): void;
+  fail(error: unknown): void;
 }
 
-/** Messages as runs, each at its position; advances the positions of the tenants. */
-export function runsOf(batch: readonly NewEvent[], { epoch, at, places }: Placing): readonly Run[] {
-  const runs: (Run & { readonly texts: string[] })[] = [];
-  for (const event of batch) {
-    const { tenant, session, request, except } = event;
-    const text = JSON.stringify(event.message);
-    const place = (places.get(tenant) ?? 0) + 1;
-    places.set(tenant, place);
-    const last = runs.at(-1);
-    if (last && goesOn(last, event)) last.texts.push(text);
-    else runs.push({ tenant, session, request, except, epoch, at, first: place, texts: [text] });
+/** The followers of each name in a log. */
+class Followers {
+  readonly #followers = new Map<string, Set<Follower>>();
+
+  /** Whether a name has a follower. */
+  has(name: string): boolean {
+    return this.#followers.has(name);
   }
-  return runs;
-}
 
-function goesOn(run: Run, { tenant, session, request, except }: NewEvent): boolean {
-  return run.tenant === tenant && run.session === session && run.request === request && run.except === except;
+  /** Delivers a message to the followers of a name. */
+  push(name: string, event: LoggedEvent): void {
+    const all = this.#followers.get(name);
+    if (all) for (const follower of all) follower.push(event);
+  }
+
+  join(name: string, follower: Follower): void {
+    const all = this.#followers.get(name) ?? new Set();
+    all.add(follower);
+    this.#followers.set(name, all);
+  }
+
+  leave(name: string, follower: Follower): void {
+    const all = this.#followers.get(name);
+    all?.delete(follower);
+    if (all?.size === 0) this.#followers.delete(name);
+  }
+
+  /** Fails all followers. */
+  fail(error: unknown): void {
+    for (const follower of new Set([...this.#followers.values()].flatMap((all) => [...all])))
+      follower.fail(error);
+  }
 }

@@ -169,3 +169,29 @@ describe("a journal that was damaged", () => {
     expect(await expectNothingSilent(folder, -1)).toBe(0);
   });
 });
+
+test("runs of a journal are still to be stored after what is, and holes between them are reported", () => {
+  const run = (first: number, ...texts: string[]) => ({
+    tenant: "t",
+    session: "s",
+    epoch: 3,
+    at: 7,
+    first,
+    texts,
+  });
+  const runs = [run(1, "{}", "{}"), run(3, "{}"), run(4, "{}", "{}"), run(9, "{}")];
+  const lasts = new Map([["t", 3]]);
+  const places = new Map([
+    ["t", 11],
+    ["u", 2],
+  ]);
+  expect(stillToStore({ left: runs, places }, lasts)).toEqual({
+    runs: [run(4, "{}", "{}"), run(9, "{}")],
+    holes: [
+      { tenant: "t", first: 6, last: 8 },
+      { tenant: "t", first: 10, last: 11 },
+      { tenant: "u", first: 1, last: 2 },
+    ],
+  });
+  expect(lasts.get("t")).toBe(11);
+});

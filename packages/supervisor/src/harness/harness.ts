@@ -2,10 +2,21 @@ import { join } from "node:path";
 import type { Decisions, PayloadFor, SpecialisedEventType } from "@reins/ahp";
 import { type Clock, systemClock } from "@reins/kit";
 import type { Draft, Ledger, RecordOptions } from "@reins/ledger";
-import type { ControlEvent } from "@reins/policy";
+import {
+  type Action,
+  type ControlEvent,
+  type FactsContext,
+  type FilePort,
+  gatherFacts,
+  loadToolTables,
+  realFiles,
+  type Subject,
+  type ToolTables,
+} from "@reins/policy";
 import type { Change, Store } from "@reins/store";
 import { Approvals, type ApprovalsOptions } from "../approvals/approvals.ts";
 import { renewApprovalSeals } from "../approvals/at-rest.ts";
+import type { RequestContext, Workspace } from "../decision/decision.ts";
 import { Harnesses } from "../decision/harnesses.ts";
 import { Supervisor } from "../decision/supervisor.ts";
 import { Identity } from "../identity/identity.ts";
@@ -16,7 +27,7 @@ import { Vault } from "../record/vault.ts";
 import { type Redact, Redactor } from "../redaction/redactor.ts";
 import { Reports } from "../reports/reports.ts";
 import { Runs } from "../runs/runs.ts";
-import { Facts, inputState, targetState } from "./facts.ts";
+import { inputState, targetState } from "./target-state.ts";
 
 /** The store holds the ledger's tables and `harnessTables`; both stay the caller's. */
 export interface HarnessOptions {
@@ -158,4 +169,56 @@ export class Harness {
     await this.runs.close();
     await Promise.all([this.approvals.close(), this.#harnesses.close(), this.supervisor.close()]);
   }
+}
+
+/** What finding out facts needs to know of the machine. */
+export interface FactsOptions {
+  /** The folder of the harness itself. */
+  readonly harness: string;
+  /** The user's home, which is the agent's where nothing else is known. */
+  readonly userHome: string;
+  readonly files?: FilePort;
+  readonly tables?: ToolTables;
+}
+
+/** Finds out what actions would do, on this machine. */
+export class Facts {
+  readonly #options: FactsOptions;
+  readonly #contexts = new WeakMap<Workspace, Map<string, FactsContext>>();
+  #tables: ToolTables | undefined;
+
+  constructor(options: FactsOptions) {
+    this.#options = options;
+    this.#tables = options.tables;
+  }
+
+  /** The facts of an event. */
+  readonly gather = (
+    event: ControlEvent,
+    { agent }: Subject,
+    { workspace }: RequestContext,
+  ): Promise<Action> => gatherFacts(event, this.#contextOf(workspace, workspace.tools ?? agent));
+
+  #contextOf(workspace: Workspace, agent: string): FactsContext {
+    const known = this.#contexts.get(workspace) ?? new Map<string, FactsContext>();
+    this.#contexts.set(workspace, known);
+    const context = known.get(agent) ?? this.#newContext(workspace, agent);
+    known.set(agent, context);
+    return context;
+  }
+
+  #newContext({ cwd, roots, realRoots, home, environment }: Workspace, agent: string): FactsContext {
+    const { harness, userHome, files = realFiles } = this.#options;
+    this.#tables ??= loadToolTables();
+    const tables = this.#tables;
+    return { cwd, roots, realRoots, home: home ?? userHome, environment, harness, agent, tables, files };
+  }
+}
+
+let known: ToolTables | undefined;
+
+/** The tools that an agent itself has, by the name of its table; none where there is no table. */
+export function toolsOfAgent(agent: string): readonly string[] {
+  known ??= loadToolTables();
+  return Object.keys(known.get(agent)?.tools ?? {});
 }

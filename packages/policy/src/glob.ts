@@ -32,18 +32,20 @@ const OPEN_LIMIT = 16;
 /**
  * A test for one part of a path, as shells match it: `*`, `?` and `[a-z]`, with backslashes before characters that mean
  * themselves. `undefined` for a pattern with classes that depend on the machine's language.
+ *
+ * @param options `ofAnyShell`: whether it matches all that some shell matches. To dash, the `^` of `[^a]` is in the set.
  */
 export function nameGlob(
   pattern: string,
-  { matchesDots = false } = {},
+  { matchesDots = false, ofAnyShell = false } = {},
 ): ((name: string) => boolean) | undefined {
-  const steps = stepsOf([...pattern]);
+  const steps = stepsOf([...pattern], ofAnyShell);
   if (!steps) return undefined;
   const matchesDot = matchesDots || pattern.startsWith(".") || pattern.startsWith("\\.");
   return (name) => (matchesDot || !name.startsWith(".")) && fits(steps, [...name]);
 }
 
-function stepsOf(characters: readonly string[]): readonly Step<string>[] | undefined {
+function stepsOf(characters: readonly string[], ofAnyShell: boolean): readonly Step<string>[] | undefined {
   const steps: Step<string>[] = [];
   const lastClose = characters.lastIndexOf("]");
   let open = 0;
@@ -56,7 +58,8 @@ function stepsOf(characters: readonly string[]): readonly Step<string>[] | undef
       const set = at < lastClose ? setAt(characters, at) : undefined;
       if (set === undefined) open += 1;
       if (set === "unknown" || open > OPEN_LIMIT) return undefined;
-      steps.push(set?.test ?? ((other) => other === "["));
+      const isEither = ofAnyShell && characters[at + 1] === "^";
+      steps.push(set && isEither ? () => true : (set?.test ?? ((other) => other === "[")));
       at = set?.end ?? at;
     } else {
       const own = character === "\\" ? (characters[at + 1] ?? "\\") : character;

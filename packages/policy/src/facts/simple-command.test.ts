@@ -1,4 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { spawnSync } from "node:child_process";
+import fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import { requirement } from "../../../../scripts/test/requirement.ts";
 import type { Action } from "../action.ts";
 import { simpleCommand, tellingArguments } from "./simple-command.ts";
 
@@ -86,3 +89,108 @@ describe("a simple command", () => {
     expect(await simpleCommand(action(given))).toBeUndefined();
   });
 });
+
+const piece = fc.constantFrom(
+  "a",
+  "b c",
+  "-x",
+  "--y=z",
+  "'q r'",
+  '"d e"',
+  "\\ ",
+  "\\\\",
+  "\\'",
+  '\\"',
+  "'\\'",
+  '"\\""',
+  '"\\a"',
+  '"\\$x"',
+  "\\$x",
+  "'$x'",
+  "$",
+  '"$"',
+  "a#b",
+  "#c",
+  "~",
+  "a~",
+  "'~'",
+  "=",
+  "k=v",
+  "k=~/x",
+  "{",
+  "}",
+  "{}",
+  "[",
+  "]",
+  "!",
+  "%",
+  "@",
+  ":",
+  ",",
+  "^",
+  "+",
+  "\\\n",
+  "\n",
+  "\t",
+  "\r",
+  "\u00a0",
+  "\u200b",
+  "é",
+  "''",
+  '""',
+  "$'\\x41'",
+  "$'a'",
+  '$"a"',
+  "\\n",
+  ";",
+  "&",
+  "|",
+  ">",
+  "2>",
+  "`",
+  "(",
+  "*",
+  "?",
+  "do",
+  "time",
+  "1",
+);
+const line = fc
+  .array(fc.tuple(fc.constantFrom(" ", " ", "", "  "), piece), { minLength: 1, maxLength: 5 })
+  .map((parts) => `show ${parts.flat().join("")}`);
+
+/** The words that a shell calls a program with; `undefined` where it does something else. */
+function wordsIn(shell: string, text: string): readonly string[] | undefined {
+  const script = `show() { printf '%s\\0' show "$@"; }\n${text}\nprintf '\\1'`;
+  const { stdout, status } = spawnSync(shell, ["-c", script], { encoding: "utf8", cwd: "/", timeout: 5_000 });
+  return status === 0 ? stdout.replace("\u0001", "").split("\0").slice(0, -1) : undefined;
+}
+
+describe.each(["/bin/bash", "/bin/dash"])("to %s", (shell) => {
+  requirement(
+    shell,
+    spawnSync(shell, ["-c", "exit 0"]).status === 0,
+    "there is none here",
+  )("a simple command", () => {
+    it("has the words that we say, so that it is the one that was allowed", async () => {
+      let simple = 0;
+      await fc.assert(
+        fc.asyncProperty(line, async (text) => {
+          const found = await simpleCommand(action({ command: text }));
+          if (!found) return;
+          simple += 1;
+          expect(found.words, JSON.stringify(text)).toEqual(wordsIn(shell, text));
+        }),
+        { numRuns: Number(process.env.REINS_WORD_RUNS ?? 300) },
+      );
+      expect(simple).toBeGreaterThan(0);
+    }, 120_000);
+  });
+});
+
+test.each(["npm run $'test'", 'npm run $"test"', "npm run te$'st'"])(
+  "quotes that shells read differently are not simple: %s",
+  async (command) => {
+    expect(await simpleCommand(action({ command }))).toBeUndefined();
+  },
+);

@@ -74,8 +74,8 @@ async function wordsOf(command: unknown): Promise<readonly string[] | undefined>
 }
 
 async function wordsIn(text: string): Promise<readonly string[] | undefined> {
-  // What these put around a command is not in the tree.
-  if (/^\s*[!{(]/.test(text)) return undefined;
+  // What these put around a command is not in the tree, and `$'a'` is not the same word to every shell.
+  if (/^\s*[!{(]|\$['"]/.test(text)) return undefined;
   const { body, unclear } = readScript(text, await shellParser());
   const command = unclear.length === 0 ? onlyCommand(body) : undefined;
   const words = command?.words.map(literal);

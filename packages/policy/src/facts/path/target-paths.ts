@@ -175,7 +175,7 @@ async function matchesIn(
   folders: readonly string[],
   part: string,
 ): Promise<readonly string[] | undefined> {
-  const matcher = nameGlob(part);
+  const matcher = nameGlob(part, { ofAnyShell: true });
   if (!matcher) return undefined;
   const matches: string[] = [];
   for (const folder of folders) {

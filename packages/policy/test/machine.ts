@@ -20,9 +20,11 @@ async function trackFiles(root: string, paths: readonly string[]): Promise<void>
   header.writeUInt32BE(paths.length, 8);
   const entries = await Promise.all(
     [...paths].sort().map(async (path) => {
-      const { mtimeNs, size } = await lstat(join(root, path), { bigint: true });
+      const { mtimeNs, ctimeNs, size } = await lstat(join(root, path), { bigint: true });
       const name = Buffer.from(path);
       const entry = Buffer.alloc(Math.ceil((62 + name.length + 1) / 8) * 8);
+      entry.writeUInt32BE(Number(ctimeNs / 1_000_000_000n), 0);
+      entry.writeUInt32BE(Number(ctimeNs % 1_000_000_000n), 4);
       entry.writeUInt32BE(Number(mtimeNs / 1_000_000_000n), 8);
       entry.writeUInt32BE(Number(mtimeNs % 1_000_000_000n), 12);
       entry.writeUInt32BE(0o100644, 24);

@@ -166,7 +166,7 @@ function imaginedFiles(files: readonly string[]): FilePort {
     readStart: (path) => Promise.resolve(kindOf(path) === "file" ? "" : undefined),
     bytes: (path) => Promise.resolve(kindOf(path) === "file" ? new Uint8Array() : undefined),
     slice: (path) => Promise.resolve(kindOf(path) === "file" ? new Uint8Array() : undefined),
-    state: (path) => ifThere(path, { size: 0, modified: 0n }),
+    state: (path) => ifThere(path, { size: 0, modified: 0n, changed: 0n }),
     linkedIdentity: () => Promise.resolve(undefined),
   };
 }

@@ -18,6 +18,8 @@ interface FileState {
   readonly size: number;
   /** Nanoseconds since 1970. */
   readonly modified: bigint;
+  /** When its content or anything else about it changed, which no program can set back; nanoseconds since 1970. */
+  readonly changed: bigint;
 }
 
 /**
@@ -101,7 +103,7 @@ export const realFiles: FilePort = {
   },
   async state(path) {
     const found = await orNothing(lstat(path, { bigint: true }));
-    return found && { size: Number(found.size), modified: found.mtimeNs };
+    return found && { size: Number(found.size), modified: found.mtimeNs, changed: found.ctimeNs };
   },
 };
 

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, realpath, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -87,4 +87,27 @@ it("an index that is cut, damaged or of another kind brings nothing back", async
     await writeFile(join(root, ".git/index"), bytes);
     expect(await isRecoverable(realFiles, join(root, "src/b.txt"))).toBe(false);
   }
+});
+
+describe("a file whose time was set back", () => {
+  it("is not recoverable where its content is another one of the same length", async () => {
+    const root = await repository("set-back", "2");
+    const path = join(root, "a.txt");
+    const before = await stat(path, { bigint: true });
+    await writeFile(path, "A.txt\n");
+    await utimes(path, Number(before.atimeMs) / 1_000, Number(before.mtimeMs) / 1_000);
+    expect(await isRecoverable(realFiles, path)).toBe(false);
+    await writeFile(path, "a.txt\n");
+    expect(await isRecoverable(realFiles, path)).toBe(true);
+  });
+
+  it("is recoverable where only its times are others, as in a copy of the repository", async () => {
+    const root = await repository("copied", "2");
+    const copy = join(folder, "copied-too");
+    await cp(root, copy, { recursive: true });
+    for (const path of ["a.txt", "src/b.txt", "src/deep"])
+      expect(await isRecoverable(realFiles, join(copy, path))).toBe(true);
+    await writeFile(join(copy, "src/deep/c.txt"), "src/deep/C.txt\n");
+    expect(await isRecoverable(realFiles, join(copy, "src/deep"))).toBe(false);
+  });
 });

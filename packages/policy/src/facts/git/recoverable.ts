@@ -1,6 +1,7 @@
+import { createHash } from "node:crypto";
 import { posix } from "node:path";
 import type { FilePort } from "../files.ts";
-import { type GitIndex, gitIndexAround, type TrackedFile } from "./repository.ts";
+import { type GitIndex, gitIndexAround, type IndexTime } from "./repository.ts";
 
 /** More files than this are not looked through. */
 const FILE_LIMIT = 2_000;
@@ -38,7 +39,7 @@ async function isKept(search: Search, path: string): Promise<boolean> {
   if (left.count < 0) return false;
   const kind = await files.lstat(path);
   if (kind === undefined || (await isMadeAgain(search, path))) return true;
-  if (kind !== "folder") return isUnchanged(search, path);
+  if (kind !== "folder") return search.index !== undefined && isUnchanged(files, search.index, path);
   const entries = await files.list(path, left.count + 1);
   if (entries === undefined) return false;
   for (const { name } of entries) if (!(await isKept(search, posix.join(path, name)))) return false;
@@ -46,19 +47,30 @@ async function isKept(search: Search, path: string): Promise<boolean> {
 }
 
 /** Whether a file is as git put it away. */
-async function isUnchanged({ files, index }: Search, path: string): Promise<boolean> {
-  if (index === undefined) return false;
+export async function isUnchanged(files: FilePort, index: GitIndex, path: string): Promise<boolean> {
   const tracked = index.files.get(posix.relative(index.root, path));
   const state = await files.state(path);
-  if (tracked === undefined || state === undefined) return false;
+  if (tracked === undefined || state === undefined || state.size % 2 ** 32 !== tracked.size) return false;
+  const isSame = isTime(tracked.modified, state.modified) && isTime(tracked.changed, state.changed);
   // What was changed at the very time the index was written may look as if it was not.
-  return state.modified < index.written && looksLike(tracked, state);
+  if (isSame && state.modified < index.written) return true;
+  // The time of a change can be set back by who made it, and a copy has others: then the content says.
+  return (await hashOf(files, path)) === tracked.hash;
 }
 
-function looksLike({ size, seconds, nanoseconds }: TrackedFile, state: { size: number; modified: bigint }) {
-  const [whole, part] = [state.modified / 1_000_000_000n, state.modified % 1_000_000_000n];
-  const isSameTime = whole === BigInt(seconds) && (nanoseconds === 0 || part === BigInt(nanoseconds));
-  return isSameTime && state.size % 2 ** 32 === size;
+function isTime({ seconds, nanoseconds }: IndexTime, time: bigint): boolean {
+  const [whole, part] = [time / 1_000_000_000n, time % 1_000_000_000n];
+  return whole === BigInt(seconds) && (nanoseconds === 0 || part === BigInt(nanoseconds));
+}
+
+/** Larger files are not read. */
+const CONTENT_LIMIT = 1_024 * 1_024;
+
+/** The hash that git has for a file's content; `undefined` for one that is large, or a link. */
+async function hashOf(files: FilePort, path: string): Promise<string | undefined> {
+  if ((await files.lstat(path)) !== "file") return undefined;
+  const bytes = await files.bytes(path, CONTENT_LIMIT);
+  return bytes && createHash("sha1").update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
 }
 
 async function isMadeAgain({ files, index }: Search, path: string): Promise<boolean> {

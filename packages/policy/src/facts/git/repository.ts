@@ -167,7 +167,12 @@ export interface TrackedFile {
   /** The hash of its content, in hexadecimal. */
   readonly hash: string;
   readonly size: number;
-  /** Seconds and nanoseconds since 1970; the latter are 0 where git did not keep them. */
+  readonly modified: IndexTime;
+  readonly changed: IndexTime;
+}
+
+/** Seconds and nanoseconds since 1970; the latter are 0 where git did not keep them. */
+export interface IndexTime {
   readonly seconds: number;
   readonly nanoseconds: number;
 }
@@ -269,8 +274,8 @@ function parseIndex(bytes: Uint8Array): Pick<GitIndex, "files" | "submodules"> |
     if ((flags & STAGE) === 0 && (more & INTENT_TO_ADD) === 0) {
       files.set(decoder.decode(name), {
         hash: Buffer.from(bytes.subarray(at + 40, at + FIXED)).toString("hex"),
-        seconds: view.getUint32(at + 8),
-        nanoseconds: view.getUint32(at + 12),
+        changed: { seconds: view.getUint32(at), nanoseconds: view.getUint32(at + 4) },
+        modified: { seconds: view.getUint32(at + 8), nanoseconds: view.getUint32(at + 12) },
         size: view.getUint32(at + 36),
       });
     }

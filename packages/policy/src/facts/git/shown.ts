@@ -3,6 +3,7 @@ import { nameGlob } from "../../glob.ts";
 import type { FilePort } from "../files.ts";
 import { isCredentials } from "../path/places.ts";
 import { Unclear } from "./object-store.ts";
+import { isUnchanged } from "./recoverable.ts";
 import { type GitIndex, gitIndexAround } from "./repository.ts";
 import { Revisions } from "./revisions.ts";
 
@@ -229,11 +230,8 @@ class Search {
     if (sides.length > 1) return;
     for (const [name, file] of index?.files ?? []) {
       if (!isCredentials(`/${name}`) || !fits(name)) continue;
-      const state = shown.cached ? undefined : await files.state(posix.join(index?.root ?? "", name));
-      const isSame =
-        state !== undefined &&
-        state.modified / 1_000_000_000n === BigInt(file.seconds) &&
-        state.size === file.size;
+      const path = posix.join(index?.root ?? "", name);
+      const isSame = !shown.cached && index !== undefined && (await isUnchanged(files, index, path));
       const kept = right === undefined ? undefined : await this.#entryAt(right, name);
       if (shown.cached || sides.length > 0 ? kept !== file.hash || (!shown.cached && !isSame) : !isSame)
         this.#note(name, fits);

@@ -92,12 +92,12 @@ it("an index that is cut, damaged or of another kind brings nothing back", async
 describe("a file whose time was set back", () => {
   it("is not recoverable where its content is another one of the same length", async () => {
     const root = await repository("set-back", "2");
-    const path = join(root, "a.txt");
+    const path = join(root, "staged.txt");
     const before = await stat(path, { bigint: true });
-    await writeFile(path, "A.txt\n");
+    await writeFile(path, "Staged.txt\n");
     await utimes(path, Number(before.atimeMs) / 1_000, Number(before.mtimeMs) / 1_000);
     expect(await isRecoverable(realFiles, path)).toBe(false);
-    await writeFile(path, "a.txt\n");
+    await writeFile(path, "staged.txt\n");
     expect(await isRecoverable(realFiles, path)).toBe(true);
   });
 
@@ -105,7 +105,7 @@ describe("a file whose time was set back", () => {
     const root = await repository("copied", "2");
     const copy = join(folder, "copied-too");
     await cp(root, copy, { recursive: true });
-    for (const path of ["a.txt", "src/b.txt", "src/deep"])
+    for (const path of ["staged.txt", "src/b.txt", "src/deep"])
       expect(await isRecoverable(realFiles, join(copy, path))).toBe(true);
     await writeFile(join(copy, "src/deep/c.txt"), "src/deep/C.txt\n");
     expect(await isRecoverable(realFiles, join(copy, "src/deep"))).toBe(false);

@@ -13,7 +13,7 @@ export function patchFindings(
   text: string,
   base: readonly string[] | undefined,
 ): readonly Finding[] | undefined {
-  const lines = text.trim().split("\n");
+  const lines = text.trim().split(/\r?\n/);
   if (lines[0]?.trim() === CODEX_BEGIN) return codexFindings(lines, base);
   // Codex looks for its patch behind the mark of a here-document.
   return lines.some((line) => line.trim() === CODEX_BEGIN) ? undefined : diffFindings(lines, base);

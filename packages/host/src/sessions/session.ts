@@ -263,8 +263,7 @@ export class Session implements SessionPort {
     const { sessions, harness } = this.hub;
     switch (effect) {
       case "write":
-        // That a turn has begun is written with the first verdict in it, before anything is done.
-        return sessions.put(this.#record, undefined, { relaxed: event.type === "prompted" });
+        return sessions.put(this.#record);
       case "record":
         return event.type === "stopped" ? harness.record([event.entry], { durable: false }) : undefined;
       case "withdraw":

@@ -145,13 +145,13 @@ export class Sessions {
     for (const watcher of this.#watchers) watcher(record);
   }
 
-  /** Writes a record; with an entry, both in one commit. A relaxed write waits a moment for another commit. */
-  put(record: SessionRecord, entry?: Draft, { relaxed = false } = {}): Promise<void> {
+  /** Writes a record; with an entry, both in one commit. */
+  put(record: SessionRecord, entry?: Draft): Promise<void> {
     const { id } = record;
     this.#later.delete(id);
     if (!entry && this.isStored(record)) return Promise.resolve();
     const before = this.#entering.get(id);
-    const write = () => this.#write(record, entry, relaxed);
+    const write = () => this.#write(record, entry);
     const writing = before ? before.then(write) : write();
     if (!entry && !before) return writing;
     const written = writing.catch(() => undefined);
@@ -195,8 +195,8 @@ export class Sessions {
     return session;
   }
 
-  async #write(record: SessionRecord, entry: Draft | undefined, relaxed: boolean): Promise<void> {
-    await putSession(this.#hub.harness, record, entry, { relaxed });
+  async #write(record: SessionRecord, entry: Draft | undefined): Promise<void> {
+    await putSession(this.#hub.harness, record, entry);
     this.#stored.add(record);
   }
 }
@@ -206,11 +206,10 @@ export async function putSession(
   harness: Pick<Harness, "store" | "record">,
   record: SessionRecord,
   entry?: Draft,
-  { relaxed = false } = {},
 ): Promise<void> {
   const put = change(sessionTables, "put", record);
   if (entry) await harness.record([entry], { with: [put], durable: false });
-  else await harness.store.commit([put], { durable: false, relaxed });
+  else await harness.store.commit([put], { durable: false });
 }
 
 /**

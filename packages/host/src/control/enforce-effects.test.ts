@@ -298,6 +298,8 @@ describe("people", () => {
     foreseen.verdict = "ask";
     expect(await enforce(scope, point)).toMatchObject({ kind: "refused", reason: "foreseen" });
     expect([decided.length, asked.length]).toEqual([1, 0]);
+    // An external harness that asks for a person leaves no approval behind.
+    expect(decided[0]?.requestContext.unasked).toBe("no person is asked about it");
   });
 });
 

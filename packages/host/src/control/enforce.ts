@@ -129,13 +129,19 @@ function decideRequest(
     : supervisor.refuse(event, subject, requestContext, forbidden);
 }
 
-/** Decides by rules alone: what would need a person is refused without a record. */
+/**
+ * Decides by rules alone: what would need a person is refused without a record, and blocked where an external harness
+ * asks for one.
+ */
 export function decideUnasked(
   harness: Pick<Harness, "supervisor">,
   request: ControlRequest,
 ): Promise<Decided> {
-  const requestContext = { ...request.requestContext, unattended: true };
-  return decideRequest(harness, { ...request, requestContext });
+  const unattended = { unattended: true, unasked: "no person is asked about it" };
+  return decideRequest(harness, {
+    ...request,
+    requestContext: { ...request.requestContext, ...unattended },
+  });
 }
 
 type Deciders = Pick<Harness, "supervisor" | "approvals">;

@@ -14,9 +14,9 @@ limits:
 `;
 
 /** A governed agent under budgets of money and tokens. */
-async function budgeted(agent = new ScriptedAgent()) {
+async function budgeted(agent = new ScriptedAgent(), options: Parameters<typeof govern>[0] = {}) {
   const home = await openTestHome({ rules: RULES });
-  const governed = await govern({ home, agent });
+  const governed = await govern({ home, agent, ...options });
   const id = await governed.begin();
   const { identity, supervisor, policies } = home.harness;
   const subject = identity.subjectFor({
@@ -83,6 +83,23 @@ describe("a budget counts", () => {
     });
     await expect(failing).rejects.toThrow("sorry");
     expect(await used()).toEqual({ cost: 1, tokens: 900_000 });
+  });
+
+  test("the tokens of a turn that ends long after it was cancelled", async () => {
+    const { play, used, id, governor } = await budgeted(new ScriptedAgent(), { cancelGraceMs: 50 });
+    const late = Promise.withResolvers<void>();
+    const playing = play(async ({ update, cancelled }) => {
+      await update(costs(1, 300));
+      await cancelled;
+      await late.promise;
+      return { stopReason: "cancelled", usage: { totalTokens: 900 } };
+    });
+    await expect.poll(() => governor.session(id)?.turn?.tokens).toBe(300);
+    await governor.notification("session/cancel", { sessionId: id });
+    expect(await playing).toBe("cancelled");
+    expect(await used()).toEqual({ cost: 1, tokens: 300 });
+    late.resolve();
+    await expect.poll(used).toEqual({ cost: 1, tokens: 900 });
   });
 
   test("the cost of a turn with more calls without an end than are kept", async () => {

@@ -1,5 +1,5 @@
 import { CODE, interruptedBy, isObject, type JsonObject, RpcError, readResult, usageIn } from "@reins/acp";
-import { Repeater, systemClock } from "@reins/kit";
+import { errorMessage, Repeater, systemClock } from "@reins/kit";
 import type { Draft, RecordOptions } from "@reins/ledger";
 import { type Decided, type Harness, type Origin, type Subject, sessionKey } from "@reins/supervisor";
 import { recordedSubject, subjectIn } from "../control/control-point.ts";
@@ -47,6 +47,11 @@ export async function runTurn(
     const answering = answerTo(session, { turn, params, prompt });
     const answer = await Promise.race([answering, overdue(session, turn, answering)]);
     if (session.isCut) throw interruptedBy("Reins is stopping");
+    if (answer === OVERDUE) {
+      chargeLate(session, turn, answering);
+      await finish(session, turn, { stop_reason: "cancelled", answer: undefined });
+      return { stopReason: "cancelled" };
+    }
     const { stopReason: stop_reason = "unknown" } = readResult("session/prompt", answer);
     await finish(session, turn, { stop_reason, answer });
     return isObject(answer) ? answer : {};
@@ -78,23 +83,36 @@ export async function cutTurn(session: GovernedSession, onCut: () => void): Prom
   session.turn?.cancel("Reins is stopping");
 }
 
-/**
- * The answer that a turn gets which was cancelled and whose agent does not end it in time. What the agent still answers
- * counts no more.
- */
-function overdue(session: GovernedSession, turn: Turn, answering: Promise<unknown>): Promise<JsonObject> {
+/** Stands for the answer of an agent that did not end its turn in time. */
+const OVERDUE = Symbol("overdue");
+
+/** Ends a turn that was cancelled and whose agent does not end it in time. Of what it still answers, the usage counts. */
+function overdue(session: GovernedSession, turn: Turn, answering: Promise<unknown>): Promise<typeof OVERDUE> {
   const { cancelGraceMs } = session.context;
-  const { promise, resolve } = Promise.withResolvers<JsonObject>();
+  const { promise, resolve } = Promise.withResolvers<typeof OVERDUE>();
   let timer: NodeJS.Timeout | undefined;
   turn.onCancel(() => {
     timer = setTimeout(() => {
       session.overran = true;
-      resolve({ stopReason: "cancelled" });
+      resolve(OVERDUE);
     }, cancelGraceMs);
   });
   const answered = () => clearTimeout(timer);
   answering.then(answered, answered);
   return promise;
+}
+
+/** Charges what a turn used beyond what was charged when it ended, once its agent answers. */
+function chargeLate(session: GovernedSession, turn: Turn, answering: Promise<unknown>): void {
+  const { onFault, profile } = session.context;
+  const { tokens: charged = 0 } = turn.usage(undefined);
+  const charge = async (answer: unknown) => {
+    const tokens = (turn.usage(answer).tokens ?? 0) - charged;
+    if (tokens > 0 && profile.decidesPrompts !== "per_request") await chargePrompt(session, { tokens });
+  };
+  answering
+    .then(charge, () => undefined)
+    .catch((error: unknown) => onFault(`what a turn used could not be charged: ${errorMessage(error)}`));
 }
 
 /** Ends what waits in a turn: questions are withdrawn, requests of the agent answered as cancelled. */

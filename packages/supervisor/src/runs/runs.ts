@@ -246,7 +246,7 @@ export class Runs {
   }
 }
 
-/** What is known of a run: its owner, once there is one, and what was told of it last. */
+/** What is known of a run: its owner, once there is one, and its newest reports. */
 interface KnownRun {
   readonly owner?: Pick<RunState, "principal" | "user">;
   readonly told: Partial<RunReports>;

@@ -11,7 +11,7 @@ const CANCELABLE: ReadonlySet<Status> = new Set(["pending", "running", "waiting"
 const DECIDABLE: ReadonlySet<Status> = new Set(["failed", "blocked"]);
 const NEEDS_ATTENTION: ReadonlySet<Status> = new Set(["failed", "blocked", "waiting"]);
 
-/** Whether somebody should look at an action, even one that the declaration hides. */
+/** Whether an action needs a person's attention, even one that the declaration hides. */
 export function needsAttention({ status }: Pick<RunAction, "status">): boolean {
   return NEEDS_ATTENTION.has(status);
 }

@@ -15,8 +15,10 @@ import {
   openParts,
   plainFacts,
   policyOf,
+  requestContext,
   supervise,
   testSubject,
+  toolEvent,
 } from "./fixtures/supervised.ts";
 
 const RULES = `
@@ -29,6 +31,20 @@ tool_rules:
 `;
 
 describe("a verdict", () => {
+  test("that is deferred is in the ledger before the next one, in the same chain", async () => {
+    const { supervisor, ledger } = await supervise(RULES);
+    const early = await supervisor.decide(toolEvent("ls", {}), testSubject, {
+      ...requestContext,
+      deferred: true,
+    });
+    const next = await supervisor.decide(toolEvent("cat", {}), testSubject, requestContext);
+    const written = await early.written;
+    const entries = await ledger.read({ quality: "policy_verdict" });
+    expect(entries.map(({ entry }) => entry.target)).toEqual(["ls", "cat"]);
+    expect(entries.map(({ entry }) => entry.cid)).toEqual([written, next.entry]);
+    expect(entries[1]?.entry.parents).toEqual([written]);
+  });
+
   test("that allows something is in the ledger, with everything needed to decide it again", async () => {
     const { decide, ledger } = await supervise(RULES);
     const decided = await decide("ls");

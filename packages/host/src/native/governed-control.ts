@@ -11,7 +11,7 @@ import { raceAbort } from "@reins/kit";
 import { type Harness, type Principal, type ReportKind, readReport } from "@reins/supervisor";
 import { type AdviceEventType, recordedSubject } from "../control/control-point.ts";
 import { enforce } from "../control/enforce.ts";
-import { chargePrompt, forwardIn } from "../control/outcome.ts";
+import { chargePrompt, forwardIn, hasHarnesses } from "../control/outcome.ts";
 import type { StandingVerdicts } from "../control/standing-verdicts.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
 import type { Governor } from "../governor/governor.ts";
@@ -157,8 +157,11 @@ export class GovernedControl implements ControlPort {
     const session = this.#expectSession(call);
     if (!session) return undefined;
     const point = { kind: "advice", event_type, payload } as const;
-    const { isAllowed, reason } = await this.#options.standing.enforce(session, point, "advice");
-    return isAllowed ? undefined : NO_ADVICE[event_type](reason);
+    const { isAllowed, reason, written } = await this.#options.standing.enforce(session, point, "advice");
+    if (!isAllowed) return NO_ADVICE[event_type](reason);
+    // A harness that the policy names only since then is sent nothing before the verdict is on the disk.
+    if (written && hasHarnesses(session.context)) await this.#options.harness.store.commit([]);
+    return undefined;
   }
 
   /** The session of a call; nothing for a call outside of all sessions. */

@@ -203,3 +203,38 @@ describe("the pipeline", () => {
     expect(verdict).toMatchObject({ verdict: "blocked", reason: "the token was revoked" });
   });
 });
+
+describe("a deferred verdict", () => {
+  const context = { deferred: true };
+
+  test("is returned before it is written, and names its entry then", async () => {
+    const { verdict } = await decided(ALLOWED, { context });
+    expect(verdict).toMatchObject({ verdict: "allowed", entry: undefined });
+    expect(await verdict.written).toBe("entry");
+  });
+
+  test("has no entry where it cannot be written", async () => {
+    const { verdict } = await decided(ALLOWED, { context, failing: true });
+    expect([verdict.verdict, await verdict.written]).toEqual(["allowed", undefined]);
+  });
+
+  test("that allows nothing is written as any other", async () => {
+    const { verdict, written } = await decided(rule("verdict: blocked"), { context });
+    expect([verdict.verdict, written.length]).toEqual(["blocked", 1]);
+  });
+});
+
+describe("rules alone", () => {
+  const context = { unattended: true };
+
+  test.each(["allowed", "blocked"])("decide what they have %s, on record", async (outcome) => {
+    const { verdict, written } = await decided(rule(`verdict: ${outcome}`), { context });
+    expect([verdict.verdict, written.length]).toEqual([outcome, 1]);
+  });
+
+  test("block what a person would be asked about, without a question or a record", async () => {
+    const { verdict, written, questions } = await decided(rule("verdict: ask"), { context });
+    expect(verdict).toMatchObject({ verdict: "blocked", rule: "r" });
+    expect([written, questions]).toEqual([[], []]);
+  });
+});

@@ -246,10 +246,25 @@ function cleanedObject(value: JsonObject, depth: number): JsonObject {
   return changed ? Object.fromEntries(changed) : value;
 }
 
-/** Whether a member is the one that Reins writes into, or looks like it. */
-function isMeta(name: string): boolean {
-  return name === "_meta" || (name.length >= "_meta".length && foldName(name) === "_meta");
+/** Names that are cached, and the longest of them: agents use the same few all the time. */
+const MOST_CACHED = 1_000;
+const LONGEST_CACHED = 100;
+
+/** Caches what is found out about a name. */
+function cached<Value>(find: (name: string) => Value): (name: string) => Value {
+  const known = new Map<string, Value>();
+  return (name) => {
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const value = find(name);
+    if (known.size >= MOST_CACHED) known.clear();
+    if (name.length <= LONGEST_CACHED) known.set(name, value);
+    return value;
+  };
 }
+
+/** Whether a member is the one that Reins writes into, or looks like it. */
+const isMeta = cached((name) => name.length >= "_meta".length && foldName(name) === "_meta");
 
 /** How Reins marks an answer that it gives in place of an agent. */
 function isOurOutcome(name: string): boolean {
@@ -314,19 +329,23 @@ export function isOurName(name: string): boolean {
 }
 
 /** Whether a method could be taken for one that only Reins, or only ACP itself, speaks. */
-export function isOurMethod(method: string): boolean {
+export const isOurMethod = cached((method) => {
   if (FOR_AGENTS.has(method)) return false;
   if (!PRINTABLE.test(method) || isOurName(method)) return true;
   return (method.startsWith("_") ? TAKEN_METHODS : OUR_METHOD_NAMES).has(compact(method));
-}
+});
 
 /** Whose words a kind of update carries: an agent's, those of people, or Reins's. */
 function speakerOf(kind: unknown): "agent" | "client" | "reins" {
-  if (typeof kind !== "string" || !PRINTABLE.test(kind) || isOurName(kind)) return "reins";
+  return typeof kind === "string" ? speakerOfKind(kind) : "reins";
+}
+
+const speakerOfKind = cached((kind) => {
+  if (!PRINTABLE.test(kind) || isOurName(kind)) return "reins";
   const letters = compact(kind);
   if (OUR_KINDS.has(letters)) return "reins";
   return KINDS_OF_CLIENTS.has(letters) ? "client" : "agent";
-}
+});
 
 function wordsOf(folded: string): readonly string[] {
   return folded.split(/[^a-z0-9]+/);

@@ -106,6 +106,8 @@ export interface RunOrigin {
   readonly carrier: RunRecord["carrier"];
   readonly violations: readonly string[];
   readonly context: Readonly<Record<string, unknown>>;
+  /** The turn that the transcript of its session gets with it. */
+  readonly turnOf?: (run: string) => string;
 }
 
 interface RunKey {
@@ -283,6 +285,7 @@ export class GraphRuns {
     };
     const run = new GraphRun(declared, (one, action) => this.#changed(one, action));
     await this.#validate(run);
+    const turn = origin.turnOf?.(run_id);
     const [isNew] = await this.#options.harness.store.commit(
       [
         change(declaredRunTables, "create", {
@@ -290,6 +293,9 @@ export class GraphRuns {
           declared: JSON.stringify(declared),
           state: JSON.stringify(run.progress),
         }),
+        ...(turn === undefined
+          ? []
+          : [change(declaredRunTables, "turn", { tenant: session.tenant, session: session.id, turn })]),
       ],
       { durable: graph.isDurable },
     );

@@ -181,8 +181,8 @@ export class Protocol {
       ...{ session, principal, declaration: carried.raw, carrier: carried.carrier },
       violations: carried.violations.map(({ kind, detail }) => `${kind}: ${detail}`),
       context: { user: { goal: goal?.text ?? "" } },
+      turnOf: (id) => JSON.stringify({ kind: "run", run: id } satisfies StoredTurn),
     });
-    await this.#add(session, { kind: "run", run: run.id });
     return this.#wait(run, signal);
   }
 

@@ -17,7 +17,7 @@ import {
   shownTo,
   TEN_ACTIONS,
 } from "./fixtures/declaring.ts";
-import { type Reached, RpcClient } from "./fixtures/rpc-client.ts";
+import { type Messages, type Reached, RpcClient } from "./fixtures/rpc-client.ts";
 import { ServerProcess } from "./fixtures/server-process/server-process.ts";
 
 interface Started extends Reached {
@@ -73,6 +73,11 @@ const graphsIn = async (reached: Reached, shown: readonly string[]) => {
 
 const shownBy = ({ requests }: ScriptedModel) => requests.map(({ conversation }) => shownTo(conversation));
 
+const updatesIn = ({ messages }: Messages, kind: string): Record<string, unknown>[] =>
+  messages
+    .map(({ params }) => Object(Object(params).update))
+    .filter(({ sessionUpdate }) => sessionUpdate === kind);
+
 const TEN = Array.from({ length: 10 }, (_, index) => `a${index + 1}`);
 
 describe.each(["native", "claude"])("%s", (agent) => {
@@ -92,6 +97,10 @@ describe.each(["native", "claude"])("%s", (agent) => {
       expect(await graphsIn(started, shownBy(model))).toMatchObject([
         { status: "completed", title: "Ten actions", durable: true },
       ]);
+      expect(updatesIn(stream, "tool_call").map(({ _meta }) => Object(_meta).reins.action)).toEqual(TEN);
+      const { entries } = updatesIn(stream, "plan").at(-1) ?? {};
+      expect(entries).toHaveLength(10);
+      expect(Object(entries).every(({ status }: { status: string }) => status === "completed")).toBe(true);
     },
     120_000,
   );

@@ -166,7 +166,10 @@ test("a run that is not durable has failed after a restart", LONG, async () => {
   const base = await newBase();
   const first = await start(base);
   const { body } = await first.call("POST", "/v1/runs", {
-    declaration: { kind: "act", calls: [{ id: "del", type: "tool", name: "delete_file", args: { path: "x" } }] },
+    declaration: {
+      kind: "act",
+      calls: [{ id: "del", type: "tool", name: "delete_file", args: { path: "x" } }],
+    },
   });
   const { run_id } = RunGraph.parse(body);
   await expect.poll(() => first.status(run_id, "del")).toBe("waiting");

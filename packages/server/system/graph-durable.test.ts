@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { RunGraph } from "@reins/api";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ask } from "./fixtures/ask.ts";
@@ -93,6 +94,22 @@ describe("a durable run", LONG, () => {
     const { body } = await second.call("GET", `/v1/runs/${run_id}`);
     expect(body).toMatchObject({ has_graph: true, run_lifecycle: { status: "completed" } });
     expect(Object(body).task_list.tasks).toHaveLength(10);
+  });
+
+  test("begins after a kill that came before its journal was written", async () => {
+    const base = await newBase();
+    const first = await start(base);
+    const { run_id } = await first.post([append("a", { requires_approval: true })]);
+    await expect.poll(() => first.status(run_id, "a")).toBe("waiting");
+    const { approval } = (await first.graph(run_id)).actions[0] ?? {};
+    await first.server.kill();
+    const database = new DatabaseSync(join(base, "home", "reins.db"));
+    for (const table of ["graph_entries", "graph_runs"]) database.exec(`DELETE FROM ${table}`);
+    database.close();
+    const second = await start(base);
+    await second.call("POST", `/v1/approvals/${approval}/answer`, { decision: "allow_once" });
+    await expect.poll(async () => (await second.graph(run_id)).status, { timeout: 20_000 }).toBe("completed");
+    expect(await linesIn(second.server.workspace)).toEqual(["a"]);
   });
 
   test("counts an answer that was given while nothing ran, and holds its timers", async () => {

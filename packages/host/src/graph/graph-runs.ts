@@ -176,7 +176,15 @@ export class GraphRuns {
       if (run.graph.isDurable) this.#active.set(run.key, run);
       else await this.#interrupted(run);
     }
+    const declared = [...this.#active.values()];
     await this.#engine.resume();
+    // A process that ended before it wrote the journal of a run began nothing of it.
+    for (const {
+      key,
+      id,
+      declared: { tenant },
+    } of declared)
+      await this.#engine.start(key, { tenant, run: id });
   }
 
   /** Calls a listener for every change of a run; returns `unsubscribe`. */

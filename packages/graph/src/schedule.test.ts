@@ -101,6 +101,18 @@ describe("A graph", () => {
   });
 });
 
+describe("The id of an action", () => {
+  it("may be any name, also one that the scheduler uses itself", async () => {
+    const ids = ["event", "deadline", "backoff", "sent", "control", "constructor", "toString", "0", "1"];
+    const actions = ids.map((id, index) => ({ id, depends_on: ids.slice(Math.max(index - 1, 0), index) }));
+    const result = await run(graphOf(actions, { budget: { seconds: 60 } }), { plan: { sent: ["failed"] } });
+    expect(result.actions.map(({ status }) => status)).toEqual([
+      ...["completed", "completed", "completed", "failed"],
+      ...["canceled", "canceled", "canceled", "canceled", "canceled"],
+    ]);
+  });
+});
+
 describe("An action that fails", () => {
   const actions = (failure_policy?: unknown) => [
     { id: "a", ...(failure_policy !== undefined && { failure_policy }) },

@@ -37,7 +37,8 @@ export async function runGraph(graph: Graph, scope: RunScope, ports: SchedulePor
   for (let events = 0; ; events += 1) {
     schedule.startReady();
     if (schedule.isOver) return schedule.result();
-    const event = await scope.choose(`event/${events}`, () => schedule.nextEvent());
+    // No id of an action has a colon: the name of a step never is that of an event.
+    const event = await scope.choose(`event:${events}`, () => schedule.nextEvent());
     await schedule.react(event);
   }
 }

@@ -86,6 +86,8 @@ export interface Graph {
   readonly budget: Budget;
   readonly whileWaiting: "wait" | "call_model";
   readonly replay: "full" | "compressed" | "hybrid";
+  /** The most tokens that the model wants to be shown of all results together. */
+  readonly maxTokens: number | undefined;
   readonly onConflict: "serialize" | "refuse";
   readonly partialResults: "return" | "withhold";
   /** The headings that the final report has to have. */
@@ -184,6 +186,7 @@ export function graphOfDeclaration(
     budget: declaration.budget ?? {},
     whileWaiting: declaration.response_policy?.while_waiting ?? "wait",
     replay: declaration.response_policy?.replay ?? "hybrid",
+    maxTokens: declaration.response_policy?.max_tokens,
     onConflict: declaration.conflict_resolution ?? "serialize",
     partialResults: declaration.partial_results ?? "return",
     report: payload.type === "final_report_spec" ? payload.sections : undefined,
@@ -201,6 +204,7 @@ const EMPTY: Graph = {
   budget: {},
   whileWaiting: "wait",
   replay: "hybrid",
+  maxTokens: undefined,
   onConflict: "serialize",
   partialResults: "return",
   report: undefined,

@@ -59,6 +59,7 @@ describe("What a model is shown of a result", () => {
 
   it.each([
     ["provide_ref", undefined],
+    ["provide_ref_and_summary", "Two findings.\nIn detail."],
     ["fail", "The result is longer than 400 characters."],
   ])("that is too long is, with if_truncated %s, %j", (if_truncated, text) => {
     expect(shown({ return_to_model: "full", if_truncated })).toMatchObject({ text, isCut: true });

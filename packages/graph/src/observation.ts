@@ -21,7 +21,7 @@ export interface ObservationLimits {
 
 const NOTHING: Observation = { text: undefined, isCut: false, hasReference: false };
 /** How many characters a token stands for, on average. */
-const CHARACTERS = 4;
+export const CHARACTERS = 4;
 const LINE = 200;
 /** Longer texts are summed up by their beginning, their end and their size. */
 const SUMMARY = 600;
@@ -48,7 +48,12 @@ export function observe(
     return { ...cut(reason, policy, most), hasReference: isStored };
   }
   const full = textOf(result.output);
-  const shown = (text: string): Observation => ({ ...cut(text, policy, most), hasReference: isStored });
+  const shown = (text: string): Observation => {
+    // Of what does not fit, the summary says more than a beginning.
+    const isSummed = text.length > most && policy.if_truncated === "provide_ref_and_summary";
+    const { isCut, ...seen } = cut(isSummed ? result.summary : text, policy, most);
+    return { ...seen, isCut: isCut || isSummed, hasReference: isStored };
+  };
   switch (policy.return_to_model) {
     case "none":
       return NOTHING;

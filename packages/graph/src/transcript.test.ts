@@ -137,6 +137,17 @@ Depends: \`inspect_code\`
     );
   });
 
+  it("shows of a declaration what its response policy asks for, within the limits", () => {
+    const policy = { response_policy: { replay: "compressed", max_tokens: 60 } };
+    const graph = graphOf([{ id: "a" }, { id: "b" }, { id: "c" }], policy);
+    const states = ["a", "b", "c"].map((id) => completed(id, `${id} `.repeat(80)));
+    const text = transcript([{ ...fullRun, graph, states }], LIMITS);
+    expect(text).toContain("Declaration: runtime://runs/run_123");
+    expect(text).toContain("a a a");
+    expect(text).not.toContain("c c c");
+    expect(text.match(/Artifacts: /g)).toHaveLength(3);
+  });
+
   it("shows old and long declarations by what their actions are for, and a reference", () => {
     const runs = [fullRun, carrierRun, carrierRun];
     const text = transcript(runs, LIMITS);

@@ -1,6 +1,6 @@
 import type { Status } from "./grammar.ts";
 import type { Graph, GraphAction } from "./graph.ts";
-import { type ObservationLimits, observe } from "./observation.ts";
+import { CHARACTERS, type ObservationLimits, observe } from "./observation.ts";
 import type { ActionState } from "./progress.ts";
 
 /** One thing that happened, as a model is shown it. */
@@ -30,6 +30,7 @@ export interface RunTurn {
 
 /** How much of past declarations a model is shown. */
 export interface TranscriptOptions extends ObservationLimits {
+  /** In place of what each declaration asks for. */
   readonly mode?: "full" | "compressed" | "hybrid";
   /** For `hybrid`: how many of the newest runs are shown in full, and up to which length of their declaration. */
   readonly recent?: number;
@@ -47,11 +48,12 @@ const SHORT = 8_000;
 
 /** The request of the runtime to the model: what happened, turn by turn, and that it is to decide the next step. */
 export function transcript(turns: readonly TranscriptTurn[], options: TranscriptOptions): string {
-  const { mode = "hybrid", recent = RECENT, short = SHORT } = options;
+  const { recent = RECENT, short = SHORT } = options;
   const runs = turns.filter((turn) => turn.kind === "run");
   const inFull = new Set(runs.slice(-recent).filter(({ declaration }) => declaration.length <= short));
   const shown = turns.flatMap((turn, index) => {
     if (options.shows?.(index) === false) return [];
+    const mode = turn.kind === "run" ? (options.mode ?? turn.graph.replay) : "full";
     const isFull = turn.kind === "run" && (mode === "full" || (mode === "hybrid" && inFull.has(turn)));
     return `<turn index="${index + 1}">\n${bodyOf(turn, isFull, options)}\n</turn>`;
   });
@@ -87,10 +89,14 @@ function runBody(turn: RunTurn, isFull: boolean, options: TranscriptOptions): st
     ...(turn.status === "completed" || reason === undefined ? [] : [`Reason: ${oneLine(reason)}`]),
     ...(isFull ? [] : [`Declaration: runtime://runs/${run}`]),
   ];
+  let left = graph.maxTokens ?? Number.POSITIVE_INFINITY;
   const calls = graph.actions.flatMap((action) => {
     const state = byId.get(action.id);
     const call = `### Call ${action.id}\n\n${isFull ? callOf(turn, action) : digestOf(action)}`;
-    return state ? [call, resultOf(turn, action, state, options)] : [call];
+    if (!state) return [call];
+    const result = resultOf(turn, action, state, { maxTokens: Math.min(options.maxTokens, left) });
+    left = Math.max(0, left - Math.ceil(result.length / CHARACTERS));
+    return [call, result];
   });
   const parts = ["## Assistant protocol request and runtime observations", head.join("\n"), ...calls];
   return [...parts, ...(next === undefined ? [] : [`Next: ${oneLine(next)}`])].join("\n\n");
@@ -129,12 +135,12 @@ function resultOf(
   { run, isCarrier, graph: { partialResults }, status: runStatus }: RunTurn,
   action: GraphAction,
   state: ActionState,
-  options: TranscriptOptions,
+  limits: ObservationLimits,
 ): string {
   const isWithheld = partialResults === "withhold" && runStatus === "failed";
   const { text, hasReference } = isWithheld
     ? { text: undefined, hasReference: false }
-    : observe(action, state, options);
+    : observe(action, state, limits);
   const artifact = isCarrier ? `artifact://call_${action.id}` : `artifact://${run}/${action.id}`;
   const head = [`Status: ${state.status}`, ...(hasReference ? [`Artifacts: ${artifact}`] : [])].join("\n");
   const parts = [

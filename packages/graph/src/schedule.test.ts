@@ -259,7 +259,9 @@ describe("A run that has ended", () => {
   });
 
   it("is reopened by a revision, which replaces what is not completed", async () => {
-    const { engine, start, end, changes } = stage(graphOf([...actions, { id: "c" }]));
+    const { engine, start, end, changes } = stage(
+      graphOf([...actions, { id: "c" }], { persist: true, title: "Old", budget: { tokens: 100 } }),
+    );
     await start();
     await end("a/1", "failed");
     await end("c/1", "completed");
@@ -276,6 +278,7 @@ describe("A run that has ended", () => {
     expect(result.actions[0]?.reason).toBe("a revision replaced it");
     const revised = changes.findLast((change) => "graph" in change);
     expect(revised?.graph.actions.map(({ id }) => id)).toEqual(["b", "c", "d", "a"]);
+    expect(revised?.graph).toMatchObject({ isDurable: true, title: "Old", budget: { tokens: 100 } });
   });
 
   it("is not reopened when it was canceled", async () => {

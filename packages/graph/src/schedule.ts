@@ -60,7 +60,7 @@ interface Live {
   /** What an attempt that does not complete ends as. */
   stop?: StoppedAttempt | undefined;
   /** Why no other attempt is made. */
-  isLast?: string | undefined;
+  lastBecause?: string | undefined;
 }
 
 const CANCELED = "it was canceled";
@@ -135,9 +135,9 @@ class Schedule {
       const reason = this.#scope.signal.aborted ? CANCELED : this.#late;
       if (reason !== undefined && this.#closed !== CANCELED && this.#closed !== reason)
         return { kind: "close", reason };
+      if (this.#closed === undefined && this.#controlIsThere) return { kind: "control" };
       const [action] = this.#attempted;
       if (action !== undefined) return { kind: "attempted", action };
-      if (this.#closed === undefined && this.#controlIsThere) return { kind: "control" };
       this.#reportStanding();
       await this.#woken.promise;
       this.#woken = Promise.withResolvers();
@@ -196,15 +196,16 @@ class Schedule {
   }
 
   /** Takes the actions of a revision in place of the unfinished ones. Its limits count where they are stricter. */
-  #revise(graph: Graph): void {
-    const { budget, title, note } = this.#graph;
-    const actions = this.#progress.adopt(graph.actions);
+  #revise(revision: Graph): void {
+    const { budget, title, note, sections } = this.#graph;
+    const replaced = new Set(revision.sections.map(({ id }) => id));
     this.#graph = {
-      ...graph,
-      actions,
-      budget: stricterBudget(budget, graph.budget),
-      title: graph.title === "" ? title : graph.title,
-      note: graph.note ?? note,
+      ...this.#graph,
+      actions: this.#progress.adopt(revision.actions),
+      budget: stricterBudget(budget, revision.budget),
+      sections: [...sections.filter(({ id }) => !replaced.has(id)), ...revision.sections],
+      title: revision.title === "" ? title : revision.title,
+      note: revision.note ?? note,
     };
     this.#writes.clear();
     this.#revisions += 1;
@@ -221,7 +222,7 @@ class Schedule {
   #stop(running: Running | undefined, reason: string): void {
     if (!running) return;
     const { action, live } = running;
-    live.isLast = reason;
+    live.lastBecause = reason;
     const mayFinish = action.onCancel === "finish" && reason !== this.#late && live.waitsFor === undefined;
     if (!mayFinish) stop(live, "canceled", reason);
   }
@@ -276,7 +277,7 @@ class Schedule {
     if (delay > 0) await this.#scope.sleep(`backoff/${action.id}/${number}`, delay, signal);
     return this.#scope.step(`${action.id}/${number}`, async (key): Promise<AttemptOutcome> => {
       await this.#replayed.promise;
-      const before = live.isLast ?? (canceled.aborted ? CANCELED : undefined);
+      const before = live.lastBecause ?? (canceled.aborted ? CANCELED : undefined);
       if (live.stop) return live.stop;
       if (before !== undefined) return { kind: "stopped", status: "canceled", reason: before };
       const waits = (waitsFor: Live["waitsFor"]) => this.#wait(action.id, live, waitsFor);
@@ -296,7 +297,7 @@ class Schedule {
   /** Tries again, goes on to the next iteration, or ends the action. */
   #conclude({ action, iteration, attempt, live }: Running, outcome: AttemptOutcome): void {
     const { id, failure } = action;
-    const obstacle = this.#spend(action, outcome.usage) ?? this.#closed ?? live.isLast;
+    const obstacle = this.#spend(action, outcome.usage) ?? this.#closed ?? live.lastBecause;
     const next = following(action, { attempt, iteration }, outcome);
     const { retries = Number.POSITIVE_INFINITY } = this.#graph.budget;
     if (next.kind === "retry" && obstacle === undefined && this.#used.retries < retries) {
@@ -318,7 +319,8 @@ class Schedule {
       ...(isCutShort && { status: "canceled", reason: obstacle }),
     };
     const isAsked = state.status === "failed" && failure.on_failure === "ask_model";
-    if (isAsked && this.#closed === undefined && live.isLast === undefined) this.#progress.ask(id, state);
+    if (isAsked && this.#closed === undefined && live.lastBecause === undefined)
+      this.#progress.ask(id, state);
     else this.#progress.end(id, state);
   }
 

@@ -39,6 +39,10 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: () => P
     "see and answer approvals",
     async () => (await import("./commands/approvals/approvals.ts")).approvalsCommand,
   ],
+  graph: [
+    "check and run graphs of actions",
+    async () => (await import("./commands/graph/graph.ts")).graphCommand,
+  ],
   roster: [
     "manage the known agents and their trust",
     async () => (await import("./commands/roster.ts")).rosterCommand,

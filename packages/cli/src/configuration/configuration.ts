@@ -68,6 +68,40 @@ const Price = z.strictObject({
   cache_write: Dollars.optional(),
 });
 
+const ExecutorName = z.string().regex(/^[A-Za-z0-9][\w.-]{0,127}$/);
+const Capabilities = z.array(z.string().min(1)).default([]);
+
+/** A pipeline of action graphs. */
+const Pipeline = z.strictObject({
+  description: z.string().min(1),
+  capabilities: Capabilities,
+  /** Native tools with their input; `{ $ref: "input:<member>" }` stands for a member of the action's input. */
+  steps: z
+    .array(z.strictObject({ tool: z.string().min(1), input: z.record(z.string(), z.unknown()).default({}) }))
+    .min(1)
+    .max(100),
+});
+
+/** A service of action graphs. */
+const Service = z.strictObject({
+  description: z.string().min(1),
+  capabilities: Capabilities,
+  /** The address below which it may be called, and nowhere else. */
+  url: z.url({ protocol: /^https?$/ }),
+  methods: z
+    .array(z.enum(["GET", "POST", "PUT", "PATCH", "DELETE"]))
+    .min(1)
+    .default(["GET"]),
+  /** Sent with every request. A value `@path` is read from a file, relative to the home. */
+  headers: z.record(z.string(), z.string()).default({}),
+  /** Whether requests with the same Idempotency-Key have one effect, so that one is repeated after a crash. */
+  idempotent: z.boolean().optional(),
+  /** Seconds until it is given up. */
+  timeout: z.number().positive().max(3_600).optional(),
+  /** The largest response, in bytes. */
+  max_bytes: z.int().positive().max(67_108_864).optional(),
+});
+
 /** The schema of `reins.yaml`. Relative paths start at the home. */
 const Configuration = z.strictObject({
   host: z.string().min(1).optional(),
@@ -132,6 +166,17 @@ const Configuration = z.strictObject({
       prices: z.record(z.string().min(1), Price).default({}),
     })
     .prefault({}),
+  /** What action graphs may use beside tools, agents and people. */
+  graphs: z
+    .strictObject({
+      /** The most actions of a run that are executed at once. */
+      parallel: z.int().min(1).max(100).optional(),
+      /** Steps that are executed one after the other, by name; each is decided like any other call. */
+      pipelines: z.record(ExecutorName, Pipeline).default({}),
+      /** Services that are called over HTTP, by name. */
+      services: z.record(ExecutorName, Service).default({}),
+    })
+    .prefault({}),
   /** Agents that the operating system confines to their folders, by id; `*` is all. */
   confine: z.record(z.string(), z.strictObject({ network: Network.default("open") })).default({}),
 });
@@ -142,7 +187,13 @@ export const CONFIGURATION_FILE = "reins.yaml";
 export async function readConfiguration(home: string): Promise<Configuration> {
   const configuration = await readYamlFile(join(home, CONFIGURATION_FILE), Configuration);
   const webhooks = await Promise.all(configuration.webhooks.map((webhook) => withSecret(home, webhook)));
-  return { ...configuration, webhooks };
+  const services = await Promise.all(
+    Object.entries(configuration.graphs.services).map(
+      async ([name, service]) => [name, await withHeaders(home, name, service)] as const,
+    ),
+  );
+  const graphs = { ...configuration.graphs, services: Object.fromEntries(services) };
+  return { ...configuration, webhooks, graphs };
 }
 
 export function tenantRoots(
@@ -166,6 +217,43 @@ async function withSecret(
   if (secret === undefined)
     throw unusable(path, `it holds the secret of the webhook "${webhook.name}" and does not exist`);
   return { ...webhook, secret: secret.trim() };
+}
+
+type ServiceConfiguration = Configuration["graphs"]["services"][string];
+
+async function withHeaders(
+  home: string,
+  name: string,
+  service: ServiceConfiguration,
+): Promise<ServiceConfiguration> {
+  const headers = await Promise.all(
+    Object.entries(service.headers).map(async ([header, value]) => {
+      if (!value.startsWith("@")) return [header, value] as const;
+      const path = resolve(home, value.slice(1));
+      const secret = await readIfExists(path);
+      if (secret === undefined)
+        throw unusable(path, `it holds the header ${header} of the service "${name}" and does not exist`);
+      return [header, secret.trim()] as const;
+    }),
+  );
+  return { ...service, headers: Object.fromEntries(headers) };
+}
+
+/** Maps the configuration of action graphs to the options of the host. */
+export function graphSettings({
+  parallel,
+  pipelines = {},
+  services = {},
+}: Partial<Configuration["graphs"]>): NonNullable<HostingOptions["graphs"]> {
+  return {
+    ...{ parallel, pipelines },
+    services: Object.fromEntries(
+      Object.entries(services).map(([name, { timeout, max_bytes: maxBytes, ...service }]) => [
+        name,
+        { ...service, maxBytes, timeoutMs: timeout === undefined ? undefined : timeout * 1_000 },
+      ]),
+    ),
+  };
 }
 
 /** Maps the configuration of the native agent to the options of the host. */

@@ -13,6 +13,7 @@ import type { Network } from "@reins/runner";
 import { type AgentsFile, agentsFileIn, readAgentsFile } from "../configuration/agents-file.ts";
 import {
   type Configuration,
+  graphSettings,
   nativeSettings,
   readConfiguration,
   tenantRoots,
@@ -21,7 +22,7 @@ import {
 
 type AgentConfiguration = Pick<
   Configuration,
-  "confine" | "native" | "agent_idle" | "cancel_grace" | "retention" | "tenants"
+  "confine" | "native" | "graphs" | "agent_idle" | "cancel_grace" | "retention" | "tenants"
 >;
 
 const MINUTE_MS = 60_000;
@@ -39,6 +40,7 @@ export class HomeAgents {
   readonly cancelGraceMs: number | undefined;
   readonly retentionMs: number;
   readonly native: HostingOptions["native"];
+  readonly graphs: HostingOptions["graphs"];
   /** Absolute. */
   readonly tenants: Readonly<Record<string, readonly string[]>>;
   readonly requireInstalled: boolean;
@@ -51,7 +53,15 @@ export class HomeAgents {
     home: string,
     file: AgentsFile,
     catalogue: Catalogue,
-    { confine, native, agent_idle, cancel_grace, retention = RETENTION_DAYS, tenants }: AgentConfiguration,
+    {
+      confine,
+      native,
+      graphs,
+      agent_idle,
+      cancel_grace,
+      retention = RETENTION_DAYS,
+      tenants,
+    }: AgentConfiguration,
   ) {
     const folder = join(home, "agents");
     this.catalogue = catalogue;
@@ -66,6 +76,7 @@ export class HomeAgents {
     this.#confine = confine;
     this.tenants = tenantRoots(home, tenants);
     this.native = nativeSettings(native);
+    this.graphs = graphSettings(graphs);
     this.idleMs = agent_idle === undefined ? undefined : agent_idle * MINUTE_MS;
     this.cancelGraceMs = cancel_grace === undefined ? undefined : cancel_grace * 1_000;
     this.retentionMs = retention * DAY_MS;

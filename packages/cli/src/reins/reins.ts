@@ -148,11 +148,11 @@ async function recorded(writable: WritableLedger, lost: readonly string[], log: 
 }
 
 function hostingOptions(agents: HomeAgents, { log, tap, workspace }: HomeOptions) {
-  const { tenants, native, idleMs, cancelGraceMs, retentionMs } = agents;
+  const { tenants, native, graphs, idleMs, cancelGraceMs, retentionMs } = agents;
   const write = (text: string) => log.info(text.trim());
   const reporter = { notice: write, screen: { write } };
   return {
-    ...{ workspace, tap, tenants, native, idleMs, cancelGraceMs, retentionMs },
+    ...{ workspace, tap, tenants, native, graphs, idleMs, cancelGraceMs, retentionMs },
     agents: agents.added,
     install: (entry: AgentEntry) => installOnFirstUse(agents, entry, reporter),
     isInstalled: async ({ id }: AgentEntry) => (await agents.installer.installed(id)) !== undefined,

@@ -600,9 +600,16 @@ export class GraphRuns {
 
   /** Sends a control to a run; one that has failed or is blocked continues with it. */
   async #send(run: GraphRun, control: Control): Promise<GraphRun> {
-    if (!(await sendControl(this.#engine, run.key, control)))
-      throw new ProtocolError("state", `the run ${run.id} is over`);
-    return this.#active.get(run.key) ?? run;
+    const { status } = run.standing;
+    const { reason, isOver: wasOver } = run;
+    if (wasOver) {
+      this.#active.set(run.key, run);
+      run.reopen();
+    }
+    if (await sendControl(this.#engine, run.key, control)) return run;
+    if (wasOver) run.end(status, this.#now(), reason);
+    this.#active.delete(run.key);
+    throw new ProtocolError("state", `the run ${run.id} is over`);
   }
 
   /** Applies a declaration about a run that a principal may see. */

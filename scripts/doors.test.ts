@@ -3,15 +3,19 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { EventType, SPECIALISED_EVENT_TYPES } from "../packages/ahp/src/protocol/event.ts";
+import { runOperations } from "../packages/api/src/runs.ts";
+import { ExecutorType } from "../packages/graph/src/grammar.ts";
 import {
   AGENT_DOORS,
   AHP_DOORS,
   CLIENT_DOORS,
   CUSTOM,
+  EXECUTOR_DOORS,
   HAAK_DOORS,
   MCP_AGENT_DOORS,
   MCP_SERVER_DOORS,
   PROMPT_DOORS,
+  RUN_DOORS,
   UPDATE_DOORS,
 } from "../packages/host/src/control/doors.ts";
 import { AGENT_REQUESTS } from "../packages/host/src/governor/agent-requests.ts";
@@ -138,6 +142,15 @@ test("AHP has a row for every event, and decides those that ask", () => {
   expect(Object.keys(AHP_DOORS).toSorted()).toEqual([...EventType.options].toSorted());
   const decided = Object.entries(AHP_DOORS).flatMap(([type, door]) => ("point" in door ? [type] : []));
   expect(decided.toSorted()).toEqual(["pre_action", "pre_prompt", ...SPECIALISED_EVENT_TYPES].toSorted());
+});
+
+test("runs have a row for every operation of the API, and for every type of executor", () => {
+  expect(Object.keys(RUN_DOORS).toSorted()).toEqual(
+    Object.values(runOperations)
+      .map(({ id }) => id)
+      .toSorted(),
+  );
+  expect(Object.keys(EXECUTOR_DOORS).toSorted()).toEqual([...ExecutorType.options].toSorted());
 });
 
 test("HAAK has a row for every message that its gateway answers, and for no other", async () => {

@@ -197,6 +197,31 @@ export const AHP_DOORS = {
   verification: REPORT,
 } as const satisfies Doors;
 
+const GRAPH_ACTION: Door = { point: "graph_action" };
+
+/** What executes the actions of graphs, by its type. */
+export const EXECUTOR_DOORS = {
+  tool: GRAPH_ACTION,
+  agent: GRAPH_ACTION,
+  runtime: GRAPH_ACTION,
+  human: GRAPH_ACTION,
+  pipeline: GRAPH_ACTION,
+  service: GRAPH_ACTION,
+} as const satisfies Doors;
+
+/** Operations of our API on runs. */
+export const RUN_DOORS = {
+  list_runs: OWN_RECORDS,
+  stream_runs: OWN_RECORDS,
+  list_run_events: OWN_RECORDS,
+  get_run: OWN_RECORDS,
+  get_run_graph: OWN_RECORDS,
+  expand_run_ref: OWN_RECORDS,
+  start_run: GRAPH_ACTION,
+  decide_run: GRAPH_ACTION,
+  cancel_run: ENDS,
+} as const satisfies Doors;
+
 /** Messages of HAAK's `/ws`. */
 export const HAAK_DOORS = {
   "session.init": SESSION_START,

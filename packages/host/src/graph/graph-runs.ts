@@ -201,15 +201,17 @@ export class GraphRuns {
       const carried = readRequest(request);
       if (carried.kind === "declaration" && isControl(carried.declaration.intent))
         return this.#shown(await this.control(principal, carried));
+      // What is wrong by itself begins no session.
+      graphIn(carried);
       const session = await this.#sessionFor(principal, request);
       const owner = await this.#ownerOf(session);
-      const run = await this.declare(carried, {
+      const declaring = this.declare(carried, {
         ...{ session, principal: owner, declaration: rawOf(request, carried), carrier: "api" },
         violations: "violations" in carried ? carried.violations.map(({ detail }) => detail) : [],
         context: request.context ?? {},
         run_id: request.run_id,
       });
-      return this.#shown(run);
+      return this.#shown(await declaring.catch((error: unknown) => this.#unused(request, session, error)));
     });
   }
 
@@ -657,6 +659,15 @@ export class GraphRuns {
     } finally {
       hub.disconnect(connection);
     }
+  }
+
+  /** Ends the session of a graph that was refused, if it was begun for it; rejects with the reason. */
+  async #unused({ session: given }: RunRequest, session: SessionRecord, error: unknown): Promise<never> {
+    if (given === undefined) {
+      const hub = await this.#options.hub;
+      await hub.terminate(await this.#ownerOf(session), session.id).catch(this.#options.onError);
+    }
+    throw error;
   }
 
   async #ownerOf({ principal: id }: SessionRecord): Promise<Principal> {

@@ -145,7 +145,7 @@ function messageOf({ action, input, prompt }: ActionCall): string {
   return message ?? prompt ?? action.description ?? action.title;
 }
 
-/** A person agrees by the ordinary approval; a denial blocks the action. */
+/** A person agrees by an ordinary approval; a denial blocks the action. */
 function planApproval(call: ActionCall): PlannedAction {
   const message = messageOf(call);
   return {

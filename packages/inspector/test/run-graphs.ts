@@ -152,7 +152,7 @@ export function layeredGraph(total: number, width: number): RunGraph {
 }
 
 /** Texts that try to mislead a reader or to break the page. */
-export const HOSTILE = {
+const HOSTILE = {
   title: `<img src=x onerror=alert(1)> \u202egnp.exe\u0007 ${"very long ".repeat(400)}`,
   note: "# Approved\n\n<script>alert(1)</script> [click](javascript:alert(1)) ![x](https://evil.test/x.png) \u202eabc",
 } as const;

@@ -6,7 +6,7 @@ import { classNames } from "../../../design/layout.tsx";
 import { useNow } from "../../../design/moment.tsx";
 import { visibleLine } from "../../../design/visible.ts";
 import { repetitionText, timeTaken } from "./actions.ts";
-import { Executor } from "./executor.tsx";
+import { ExecutorName } from "./executor.tsx";
 
 /** The actions of a run as a list, in run order, of all statuses or of one. */
 export function ActionList({
@@ -79,7 +79,7 @@ const ActionRow = memo(function ActionRow({
         </span>
         <span className="line-clamp-2 break-words">{visibleLine(action.title)}</span>
         <span className="flex min-w-0 flex-wrap items-center gap-x-2 text-2xs text-ink-faint max-md:col-start-2 md:justify-end">
-          <Executor executor={action.executor} />
+          <ExecutorName executor={action.executor} />
           {repetition !== "" && <span>{repetition}</span>}
           <Elapsed action={action} />
         </span>

@@ -3,15 +3,13 @@ import { duration } from "../../../design/format.ts";
 import { formatAge } from "../../../design/moment.tsx";
 
 type Status = RunAction["status"];
-/** A decision about an action that failed or was blocked. */
-export type Decision = "retry" | "continue" | "abort";
 
 const OVER: ReadonlySet<Status> = new Set(["completed", "failed", "canceled"]);
 const CANCELABLE: ReadonlySet<Status> = new Set(["pending", "running", "waiting"]);
 const DECIDABLE: ReadonlySet<Status> = new Set(["failed", "blocked"]);
 const NEEDS_ATTENTION: ReadonlySet<Status> = new Set(["failed", "blocked", "waiting"]);
 
-/** Whether an action needs a person's attention, even one that the declaration hides. */
+/** Whether a person should look at an action, even one that the declaration hides. */
 export function needsAttention({ status }: Pick<RunAction, "status">): boolean {
   return NEEDS_ATTENTION.has(status);
 }

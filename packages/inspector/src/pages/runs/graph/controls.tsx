@@ -1,12 +1,15 @@
 import { type RunAction, type RunGraph, runOperations } from "@reins/api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
+import type { z } from "zod";
 import { call } from "../../../api/call.ts";
 import { Button } from "../../../design/button.tsx";
 import { Dialog, TextInput } from "../../../design/form.tsx";
 import { Icon } from "../../../design/icons.tsx";
 import { Failure } from "../../../design/states.tsx";
-import { canCancel, canDecide, type Decision, outcomeText, pendingDependents } from "./actions.ts";
+import { canCancel, canDecide, outcomeText, pendingDependents } from "./actions.ts";
+
+type Decision = z.input<(typeof runOperations.decideRun)["body"]>["decision"];
 
 /** The query key of the graph of a run. */
 export function graphKey(id: string): readonly string[] {

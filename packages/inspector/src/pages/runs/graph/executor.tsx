@@ -12,7 +12,7 @@ const ICONS: Readonly<Record<string, IconName>> = {
 };
 
 /** What executes an action: its kind as an icon, and its kind and name; the short form leaves the kind to the icon. */
-export function Executor({
+export function ExecutorName({
   executor: { type, target },
   isShort = false,
 }: Pick<RunAction, "executor"> & { isShort?: boolean }) {

@@ -62,29 +62,34 @@ function Actions({ graph }: { graph: RunGraph }) {
   const diagram = useMemo(() => diagramOf(actions), [actions]);
   const tooLarge = useMemo(() => isTooLarge(diagram), [diagram]);
 
-  const search = useCallback(
-    (change: { action?: string | undefined; view?: "graph" | "list" }) =>
-      void navigate({ search: (before) => ({ ...before, ...change }), replace: true }),
+  const choose = useCallback(
+    (id: string | undefined) =>
+      void navigate({
+        search: ({ action: _, ...others }) => ({ ...others, ...(id !== undefined && { action: id }) }),
+        replace: true,
+      }),
     [navigate],
   );
   const open = useCallback(
     (id: string) => {
       setOpened(id);
-      search({ action: id });
+      choose(id);
     },
-    [search],
+    [choose],
   );
   const close = () => {
     setOpened(undefined);
-    search({ action: undefined });
+    choose(undefined);
     if (chosen !== undefined)
       document.querySelector<HTMLElement>(`[data-action="${CSS.escape(chosen)}"]`)?.focus();
   };
+  const show = (next: "graph" | "list") =>
+    void navigate({ search: (before) => ({ ...before, view: next }), replace: true });
   const action = actions.find(({ id }) => id === chosen);
   useKeys(({ key }) => {
     const place = action ? actions.indexOf(action) : -1;
     const next = actions[placeAfter(key, place, actions.length)];
-    if (next && next !== action) search({ action: next.id });
+    if (next && next !== action) choose(next.id);
   });
   if (actions.length === 0)
     return (
@@ -100,7 +105,7 @@ function Actions({ graph }: { graph: RunGraph }) {
       <Panel
         title={`Actions (${actions.length})`}
         className="min-w-0"
-        actions={!tooLarge && <Views view={shownView} onView={(next) => search({ view: next })} />}
+        actions={!tooLarge && <Views view={shownView} onView={show} />}
       >
         <Remark diagram={diagram} total={actions.length} view={shownView} tooLarge={tooLarge} />
         {shownView === "list" ? (

@@ -84,9 +84,9 @@ describe("placed nodes", () => {
 
   test("of every size that is drawn are placed in time", () => {
     const diagram = diagramOf(inRunOrder(layeredGraph(300, 20).actions));
-    const began = process.cpuUsage().user;
+    const began = performance.now();
     expect(placeNodes(diagram, false).places.size).toBe(300);
-    expect((process.cpuUsage().user - began) / 1_000).toBeLessThan(1_000);
+    expect(performance.now() - began).toBeLessThan(5_000);
   });
 });
 

@@ -57,15 +57,15 @@ export function isTooLarge({ ids, edges }: Diagram): boolean {
 }
 
 /** A point of the picture; for a node, its centre. */
-export interface Place {
+export interface Point {
   readonly x: number;
   readonly y: number;
 }
 
 /** Where everything is: nodes by id, and what edges pass between their ends, by {@link edgeKey}. */
 export interface Layout {
-  readonly places: ReadonlyMap<string, Place>;
-  readonly routes: ReadonlyMap<string, readonly Place[]>;
+  readonly places: ReadonlyMap<string, Point>;
+  readonly routes: ReadonlyMap<string, readonly Point[]>;
   readonly width: number;
   readonly height: number;
 }
@@ -78,7 +78,7 @@ export function edgeKey({ from, to }: Edge): string {
  * The path of an edge as SVG: through its points in smooth steps, and straight beside the nodes of each layer that it
  * crosses.
  */
-export function edgePath(start: Place, route: readonly Place[], end: Place, isVertical: boolean): string {
+export function edgePath(start: Point, route: readonly Point[], end: Point, isVertical: boolean): string {
   const half = (isVertical ? NODE.height : NODE.width) / 2;
   const [startAt, ...points] = [
     start,
@@ -107,7 +107,7 @@ export function edgePath(start: Place, route: readonly Place[], end: Place, isVe
   return `M${start.x},${start.y}${steps.join("")}`;
 }
 
-const DIRECTIONS: Readonly<Record<string, (from: Place, to: Place) => readonly [number, number]>> = {
+const DIRECTIONS: Readonly<Record<string, (from: Point, to: Point) => readonly [number, number]>> = {
   ArrowRight: (from, to) => [to.x - from.x, to.y - from.y],
   ArrowLeft: (from, to) => [from.x - to.x, to.y - from.y],
   ArrowDown: (from, to) => [to.y - from.y, to.x - from.x],
@@ -115,7 +115,7 @@ const DIRECTIONS: Readonly<Record<string, (from: Place, to: Place) => readonly [
 };
 
 /** The nearest node in the direction of an arrow key; one straight ahead is preferred. */
-export function neighbour(places: ReadonlyMap<string, Place>, from: string, key: string): string | undefined {
+export function neighbour(places: ReadonlyMap<string, Point>, from: string, key: string): string | undefined {
   const start = places.get(from);
   const measure = DIRECTIONS[key];
   if (!start || !measure) return undefined;

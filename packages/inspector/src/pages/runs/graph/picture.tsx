@@ -23,8 +23,8 @@ import { classNames } from "../../../design/layout.tsx";
 import { visibleLine } from "../../../design/visible.ts";
 import { Elapsed } from "./action-list.tsx";
 import { needsAttention, repetitionText } from "./actions.ts";
-import { Executor } from "./executor.tsx";
-import { type Diagram, edgeKey, edgePath, NODE, neighbour, type Place } from "./layout.ts";
+import { ExecutorName } from "./executor.tsx";
+import { type Diagram, edgeKey, edgePath, NODE, neighbour, type Point } from "./layout.ts";
 import { placeNodes } from "./place-nodes.ts";
 
 interface PictureProps {
@@ -54,7 +54,7 @@ interface ActionData extends Record<string, unknown> {
 type ActionNode = Node<ActionData, "action">;
 
 interface RouteData extends Record<string, unknown> {
-  readonly route: readonly Place[];
+  readonly route: readonly Point[];
   readonly isVertical: boolean;
 }
 type RouteEdge = ShownEdge<RouteData, "route">;
@@ -236,13 +236,13 @@ function firstView(actions: readonly RunAction[], { ids }: Diagram, isVertical: 
   return { ...bounds, nodes: first.slice(0, isVertical ? 3 : 6).map((id) => ({ id })) };
 }
 
-function cornerOf({ x, y }: Place): Place {
+function cornerOf({ x, y }: Point): Point {
   return { x: x - NODE.width / 2, y: y - NODE.height / 2 };
 }
 
 /** Whether a node is wholly within the visible part of the picture. */
 function isInside(
-  place: Place,
+  place: Point,
   { clientWidth, clientHeight }: HTMLElement,
   { x, y, zoom }: { readonly x: number; readonly y: number; readonly zoom: number },
 ): boolean {
@@ -310,7 +310,7 @@ function ActionCard({ data: { action, isChosen, isVertical, onChoose, onFocus } 
             <StatusBadge status={status} />
             <span className="shrink-0">{repetition !== "" ? repetition : <Elapsed action={action} />}</span>
             <span className="ml-auto flex min-w-0 justify-end">
-              <Executor executor={action.executor} isShort />
+              <ExecutorName executor={action.executor} isShort />
             </span>
           </span>
         </span>

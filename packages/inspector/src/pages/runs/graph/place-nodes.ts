@@ -1,5 +1,5 @@
 import { type EdgeLabel, Graph, type GraphLabel, layout, type NodeLabel } from "@dagrejs/dagre";
-import { type Diagram, edgeKey, type Layout, NODE } from "./layout.ts";
+import { type Diagram, edgeKey, type Layout, NODE, type Point } from "./layout.ts";
 
 /** Places the nodes of a diagram in layers, from left to right or from top to bottom. */
 export function placeNodes({ ids, edges }: Diagram, isVertical: boolean): Layout {
@@ -41,6 +41,6 @@ export function placeNodes({ ids, edges }: Diagram, isVertical: boolean): Layout
  * The points at which an edge crosses other layers. Dagre lists the borders of the nodes at both ends, and between
  * them each layer that it crosses and each gap between layers, in turn.
  */
-function crossings<Point>(points: readonly Point[]): readonly Point[] {
+function crossings(points: readonly Point[]): readonly Point[] {
   return points.slice(1, -1).filter((_, index) => index % 2 === 1);
 }

@@ -14,7 +14,7 @@ function refresher() {
   const made = new Refresher(step("task"), step("pause"));
   const next = async () => {
     finish();
-    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setTimeout(resolve, 0));
   };
   return { request: () => made.request(), steps, next };
 }

@@ -67,16 +67,14 @@ const known: fc.Arbitrary<Effect> = fc.oneof(
   fc
     .tuple(where, fc.boolean())
     .map(([one, deep]): Effect => ({ kind: "read", ...one, ...(deep && { deep: true as const }) })),
-  fc
-    .tuple(where, fc.boolean(), fc.boolean())
-    .map(
-      ([one, deep, destroys]): Effect => ({
-        kind: "write",
-        ...one,
-        destroys,
-        ...(deep && { deep: true as const }),
-      }),
-    ),
+  fc.tuple(where, fc.boolean(), fc.boolean()).map(
+    ([one, deep, destroys]): Effect => ({
+      kind: "write",
+      ...one,
+      destroys,
+      ...(deep && { deep: true as const }),
+    }),
+  ),
   fc.constantFrom<Effect>(
     { kind: "exec", command: "git", arguments: ["push"], opaque: false },
     { kind: "exec", command: "git", arguments: ["-C", "x", "status"], opaque: false },

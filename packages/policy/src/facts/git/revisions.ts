@@ -56,7 +56,9 @@ export class Revisions {
   /** The object that a word stands for; `undefined` if git knows none of that name. */
   async resolve(word: string): Promise<string | undefined> {
     // From `@{` to the last brace, git takes what is no number for a time.
-    if (/@\{[^}]*\}[\s\S]*\}$/.test(word)) throw new Unclear(`${word} may stand for a time`);
+    const close = word.includes("@{") ? word.indexOf("}", word.indexOf("@{")) : -1;
+    if (close !== -1 && close < word.length - 1 && word.endsWith("}"))
+      throw new Unclear(`${word.slice(0, 80)} may stand for a time`);
     const [, base = "", steps = ""] = /^([^~^]*)([\s\S]*)$/.exec(word) ?? [];
     let hash = await this.#named(base === "" && steps === "" ? word : base || "HEAD");
     for (const [step, kind, count, inner] of steps.matchAll(/([~^])(\d*)(?:\{([^}]*)\})?/g)) {

@@ -24,7 +24,7 @@ const WITH_FILE = new Set(["-newer", "-anewer", "-cnewer", "-samefile"]);
 const WRITES_FILE = new Set(["-fprint", "-fprint0", "-fls", "-fprintf"]);
 const RUNS = new Set(["-exec", "-execdir", "-ok", "-okdir"]);
 
-/** How many commands of one `find` are gone through. */
+/** How many actions of a kind of one `find` are gone through. */
 const RUN_LIMIT = 64;
 /** How many places of matches are distinguished; beyond it, anywhere below the folders. */
 const PLACE_LIMIT = 256;
@@ -43,7 +43,7 @@ export const findProgram: Handler = (call) => {
     ({ text }) => text === "-follow" || (isEarly(text) && text?.includes("L")),
   );
   const doubts: string[] = [];
-  let runs = 0;
+  let [runs, deletes] = [0, 0];
   for (let at = 0; at < expression.length; at += 1) {
     const word = expression[at]?.text ?? "";
     if (PLAIN.has(word)) continue;
@@ -55,8 +55,9 @@ export const findProgram: Handler = (call) => {
       applyRole("overwrite", expression[at + 1], setting);
       at += word === "-fprintf" ? 2 : 1;
     } else if (word === "-delete") {
-      for (const place of foundPlaces(roots, namesIn(testsBefore(expression, at))))
-        applyRole("destroy", place, setting);
+      deletes += 1;
+      const tests = deletes <= RUN_LIMIT ? testsBefore(expression, at) : [];
+      for (const place of foundPlaces(roots, namesIn(tests))) applyRole("destroy", place, setting);
     } else if (RUNS.has(word)) {
       const end = commandEnd(expression, at + 1);
       runs += 1;
@@ -108,6 +109,7 @@ export function foundPaths(words: readonly Value[]): Found | undefined {
   }
   if (roots.some(({ text, pattern }) => text === null || pattern !== undefined)) return undefined;
   const prints = [...expression.keys()].filter((at) => /^-print0?$/.test(expression[at]?.text ?? ""));
+  if (prints.length > RUN_LIMIT) return undefined;
   const endsWithNul = expression.some(({ text }) => text === "-print0");
   const tests = prints.map((at) => testsBefore(expression, at));
   const names = namesIn([{ any: tests.length > 0 ? tests : alternativesOf(expression) }]);

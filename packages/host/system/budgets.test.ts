@@ -18,10 +18,10 @@ async function budgeted(agent = new ScriptedAgent(), options: Parameters<typeof 
   const home = await openTestHome({ rules: RULES });
   const governed = await govern({ home, agent, ...options });
   const id = await governed.begin();
-  const { identity, supervisor, policies } = home.harness;
+  const { identity, supervisor } = home.harness;
   const subject = identity.subjectFor({
     principal: identity.local(),
-    ...{ agent: "claude", hosted: true, session: id, enforcement: "asked", roster: policies.roster },
+    ...{ agent: "claude", hosted: true, session: id, enforcement: "asked" },
   });
   const used = async () => {
     const [money] = await supervisor.budget(subject);

@@ -131,13 +131,13 @@ describe("secrets that pass through", () => {
 
   test("are on no disk while an approval waits or a grant stands, and the person who answers sees them exactly", async () => {
     const home = await openTestHome({ redactor });
-    const { approvals, identity, policies } = home.harness;
+    const { approvals, identity } = home.harness;
     const principal = identity.local();
     const { tenant } = principal;
     const asks = { principal, agent: "puppet", session: "s", enforcement: "asked" } as const;
     const words = CANARIES.map(({ text: said }) => said);
     const request = {
-      subject: identity.subjectFor({ ...asks, roster: policies.roster }),
+      subject: identity.subjectFor(asks),
       event_type: "pre_action",
       facts: {
         tool: "Bash",

@@ -49,10 +49,10 @@ async function eventsOf(entries: TestHome["entries"]): Promise<readonly string[]
     .map(({ target, type }) => `${type} ${target}`.trim());
 }
 
-async function chargesOf({ identity, policies, supervisor }: Harness): Promise<number> {
+async function chargesOf({ identity, supervisor }: Harness): Promise<number> {
   const principal = identity.local();
   const who = { principal, agent: "claude", hosted: true, session: "s", enforcement: "asked" } as const;
-  const [limit] = await supervisor.budget(identity.subjectFor({ ...who, roster: policies.roster }));
+  const [limit] = await supervisor.budget(identity.subjectFor(who));
   return limit?.used.calls ?? 0;
 }
 

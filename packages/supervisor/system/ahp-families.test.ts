@@ -48,6 +48,7 @@ async function served(rules: string | undefined, roster = ROSTER) {
   const { store, ledger, approvals } = await openParts(await newHome());
   const policy = rules === undefined ? undefined : policyOf(rules);
   const identity = await Identity.open({ store, ledger });
+  identity.useRoster(Roster.read(roster));
   const supervisor = new Supervisor({
     ...{ store, ledger, approvals, gatherFacts: plainFacts },
     policies: { get: () => policy },
@@ -60,11 +61,7 @@ async function served(rules: string | undefined, roster = ROSTER) {
   const server = new AhpServer(
     supervisorHandlers({
       ...{ supervisor, identity, approvals, ledger, runs: new Runs(store), reports: new Reports(store) },
-      policies: {
-        inForce: new Map(policy && [["default", policy]]),
-        roster: Roster.read(roster),
-        status: () => undefined,
-      },
+      policies: { status: () => undefined },
       workspaceOf: () => requestContext.workspace,
       families: {
         idle: answer("idle", { decision: "allow" }),

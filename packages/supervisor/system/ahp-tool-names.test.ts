@@ -30,11 +30,11 @@ test("no name that a default rule goes by makes an agent's tool pass over AHP, w
     ...{ store, ledger, approvals, gatherFacts: gather },
     policies: { get: () => policy },
   });
-  const roster = Roster.read('{"session_id":"coder","kind":"agent","state":"live"}\n');
+  identity.useRoster(Roster.read('{"session_id":"coder","kind":"agent","state":"live"}\n'));
   const server = new AhpServer(
     supervisorHandlers({
       ...{ supervisor, identity, approvals, ledger, runs: new Runs(store), reports: new Reports(store) },
-      policies: { inForce: new Map([["default", policy]]), roster, status: () => undefined },
+      policies: { status: () => undefined },
       workspaceOf: () => ({ cwd: home, roots: [home] }),
     }),
   );

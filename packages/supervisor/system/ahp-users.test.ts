@@ -1,5 +1,4 @@
 import { AhpServer } from "@reins/ahp";
-import { Roster } from "@reins/policy";
 import { expect, test } from "vitest";
 import { supervisorHandlers } from "../src/ahp/handlers.ts";
 import { Supervisor } from "../src/decision/supervisor.ts";
@@ -28,7 +27,7 @@ async function twoUsers() {
   const server = new AhpServer(
     supervisorHandlers({
       ...{ supervisor, identity, approvals, ledger, runs: new Runs(store), reports },
-      policies: { inForce: new Map([["default", policy]]), roster: Roster.read(""), status: () => undefined },
+      policies: { status: () => undefined },
       workspaceOf: () => requestContext.workspace,
       onRefused: (_, error) => refused.push(String(error)),
     }),

@@ -25,6 +25,7 @@ beforeAll(async () => {
   folder = await temporaryFolder();
   home = await Home.open(folder.path, { limits: LIMITS });
   identity = home.identity;
+  identity.useRoster(roster);
 });
 afterAll(async () => {
   await home[Symbol.asyncDispose]();
@@ -49,7 +50,7 @@ const task = {
   task: "look around",
   scopes: ["*"],
 };
-const asked = { session: "root", enforcement: "asked" as const, roster };
+const asked = { session: "root", enforcement: "asked" as const };
 
 function subjectOf(principal: Principal, agent: string, childToken?: string) {
   return identity.subjectFor({ ...asked, principal, agent, childToken });

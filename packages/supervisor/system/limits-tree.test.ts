@@ -1,4 +1,4 @@
-import { Roster, type Subject } from "@reins/policy";
+import type { Subject } from "@reins/policy";
 import { expect, test } from "vitest";
 import { Supervisor } from "../src/decision/supervisor.ts";
 import { Identity } from "../src/identity/identity.ts";
@@ -13,7 +13,6 @@ import {
 
 const BUDGET = 100;
 const CALLS = 1_000;
-const roster = Roster.read("");
 
 /** A user's session with two sub-agents, one of which has a child; each as the harness itself knows it. */
 async function familyOf(identity: Identity, session: string): Promise<(() => Subject)[]> {
@@ -40,7 +39,7 @@ async function familyOf(identity: Identity, session: string): Promise<(() => Sub
   ].map(({ agent, session_id, session_token }) => ({
     ...{ principal, agent, session: session_id, childToken: session_token },
   }));
-  return [own, ...children].map((who) => () => identity.subjectFor({ ...who, enforcement: "asked", roster }));
+  return [own, ...children].map((who) => () => identity.subjectFor({ ...who, enforcement: "asked" }));
 }
 
 async function start(home: string, per: string) {

@@ -50,13 +50,12 @@ export async function openDecidedHome(rules: string): Promise<DecidedHome> {
     workspace: project,
     harness,
     decide(tool_name, args = {}, { agent = "native", session = "s1", event_type = "pre_action" } = {}) {
-      const { identity, policies } = harness;
+      const { identity } = harness;
       const subject = identity.subjectFor({
         principal: identity.local(),
         agent,
         session,
         enforcement: "asked",
-        roster: policies.roster,
       });
       const payload = { tool_name, arguments: args };
       const event = { event_type, session_id: session, agent_id: agent, depth: 0, payload };

@@ -122,9 +122,13 @@ export function storedModel({ metadata }: Pick<SessionRecord, "metadata">): stri
 }
 
 /** The trust of an agent under the name that a principal gives it. */
-export function claimedTrust({ identity, policies }: Harness, principal: Principal, agent: string): Trust {
+export function claimedTrust(
+  { identity }: Pick<Harness, "identity">,
+  principal: Principal,
+  agent: string,
+): Trust {
   const subject = { principal, agent, hosted: true, session: "none", enforcement: "asked" } as const;
-  return identity.subjectFor({ ...subject, roster: policies.roster }).trust;
+  return identity.subjectFor(subject).trust;
 }
 
 function unavailable(error: unknown): HaakError {

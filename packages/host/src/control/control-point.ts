@@ -318,7 +318,6 @@ export function subjectIn(
     // Reins acts outside of the sandbox that confines the agent.
     ...(enforcement !== "performed" && { network }),
     ...(origin === "client" && { origin }),
-    roster: harness.policies.roster,
     ...(descent && { childToken: descent.token, depth: descent.depth }),
   });
   const own = descent
@@ -360,7 +359,7 @@ function unknownSubject(scope: SubjectScope, enforcement: Enforcement): Subject 
   const { harness, principal } = context;
   const claimed = { principal, agent: agentOf(scope), session, mode, enforcement };
   return {
-    ...harness.identity.refusedSubject({ ...claimed, roster: harness.policies.roster }),
+    ...harness.identity.refusedSubject(claimed),
     ...(record.key !== undefined && { session_key: record.key }),
   };
 }

@@ -54,8 +54,7 @@ function control(verdicts: readonly Decided[] = [ALLOWED], more: Partial<Control
       },
     },
     identity: {
-      subjectFor: ({ principal: _, roster: __, hosted: ___, ...subject }: object & Record<string, unknown>) =>
-        subject,
+      subjectFor: ({ principal: _, hosted: __, ...subject }: object & Record<string, unknown>) => subject,
     },
     policies: { roster: {}, inForce },
     record: async (drafts: readonly Draft[]) => {

@@ -46,7 +46,7 @@ export interface ControlContext {
 
 /** What the subject of an action is looked up with. */
 export interface SubjectContext {
-  readonly harness: Pick<Harness, "identity" | "policies">;
+  readonly harness: Pick<Harness, "identity">;
   readonly principal: Principal;
   readonly entry: Pick<AgentEntry, "id">;
   readonly network?: NetworkReach | undefined;

@@ -211,10 +211,9 @@ async function expectFreeKey(
   if (await harness.store.query(sessionTables, "byKey", { key, tenant }))
     throw new RpcError(CODE.invalidParams, `there is a session "${key}" already; resume that one`);
   const [owner = "", from] = key.split(":");
-  const { roster } = harness.policies;
-  if (from === "ws" || !roster.find(owner)) return;
+  if (from === "ws" || !harness.policies.roster.find(owner)) return;
   const asked = { principal, agent: owner, hosted: true, session: id, enforcement: "asked" } as const;
-  if (harness.identity.subjectFor({ ...asked, roster }).agent !== owner)
+  if (harness.identity.subjectFor(asked).agent !== owner)
     throw new RpcError(CODE.invalidParams, `${principal.user} may not act as ${owner}, whose key that is`);
 }
 

@@ -66,10 +66,10 @@ export async function recordInterruption(
 }
 
 /** Who acted in a session; of a principal that is gone, what the record of the session says. */
-async function subjectOf({ identity, policies }: Harness, record: SessionRecord): Promise<Subject> {
+async function subjectOf({ identity }: Harness, record: SessionRecord): Promise<Subject> {
   const { id: session, key, tenant, user, principal: id } = record;
   const acting = record.acts_as ?? record.agent;
-  const request = { agent: acting, session, enforcement: "asked", roster: policies.roster } as const;
+  const request = { agent: acting, session, enforcement: "asked" } as const;
   const principal = await identity.current({ id });
   if (principal) return identity.subjectFor({ ...request, principal, hosted: true, sessionKey: key });
   const rightless = { kind: "user", roles: [], scopes: [], agents: [], started: "api" } as const;

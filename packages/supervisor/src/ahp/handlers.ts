@@ -30,7 +30,7 @@ export interface SupervisorParts {
   readonly supervisor: Supervisor;
   readonly identity: Identity;
   readonly approvals: Approvals;
-  readonly policies: Pick<PolicyKeeper, "inForce" | "roster" | "status">;
+  readonly policies: Pick<PolicyKeeper, "status">;
   readonly runs: Runs;
   readonly reports: Pick<Reports, "note">;
   readonly ledger: Ledger;
@@ -84,7 +84,7 @@ async function decide(parts: SupervisorParts, event: AhpEvent, call: EventCall):
 }
 
 async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): Promise<void> {
-  const { identity, policies, runs, reports } = parts;
+  const { identity, runs, reports } = parts;
   const principal = await principalOf(identity, call);
   const { event_type, payload } = event;
   if (isContract(event_type)) {
@@ -94,7 +94,7 @@ async function note(parts: SupervisorParts, event: AhpEvent, call: EventCall): P
   }
   if (!RECORDED.has(event_type) && !isReport(event_type)) return;
   try {
-    const subject = subjectOf(identity, principal, event, policies.roster, "asked");
+    const subject = subjectOf(identity, principal, event, "asked");
     if (isReport(event_type)) {
       await reports.note(subject, event_type, payload);
       parts.forward?.(subject.tenant, event);

@@ -67,9 +67,8 @@ async function answered(
     }
     case "budget": {
       const { session_token: childToken } = membersOf(BudgetQuestion, "budget", payload);
-      const { roster } = policies;
       const who = { principal, agent: agent_id, session: session_id, childToken };
-      const limits = await supervisor.budget(identity.subjectFor({ ...who, enforcement: "asked", roster }));
+      const limits = await supervisor.budget(identity.subjectFor({ ...who, enforcement: "asked" }));
       return {
         answer: { limits: limits.map(({ limit: { condition: _, ...limit }, used }) => ({ ...limit, used })) },
       };

@@ -10,16 +10,13 @@ import {
   type SpecialisedEventType,
   type SpecialisedHandlers,
 } from "@reins/ahp";
-import type { ControlEvent, Enforcement, Roster, Subject } from "@reins/policy";
+import type { ControlEvent, Enforcement, Subject } from "@reins/policy";
 import type { z } from "zod";
 import type { Decided, RequestContext } from "../decision/decision.ts";
 import { SupervisorError } from "../errors.ts";
 import type { Identity } from "../identity/identity.ts";
 import type { Principal } from "../identity/principal.ts";
 import type { SupervisorParts } from "./handlers.ts";
-
-/** What is known of an event's sender where the event itself is refused. */
-const ASKED = { enforcement: "asked", roster: { trustOf: () => "unknown" as const } } as const;
 
 /** The longest name of a session, in UTF-16 units. Every entry of the session carries it. */
 const MAX_SESSION_ID = 1_024;
@@ -45,7 +42,6 @@ export function subjectOf(
   identity: Identity,
   principal: Principal,
   event: AhpEvent,
-  roster: Roster,
   enforcement: Enforcement,
 ): Subject {
   if (event.session_id.length > MAX_SESSION_ID)
@@ -59,7 +55,6 @@ export function subjectOf(
     agent: event.agent_id,
     session: event.session_id,
     enforcement,
-    roster,
     ...(childToken !== undefined && { childToken }),
   });
 }
@@ -73,7 +68,7 @@ export async function recordRefusal(
 ): Promise<Decided | undefined> {
   if (!(error instanceof SupervisorError) || error.code !== "forbidden") return undefined;
   const { agent_id: agent, session_id: session } = event;
-  const subject = identity.refusedSubject({ principal, agent, session, ...ASKED });
+  const subject = identity.refusedSubject({ principal, agent, session, enforcement: "asked" });
   return supervisor.refuse(event, subject, { workspace: workspaceOf(event) }, error.message);
 }
 
@@ -84,17 +79,17 @@ type Asker =
 
 /** Determines the requester. It is checked again right before an action is allowed. */
 export async function askerOf(
-  parts: Pick<SupervisorParts, "identity" | "policies" | "supervisor" | "workspaceOf">,
+  parts: Pick<SupervisorParts, "identity" | "supervisor" | "workspaceOf">,
   event: AhpEvent,
   call: Pick<Call, "peer">,
   principal: Principal,
 ): Promise<Asker> {
-  const { identity, policies, workspaceOf } = parts;
+  const { identity, workspaceOf } = parts;
   const confirm = async () => {
-    subjectOf(identity, await principalOf(identity, call), event, policies.roster, "asked");
+    subjectOf(identity, await principalOf(identity, call), event, "asked");
   };
   try {
-    const subject = subjectOf(identity, principal, event, policies.roster, "asked");
+    const subject = subjectOf(identity, principal, event, "asked");
     return { subject, requestContext: { workspace: workspaceOf(event), confirm } };
   } catch (error) {
     const refused = await recordRefusal(parts, principal, event, error);

@@ -116,6 +116,7 @@ export class Harness {
     const tenants = async () => (await identity.listTenants()).map(({ id }) => id);
     const policies = await PolicyKeeper.open({
       ...{ home, ledger, clock, tenants },
+      onRoster: (roster) => identity.useRoster(roster),
       ...(files && { files }),
       ...(onPolicy && { onChange: onPolicy }),
       ...(onError && { onError }),

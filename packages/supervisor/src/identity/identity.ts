@@ -1,4 +1,4 @@
-import type { Subject } from "@reins/policy";
+import type { Roster, Subject } from "@reins/policy";
 import {
   type ChildSession,
   DELEGATION_LIMITS,
@@ -67,6 +67,11 @@ export class Identity {
   /** Calls back once when a principal is revoked, removed or expired, as far as that is known here; returns `unwatch`. */
   watch(principal: Pick<Principal, "id">, onLost: (reason: string) => void): () => void {
     return this.#registry.watch(principal, onLost);
+  }
+
+  /** Trusts agents as a roster says from now on; until there is one, none is known. */
+  useRoster(roster: Pick<Roster, "trustOf">): void {
+    this.#subjects.roster = roster;
   }
 
   /**

@@ -21,13 +21,12 @@ const request: SubjectRequest = {
   hosted: true,
   sessionKey: "reed:acp:1",
   enforcement: "asked",
-  roster,
 };
 
 describe("the subject of a session", () => {
   test("is the same object as long as everything that makes it is the same", () => {
     const subjects = new OwnSubjects();
-    const subject = subjects.subjectFor(request, principal);
+    const subject = subjects.subjectFor(request, principal, roster);
     expect(subject).toEqual({
       user: "ann",
       tenant: "default",
@@ -43,12 +42,11 @@ describe("the subject of a session", () => {
       mode: "default",
       enforcement: "asked",
     });
-    expect(subjects.subjectFor({ ...request, mode: "default", depth: 0 }, principal)).toBe(subject);
+    expect(subjects.subjectFor({ ...request, mode: "default", depth: 0 }, principal, roster)).toBe(subject);
     expect(() => Object.assign(subject, { trust: "standing" })).toThrow();
   });
 
   test.each<[string, Partial<SubjectRequest>, object]>([
-    ["the roster", { roster: Roster.read("") }, { trust: "unknown" }],
     ["who the agent says it is", { agent: "fern" }, { agent: "unverified:fern", trust: "unknown" }],
     ["the mode", { mode: "plan" }, { mode: "plan" }],
     ["the enforcement", { enforcement: "observed" }, { enforcement: "observed" }],
@@ -57,16 +55,27 @@ describe("the subject of a session", () => {
     ["the session", { session: "s2" }, { session: "s2" }],
   ])("is another at once when %s is", (_, changed, expected) => {
     const subjects = new OwnSubjects();
-    const before = subjects.subjectFor(request, principal);
-    expect(subjects.subjectFor({ ...request, ...changed }, principal)).toEqual({ ...before, ...expected });
-    expect(subjects.subjectFor(request, principal)).toEqual(before);
+    const before = subjects.subjectFor(request, principal, roster);
+    expect(subjects.subjectFor({ ...request, ...changed }, principal, roster)).toEqual({
+      ...before,
+      ...expected,
+    });
+    expect(subjects.subjectFor(request, principal, roster)).toEqual(before);
+  });
+
+  test("is another at once when the roster is", () => {
+    const subjects = new OwnSubjects();
+    const before = subjects.subjectFor(request, principal, roster);
+    const unknown = subjects.subjectFor(request, principal, Roster.read(""));
+    expect(unknown).toEqual({ ...before, trust: "unknown" });
+    expect(subjects.subjectFor(request, principal, roster)).toEqual(before);
   });
 
   test("is another at once when its principal is", () => {
     const subjects = new OwnSubjects();
-    subjects.subjectFor(request, principal);
+    subjects.subjectFor(request, principal, roster);
     const narrowed = { ...principal, scopes: ["read"], agents: [] };
-    expect(subjects.subjectFor(request, narrowed)).toMatchObject({
+    expect(subjects.subjectFor(request, narrowed, roster)).toMatchObject({
       scopes: ["read"],
       agent: "unverified:reed",
       trust: "unknown",
@@ -81,16 +90,16 @@ describe("the subject of a session", () => {
       const asked = { ...request, agent: "fern", sessionKey };
       const hosted = { agent: "unverified:fern", trust: "unknown" };
       const outside = { agent: "reed", trust: "standing", claimed_agent: "fern" };
-      expect(subjects.subjectFor(asked, holder)).toMatchObject(hosted);
-      expect(subjects.subjectFor({ ...asked, hosted: false }, holder)).toMatchObject(outside);
-      expect(subjects.subjectFor(asked, holder)).toMatchObject(hosted);
+      expect(subjects.subjectFor(asked, holder, roster)).toMatchObject(hosted);
+      expect(subjects.subjectFor({ ...asked, hosted: false }, holder, roster)).toMatchObject(outside);
+      expect(subjects.subjectFor(asked, holder, roster)).toMatchObject(hosted);
     },
   );
 
   test("without a key has none", () => {
-    expect(new OwnSubjects().subjectFor({ ...request, sessionKey: undefined }, principal)).not.toHaveProperty(
-      "session_key",
-    );
+    expect(
+      new OwnSubjects().subjectFor({ ...request, sessionKey: undefined }, principal, roster),
+    ).not.toHaveProperty("session_key");
   });
 });
 

@@ -3,7 +3,7 @@ import {
   type Enforcement,
   type NetworkReach,
   type Origin,
-  type Roster,
+  Roster,
   type Subject,
   TRUST_LEVELS,
   type Trust,
@@ -31,7 +31,6 @@ export interface SubjectRequest {
   readonly network?: NetworkReach | undefined;
   /** Who asks; by default the agent. */
   readonly origin?: Origin | undefined;
-  readonly roster: Pick<Roster, "trustOf">;
   /** How deep below the user's own agent the harness itself began this one; by default 0. */
   readonly depth?: number | undefined;
   /** The token that came with the event, if it is a sub-agent's. */
@@ -43,6 +42,8 @@ export class Subjects {
   readonly #registry: Registry;
   readonly #own = new OwnSubjects();
   readonly #seen = new SeenSessions();
+  /** The agents that are known, as the roster says now. */
+  roster: Pick<Roster, "trustOf"> = Roster.read("");
 
   constructor(registry: Registry) {
     this.#registry = registry;
@@ -71,7 +72,7 @@ export class Subjects {
     if (isChildSessionName(session))
       throw new SupervisorError("forbidden", `events of the session "${session}" need its session_token`);
     if (!request.hosted) this.#expectNoChild(request, principal);
-    return this.#own.subjectFor(request, principal);
+    return this.#own.subjectFor(request, principal, this.roster);
   }
 
   /** The subject of a refusal: the holder of the token, with nothing of what the event claims. */
@@ -131,7 +132,7 @@ export class Subjects {
       ...(origin !== undefined && { origin }),
       scopes: child.scopes,
       agent,
-      trust: trustIn(request.roster, [...child.chain, agent]),
+      trust: trustIn(this.roster, [...child.chain, agent]),
       session: child.session_id,
       root_session: this.#rootOf(child),
       started: "sub-agent",
@@ -190,7 +191,7 @@ interface Made {
   readonly claim: string;
   readonly hosted: boolean;
   readonly sessionKey: string | undefined;
-  readonly roster: SubjectRequest["roster"];
+  readonly roster: Pick<Roster, "trustOf">;
   readonly subject: Subject;
 }
 
@@ -203,16 +204,16 @@ export class OwnSubjects {
   readonly #made = new WeakMap<Principal, LruCache<string, Made>>();
 
   /** The subject of what a live principal asks for. */
-  subjectFor(request: SubjectRequest, principal: Principal): Subject {
+  subjectFor(request: SubjectRequest, principal: Principal, roster: Pick<Roster, "trustOf">): Subject {
     const sessions = this.#sessionsOf(principal);
     const { agent: claim, hosted = false, sessionKey } = request;
     const made = sessions.get(request.session);
     const last = made?.claim === claim && made.hosted === hosted ? made : undefined;
     const agent = last?.subject.agent ?? actingAgent(request, principal);
-    const trust = last?.roster === request.roster ? last.subject.trust : trustOf(request.roster, agent);
+    const trust = last?.roster === roster ? last.subject.trust : trustOf(roster, agent);
     if (last?.subject.trust === trust && isFor(last, request)) return last.subject;
     const subject = Object.freeze(ownSubject(request, principal, { agent, trust }));
-    sessions.set(request.session, { claim, hosted, sessionKey, roster: request.roster, subject });
+    sessions.set(request.session, { claim, hosted, sessionKey, roster, subject });
     return subject;
   }
 

@@ -38,6 +38,8 @@ export interface PolicyKeeperOptions {
   readonly everyMs?: number;
   /** Called with every change of status. */
   readonly onChange?: (status: PolicyStatus) => void;
+  /** Called with every new roster. */
+  readonly onRoster?: (roster: Roster) => void;
   /** Called with errors of the watch; the files are read again. */
   readonly onError?: (error: unknown) => void;
 }
@@ -216,13 +218,18 @@ export class PolicyKeeper {
     const seen = await stampOf(roster);
     if (seen === this.#rosterSeen) return;
     try {
-      this.#roster = Roster.read((await readIfThere(roster))?.toString("utf8") ?? "");
+      this.#useRoster((await readIfThere(roster))?.toString("utf8") ?? "");
       this.#rosterSeen = seen;
     } catch (error) {
-      this.#roster = Roster.read("");
+      this.#useRoster("");
       if (this.#rosterSeen !== UNREADABLE) this.#options.onError?.(error);
       this.#rosterSeen = UNREADABLE;
     }
+  }
+
+  #useRoster(text: string): void {
+    this.#roster = Roster.read(text);
+    this.#options.onRoster?.(this.#roster);
   }
 }
 

@@ -276,6 +276,21 @@ describe("files", () => {
   });
 });
 
+test("nothing of a client's message reaches the agent that was not decided", async () => {
+  const governed = await govern();
+  const weakens = { permissionMode: "bypassPermissions" };
+  const more = { ...weakens, _meta: { weakens } };
+  const sessionId = await governed.begin(more);
+  const prompt = [{ type: "text", text: "go on" }];
+  await governed.call("session/prompt", { sessionId, prompt, ...more });
+  await governed.call("session/load", { sessionId, cwd: governed.workspace, mcpServers: [], ...more });
+  await governed.call("session/close", { sessionId, ...more });
+  const methods = ["session/new", "session/prompt", "session/load", "session/close"];
+  const sent = governed.agent.got.filter(({ method }) => methods.includes(method));
+  expect(sent.map(({ method }) => method)).toEqual(methods);
+  for (const { params } of sent) expect(JSON.stringify(params)).not.toContain("bypassPermissions");
+});
+
 describe("what was done without asking", () => {
   test("is shown and recorded as ungated; more than a look ends the turn", async () => {
     const governed = await govern();

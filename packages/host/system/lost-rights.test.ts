@@ -1,6 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { JsonObject } from "@reins/acp";
+import type { McpGate } from "@reins/mcp";
 import { describe, expect, test } from "vitest";
 import { recordInterruption } from "../src/hub/interruption.ts";
 import type { SessionRecord } from "../src/sessions/session-record.ts";
@@ -124,4 +125,19 @@ test("the turn of a removed user that a restart finds cut off is on the record a
   expect(await home.entries("session_lifecycle")).toMatchObject([
     { actor: "claude", entity_id: "claude:acp:s", tags: ["interrupted"] },
   ]);
+});
+
+test("a tool of an MCP server is refused with the reason when its principal has lost its rights", async () => {
+  const { lose, options } = await openUser();
+  let gate: McpGate | undefined;
+  const wrap = async (server: unknown, given: McpGate) => {
+    gate = given;
+    return { server, close: async () => undefined } as never;
+  };
+  const governed = await govern({ ...options, servers: { wrap }, person: () => "allow_once" });
+  await governed.begin({ mcpServers: [{ name: "lab", command: "/bin/true", args: [], env: [] }] });
+  await lose["a revoked token"]();
+  const tool = { server: "lab", name: "post" };
+  expect(await gate?.mayUse(tool)).toBe(false);
+  expect(gate?.reasonAgainst?.(tool)).toContain("was revoked, has expired or does not exist");
 });

@@ -19,8 +19,7 @@ async function opened(person: (params: JsonObject) => string) {
   const used = gate;
   await used.mayUse({ server: "lab", name: "post" });
   let calls = 0;
-  const decide = (given: unknown) => {
-    calls += 1;
+  const callWith = (given: unknown) => {
     const call = {
       id: `c${calls}`,
       server: "lab",
@@ -28,15 +27,21 @@ async function opened(person: (params: JsonObject) => string) {
       method: "tools/call",
       tool: "post",
     } as const;
-    return used.decide({ ...call, arguments: given, continues: false }, new AbortController().signal);
+    return { ...call, arguments: given, continues: false };
   };
+  const decide = (given: unknown) => {
+    calls += 1;
+    return used.decide(callWith(given), new AbortController().signal);
+  };
+  /** Reports that the last call was performed. */
+  const report = () => used.report(callWith({}), { kind: "completed", result: {} } as never);
   /** The verdicts that the cards of a turn were shown with, by their ids. */
   const verdicts = (): [string, unknown][] =>
     governed.shown
       .map(({ update }) => membersOf(update))
       .filter(({ toolCallId, _meta }) => toolCallId !== undefined && membersOf(_meta).reins !== undefined)
       .map(({ toolCallId, _meta }) => [String(toolCallId), membersOf(membersOf(_meta).reins).verdict]);
-  return { ...governed, sessionId, decide, verdicts };
+  return { ...governed, sessionId, decide, report, verdicts };
 }
 
 test("the card of an MCP call has the verdict of the gateway, whichever comes first, and no other card has it", async () => {
@@ -163,6 +168,49 @@ describe("a call with the name of an MCP tool", () => {
     ],
   ])("%s", async (_, tools, play) => {
     expect(await ungatedIn(play)).toEqual(tools);
+  });
+
+  test("is decided once, when its agent asks, and performed by the gateway with what was decided", async () => {
+    const { prompt, sessionId, decide, report, entries } = await opened(() => "allow_once");
+    await prompt(sessionId, async ({ ask, update }) => {
+      expect(await ask({ toolCallId: "x", name: MCP, rawInput: { text: "a" } })).toBe("allow_once");
+      expect(await decide({ text: "a" })).toEqual({ allowed: true, arguments: { text: "a" } });
+      await report();
+      await update(later({ status: "completed" }));
+      return undefined;
+    });
+    const isFinal = ({ payload }: { payload: unknown }) => membersOf(payload).verdict === "allowed";
+    const verdicts = (await entries("policy_verdict")).filter(({ target }) => target === "mcp:lab/post");
+    const [verdict, ...others] = verdicts.filter(isFinal);
+    expect(others).toEqual([]);
+    expect(await entries("tool_call")).toMatchObject([{ payload: { call: "x", verdict: verdict?.cid } }]);
+    expect(
+      (await entries("tool_result")).map(({ tags, payload }) => [tags, membersOf(payload).verdict]),
+    ).toEqual([[["completed"], verdict?.cid]]);
+  });
+
+  test("is not allowed to its agent where a person refuses it", async () => {
+    const { prompt, sessionId, entries } = await opened(({ toolCall }) =>
+      JSON.stringify(toolCall).includes("curl") ? "reject_once" : "allow_once",
+    );
+    await prompt(sessionId, async ({ ask }) => {
+      expect(await ask({ toolCallId: "x", name: MCP, kind: "execute", rawInput: CURL })).toBe("reject_once");
+      return undefined;
+    });
+    const verdicts = (await entries("policy_verdict")).filter(({ target }) => target === "mcp:lab/post");
+    expect(membersOf(verdicts.at(-1)?.payload).verdict).toBe("blocked");
+  });
+
+  test("that the gateway was never asked to perform ends so, and uses its verdict up", async () => {
+    const { prompt, sessionId, decide, entries } = await opened(() => "allow_once");
+    await prompt(sessionId, async ({ ask, update }) => {
+      await ask({ toolCallId: "x", name: MCP, rawInput: { text: "a" } });
+      await update(later({ status: "completed" }));
+      await expect(decide({ text: "a" })).rejects.toThrow("it was done without asking");
+      return undefined;
+    });
+    const results = (await entries("tool_result")).map(({ tags }) => tags);
+    expect(results).toEqual([["not performed"], ["completed", "ungated"]]);
   });
 
   test("is decided here where it changes a file of the agent", async () => {

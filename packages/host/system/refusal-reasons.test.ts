@@ -54,7 +54,7 @@ test("an agent that calls a forbidden MCP tool gets the rule's reason", async ()
     identity: { subjectFor: () => ({}) },
   };
   const context = { harness, entry: { id: "claude", wordings: {} }, principal: {} };
-  const session = { context, id: "s", mode: "default", record: { key: "k" }, mcpTools: new Set() } as never;
+  const session = { context, id: "s", mode: "default", record: { key: "k" }, mcpTools: new Map() } as never;
   const gate = mcpGate(session);
   expect(gate.reasonAgainst?.({ server: "lab", name: "deploy" })).toBe("deploys are for people");
 });

@@ -422,11 +422,13 @@ describe("a child session that an agent began by itself", () => {
     expect(said).not.toContain("of a child");
   });
 
-  test("that was never announced is not known", async () => {
-    const { ungated } = await played(async ({ notify }) => {
+  test("that was never announced has its calls recorded as work without a prompt, and is cancelled", async () => {
+    const { ungated, agent, said } = await played(async ({ notify }) => {
       await notify("session/update", child({ ...CURL, status: "completed" }));
     });
-    expect(ungated).toEqual([]);
+    expect(ungated).toMatchObject([{ tool: "Bash", arguments: CURL.rawInput }]);
+    expect(agent.got).toContainEqual({ method: "session/cancel", params: { sessionId: "child-1" } });
+    expect(said).not.toContain("curl");
   });
 });
 

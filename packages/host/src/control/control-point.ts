@@ -243,7 +243,7 @@ export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scop
   const counted = countedAction(scope, traitsOf(point));
   const own = context.enforcementOf?.(toolOf(point)) ?? context.enforcement ?? "performed";
   const enforcement = level === "agent" ? own : level;
-  const { subject, forbidden } = lookUp(scope, enforcement, origin, mode);
+  const { subject, forbidden } = lookUpSubject(scope, enforcement, origin, mode);
   return {
     event: {
       event_type,
@@ -335,10 +335,11 @@ const lastKnown = new WeakMap<SubjectScope, Subject>();
  * on the record all the same. Never throws.
  */
 export function recordedSubject(scope: SubjectScope, enforcement: Enforcement): Subject {
-  return lookUp(scope, enforcement).subject;
+  return lookUpSubject(scope, enforcement).subject;
 }
 
-function lookUp(
+/** The subject of a session as it is now, or as it was last, with why its principal has no rights any more. */
+export function lookUpSubject(
   scope: SubjectScope,
   enforcement: Enforcement,
   origin?: Origin,

@@ -41,7 +41,25 @@ describe("a message of a client", () => {
     expect(forwardable(launch, "session/set_mode", { ...mode, ...more })).toEqual(mode);
     const option = { sessionId: "s", configId: "x", value: true, type: "boolean" };
     expect(forwardable(launch, "session/set_config_option", { ...option, ...more })).toEqual(option);
+    const prompt = { sessionId: "s", prompt: [] };
+    expect(forwardable(launch, "session/prompt", { ...prompt, ...more })).toEqual(prompt);
+    for (const method of ["session/close", "session/delete"])
+      expect(forwardable(launch, method, { sessionId: "s", ...more })).toEqual({ sessionId: "s" });
     // All of a custom method is decided.
     expect(forwardable(launch, "_acme/run", { ...mode, ...more })).toEqual({ ...mode, ...more });
+  });
+
+  it("that sets a provider is decided by all that is forwarded, by the names of its headers", () => {
+    const provider = {
+      providerId: "p",
+      apiType: "openai",
+      baseUrl: "https://x.example",
+      headers: { key: "secret" },
+    };
+    const sent = { ...provider, permissionMode: "bypass" };
+    expect(forwardable(launch, "providers/set", sent)).toEqual(provider);
+    expect(settingsOf("providers/set", provider, Catalogue.load().entry("claude"))).toEqual({
+      ...{ provider: "p", api: "openai", url: "https://x.example", headers: ["key"] },
+    });
   });
 });

@@ -1,4 +1,4 @@
-import { type JsonObject, metaOf, readParams } from "@reins/acp";
+import { isObject, type JsonObject, metaOf, readParams } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
 import { sessionMeta, typedOption } from "@reins/agents";
 import { enforce } from "../control/enforce.ts";
@@ -24,7 +24,9 @@ export async function forwardRequest(
   if (enforced.kind !== "allowed") throw await refusal(method, enforced.verdict);
   const wanted = method === "session/set_config_option" ? typedOption(params) : params;
   const mode = modeSetBy(method, params);
+  const option = method === "session/set_config_option" ? optionIn(params) : undefined;
   session.pendingMode = mode;
+  session.pendingOption = option;
   try {
     const result = await agent.request(method, forAgent(session, wanted), { signal });
     if (mode !== undefined) {
@@ -33,10 +35,16 @@ export async function forwardRequest(
       session.allowedMode = undefined;
       if (session.pinnedMode !== undefined) session.pinnedMode = mode;
     }
+    if (option && session.pinnedOptions.has(option.id)) session.pinnedOptions.set(option.id, option.value);
     return result;
   } finally {
     session.pendingMode = undefined;
+    session.pendingOption = undefined;
   }
+}
+
+function optionIn({ configId, value }: JsonObject): { readonly id: string; readonly value: unknown } {
+  return { id: String(configId), value };
 }
 
 /** The mode that a client's request sets, if it sets one. */
@@ -60,11 +68,15 @@ export async function forwardNotification(
 
 /** The members of methods that are decided by some of them: no other is forwarded, because it was not decided. */
 const DECIDED_MEMBERS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["session/prompt", ["prompt"]],
+  ["session/close", []],
+  ["session/delete", []],
   ["session/set_mode", ["modeId"]],
   ["session/set_model", ["modelId"]],
   ["session/set_config_option", ["configId", "value", "type"]],
   ["session/cancel", []],
   ["authenticate", ["methodId"]],
+  ["providers/set", ["providerId", "apiType", "baseUrl", "headers"]],
 ]);
 
 /**
@@ -129,7 +141,11 @@ export function settingsOf(
     case "authenticate":
       return { method: params.methodId };
     case "providers/set":
-      return { provider: params.providerId, url: params.baseUrl };
+      // Of the headers the names: the values may be secrets.
+      return {
+        ...{ provider: params.providerId, url: params.baseUrl, api: params.apiType },
+        ...(isObject(params.headers) && { headers: Object.keys(params.headers) }),
+      };
     default:
       return params;
   }

@@ -4,7 +4,8 @@ import type { SessionPort } from "../control/ask-clients.ts";
 import type { GovernorContext } from "./context.ts";
 import { GovernedSession, Turn } from "./governed-session.ts";
 
-const context = { entry: { toolNames: { members: [] } } } as unknown as GovernorContext;
+const toolNames = { members: [], aliases: [], kinds: {} };
+const context = { entry: { toolNames } } as unknown as GovernorContext;
 const begun = () => new Turn("t1", "2026-01-01T00:00:00.000Z", () => []);
 
 test("aborts its signal with the reason when a turn is cancelled", () => {

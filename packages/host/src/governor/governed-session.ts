@@ -2,6 +2,7 @@ import { chunkText, type JsonObject, readResult, readUpdate } from "@reins/acp";
 import { blake3Hex, canonicalJson, type Draft } from "@reins/ledger";
 import type { Harness, UpdateRedactor, Workspace } from "@reins/supervisor";
 import type { Clients, SessionPort } from "../control/ask-clients.ts";
+import type { Enforced } from "../control/enforce.ts";
 import type { Descent } from "../control/scope.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import { type AcceptedChanges, transition } from "../sessions/session-state.ts";
@@ -11,6 +12,22 @@ import type { HeldMessage } from "./declaring.ts";
 import { FilePermits } from "./file-access.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import type { UnpromptedTurn } from "./unprompted.ts";
+
+/** A tool of an MCP server. */
+export interface McpToolId {
+  readonly server: string;
+  readonly tool: string;
+}
+
+/** A call of an MCP tool that was allowed when its agent asked, for the gateway to perform once. */
+export interface McpPermit extends McpToolId {
+  /** The call as the agent tells of it. */
+  readonly card: string;
+  readonly arguments: unknown;
+  readonly enforced: Exclude<Enforced, { kind: "refused" }>;
+  /** The turn in which it was allowed, with which it ends. */
+  readonly turn: Turn | undefined;
+}
 
 /** A verdict of the gateway on a call of an MCP tool. */
 export interface McpVerdict {
@@ -41,8 +58,10 @@ export class GovernedSession {
   readonly actions = { count: 0 };
   /** What has to end with it. */
   readonly closing: (() => Promise<void>)[] = [];
-  /** The tools of its MCP servers, which Reins performs: server and tool, as the agent names them together. */
-  readonly mcpTools = new Set<string>();
+  /** The tools of its MCP servers, which Reins performs, by the names that the agent may give them. */
+  readonly mcpTools = new Map<string, readonly McpToolId[]>();
+  /** Calls of MCP tools that were allowed when the agent asked, and that it has not made yet. */
+  readonly mcpPermits: McpPermit[] = [];
   /** Verdicts of this turn on calls of MCP tools that no card of the agent was found for yet, and the cards that have one. */
   readonly mcpVerdicts: McpVerdict[] = [];
   readonly mcpCards = new Map<string, McpVerdict>();
@@ -65,8 +84,12 @@ export class GovernedSession {
   recorded: Promise<void> = Promise.resolve();
   /** Whether the agent is telling what was before, of which nothing is decided or charged again. */
   replaying = false;
+  /** Whether every call of it is known here, so that what is replayed can be told from what is new. */
+  knowsAllCalls = false;
   /** Whether it is being closed: what its agent still does is recorded, but not shown. */
   isClosing = false;
+  /** Whether it was closed, or is none that Reins began: what its agent does in it is recorded, but not shown. */
+  isClosed = false;
   /** Whether its turn was cut off because Reins stops: nothing of it is recorded or shown any more; the next start does. */
   isCut = false;
   /** What belongs into the system prompt of every request, for an agent that takes it there. */
@@ -87,6 +110,10 @@ export class GovernedSession {
   pendingMode: string | undefined;
   /** The mode that the agent is held in: that of its launch profile, until a client sets another; nothing where it has none. */
   pinnedMode: string | undefined;
+  /** The options that the agent is held at: those of its launch profile, until a client sets another value. */
+  readonly pinnedOptions = new Map<string, unknown>();
+  /** The option that a client is setting, until the agent has answered. */
+  pendingOption: { readonly id: string; readonly value: unknown } | undefined;
   /** A mode other than that, into which a verdict allowed the agent to go. */
   allowedMode: string | undefined;
 
@@ -136,7 +163,7 @@ export class GovernedSession {
 
   /** Its tool calls; made with the first, because most turns have none. */
   get toolCalls(): ToolCalls {
-    this.#toolCalls ??= new ToolCalls(this.#turnBegan, this.context.entry.toolNames.members);
+    this.#toolCalls ??= new ToolCalls(this.#turnBegan, this.context.entry);
     return this.#toolCalls;
   }
 
@@ -151,6 +178,12 @@ export class GovernedSession {
     return this.turn ? AbortSignal.any([signal, this.turn.signal]) : signal;
   }
 
+  /** Continues the calls of the same session before it was loaded again. */
+  continueCalls(former: GovernedSession): void {
+    this.knowsAllCalls = former.knowsAllCalls;
+    if (former.hasToolCalls) this.#toolCalls = former.toolCalls;
+  }
+
   /** Whether its agent has called a tool. */
   get hasToolCalls(): boolean {
     return this.#toolCalls !== undefined;
@@ -160,6 +193,7 @@ export class GovernedSession {
   beginTurn(turn: Turn): void {
     this.turn = turn;
     this.mcpVerdicts.length = 0;
+    this.mcpPermits.length = 0;
     this.mcpCards.clear();
     this.#turnBegan = Date.parse(turn.started);
     this.#toolCalls?.beginTurn(this.#turnBegan);
@@ -202,8 +236,8 @@ export class Turn {
   readonly entries: string[] = [];
   /** Whether a verdict allowed its agent to leave the mode in which it asks. */
   mayLeaveMode = false;
-  /** Whether its agent left that mode without a verdict. */
-  hasLeftMode = false;
+  /** The settings that its agent left without a verdict, by what sets them. */
+  readonly leftSettings = new Set<string>();
   /** Holds back its message, of an agent that declares action graphs. */
   held: HeldMessage | undefined;
   readonly #writing: Promise<unknown>[] = [];

@@ -4,12 +4,13 @@ import {
   CODE,
   isObject,
   type JsonObject,
+  membersOf,
   Peer,
   type RequestCall,
   RpcError,
   readParams,
 } from "@reins/acp";
-import { settlesWithin } from "@reins/kit";
+import { LruCache, settlesWithin } from "@reins/kit";
 import { THIRD_PARTY } from "../control/agent-profile.ts";
 import type { Clients, SessionPort } from "../control/ask-clients.ts";
 import type { Descent } from "../control/scope.ts";
@@ -30,7 +31,15 @@ import { endServers } from "./mcp-servers.ts";
 import { cancelTurn, cutTurn, runTurn, withdrawIn } from "./run-turn.ts";
 import { beginSession, keptSession, recordEnd, releaseSession, SESSION_CALLS } from "./session-calls.ts";
 import { SessionFolders } from "./session-folders.ts";
-import { forwardFromAgent, forwardFromChild, isStateUpdate, redactObject } from "./updates.ts";
+import { noteUnended } from "./ungated.ts";
+import {
+  forwardFromAgent,
+  forwardFromChild,
+  isReplayed,
+  isStateUpdate,
+  recordStray,
+  redactObject,
+} from "./updates.ts";
 
 /** What has a default: a third-party agent, the machine's clock, folders that need no configuration, ten seconds of grace. */
 type Defaulted = "folders" | "profile" | "cancelGraceMs" | "now" | "newId" | "onFault";
@@ -68,6 +77,9 @@ const CANCEL_GRACE_MS = 10_000;
 /** How long a turn may take to end after its session was closed. */
 const ENDING_MS = 2_000;
 
+/** How many sessions are remembered that an agent may go on in, though they were closed or are not known. */
+const MOST_STRAYS = 100;
+
 /** Sits between clients and an agent: forwards ACP unchanged, and enforces every control point in it. */
 export class Governor {
   readonly #context: GovernorContext;
@@ -77,6 +89,8 @@ export class Governor {
   readonly #byAgentId = new Map<string, GovernedSession>();
   /** Sessions that are being closed, until their end is recorded. */
   readonly #closing = new Map<string, Promise<unknown>>();
+  /** Sessions that were closed or are not known, by the agent's ids: an agent may report work in them. */
+  readonly #strays = new LruCache<string, GovernedSession>({ entries: MOST_STRAYS });
   readonly #onSessions: GovernorOptions["onSessions"];
   readonly #unwatch: () => void;
   #initialized: JsonObject = {};
@@ -294,8 +308,10 @@ export class Governor {
     const reason = "the session was closed";
     await settlesWithin(session.turnOver, ENDING_MS);
     this.#drop(session);
+    this.#strays.set(session.agentSessionId, session);
     await releaseSession(session, { reason, ends: "session" });
     await this.#recordEnd(session, reason);
+    session.isClosed = true;
     return result;
   }
 
@@ -307,15 +323,29 @@ export class Governor {
   }
 
   #notified(method: string, params: JsonObject): void | Promise<void> {
-    if (params.sessionId === undefined) return this.#notifiedOutside(method, params);
-    const id = String(params.sessionId);
+    const isUpdate = method === "session/update";
+    if (params.sessionId === undefined && !isUpdate) return this.#notifiedOutside(method, params);
+    const id = String(params.sessionId ?? "");
     const session = this.#byAgentId.get(id);
     if (!session) {
       const parent = this.sessions.find(({ children }) => children.has(id));
-      return parent && forwardFromChild(parent, params);
+      if (parent) return forwardFromChild(parent, params);
+      return isUpdate ? recordStray(this.#stray(id), params) : undefined;
     }
-    if (session.replaying && !this.#showReplays && !isStateUpdate(params)) return;
+    const isHidden = !this.#showReplays && !isStateUpdate(params);
+    if (isHidden && isReplayed(session, membersOf(params.update))) return;
     return forwardFromAgent(session, method, params);
+  }
+
+  /** The session against which is recorded what an agent reports under an id without an open session. */
+  #stray(id: string): GovernedSession {
+    const known = this.#strays.get(id);
+    if (known) return known;
+    const session = this.#outside();
+    session.agentSessionId = id;
+    session.isClosed = true;
+    this.#strays.set(id, session);
+    return session;
   }
 
   /** Sends what an agent reports outside of any session to the clients of all its sessions. */
@@ -327,6 +357,9 @@ export class Governor {
 
   #know(session: GovernedSession): void {
     session.idleSince = this.#context.now().getTime();
+    const { agentSessionId } = session;
+    const former = this.#byAgentId.get(agentSessionId) ?? this.#strays.get(agentSessionId);
+    if (former && former !== session && former.id === session.id) session.continueCalls(former);
     this.#sessions.set(session.id, session);
     if (session.agentSessionId !== "") this.#byAgentId.set(session.agentSessionId, session);
     this.#onSessions?.([...this.#sessions.keys()]);
@@ -344,6 +377,7 @@ export class Governor {
   async #recordEnd(session: GovernedSession, reason: string): Promise<void> {
     if (!session.isCut) await settlesWithin(session.turnOver, ENDING_MS);
     await session.placed;
+    if (session.hasToolCalls && !session.isCut) await noteUnended(session, { isCancelled: true });
     await recordEnd(session, reason);
   }
 

@@ -1,7 +1,4 @@
-import { isDeepStrictEqual } from "node:util";
 import { CODE, isObject, type JsonObject, RpcError } from "@reins/acp";
-import type { AgentEntry } from "@reins/agents";
-import { fill } from "@reins/kit";
 import {
   isHttpServer,
   type McpCall,
@@ -12,16 +9,14 @@ import {
   type McpTool,
   readServer,
 } from "@reins/mcp";
-import { type Decided, lifecycleDraft, resultDraft, toolsOfAgent } from "@reins/supervisor";
-import { recordedSubject, subjectIn } from "../control/control-point.ts";
+import { lifecycleDraft, resultDraft, toolsOfAgent } from "@reins/supervisor";
+import { lookUpSubject, recordedSubject } from "../control/control-point.ts";
 import { enforce } from "../control/enforce.ts";
 import { complete, recordIn } from "../control/outcome.ts";
-import { placed, verdictMeta } from "../control/verdict.ts";
 import type { GovernorContext } from "./context.ts";
-import type { GovernedSession, McpVerdict } from "./governed-session.ts";
+import type { GovernedSession } from "./governed-session.ts";
+import { keepVerdict, mcpToolName, namesInAgent, noteTool, showOnCard, takePermit } from "./mcp-cards.ts";
 import { reachesAll } from "./session-folders.ts";
-import { isEmpty, type ToolCall } from "./tool-calls.ts";
-import { namesOf } from "./tool-name.ts";
 import { mayWork } from "./unprompted.ts";
 import { showUpdate } from "./updates.ts";
 
@@ -117,11 +112,6 @@ function argumentsOf(server: McpServer): JsonObject {
   return { name, ...given, ...(names.length > 0 && { [isHttp ? "headers" : "variables"]: names }) };
 }
 
-/** The name of an MCP tool in rules and records: server and tool. */
-function mcpToolName(server: string, tool: string): string {
-  return `mcp:${server}/${tool}`;
-}
-
 /** The name of a message of MCP: the tool it calls, or its method and who sent it. */
 function nameOf({ method, from, server, tool }: McpCall): string {
   if (method === "tools/call" && from === "agent") return mcpToolName(server, tool);
@@ -174,16 +164,18 @@ function pathOf(text: string): string | undefined {
 
 /** Decides about the MCP calls of a session. Reins performs them. */
 export function mcpGate(session: GovernedSession): McpGate {
+  const { supervisor } = session.context.harness;
   const entries = new Map<string, string | undefined>();
   return {
     mayUse({ server, name }) {
-      for (const seen of namesInAgent(session.context.entry, server, name)) session.mcpTools.add(seen);
-      const subject = subjectIn(session, "performed");
-      return session.context.harness.supervisor.mayUse(mcpToolName(server, name), subject);
+      noteTool(session, { server, tool: name });
+      const { subject, forbidden } = lookUpSubject(session, "performed");
+      return forbidden === undefined && supervisor.mayUse(mcpToolName(server, name), subject);
     },
-    reasonAgainst: ({ server, name }) =>
-      session.context.harness.supervisor.outlook(mcpToolName(server, name), subjectIn(session, "performed"))
-        ?.reason,
+    reasonAgainst({ server, name }) {
+      const { subject, forbidden } = lookUpSubject(session, "performed");
+      return forbidden ?? supervisor.outlook(mcpToolName(server, name), subject)?.reason;
+    },
     decide: (call, signal) => decideCall(session, call, signal, entries),
     async report(call, outcome) {
       const entry = entries.get(call.id);
@@ -199,19 +191,6 @@ export function mcpGate(session: GovernedSession): McpGate {
     refused: (call, reason) => noteRefused(session, call, reason),
     changed: ({ before, after }) => noteChanged(session, before, after),
   };
-}
-
-/** What the agent calls an MCP tool when it speaks of it. */
-function namesInAgent({ wordings }: AgentEntry, server: string, tool: string): string[] {
-  // One that names no tool in particular may carry any other call too.
-  const telling = (wordings.mcp_tool ?? []).filter((wording) => /\$\{tool\}/.test(wording.tool));
-  const worded = telling.flatMap((wording) => {
-    const name = fill(wording.tool, { server, tool });
-    if (wording.namespace === undefined) return [name];
-    const namespace = fill(wording.namespace, { server, tool });
-    return [`${namespace}__${name}`, `${namespace}.${name}`];
-  });
-  return [...worded, `mcp.${server}.${tool}`];
 }
 
 /**
@@ -249,12 +228,13 @@ async function decideCall(
     noteRefused(session, call, reason);
     return { allowed: false, reason };
   }
+  const isToolCall = call.method === "tools/call" && call.from === "agent";
   const args = decidedArguments(call);
-  const waiting = session.within(signal);
+  const permitted = isToolCall ? await takePermit(session, call) : undefined;
   const shownCall = { id: call.id, reported: { title: tool, rawInput: args } };
   const point = { kind: "mcp_call", tool, arguments: args, call: shownCall } as const;
-  const enforced = await enforce(session, point, { signal: waiting });
-  if (call.method === "tools/call" && call.from === "agent") {
+  const enforced = permitted ?? (await enforce(session, point, { signal: session.within(signal) }));
+  if (isToolCall && !permitted) {
     const shown = showOnCard(session, call, enforced.verdict).catch((error: unknown) =>
       session.context.onFault(`a verdict could not be shown: ${String(error)}`),
     );
@@ -266,79 +246,6 @@ async function decideCall(
     allowed: true,
     arguments: enforced.kind === "modified" ? enforced.arguments : call.arguments,
   };
-}
-
-/** How many verdicts wait for the card of their call. */
-const MOST_VERDICTS = 200;
-
-/**
- * Shows a verdict on the card of its call. An agent may tell of the call before or after it makes it; a card has the verdict
- * only if it names the tool and the arguments that were decided, and no verdict is on two cards.
- */
-async function showOnCard(
-  session: GovernedSession,
-  { server, tool, arguments: given }: McpCall,
-  decided: Decided,
-): Promise<void> {
-  // The card is found at once: its call may have ended before the verdict has its place in the ledger.
-  const meta = placed(decided).then(verdictMeta);
-  const verdict = { names: namesInAgent(session.context.entry, server, tool), arguments: given ?? {}, meta };
-  const { toolCalls, mcpCards } = session;
-  const card = toolCalls.open.find((one) => !mcpCards.has(one.id) && isCardOf(session.context, one, verdict));
-  if (card) {
-    mcpCards.set(card.id, verdict);
-    const update = { sessionUpdate: "tool_call_update", toolCallId: card.id, _meta: await meta };
-    await showUpdate(session, update);
-    return;
-  }
-  meta.catch(() => undefined);
-  keepVerdict(session, verdict);
-}
-
-function keepVerdict({ mcpVerdicts }: GovernedSession, verdict: McpVerdict): void {
-  mcpVerdicts.push(verdict);
-  if (mcpVerdicts.length > MOST_VERDICTS) mcpVerdicts.shift();
-}
-
-/** Whether a call has the name of an MCP tool of the session, which the gateway decides and performs. */
-export function isMcpCall(session: GovernedSession, call: ToolCall): boolean {
-  return namesOf(call, session.context.entry).some((name) => session.mcpTools.has(name));
-}
-
-/**
- * Finds what the gateway decided in this turn about the call of a card that ends; nothing where it decided about no such
- * call, whatever the agent says. What is still to be shown on the card comes with it.
- */
-export function takeVerdict(
-  session: GovernedSession,
-  call: ToolCall,
-): { readonly meta?: Promise<JsonObject> | undefined } | undefined {
-  const { mcpCards, mcpVerdicts, context } = session;
-  const shown = mcpCards.get(call.id);
-  mcpCards.delete(call.id);
-  if (shown && isSaidOf(context, call, shown)) return {};
-  // It was the verdict of another card, which said then what this one does not say now.
-  if (shown) keepVerdict(session, shown);
-  const exact = mcpVerdicts.findIndex((verdict) => isCardOf(context, call, verdict));
-  if (exact >= 0) return { meta: mcpVerdicts.splice(exact, 1)[0]?.meta };
-  const named = mcpVerdicts.findIndex((verdict) => isSaidOf(context, call, verdict));
-  if (named < 0) return undefined;
-  mcpVerdicts.splice(named, 1);
-  return {};
-}
-
-/** Whether a card may be that of a decided call: some agents never tell the arguments. */
-function isSaidOf(context: GovernorContext, call: ToolCall, verdict: McpVerdict): boolean {
-  if (isCardOf(context, call, verdict)) return true;
-  const isNamed = namesOf(call, context.entry).some((name) => verdict.names.includes(name));
-  return isNamed && isEmpty(call.reported.rawInput);
-}
-
-function isCardOf({ entry }: GovernorContext, call: ToolCall, verdict: McpVerdict): boolean {
-  if (!namesOf(call, entry).some((name) => verdict.names.includes(name))) return false;
-  const { rawInput } = call.reported;
-  const { arguments: given = rawInput, input = given } = isObject(rawInput) ? rawInput : {};
-  return [rawInput ?? {}, given ?? {}, input ?? {}].some((one) => isDeepStrictEqual(one, verdict.arguments));
 }
 
 /** A call that was refused without being decided is on the record too. */

@@ -14,10 +14,11 @@ import {
 } from "../control/permission-request.ts";
 import { placed, REFUSED, verdictMeta } from "../control/verdict.ts";
 import type { FilePermit } from "./file-access.ts";
-import type { GovernedSession, Turn } from "./governed-session.ts";
-import { isMcpCall } from "./mcp-servers.ts";
+import type { GovernedSession, McpToolId, Turn } from "./governed-session.ts";
+import { enforceMcpCall, mcpToolOf, permitMcpCall } from "./mcp-cards.ts";
 import { diffsOf, isEmpty, type ToolCall } from "./tool-calls.ts";
-import { argumentsOf, isUngoverned, toolNameOf } from "./tool-name.ts";
+import { argumentsOf, isUngoverned, pathsOf, toolNameOf } from "./tool-name.ts";
+import { endOpenCalls } from "./ungated.ts";
 import { showUpdate } from "./updates.ts";
 
 /** A response with its verdict. */
@@ -36,17 +37,21 @@ export async function answerPermission(
   if (!isObject(toolCall) || toolCallIn(toolCall).toolCallId === undefined)
     throw new RpcError(CODE.invalidParams, "a permission request needs a toolCall with a toolCallId");
   const asked = session.toolCalls.note(toolCall, session.context.now().getTime());
+  if (session.toolCalls.isFull) {
+    await endOpenCalls(session);
+    return CANCELLED;
+  }
   const options = optionsIn(params);
   const call = await withArguments(session, asked, signal);
   const { name: tool } = toolNameOf(call, session.context.entry);
-  // What changes files or runs in a terminal of the agent is no call of an MCP tool, however it is named.
-  if (isMcpCall(session, call) && call.claims.every(({ kind }) => kind === "read"))
-    return passOn(session, call, options);
   const { turn } = session;
   const waiting = session.within(signal);
+  const mcpTool = mcpToolIn(session, { call, options });
   try {
-    const enforced = await enforceCall(session, { call, options, signal: waiting });
-    return await answer(session, { call, tool, options, enforced, turn });
+    const enforced = await (mcpTool
+      ? enforceMcpCall(session, call, mcpTool, waiting)
+      : enforceCall(session, { call, options, signal: waiting }));
+    return await answer(session, { call, tool, options, enforced, turn, mcpTool });
   } catch (error) {
     if (!waiting.aborted) throw error;
     session.toolCalls.permit(call.id, { kind: "refused" });
@@ -89,10 +94,14 @@ interface Asked {
   readonly options: readonly PermissionOption[];
 }
 
-/** Allows a call that the gateway decides and performs. One that ends without its verdict is ungated. */
-function passOn(session: GovernedSession, { id }: ToolCall, options: readonly PermissionOption[]): Answer {
-  session.toolCalls.permit(id, { kind: "elsewhere" });
-  return outcomeOf(options, "allow_once") ?? CANCELLED;
+/**
+ * The MCP tool that a call is of, which the gateway performs. What changes files or runs in a terminal of the agent is
+ * none, however it is named.
+ */
+function mcpToolIn(session: GovernedSession, { call, options }: Asked): McpToolId | undefined {
+  const isNone =
+    outcomeOf(options, "allow_once") === undefined || call.claims.some(({ kind }) => kind !== "read");
+  return isNone ? undefined : mcpToolOf(session, call);
 }
 
 async function enforceCall(
@@ -135,13 +144,6 @@ export function payloadOf(call: ToolCall, entry: AgentEntry): ActionPayload {
   };
 }
 
-/** The files that an agent says a call is about. */
-function pathsOf(call: ToolCall): readonly string[] {
-  const located = toolCallIn(call.reported).locations.map(({ path }) => path);
-  const all = [...diffsOf(call).map(({ path }) => path), ...located];
-  return [...new Set(all.filter((path) => path !== undefined))];
-}
-
 async function answer(
   session: GovernedSession,
   {
@@ -150,7 +152,13 @@ async function answer(
     options,
     enforced,
     turn,
-  }: Asked & { readonly tool: string; readonly enforced: Enforced; readonly turn: Turn | undefined },
+    mcpTool,
+  }: Asked & {
+    readonly tool: string;
+    readonly enforced: Enforced;
+    readonly turn: Turn | undefined;
+    readonly mcpTool: McpToolId | undefined;
+  },
 ): Promise<Answer> {
   const { verdict } = enforced;
   const allowed = outcomeOf(options, "allow_once");
@@ -169,20 +177,8 @@ async function answer(
       _meta: verdictMeta(final),
     };
   }
-  const { entry } = verdict;
-  const { rawInput, name } = call.reported;
-  const payload = payloadOf(call, session.context.entry);
-  session.toolCalls.permit(call.id, {
-    kind: "given",
-    entry,
-    tool,
-    // An agent that acts on modified arguments does what the verdict says.
-    ...(session.context.profile.modifiedCalls === "inexpressible" && {
-      decided: { arguments: rawInput, payload, reported: { name } },
-    }),
-  });
-  const performed = enforced.kind === "modified" ? { ...payload, arguments: enforced.arguments } : payload;
-  permitFiles(session, call, { id: call.id, call: performed, entry, turn });
+  if (mcpTool) permitMcpCall(session, call, { ...mcpTool, enforced, turn });
+  else permitCall(session, call, { tool, enforced, turn });
   const shown = showVerdict(session, call, verdict, {}).catch((error: unknown) => {
     session.context.onFault(`a verdict could not be shown: ${String(error)}`);
   });
@@ -191,6 +187,36 @@ async function answer(
   const { reins } = verdictMeta(verdict);
   const modified = enforced.kind === "modified" && { modified_arguments: enforced.arguments };
   return { ...allowed, _meta: { reins: { ...reins, ...modified } } };
+}
+
+/** Notes that a call was allowed, and what of it Reins may read and write. */
+function permitCall(
+  session: GovernedSession,
+  call: ToolCall,
+  {
+    tool,
+    enforced,
+    turn,
+  }: {
+    readonly tool: string;
+    readonly enforced: Exclude<Enforced, { kind: "refused" }>;
+    readonly turn: Turn | undefined;
+  },
+): void {
+  const { entry } = enforced.verdict;
+  const { name } = call.reported;
+  const payload = payloadOf(call, session.context.entry);
+  session.toolCalls.permit(call.id, {
+    kind: "given",
+    entry,
+    tool,
+    // An agent that acts on modified arguments does what the verdict says.
+    ...(session.context.profile.modifiedCalls === "inexpressible" && {
+      decided: { arguments: argumentsOf(call, session.context.entry), payload, reported: { name } },
+    }),
+  });
+  const performed = enforced.kind === "modified" ? { ...payload, arguments: enforced.arguments } : payload;
+  permitFiles(session, call, { id: call.id, call: performed, entry, turn });
 }
 
 /** Shows clients the verdict on a call. */

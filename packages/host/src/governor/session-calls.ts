@@ -19,6 +19,7 @@ import { GovernedSession, type Turn } from "./governed-session.ts";
 import { endServers, wrapServers } from "./mcp-servers.ts";
 import { withdrawIn } from "./run-turn.ts";
 import type { SessionPlace } from "./session-folders.ts";
+import { noteUnended } from "./ungated.ts";
 
 /** The methods that start a session or resume one. */
 export const SESSION_CALLS: ReadonlySet<string> = new Set(methodsAt(CLIENT_DOORS, "session_start"));
@@ -219,7 +220,7 @@ async function expectFreeKey(
 
 async function callAgent(
   session: GovernedSession,
-  { method, params, earlier, signal, known }: BeginOptions,
+  { method, earlier, signal, known }: BeginOptions,
   {
     meta,
     place: { cwd, additional: additionalDirectories },
@@ -233,18 +234,20 @@ async function callAgent(
   const { agent } = session.context;
   if (earlier && RESUMES.has(method)) known(session);
   session.replaying = method === "session/load";
+  if (session.replaying && session.hasToolCalls) session.toolCalls.beginReplay();
   // At once: updates of the session may follow right behind its answer.
   const answered = (result: unknown) => {
     const { sessionId } = readResult("session/new", result);
     session.replaying = false;
     if (sessionId !== undefined) session.agentSessionId = sessionId;
+    if (method === "session/new") session.knowsAllCalls = true;
     if (sessionId !== undefined || RESUMES.has(method)) known(session);
   };
   try {
     const result = await agent.request(
       method,
       {
-        ...params,
+        // No other member of what the client sent: none was decided.
         cwd,
         ...(additionalDirectories.length > 0 && { additionalDirectories }),
         mcpServers: servers,
@@ -258,6 +261,7 @@ async function callAgent(
     throw new RpcError(CODE.internal, "the agent began no session");
   } finally {
     session.replaying = false;
+    if (session.knowsAllCalls && session.hasToolCalls) await noteUnended(session, { isCancelled: false });
   }
 }
 
@@ -279,6 +283,8 @@ async function enforceProfile(session: GovernedSession, result: JsonObject): Pro
     for (const [configId, value] of Object.entries(launch.configOptions))
       await agent.request("session/set_config_option", typedOption({ sessionId, configId, value }));
     session.pinnedMode = launch.mode;
+    for (const [option, value] of Object.entries(launch.configOptions))
+      session.pinnedOptions.set(option, value);
   } catch (error) {
     const why = errorMessage(error);
     throw new RpcError(

@@ -1,3 +1,4 @@
+import type { JsonObject } from "@reins/acp";
 import { describe, expect, test } from "vitest";
 import { comparedToDecided, diffsOf, isEmpty, isFinal, type Permit, ToolCalls } from "./tool-calls.ts";
 
@@ -156,37 +157,94 @@ describe("the arguments of an allowed call", () => {
   });
 });
 
+describe("more calls than are remembered", () => {
+  const noted = (calls: ToolCalls, count: number, conclude: boolean) => {
+    for (let index = 0; index < count; index += 1) {
+      const toolCallId = `c${index}`;
+      calls.note({ ...begun({ status: conclude ? "completed" : "in_progress" }), toolCallId });
+      if (conclude) calls.conclude(toolCallId);
+    }
+  };
+
+  test("never push out one that has not ended", () => {
+    const calls = new ToolCalls();
+    calls.note({ ...begun({ status: "in_progress" }), toolCallId: "victim" });
+    noted(calls, 10_001, true);
+    expect(calls.open.map(({ id }) => id)).toEqual(["victim"]);
+    expect([calls.get("c0"), calls.isFull]).toEqual([undefined, false]);
+  });
+
+  test("are too many where all are open, until some have ended", () => {
+    const calls = new ToolCalls();
+    noted(calls, 10_000, false);
+    expect(calls.isFull).toBe(false);
+    calls.note({ ...begun(), toolCallId: "one more" });
+    expect(calls.isFull).toBe(true);
+    expect(calls.open).toHaveLength(10_001);
+    for (const id of ["c0", "c1"]) calls.conclude(id);
+    expect(calls.isFull).toBe(false);
+  });
+});
+
 describe("the calls of a turn", () => {
   test("keep the name that their tool was first given, wherever it is reported", () => {
-    const calls = new ToolCalls(0, ["_meta.tool"]);
+    const calls = new ToolCalls(0, { toolNames: { members: ["_meta.tool"], aliases: [], kinds: {} } });
     expect(calls.note(begun()).named).toBeUndefined();
     expect(calls.note(update({ _meta: { tool: "Bash" } })).named).toBe("Bash");
     expect(calls.note(update({ name: "mcp.lab.post", _meta: { tool: "Read" } })).named).toBe("Bash");
   });
 
-  test("are unfinished where they were allowed, and unasked where nothing was decided here", () => {
+  test("are unfinished where they were allowed, and open until they are concluded", () => {
     const calls = new ToolCalls();
     for (const toolCallId of ["a", "b", "c", "d", "e"]) calls.note({ ...begun(), toolCallId });
     calls.permit("a", given({}));
     calls.permit("b", { kind: "refused" });
-    calls.permit("c", { kind: "elsewhere" });
+    calls.permit("c", { kind: "elsewhere", entry: "cid", tool: "mcp:lab/post" });
     calls.permit("e", { kind: "performed" });
     expect(calls.unfinished.map(({ id }) => id)).toEqual(["a"]);
-    expect(calls.unasked.map(({ id }) => id)).toEqual(["c", "d"]);
     expect(calls.open.map(({ id }) => id)).toEqual(["a", "b", "c", "d", "e"]);
     expect(calls.conclude("a")).toBe(true);
     expect(calls.conclude("a")).toBe(false);
     expect(calls.unfinished).toEqual([]);
   });
 
-  test("remember a refusal until the next turn", () => {
+  test("are dropped when another is refused after they were announced, until the next turn", () => {
     const calls = new ToolCalls();
-    calls.note(begun());
-    expect(calls.hasRefused).toBe(false);
+    const announced = calls.note(begun());
+    expect(calls.isDropped(announced)).toBe(false);
     calls.permit("1", { kind: "refused" });
-    expect(calls.hasRefused).toBe(true);
+    expect(calls.isDropped(announced)).toBe(true);
+    expect(calls.isDropped(calls.note({ ...begun(), toolCallId: "later" }))).toBe(false);
     calls.beginTurn(1);
-    expect(calls.hasRefused).toBe(false);
+    expect(calls.isDropped(announced)).toBe(false);
+  });
+
+  test("are repeated once each in a replay, by tool, arguments and files", () => {
+    const calls = new ToolCalls();
+    const content = [{ type: "diff", path: "/w/a", newText: "x" }];
+    const make = { sessionUpdate: "tool_call", name: "Bash", rawInput: { command: "make" } };
+    const write = { sessionUpdate: "tool_call", name: "Write", rawInput: { path: "/w/a" }, content };
+    for (const [toolCallId, one] of [
+      ["1", make],
+      ["2", write],
+    ] as const) {
+      calls.note({ ...one, toolCallId, status: "completed" });
+      calls.conclude(toolCallId);
+    }
+    calls.endTurn();
+    const repeats = (toolCallId: string, one: JsonObject) => calls.repeats({ ...one, toolCallId });
+    calls.beginReplay();
+    expect(repeats("1", { ...make, rawInput: { command: "make all" } })).toBe(false);
+    expect(repeats("1", { ...make, name: "Write" })).toBe(false);
+    expect(repeats("numbered anew", make)).toBe(true);
+    expect(repeats("numbered anew", { status: "completed" })).toBe(true);
+    expect(repeats("unknown", { status: "completed" })).toBe(false);
+    expect(repeats("1", make)).toBe(false);
+    expect(repeats("2", { ...write, content: [{ ...content[0], path: "/w/b" }] })).toBe(false);
+    expect(repeats("2", write)).toBe(true);
+    expect(repeats("2", { status: "completed" })).toBe(true);
+    calls.beginReplay();
+    expect(repeats("1", make)).toBe(true);
   });
 
   test("start when they are announced, or when it was last quiet", () => {

@@ -1,33 +1,47 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { isObject, type JsonObject, toolCallIn } from "@reins/acp";
+import type { AgentEntry } from "@reins/agents";
 import type { ActionPayload } from "../control/control-point.ts";
 import { type Claim, claimsIn, MOST_CLAIMS } from "./claims.ts";
-import { givenName } from "./tool-name.ts";
+import { type Act, actOf, givenName } from "./tool-name.ts";
+
+/** The permission of a tool call that was allowed by the verdict of that entry. */
+export interface GivenPermit {
+  readonly kind: "given";
+  readonly entry: string | undefined;
+  readonly tool: string;
+  /** The arguments that the verdict was about; absent where others may be performed. */
+  readonly decided?: {
+    readonly arguments: unknown;
+    /** The call as facts were gathered from it, and what the agent itself named it. */
+    readonly payload: ActionPayload;
+    readonly reported: { readonly name: unknown };
+  };
+}
 
 /** The permission of a tool call. */
 export type Permit =
   /** Not decided. */
   | { readonly kind: "none" }
-  /** Allowed by the verdict of that entry. */
-  | {
-      readonly kind: "given";
-      readonly entry: string | undefined;
-      readonly tool: string;
-      /** The arguments that the verdict was about; absent where others may be performed. */
-      readonly decided?: {
-        readonly arguments: unknown;
-        /** The call as facts were gathered from it, and what the agent itself named it. */
-        readonly payload: ActionPayload;
-        readonly reported: { readonly name: unknown };
-      };
-    }
+  | GivenPermit
   /** Refused. */
   | { readonly kind: "refused" }
-  /** Left to the gateway, which is expected to decide about it and perform it. */
-  | { readonly kind: "elsewhere" }
+  /** Allowed by the verdict of that entry, for the gateway to perform. */
+  | { readonly kind: "elsewhere"; readonly entry: string | undefined; readonly tool: string }
   /** Decided and performed by the gateway. */
   | { readonly kind: "performed" };
+
+/** An act that an agent reported of a call, and what stood then. */
+export interface ReportedAct extends Act {
+  /** Whether it was reported before the call was answered, and whether after that was refused. */
+  readonly isBeforeAnswer: boolean;
+  readonly isAfterRefusal: boolean;
+  /** Whether the agent says more than that it runs: that it is done, how it exited, where its output is. */
+  readonly hasRun: boolean;
+  /** The terminals that alone show it. */
+  readonly terminals?: readonly string[];
+}
 
 /** A file that Reins wrote for a call. */
 export interface Written {
@@ -53,19 +67,40 @@ export interface ToolCall {
   /** What the agent has said that it did, in any update, and how much of that was held to what was decided. */
   readonly claims: readonly Claim[];
   readonly weighed: number;
+  /** Each act that the agent reported as running or done, and how many of them were compared with what was decided. */
+  readonly acts: readonly ReportedAct[];
+  readonly compared: number;
+  /** What permission was asked for, and the permits that were given. */
+  readonly asked: readonly Act[];
+  readonly given: readonly GivenPermit[];
+  /** Which call of the session it is, counted from one. */
+  readonly ordinal: number;
   /** What Reins writes for it, by its verdict. */
   readonly writes: readonly Promise<Written>[];
   /** Whether what came of it has been recorded. */
   readonly concluded: boolean;
-  /** What it was given, as a digest, once that is let go of. */
-  readonly digest?: string;
-  /** Whether that was in an earlier turn. */
-  readonly past?: boolean;
+  /** What it ran, of a call of an earlier turn: its details are not kept. */
+  readonly past?: Ran;
 }
 
+/** The tool that a call ran, if the agent named it, and a digest of its arguments. */
+interface Ran {
+  readonly tool: string | undefined;
+  readonly digest: string;
+}
+
+/** What a call that is repeated is recognized by. */
+interface Repeatable extends Ran, Pick<ToolCall, "id" | "claims"> {}
+
 const FINAL = new Set(["completed", "failed"]);
-/** How many calls of one session are remembered. */
+/** How many calls of one session are remembered; more of them can be open only until they are recorded. */
 const MAX_CALLS = 10_000;
+/** How many acts and verdicts of one call are remembered. */
+export const MOST_ACTS = 50;
+
+/** How an agent names tools. */
+type Naming = Pick<AgentEntry, "toolNames">;
+const UNNAMED: Naming = { toolNames: { members: [], aliases: [], kinds: {} } };
 
 /** Whether a call has ended. */
 export function isFinal({ reported }: Pick<ToolCall, "reported">): boolean {
@@ -81,13 +116,17 @@ export class ToolCalls {
   #begun = 0;
   /** When the last call of the turn ended, or the turn began. */
   #quietSince: number;
-  #hasRefused = false;
-  readonly #naming: readonly string[];
+  /** How many calls there had been when one was last refused in this turn; nothing where none was. */
+  #begunAtRefusal: number | undefined;
+  readonly #entry: Naming;
+  /** The calls that an agent may still repeat while it loads the session, and those that it has, by their ids now. */
+  #toRepeat: Repeatable[] = [];
+  readonly #repeated = new Map<string, Repeatable>();
 
-  /** `at` is when the turn began in which the first of them comes, `naming` are the members that name a tool. */
-  constructor(at = 0, naming: readonly string[] = []) {
+  /** `at` is when the turn began in which the first of them comes, `entry` tells how the agent names tools. */
+  constructor(at = 0, entry: Naming = UNNAMED) {
     this.#quietSince = at;
-    this.#naming = naming;
+    this.#entry = entry;
   }
 
   /** How many there have been. */
@@ -100,9 +139,41 @@ export class ToolCalls {
     return this.#calls.get(id);
   }
 
+  /** Whether more calls are open than are remembered. */
+  get isFull(): boolean {
+    return this.#calls.size > MAX_CALLS;
+  }
+
   /** Calls that have not ended, oldest first. */
   get open(): readonly ToolCall[] {
     return [...this.#calls.values()].filter(({ concluded }) => !concluded);
+  }
+
+  /** Notes that the agent begins to load the session, and repeats the calls that it made before. */
+  beginReplay(): void {
+    this.#toRepeat = [...this.#calls.values()].map((call) => {
+      const { id, claims } = call;
+      return { id, claims, ...this.#ranBy(call) };
+    });
+    this.#repeated.clear();
+  }
+
+  /**
+   * Whether an update repeats a call, as an agent does while it loads the session: the same tool with the same arguments
+   * and no other files, under its id, or under another of an agent that numbers anew. Each call is repeated once.
+   */
+  repeats(update: JsonObject): boolean {
+    const id = String(update.toolCallId);
+    const repeated = this.#repeated.get(id);
+    if (repeated) return isRepeatedBy(repeated, update, this.#entry);
+    const own = this.#toRepeat.filter((call) => call.id === id);
+    // Without arguments, only its id tells which call it is.
+    const candidates = isEmpty(update.rawInput) ? own : [...own, ...this.#toRepeat];
+    const found = candidates.find((call) => isRepeatedBy(call, update, this.#entry));
+    if (!found) return false;
+    this.#toRepeat.splice(this.#toRepeat.indexOf(found), 1);
+    this.#repeated.set(id, found);
+    return true;
   }
 
   /** Notes what an agent reports of a call, at a time: in an update, or when it asks permission. */
@@ -117,9 +188,10 @@ export class ToolCalls {
     const call: ToolCall = {
       ...known,
       reported,
-      named: known.named ?? givenName(reported, this.#naming),
+      named: known.named ?? givenName(reported, this.#entry.toolNames.members),
       ran: known.ran || status === "in_progress",
       claims: withClaims(known.claims, { ...update, kind: reported.kind }),
+      ...this.#actsIn(known, { ...reported, ...argumentsIn(update) }, update),
     };
     if (isFinal(call)) this.#quietSince = Math.max(this.#quietSince, at);
     this.#keep(call);
@@ -129,8 +201,24 @@ export class ToolCalls {
   /** Notes what was decided about a call. */
   permit(id: string, permit: Permit): void {
     const call = this.#calls.get(id);
-    if (permit.kind === "refused") this.#hasRefused = true;
-    if (call) this.#keep({ ...call, permit });
+    if (permit.kind === "refused") this.#begunAtRefusal = this.#begun;
+    // What ended before the answer was recorded then.
+    if (!call || (call.concluded && permit.kind === "refused")) return;
+    const given = permit.kind === "given" ? [...call.given, permit].slice(-MOST_ACTS) : call.given;
+    this.#keep({ ...call, permit, given });
+  }
+
+  /** The acts of a call that were not compared yet with what was decided; from now on they are. */
+  compare(id: string): readonly ReportedAct[] {
+    const call = this.#calls.get(id);
+    if (!call || call.compared === call.acts.length) return [];
+    this.#keep({ ...call, compared: call.acts.length });
+    return call.acts.slice(call.compared);
+  }
+
+  /** Whether a call was announced before another one was refused in this turn: agents drop it then. */
+  isDropped({ ordinal, first }: ToolCall): boolean {
+    return ordinal <= (this.#begunAtRefusal ?? 0) && !isFinal({ reported: first });
   }
 
   /**
@@ -154,11 +242,6 @@ export class ToolCalls {
     return call.claims.slice(call.weighed);
   }
 
-  /** Whether a call of this turn was refused: agents drop others with it. */
-  get hasRefused(): boolean {
-    return this.#hasRefused;
-  }
-
   /** Notes that a call's outcome has been recorded; whether that was new. */
   conclude(id: string): boolean {
     const call = this.#calls.get(id);
@@ -174,27 +257,19 @@ export class ToolCalls {
     );
   }
 
-  /** Calls without a verdict that have not ended, those among them that the gateway is expected to decide. */
-  get unasked(): readonly ToolCall[] {
-    return [...this.#calls.values()].filter(
-      ({ permit: { kind }, concluded }) => (kind === "none" || kind === "elsewhere") && !concluded,
-    );
-  }
-
   /** Notes that a turn begins. */
   beginTurn(at: number): void {
     this.#quietSince = at;
-    this.#hasRefused = false;
+    this.#begunAtRefusal = undefined;
   }
 
   /** Forgets the details of calls that have ended, at the end of a turn. */
   endTurn(): void {
     for (const call of this.#calls.values()) {
-      const { reported, concluded, past } = call;
-      if (!concluded || past) continue;
-      const { status } = reported;
-      const digest = digestOf(reported.rawInput);
-      this.#keep({ ...call, first: {}, reported: { status }, digest, writes: [], past: true });
+      if (!call.concluded || call.past) continue;
+      const { status } = call.reported;
+      const forgotten = { acts: [], compared: 0, asked: [], given: [], writes: [] };
+      this.#keep({ ...call, ...forgotten, first: {}, reported: { status }, past: this.#ranBy(call) });
     }
   }
 
@@ -208,7 +283,7 @@ export class ToolCalls {
     const { sessionUpdate, status, rawInput } = update;
     const isGiven = !isEmpty(rawInput);
     const begins = isGiven && (status === "pending" || status === "in_progress");
-    const isGivenElse = isGiven && digestOf(rawInput) !== (call.digest ?? digestOf(call.reported.rawInput));
+    const isGivenElse = isGiven && digestOf(rawInput) !== this.#ranBy(call).digest;
     const isAnother = sessionUpdate === undefined || sessionUpdate === "tool_call" || begins || isGivenElse;
     return isAnother ? undefined : call;
   }
@@ -218,15 +293,49 @@ export class ToolCalls {
     this.#calls.delete(id);
     // The start of a call that is announced only when it has ended is unknown.
     const since = isFinal({ reported: first }) ? this.#quietSince : at;
-    const begun = { id, first, reported: {}, since, ran: false, concluded: false };
-    return { ...begun, permit: { kind: "none" }, claims: [], weighed: 0, writes: [] };
+    const begun = { id, first, reported: {}, since, ran: false, concluded: false, ordinal: this.#begun };
+    const none = { claims: [], weighed: 0, acts: [], compared: 0, asked: [], given: [], writes: [] };
+    return { ...begun, ...none, permit: { kind: "none" } };
+  }
+
+  #ranBy(call: ToolCall): Ran {
+    return call.past ?? { tool: toolIn(call, this.#entry), digest: digestOf(call.reported.rawInput) };
+  }
+
+  /** The acts and requests of a call with those of an update. */
+  #actsIn(known: ToolCall, reported: JsonObject, update: JsonObject): Pick<ToolCall, "acts" | "asked"> {
+    const { acts, asked, permit, first } = known;
+    if (known.past) return { acts, asked };
+    const act = actOf({ reported, first }, this.#entry);
+    if (update.sessionUpdate === undefined) return { acts, asked: [...asked, act].slice(-MOST_ACTS) };
+    const isAfterRefusal = permit.kind === "refused";
+    const terminals = claimsIn(update).flatMap((claim) => (claim.kind === "exec" ? [claim.terminal] : []));
+    const runs = update.status === "in_progress" || update.status === "completed";
+    // Of a call that was refused, its end is reported too; what was allowed is compared whatever its status.
+    const counts = isAfterRefusal
+      ? runs || terminals.length > 0 || hasExited(update)
+      : runs || known.ran || FINAL.has(String(update.status)) || permit.kind !== "none";
+    if (!counts) return { acts, asked };
+    const now = {
+      ...act,
+      isBeforeAnswer: permit.kind === "none",
+      isAfterRefusal,
+      hasRun: update.status === "completed" || terminals.length > 0 || hasExited(update),
+      ...(!runs && terminals.length > 0 && { terminals }),
+    };
+    if (acts.some((one) => isDeepStrictEqual(one, now))) return { acts, asked };
+    return { acts: [...acts, now].slice(0, MOST_ACTS + 1), asked };
   }
 
   #keep(call: ToolCall): void {
     this.#calls.set(call.id, call);
     if (this.#calls.size <= MAX_CALLS) return;
-    const [oldest] = this.#calls.keys();
-    if (oldest !== undefined) this.#calls.delete(oldest);
+    // What has not ended was not compared with what was decided, and is not forgotten.
+    for (const { id, concluded } of this.#calls.values()) {
+      if (!concluded || id === call.id) continue;
+      this.#calls.delete(id);
+      return;
+    }
   }
 }
 
@@ -234,6 +343,37 @@ export class ToolCalls {
 function withClaims(known: readonly Claim[], update: JsonObject): readonly Claim[] {
   const said = claimsIn(update).filter((claim) => !known.some((one) => isDeepStrictEqual(one, claim)));
   return said.length === 0 ? known : [...known, ...said].slice(0, MOST_CLAIMS + 1);
+}
+
+/** The arguments that an update itself brings. */
+function argumentsIn({ rawInput }: JsonObject): JsonObject {
+  return isEmpty(rawInput) ? {} : { rawInput };
+}
+
+/** Whether an update gives what only a command that ran has: how it exited, or its output. */
+function hasExited({ rawOutput }: JsonObject): boolean {
+  return isObject(rawOutput) && ["exitCode", "exit_code", "stdout"].some((name) => !isEmpty(rawOutput[name]));
+}
+
+/** The name of a tool, if the agent tells more of it than its kind. */
+function toolIn(call: Pick<ToolCall, "reported" | "first" | "named">, entry: Naming): string | undefined {
+  const { names, isNamed } = actOf(call, entry);
+  return call.named ?? (isNamed ? names[0] : undefined);
+}
+
+/** Whether an update repeats a call: what it tells of tool, arguments and files is what was told then. */
+function isRepeatedBy({ tool, digest, claims }: Repeatable, update: JsonObject, entry: Naming): boolean {
+  const { rawInput } = update;
+  const told = toolIn({ reported: update, first: update }, entry);
+  if (told !== undefined && tool !== undefined && told !== tool) return false;
+  if (!isEmpty(rawInput) && digestOf(rawInput) !== digest) return false;
+  return claimsIn(update).every((claim) => claims.some((one) => includesClaim(one, claim)));
+}
+
+/** Whether a claim says as much as another: what changes a file names it too. */
+function includesClaim(one: Claim, other: Claim): boolean {
+  if (one.kind === "write" && other.kind === "read") return one.path === other.path;
+  return isDeepStrictEqual(one, other);
 }
 
 /** What a call is known by that was given no id, or one that is no text. */
@@ -273,10 +413,13 @@ function digestOf(value: unknown): string {
 
 /** How what a call is said to be given in the end stands to what was decided: the same, with more, or something else. */
 export function comparedToDecided({ permit, reported }: ToolCall): "same" | "more" | "other" {
-  if (permit.kind !== "given" || !permit.decided || isEmpty(reported.rawInput)) return "same";
-  const { rawInput } = reported;
-  const { arguments: decided } = permit.decided;
-  if (isDeepStrictEqual(rawInput, decided)) return "same";
+  if (permit.kind !== "given" || !permit.decided) return "same";
+  return compareArguments(reported.rawInput, permit.decided.arguments);
+}
+
+/** How arguments compare with those that were decided; none say nothing else. */
+export function compareArguments(rawInput: unknown, decided: unknown): "same" | "more" | "other" {
+  if (isEmpty(rawInput) || isDeepStrictEqual(rawInput, decided)) return "same";
   if (!isObject(rawInput) || !isObject(decided) || isEmpty(decided)) return "other";
   const isKept = Object.entries(decided).every(([name, value]) => isDeepStrictEqual(rawInput[name], value));
   return isKept ? "more" : "other";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@reins/acp";
+import { isObject, type JsonObject, toolCallIn } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
 import type { ToolCall } from "./tool-calls.ts";
 
@@ -56,6 +56,43 @@ export function namesOf(
   const marked = mark === undefined || memberAt(reported, mark.split(".")) === true;
   const aliases = marked ? members.map((alias) => memberAt(reported, alias.split("."))) : [];
   return [toolNameOf(call, entry).name, ...aliases.filter((name) => typeof name === "string")];
+}
+
+/** What an agent says that a call runs. */
+export interface Act {
+  /** Every name that its tool might have, the most likely first. */
+  readonly names: readonly string[];
+  /** Whether more than its kind names the tool. */
+  readonly isNamed: boolean;
+  /** The tool as the protocol's own member names it. */
+  readonly name: unknown;
+  readonly kind: unknown;
+  readonly arguments: unknown;
+  /** The files that it is said to be about. */
+  readonly paths: readonly string[];
+}
+
+/** What a call says now that it runs, whatever it was named before. */
+export function actOf(
+  { reported, first }: Pick<ToolCall, "reported" | "first">,
+  entry: Pick<AgentEntry, "toolNames">,
+): Act {
+  const call = { reported, first };
+  const { name, byKind } = toolNameOf(call, entry);
+  const isNamed = !byKind && name !== UNKNOWN_TOOL;
+  const { name: own, kind } = reported;
+  const given = { arguments: argumentsOf(call, entry), paths: pathsOf(call) };
+  return { names: namesOf(call, entry), isNamed, name: own, kind, ...given };
+}
+
+/** The files that an agent says a call is about. */
+export function pathsOf({ reported }: Pick<ToolCall, "reported">): readonly string[] {
+  const { content, locations } = toolCallIn(reported);
+  const changed = content.flatMap(({ type, path, newText }) =>
+    type === "diff" && newText !== undefined ? [path] : [],
+  );
+  const all = [...changed, ...locations.map(({ path }) => path)];
+  return [...new Set(all.filter((path) => path !== undefined))];
 }
 
 /** The arguments of a call: as sent, or where this agent spells them out. */

@@ -5,14 +5,11 @@ import { mayWork, noticeUpdate } from "./unprompted.ts";
 const chunk = { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "I go on" } };
 
 describe("an agent may work", () => {
-  test("in a turn, while it replays, when its session is closing, and always if it is not observed", async () => {
+  test("in a turn, when its session is closing, and always if it is not observed", async () => {
     const { session, turn, decided } = testSession();
     session.beginTurn(turn);
     expect(await mayWork(session, "x")).toBe(true);
     session.endTurn(0);
-    session.replaying = true;
-    expect(await mayWork(session, "x")).toBe(true);
-    session.replaying = false;
     session.isClosing = true;
     expect(await mayWork(session, "x")).toBe(true);
     const { session: native } = testSession({ profile: { isObserved: false } });
@@ -43,6 +40,14 @@ describe("an agent may work", () => {
     clock.now += 8_000;
     expect([await mayWork(session, "plan"), stops]).toEqual([false, ["it keeps working without a prompt"]]);
   });
+});
+
+test("what an agent asks for while it replays is outside of every turn, and what it replays is no work", async () => {
+  const { session, decided } = testSession({ verdicts: [BLOCKED] });
+  session.replaying = true;
+  noticeUpdate(session, { sessionUpdate: "tool_call", toolCallId: "1" });
+  expect(decided).toEqual([]);
+  expect(await mayWork(session, "fs/write_text_file")).toBe(false);
 });
 
 describe("an update outside of a turn", () => {

@@ -5,7 +5,7 @@ import { chargePrompt } from "../control/outcome.ts";
 import { placed } from "../control/verdict.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { ungatedMeta } from "./ungated.ts";
-import { showUpdate } from "./updates.ts";
+import { isReplayed, showUpdate } from "./updates.ts";
 
 /** The name of work without a prompt, in rules and records. */
 export const UNPROMPTED = "session/unprompted_turn";
@@ -35,10 +35,18 @@ export interface UnpromptedTurn {
 export function noticeUpdate(session: GovernedSession, update: JsonObject): void {
   const kind = String(update.sessionUpdate);
   if (kind === "usage_update") charge(session, update);
-  if (isWithinTurn(session)) return;
+  if (isWithinTurn(session) || isReplayed(session, update)) return;
   const since = session.context.now().getTime() - session.idleSince;
   const isLate = since < (session.lastTurn === undefined ? GREETING_MS : LATE_MS);
-  if (kind === "tool_call" || (WORDS.has(kind) && !isLate)) void mayWork(session, kind);
+  const isWork = WORDS.has(kind) ? !isLate : kind === "tool_call" || isCallAtWork(session, update, isLate);
+  if (isWork) void mayWork(session, kind);
+}
+
+/** Whether an update shows a call at work: one that is new, or one of a turn that goes on after it. */
+function isCallAtWork(session: GovernedSession, update: JsonObject, isLate: boolean): boolean {
+  if (update.sessionUpdate !== "tool_call_update") return false;
+  const known = session.hasToolCalls ? session.toolCalls.get(String(update.toolCallId)) : undefined;
+  return !known || (update.status === "in_progress" && !isLate);
 }
 
 /** Whether an agent may continue: always in a turn, outside of one only if a rule allows it. */
@@ -59,9 +67,8 @@ export async function mayWork(session: GovernedSession, what: string): Promise<b
   return mayGoOn;
 }
 
-/** What an agent replays was decided before. */
-function isWithinTurn({ context, turn, replaying, isClosing }: GovernedSession): boolean {
-  return !context.profile.isObserved || turn !== undefined || replaying || isClosing;
+function isWithinTurn({ context, turn, isClosing, isClosed }: GovernedSession): boolean {
+  return !context.profile.isObserved || turn !== undefined || (isClosing && !isClosed);
 }
 
 /** Charges it like a prompt, and has it decided like an action without a verdict before. */

@@ -84,6 +84,57 @@ describe("an update of an agent", () => {
   });
 });
 
+test("more open calls than are remembered are recorded, and end the turn", async () => {
+  const { session, update, records, sent } = inTurn();
+  const call = (toolCallId: string) => ({ sessionUpdate: "tool_call", toolCallId, status: "in_progress" });
+  for (let index = 0; index < 10_000; index += 1) session.toolCalls.note(call(`c${index}`));
+  session.toolCalls.permit("c1", { kind: "given", entry: "cid", tool: "Bash" });
+  await update(call("one more"));
+  expect(session.toolCalls.open).toEqual([]);
+  const results = records.filter(({ quality }) => quality === "tool_result");
+  expect(results).toHaveLength(10_001);
+  expect(results.filter(({ tags }) => !tags?.includes("ungated"))).toHaveLength(1);
+  expect(sent).toEqual([["session/cancel", { sessionId: "agent-session" }]]);
+});
+
+describe("an option that an agent is held at", () => {
+  const held = (currentValue: unknown) => ({
+    sessionUpdate: "config_option_update",
+    configOptions: [
+      { id: "model", currentValue: "large" },
+      { id: "auto_approve", type: "boolean", currentValue },
+    ],
+  });
+
+  test("is recorded and set back where the agent reports another value", async () => {
+    const { session, update, turn, decided, sent } = inTurn();
+    session.pinnedOptions.set("auto_approve", false);
+    await update(held(false));
+    expect([decided, sent]).toEqual([[], []]);
+    await update(held(true));
+    await turn.written();
+    const given = { option: "auto_approve", value: true, asks: "false" };
+    expect(decided).toMatchObject([
+      { event_type: "post_action", payload: { tool_name: "session/set_config_option", arguments: given } },
+    ]);
+    expect(sent).toMatchObject([
+      ["session/set_config_option", { sessionId: "agent-session", configId: "auto_approve", value: false }],
+    ]);
+    await update(held(true));
+    await turn.written();
+    expect(sent.at(-1)).toEqual(["session/cancel", { sessionId: "agent-session" }]);
+  });
+
+  test("is left alone where a client sets it", async () => {
+    const { session, update, turn, decided, sent } = inTurn();
+    session.pinnedOptions.set("auto_approve", false);
+    session.pendingOption = { id: "auto_approve", value: true };
+    await update(held(true));
+    await turn.written();
+    expect([decided, sent]).toEqual([[], []]);
+  });
+});
+
 describe("a mode that an agent reports", () => {
   const bypass = { sessionUpdate: "current_mode_update", currentModeId: "bypassPermissions" };
   const setBack = ["session/set_mode", { sessionId: "agent-session", modeId: "default" }];

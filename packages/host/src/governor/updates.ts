@@ -4,9 +4,10 @@ import { type Redact, readReport, UpdateRedactor } from "@reins/supervisor";
 import { forwardIn } from "../control/outcome.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { mayNotify } from "./known-methods.ts";
+import { noteChild, noteSettings } from "./reported-changes.ts";
 import { isFinal } from "./tool-calls.ts";
-import { concludeCall, noteChild, noteMode, weighClaims } from "./ungated.ts";
-import { noticeUpdate } from "./unprompted.ts";
+import { compareCall, concludeCall, endOpenCalls, noteUnended } from "./ungated.ts";
+import { mayWork, noticeUpdate } from "./unprompted.ts";
 
 /** Forwards what an agent sends in a session to the clients, without secrets, after what it shows was enforced. */
 export function forwardFromAgent(
@@ -53,39 +54,51 @@ export function forwardFromChild(parent: GovernedSession, params: JsonObject): v
   return forwardFromAgent(parent, "session/update", { update: { ...update, ...named } });
 }
 
+/**
+ * Records the tool calls that an agent reports in a session that was closed or that Reins does not know, and stops it
+ * there. Clients do not see them.
+ */
+export async function recordStray(session: GovernedSession, params: JsonObject): Promise<void> {
+  const { kind = "", update } = updateIn(params);
+  if (!TOOL_UPDATES.has(kind) || !session.context.profile.isObserved) return;
+  await applyToolCall(session, update);
+  await noteUnended(session, { isCancelled: false });
+  await mayWork(session, kind);
+}
+
 const TOOL_UPDATES = new Set(["tool_call", "tool_call_update"]);
 
 /** Applies an update of the agent to its session: tool calls, plans, costs. Returns what clients see of it. */
 function applyUpdate(session: GovernedSession, update: JsonObject): JsonObject | Promise<JsonObject> {
   const kind = String(update.sessionUpdate);
   if (kind === "available_commands_update") session.commands = commandsIn(update);
-  if (session.replaying) return update;
+  if (isReplayed(session, update)) return update;
   if (TOOL_UPDATES.has(kind)) return applyToolCall(session, update);
   if (kind === "subagent_update") return noteChild(session, update);
-  const mode = modeIn(update);
-  if (mode !== undefined) return noteMode(session, mode, update);
+  if (kind === "current_mode_update" || kind === "config_option_update") return noteSettings(session, update);
   if (kind === "plan" && session.context.profile.runs === "derived")
     session.turn?.awaits(notePlan(session, update));
   return update;
 }
 
-/** The mode that an agent reports: by an update of its own, or as one of its options. */
-function modeIn(update: JsonObject): string | undefined {
-  if (update.sessionUpdate === "current_mode_update")
-    return readUpdate("current_mode_update", update).currentModeId;
-  if (update.sessionUpdate !== "config_option_update" || !Array.isArray(update.configOptions))
-    return undefined;
-  const option = update.configOptions.filter(isObject).find(({ id }) => id === "mode");
-  return typeof option?.currentValue === "string" ? option.currentValue : undefined;
-}
-
 function applyToolCall(session: GovernedSession, update: JsonObject): JsonObject | Promise<JsonObject> {
   const call = session.toolCalls.note(update, session.context.now().getTime());
+  if (session.toolCalls.isFull) return endOpenCalls(session).then(() => update);
   if (!isFinal(call)) return update;
-  if (session.toolCalls.conclude(call.id))
-    return concludeCall(session, call, update).then((shown) => weighClaims(session, call, shown));
+  if (session.toolCalls.conclude(call.id)) return concludeCall(session, call, update);
   // What has ended may still be said to have done more.
-  return call.weighed < call.claims.length ? weighClaims(session, call, update) : update;
+  const isNew = call.weighed < call.claims.length || call.compared < call.acts.length;
+  return isNew ? compareCall(session, call, update) : update;
+}
+
+/**
+ * Whether an update repeats what was before, while its agent loads the session. Of a session that began in another process
+ * of the agent, every update is taken for that.
+ */
+export function isReplayed(session: GovernedSession, update: JsonObject): boolean {
+  if (!session.replaying) return false;
+  if (!session.knowsAllCalls || !TOOL_UPDATES.has(String(update.sessionUpdate))) return true;
+  return session.hasToolCalls && session.toolCalls.repeats(update);
 }
 
 /** Whether an update reports state, not history. */
@@ -172,6 +185,7 @@ function notifyAll(session: GovernedSession, updates: readonly JsonObject[]): un
 }
 
 function notify(session: GovernedSession, update: JsonObject): void | Promise<void> {
+  if (session.isClosed) return;
   session.turn?.note(update);
   const { id: sessionId, beside } = session;
   session.beside = undefined;

@@ -135,7 +135,7 @@ requirement(
     await node(page, "make").getByText("waiting").waitFor();
     await page.getByRole("button", { name: "Cancel run" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel run" }).click();
-    await page.getByText("The run is now canceled").waitFor();
+    await page.getByText("The run became canceled").waitFor();
     await node(page, "note").getByText("canceled").waitFor();
     expect(faults).toEqual([]);
     await context.close();

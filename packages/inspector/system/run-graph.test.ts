@@ -146,7 +146,7 @@ requirement(
       await dialog.getByText("1 action is stopped, 1 action does not start.").waitFor();
       await keepPicture(page, "graph-cancel");
       await dialog.getByRole("button", { name: "Cancel run" }).click();
-      await page.getByText("The run is now canceled; 2 actions are now canceled.").waitFor();
+      await page.getByText("The run became canceled; 2 actions became canceled.").waitFor();
       await node("b").getByText("canceled").waitFor();
     });
 
@@ -161,7 +161,7 @@ requirement(
       await detail().getByRole("button", { name: "Cancel action" }).click();
       await page.getByRole("dialog").getByText("1 action depends on it.").waitFor();
       await page.getByRole("dialog").getByRole("button", { name: "Cancel action" }).click();
-      await detail().getByText("The run is still running; 2 actions are now canceled.").waitFor();
+      await detail().getByText("The run stayed running; 2 actions became canceled.").waitFor();
       expect(bodies).toEqual([{ actions: ["a"] }]);
     });
 
@@ -179,7 +179,7 @@ requirement(
       await detail().getByRole("button", { name: "Try again" }).click();
       await detail().getByText("The model decided first.").waitFor();
       await detail().getByRole("button", { name: "Try again" }).click();
-      await detail().getByText("The run is now running; 1 action is now running.").waitFor();
+      await detail().getByText("The run became running; 1 action became running.").waitFor();
       const decision = { action: "a", decision: "retry", note: "use a drill" };
       expect(bodies).toEqual([decision, decision]);
     });

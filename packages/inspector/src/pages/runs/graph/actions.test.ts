@@ -111,12 +111,12 @@ describe("what happened", () => {
       { status: "canceled" },
     );
     expect(outcomeText(before, after)).toBe(
-      "The run is now canceled; 2 actions are now canceled; 1 action is now running.",
+      "The run became canceled; 2 actions became canceled; 1 action became running.",
     );
   });
 
   test("says so if nothing changed yet", () => {
-    expect(outcomeText(before, before)).toBe("The run is still running.");
+    expect(outcomeText(before, before)).toBe("The run stayed running.");
   });
 });
 

@@ -60,7 +60,7 @@ export function pendingDependents(actions: readonly RunAction[], id: string): re
   });
 }
 
-/** What changed between two states of a run, in words. */
+/** What changed between two states of a run, in words that stay true when it changes again. */
 export function outcomeText(before: RunGraph, after: RunGraph): string {
   const was = new Map(before.actions.map(({ id, status }) => [id, status]));
   const changed = Map.groupBy(
@@ -68,9 +68,9 @@ export function outcomeText(before: RunGraph, after: RunGraph): string {
     ({ status }) => status,
   );
   const run =
-    before.status === after.status ? `The run is still ${after.status}` : `The run is now ${after.status}`;
+    before.status === after.status ? `The run stayed ${after.status}` : `The run became ${after.status}`;
   const counts = [...changed].map(([status, { length }]) =>
-    length === 1 ? `1 action is now ${status}` : `${length} actions are now ${status}`,
+    length === 1 ? `1 action became ${status}` : `${length} actions became ${status}`,
   );
   return `${[run, ...counts].join("; ")}.`;
 }

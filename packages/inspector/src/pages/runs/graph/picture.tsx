@@ -66,7 +66,7 @@ const READABLE = 0.6;
 const MINIMAP_FROM = 30;
 
 /** The colours of the page for what React Flow draws. */
-const COLOURS = {
+const COLOURS: React.CSSProperties & Readonly<Record<`--${string}`, string>> = {
   "--xy-edge-stroke": "var(--line-strong)",
   "--xy-edge-stroke-width": "1.5",
   "--xy-background-color": "var(--ground)",
@@ -78,7 +78,7 @@ const COLOURS = {
   "--xy-controls-button-color": "var(--ink)",
   "--xy-controls-button-color-hover": "var(--ink)",
   "--xy-controls-button-border-color": "var(--line)",
-} as React.CSSProperties;
+};
 
 function Drawing({ actions, diagram, isVertical, chosen, onChoose }: PictureProps) {
   const box = useRef<HTMLDivElement>(null);

@@ -28,7 +28,7 @@ export { type Graph, type GraphAction, graphOfCalls, graphOfDeclaration } from "
 export { protocolInstructions } from "./instructions.ts";
 export { JournalEngine, type JournaledRun, type RunJournal } from "./journal-engine.ts";
 export { type Observation, observe, outputSummary } from "./observation.ts";
-export { type ActionState, isOver } from "./progress.ts";
+export { type ActionState, hasEnded } from "./progress.ts";
 export {
   type ActionRecord,
   outputRef,

@@ -22,7 +22,7 @@ export interface ActionState {
 }
 
 /** Whether a status is an end. */
-export function isOver(status: Status): boolean {
+export function hasEnded(status: Status): boolean {
   return status === "completed" || status === "failed" || status === "canceled" || status === "blocked";
 }
 
@@ -204,7 +204,7 @@ export class GraphProgress {
 
   #hasEnded(id: string): boolean {
     const { status = "pending" } = this.states.get(id) ?? {};
-    return isOver(status) && !this.undecided.has(id);
+    return hasEnded(status) && !this.undecided.has(id);
   }
 
   /** Why an action can never run, because of how another one ended. */

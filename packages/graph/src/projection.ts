@@ -1,6 +1,6 @@
 import type { Status } from "./grammar.ts";
 import type { Graph, GraphAction } from "./graph.ts";
-import { type ActionState, isOver } from "./progress.ts";
+import { type ActionState, hasEnded } from "./progress.ts";
 import type { WaitsFor } from "./schedule-ports.ts";
 
 /** What the runtime knows of an action beside its declaration and its state. */
@@ -95,7 +95,7 @@ export function outputRef(run: string, action: string): string {
 export function projectRun(record: RunRecord): ProjectedRun {
   const { run, session, graph, status, reason, states, startedAt, endedAt } = record;
   const actions = graph.actions.map((action) => projectAction(action, record));
-  const ended = actions.filter((action) => isOver(action.status)).length;
+  const ended = actions.filter((action) => hasEnded(action.status)).length;
   const running = actions.filter(
     (action) => action.status === "running" || action.status === "waiting",
   ).length;
@@ -113,7 +113,7 @@ export function projectRun(record: RunRecord): ProjectedRun {
     ...(endedAt !== undefined && { ended_at: endedAt }),
     progress: { total: actions.length, ended, running },
     actions,
-    ...(isOver(status) && { result_summary: runSummary(status, graph, states) }),
+    ...(hasEnded(status) && { result_summary: runSummary(status, graph, states) }),
     declaration: record.declaration,
     carrier: record.carrier,
     violations: [...(record.violations ?? [])],

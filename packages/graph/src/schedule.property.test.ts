@@ -9,7 +9,7 @@ import type { RunScope } from "./engine.ts";
 import type { Graph } from "./graph.ts";
 import type { RunJournal } from "./journal-engine.ts";
 import { JournalEngine } from "./journal-engine.ts";
-import { type ActionState, isOver } from "./progress.ts";
+import { type ActionState, hasEnded } from "./progress.ts";
 import { runGraph } from "./schedule.ts";
 import type { RunChange, RunResult, SchedulePorts } from "./schedule-ports.ts";
 
@@ -45,7 +45,7 @@ class World {
       onChange: (change) => this.#note(change),
       attempt: async ({ action: { id, dependsOn }, key, signal }) => {
         for (const other of dependsOn)
-          if (!isOver(this.states.get(other)?.status ?? "pending"))
+          if (!hasEnded(this.states.get(other)?.status ?? "pending"))
             this.faults.push(`${id} began before ${other} ended`);
         if (this.#running.size >= parallel) this.faults.push(`${id} is one too many`);
         const own = writes.get(id) ?? [];
@@ -134,7 +134,7 @@ describe("Any graph of up to 300 actions", () => {
         const result = await conduct(engine, world);
         expect(world.faults).toEqual([]);
         expect(result?.actions.map(({ id }) => id)).toEqual(run.graph.actions.map(({ id }) => id));
-        expect(result?.actions.filter(({ status }) => !isOver(status))).toEqual([]);
+        expect(result?.actions.filter(({ status }) => !hasEnded(status))).toEqual([]);
         expect(new Set(world.begun.map(({ key }) => key)).size).toBe(world.begun.length);
         const { tokens = Number.POSITIVE_INFINITY, calls = Number.POSITIVE_INFINITY } = run.graph.budget;
         expect(world.begun.filter(({ spent }) => spent >= tokens && tokens > 0)).toEqual([]);
@@ -177,7 +177,7 @@ describe("Any graph of up to 300 actions", () => {
         });
         if (isCanceled) expect(world.begun.length).toBe(begun);
         if (isCanceled && result?.status !== "canceled")
-          expect(result?.actions.every(({ status }) => isOver(status))).toBe(true);
+          expect(result?.actions.every(({ status }) => hasEnded(status))).toBe(true);
         expect(world.begun.slice(canceledAt).filter(({ id }) => named.includes(id))).toEqual([]);
         expect(result?.actions.length).toBe(actions);
         expect(world.faults).toEqual([]);
@@ -213,7 +213,7 @@ describe("Any graph of up to 300 actions", () => {
           for (const state of completed) expect(before?.actions).toContainEqual(state);
         }
         expect(before?.actions.map(({ id }) => id)).toEqual(world.graph.actions.map(({ id }) => id));
-        expect(before?.actions.filter(({ status }) => !isOver(status))).toEqual([]);
+        expect(before?.actions.filter(({ status }) => !hasEnded(status))).toEqual([]);
         expect(new Set(world.begun.map(({ key }) => key)).size).toBe(world.begun.length);
       }),
       { numRuns: 30 },

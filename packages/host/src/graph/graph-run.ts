@@ -3,7 +3,7 @@ import {
   type ActionState,
   type Graph,
   type GraphAction,
-  isOver,
+  hasEnded,
   type ProjectedRun,
   projectRun,
   type RunChange,
@@ -153,7 +153,7 @@ export class GraphRun {
 
   /** Takes the state of an action from the scheduler. */
   change(state: ActionState, now: string): void {
-    const isEnded = isOver(state.status);
+    const isEnded = hasEnded(state.status);
     const known = this.details(state.id);
     this.#states.set(state.id, state);
     this.#details.set(state.id, {

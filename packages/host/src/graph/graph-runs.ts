@@ -18,7 +18,7 @@ import {
   graphOfCalls,
   graphOfDeclaration,
   type Handoff,
-  isOver,
+  hasEnded,
   JournalEngine,
   type ProjectedRun,
   ProtocolError,
@@ -760,7 +760,7 @@ export class GraphRuns {
   async #interrupted(run: GraphRun): Promise<void> {
     const reason = "Reins was restarted while it ran, and it was not durable";
     for (const state of run.states.values())
-      if (!isOver(state.status)) run.change({ ...state, status: "canceled", reason }, this.#now());
+      if (!hasEnded(state.status)) run.change({ ...state, status: "canceled", reason }, this.#now());
     run.end("failed", this.#now(), reason);
     await this.#journal.end(run.key, { state: "failed", error: reason });
     const { approvals } = this.#options.harness;

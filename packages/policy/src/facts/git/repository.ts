@@ -163,7 +163,7 @@ export async function fileAround(
 }
 
 /** A file as git's index has it: what it looked like when its content was put into the repository. */
-export interface TrackedFile {
+interface TrackedFile {
   /** The hash of its content, in hexadecimal. */
   readonly hash: string;
   readonly size: number;

@@ -176,10 +176,8 @@ export class Revisions {
 
   async #up(hash: string, kind: string | undefined, count: string | undefined): Promise<string | undefined> {
     const times = count === undefined || count === "" ? 1 : Number(count);
-    if (kind === "^") {
-      if (times === 0) return this.#peeled(hash, "commit");
-      return (await this.commit(hash))?.parents[times - 1];
-    }
+    if (times === 0) return this.#peeled(hash, "commit");
+    if (kind === "^") return (await this.commit(hash))?.parents[times - 1];
     let at: string | undefined = hash;
     for (let step = 0; step < times && at !== undefined; step += 1) at = (await this.commit(at))?.parents[0];
     return at;

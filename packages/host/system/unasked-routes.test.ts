@@ -110,11 +110,11 @@ test.each(REPORTS)(
         .map(({ params }) => params.sessionId);
     await stage?.update({ ...report });
     await expect.poll(ungated).toBe(1);
-    await stage?.notify("session/update", { sessionId: "nobody's", update: report });
+    await stage?.notify("session/update", { sessionId: "unknown", update: report });
     await expect.poll(ungated).toBe(2);
     await stage?.notify("session/update", { sessionId: undefined, update: { ...report, toolCallId: "y" } });
     await expect.poll(ungated).toBe(3);
-    await expect.poll(cancelled).toEqual(expect.arrayContaining([stage?.sessionId, "nobody's"]));
+    await expect.poll(cancelled).toEqual(expect.arrayContaining([stage?.sessionId, "unknown"]));
     expect(governed.shown.length).toBe(shown);
   },
 );

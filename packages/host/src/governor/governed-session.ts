@@ -84,7 +84,7 @@ export class GovernedSession {
   recorded: Promise<void> = Promise.resolve();
   /** Whether the agent is telling what was before, of which nothing is decided or charged again. */
   replaying = false;
-  /** Whether every call of it is known here, so that what is replayed can be told from what is new. */
+  /** Whether every call of it is known here, so that a replay can be distinguished from what is new. */
   knowsAllCalls = false;
   /** Whether it is being closed: what its agent still does is recorded, but not shown. */
   isClosing = false;

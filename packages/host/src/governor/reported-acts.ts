@@ -117,7 +117,7 @@ async function isActCovered(session: GovernedSession, call: ToolCall, act: Repor
 /** Whether permission was asked for an act: some agents report a call as running before that, and in other words. */
 async function isAskedFor(session: GovernedSession, call: ToolCall, act: ReportedAct): Promise<boolean> {
   const { permit, asked } = call;
-  // What is told of files alone is compared as claims.
+  // Files alone are compared as claims.
   const tellsNothing = isEmpty(act.arguments) && (!act.isNamed || permit.kind === "refused");
   if (act.isBeforeAnswer && tellsNothing) return true;
   for (const one of asked) {
@@ -130,8 +130,8 @@ async function isAskedFor(session: GovernedSession, call: ToolCall, act: Reporte
 
 /** Whether every file that an act names was named when permission was asked, or is a folder of the workspace. */
 function namesNoOtherFile({ workspace: { cwd, roots } }: GovernedSession, act: Act, asked: Act): boolean {
-  const known = new Set([...textsIn(asked.arguments), ...asked.paths, cwd, ...roots]);
-  const named = [...textsIn(act.arguments).filter((text) => isAbsolute(text)), ...act.paths];
+  const known = new Set([...allTexts(asked.arguments), ...asked.paths, cwd, ...roots]);
+  const named = [...allTexts(act.arguments).filter((text) => isAbsolute(text)), ...act.paths];
   return named.every((path) => known.has(path));
 }
 
@@ -228,8 +228,8 @@ export async function hasChanged(path: string, since: number): Promise<boolean> 
 }
 
 /** Every text in a value. */
-export function textsIn(value: unknown): readonly string[] {
+export function allTexts(value: unknown): readonly string[] {
   if (typeof value === "string") return [value];
-  if (Array.isArray(value)) return value.flatMap(textsIn);
-  return isObject(value) ? Object.values(value).flatMap(textsIn) : [];
+  if (Array.isArray(value)) return value.flatMap(allTexts);
+  return isObject(value) ? Object.values(value).flatMap(allTexts) : [];
 }

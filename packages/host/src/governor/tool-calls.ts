@@ -361,7 +361,7 @@ function toolIn(call: Pick<ToolCall, "reported" | "first" | "named">, entry: Nam
   return call.named ?? (isNamed ? names[0] : undefined);
 }
 
-/** Whether an update repeats a call: what it tells of tool, arguments and files is what was told then. */
+/** Whether an update repeats a call: tool, arguments and files are the same as far as it reports them. */
 function isRepeatedBy({ tool, digest, claims }: Repeatable, update: JsonObject, entry: Naming): boolean {
   const { rawInput } = update;
   const told = toolIn({ reported: update, first: update }, entry);

@@ -8,7 +8,7 @@ import { verdictMeta } from "../control/verdict.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { dropPermit, isMcpCall, takeVerdict } from "./mcp-cards.ts";
 import { payloadOf } from "./permission.ts";
-import { decideReported, enforceSeen, hasChanged, textsIn } from "./reported-acts.ts";
+import { allTexts, decideReported, enforceSeen, hasChanged } from "./reported-acts.ts";
 import { cancelTurn } from "./run-turn.ts";
 import type { GivenPermit, ToolCall } from "./tool-calls.ts";
 import { toolNameOf } from "./tool-name.ts";
@@ -129,7 +129,7 @@ async function begunBecause(session: GovernedSession, call: ToolCall): Promise<s
 
 /** Whether what a call gave back holds a line of a file. */
 async function isQuoted(path: string, { reported }: ToolCall): Promise<boolean> {
-  const given = textsIn([reported.content, reported.rawOutput]).join("\n");
+  const given = allTexts([reported.content, reported.rawOutput]).join("\n");
   if (given === "") return false;
   try {
     if ((await stat(path)).size > LONGEST_FILE) return given.length > LONGEST_FILE;

@@ -16,8 +16,8 @@ import {
   runTables,
 } from "./tables.ts";
 
-/** Who tells of a run. */
-export type RunTeller = Pick<Principal, "id" | "tenant" | "user">;
+/** Who reports a run. */
+export type RunReporter = Pick<Principal, "id" | "tenant" | "user">;
 
 /** Called with every event of a run, also with those that were refused. */
 export type RunListener = (event: Omit<RunEvent, "seq">) => void;
@@ -66,7 +66,7 @@ export class Runs {
   #stored: PromiseWithResolvers<void> = Promise.withResolvers();
   #cancelTimer: (() => void) | undefined;
 
-  /** `redact` takes secrets out of what is kept and told; by default those that are known by their form. */
+  /** `redact` takes secrets out of what is stored and published; by default those that are known by their form. */
   constructor(store: Store, redact: Redact = redactKnown, clock: Clock = systemClock) {
     this.#store = store;
     this.#redact = redact;
@@ -78,7 +78,7 @@ export class Runs {
    * its owner; of another's run, only the operator reports.
    */
   note<Contract extends RunContract>(
-    by: RunTeller,
+    by: RunReporter,
     contract: Contract,
     report: RunReports[Contract],
     options: NoteOptions = {},
@@ -90,7 +90,7 @@ export class Runs {
     return noting;
   }
 
-  /** The current state of a run that a principal may see, one for each contract it has told. */
+  /** The current state of a run that a principal may see, one for each contract that was reported. */
   async find(principal: Principal, run_id: string): Promise<RunState[]> {
     const owner = ownerFor(principal);
     await this.#flush();
@@ -166,7 +166,7 @@ export class Runs {
   }
 
   async #note<Contract extends RunContract>(
-    { tenant, ...by }: RunTeller,
+    { tenant, ...by }: RunReporter,
     contract: Contract,
     given: RunReports[Contract],
     { isNew = false, relaxed = false }: NoteOptions,
@@ -175,12 +175,12 @@ export class Runs {
     const report = shown === given ? given : readReport(contract, shown);
     const { run_id, session_id, updated_at } = report;
     const key = `${tenant}\n${run_id}`;
-    if (isNew) this.#recent.set(key, { told: {} });
+    if (isNew) this.#recent.set(key, { reports: {} });
     let run = this.#recent.get(key);
     for (; !run; run = this.#recent.get(key)) await this.#read(key, tenant, run_id);
     // From here to the commit nothing waits: notes of a run are checked and stored in the order of the calls.
-    const { owner = { principal: by.id, user: by.user }, told } = run;
-    if (!mayTell(owner, by))
+    const { owner = { principal: by.id, user: by.user }, reports } = run;
+    if (!mayReport(owner, by))
       throw new SupervisorError(
         "forbidden",
         `the run ${run_id} belongs to another principal; choose another run_id`,
@@ -188,9 +188,9 @@ export class Runs {
     // The store's thread takes plain data only.
     const payload = recordedJson(report);
     const state: RunState = { tenant, run_id, contract, session_id, updated_at, payload, ...owner };
-    const fault = CONTRACTS[contract].faultAfter(told[contract], report);
+    const fault = CONTRACTS[contract].faultAfter(reports[contract], report);
     const at = this.#clock.now().toISOString();
-    if (fault === undefined) this.#recent.set(key, { owner, told: { ...told, [contract]: report } });
+    if (fault === undefined) this.#recent.set(key, { owner, reports: { ...reports, [contract]: report } });
     const note = { state, at, fault: fault ?? null };
     try {
       await (relaxed ? this.#storeLater(note) : this.#storeNow(note));
@@ -246,10 +246,10 @@ export class Runs {
   }
 }
 
-/** What is known of a run: its owner, once there is one, and its newest reports. */
+/** What is known of a run: its owner, once there is one, and its last report under each contract. */
 interface KnownRun {
   readonly owner?: Pick<RunState, "principal" | "user">;
-  readonly told: Partial<RunReports>;
+  readonly reports: Partial<RunReports>;
 }
 
 function newCache(): LruCache<string, KnownRun> {
@@ -258,10 +258,10 @@ function newCache(): LruCache<string, KnownRun> {
 
 function knownFrom(states: readonly RunState[]): KnownRun {
   const [first] = states;
-  const told = Object.fromEntries(
+  const reports = Object.fromEntries(
     states.map(({ contract, payload }) => [contract, readReport(contract, payload)]),
   );
-  return { ...(first && { owner: { principal: first.principal, user: first.user } }), told };
+  return { ...(first && { owner: { principal: first.principal, user: first.user } }), reports };
 }
 
 /**
@@ -275,9 +275,9 @@ function ownerFor(principal: Principal): RunOwner | undefined {
 }
 
 /** A run without an owner may be continued by any principal. */
-function mayTell(
+function mayReport(
   { principal, user }: Pick<RunState, "principal" | "user">,
-  by: Pick<RunTeller, "id" | "user">,
+  by: Pick<RunReporter, "id" | "user">,
 ): boolean {
   return principal === null || principal === by.id || user === by.user || by.id === LOCAL;
 }

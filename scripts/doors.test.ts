@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { EventType, SPECIALISED_EVENT_TYPES } from "../packages/ahp/src/protocol/event.ts";
 import { runOperations } from "../packages/api/src/runs.ts";
-import { ExecutorType } from "../packages/graph/src/grammar.ts";
+import { ExecutorType } from "../packages/graph/src/declaration/grammar.ts";
 import {
   AGENT_DOORS,
   AHP_DOORS,

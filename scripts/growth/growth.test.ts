@@ -5,7 +5,7 @@ import { detectIntent } from "../../packages/agent/src/advisor/intent.ts";
 import { DemoModel } from "../../packages/agent/src/models/demo-model.ts";
 import { stringifySorted } from "../../packages/ahp/src/json/stringify.ts";
 import { printable } from "../../packages/cli/src/printable.ts";
-import { readMarkdown } from "../../packages/graph/src/markdown.ts";
+import { readMarkdown } from "../../packages/graph/src/declaration/markdown.ts";
 import { defused, mentionsIn } from "../../packages/host/src/governor/mentions.ts";
 import { serverEvents as pageEvents } from "../../packages/inspector/src/api/parse.ts";
 import { diffLines } from "../../packages/inspector/src/design/diff-lines.ts";

@@ -4,17 +4,17 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openSqlite, type Store } from "@reins/store";
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
-import { readDeclared } from "../src/carrier.ts";
-import type { RunScope } from "../src/engine.ts";
-import type { ProtocolDeclaration } from "../src/grammar.ts";
-import { graphOfCalls, graphOfDeclaration } from "../src/graph.ts";
-import { JournalEngine } from "../src/journal-engine.ts";
-import { outputSummary } from "../src/observation.ts";
-import { runGraph } from "../src/schedule.ts";
-import type { RunResult } from "../src/schedule-ports.ts";
-import { StoreJournal } from "../src/store-journal.ts";
-import { graphTables } from "../src/tables.ts";
-import { transcript } from "../src/transcript.ts";
+import { readDeclared } from "../src/declaration/carrier.ts";
+import type { ProtocolDeclaration } from "../src/declaration/grammar.ts";
+import { graphOfCalls, graphOfDeclaration } from "../src/declaration/graph.ts";
+import type { RunScope } from "../src/engine/engine.ts";
+import { JournalEngine } from "../src/engine/journal-engine.ts";
+import { StoreJournal } from "../src/engine/store-journal.ts";
+import { graphTables } from "../src/engine/tables.ts";
+import { runGraph } from "../src/run/schedule.ts";
+import type { RunResult } from "../src/run/schedule-ports.ts";
+import { outputSummary } from "../src/view/observation.ts";
+import { transcript } from "../src/view/transcript.ts";
 
 const VALUE = { kind: "completed", output: "x".repeat(200), summary: "done" };
 

@@ -1,4 +1,3 @@
-export { type Assignment, type Authority, assignmentText, Handoff, handoffText } from "./assignment.ts";
 export {
   type AssistantMessage,
   type Carried,
@@ -7,14 +6,10 @@ export {
   readCarried,
   readDeclared,
   type Violation,
-} from "./carrier.ts";
-export { type CarrierTool, carrierTool } from "./carrier-tool.ts";
-export { type Compliance, complianceRates, countMessage, NO_COMPLIANCE } from "./compliance.ts";
-export { assertNoConflict } from "./conflicts.ts";
-export { type Control, sendControl } from "./control.ts";
-export type { EngineEnd, EngineRun, Orchestration, RunEngine, RunScope } from "./engine.ts";
-export { chooseExecutor, type Executor, registryView, writesOf } from "./executors.ts";
-export { type Expanded, type ExpandRange, expandText } from "./expand.ts";
+} from "./declaration/carrier.ts";
+export { type CarrierTool, carrierTool } from "./declaration/carrier-tool.ts";
+export { type Compliance, complianceRates, countMessage, NO_COMPLIANCE } from "./declaration/compliance.ts";
+export { assertNoConflict } from "./declaration/conflicts.ts";
 export {
   CARRIER_TOOL,
   DECLARED_PAYLOADS,
@@ -23,26 +18,20 @@ export {
   ProtocolOutput,
   type Status,
   VERSION,
-} from "./grammar.ts";
-export { type Graph, type GraphAction, graphOfCalls, graphOfDeclaration } from "./graph.ts";
-export { protocolInstructions } from "./instructions.ts";
-export { JournalEngine, type JournaledRun, type RunJournal } from "./journal-engine.ts";
-export { type Observation, observe, outputSummary } from "./observation.ts";
-export { type ActionState, hasEnded } from "./progress.ts";
-export {
-  type ActionRecord,
-  outputRef,
-  type ProjectedAction,
-  type ProjectedRun,
-  projectRun,
-  type RunRecord,
-  runSummary,
-} from "./projection.ts";
-export { ProtocolError, type ProtocolErrorCode } from "./protocol-error.ts";
-export { artifactAction, type Reference, readReference, withReferences } from "./reference.ts";
-export { reportFaults } from "./report.ts";
-export { type ResultRecord, resultRecord } from "./result-record.ts";
-export { runGraph } from "./schedule.ts";
+} from "./declaration/grammar.ts";
+export { type Graph, type GraphAction, graphOfCalls, graphOfDeclaration } from "./declaration/graph.ts";
+export { protocolInstructions } from "./declaration/instructions.ts";
+export { ProtocolError, type ProtocolErrorCode } from "./declaration/protocol-error.ts";
+export { artifactAction, type Reference, readReference, withReferences } from "./declaration/reference.ts";
+export type { EngineEnd, EngineRun, Orchestration, RunEngine, RunScope } from "./engine/engine.ts";
+export { JournalEngine, type JournaledRun, type RunJournal } from "./engine/journal-engine.ts";
+export { StoreJournal } from "./engine/store-journal.ts";
+export { graphTables } from "./engine/tables.ts";
+export { type Assignment, type Authority, assignmentText, Handoff, handoffText } from "./run/assignment.ts";
+export { type Control, sendControl } from "./run/control.ts";
+export { chooseExecutor, type Executor, registryView, writesOf } from "./run/executors.ts";
+export { type ActionState, hasEnded } from "./run/progress.ts";
+export { runGraph } from "./run/schedule.ts";
 export type {
   Attempt,
   AttemptRequest,
@@ -51,13 +40,24 @@ export type {
   RunStanding,
   SchedulePorts,
   WaitsFor,
-} from "./schedule-ports.ts";
-export { StoreJournal } from "./store-journal.ts";
-export { graphTables } from "./tables.ts";
+} from "./run/schedule-ports.ts";
+export { type Expanded, type ExpandRange, expandText } from "./view/expand.ts";
+export { type Observation, observe, outputSummary } from "./view/observation.ts";
+export {
+  type ActionRecord,
+  outputRef,
+  type ProjectedAction,
+  type ProjectedRun,
+  projectRun,
+  type RunRecord,
+  runSummary,
+} from "./view/projection.ts";
+export { reportFaults } from "./view/report.ts";
+export { type ResultRecord, resultRecord } from "./view/result-record.ts";
 export {
   nodeRequest,
   type RunTurn,
   type TranscriptOptions,
   type TranscriptTurn,
   transcript,
-} from "./transcript.ts";
+} from "./view/transcript.ts";

@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { CONTEXT, message, native } from "../test/messages.ts";
-import { readCarried, readDeclared } from "./carrier.ts";
-import { registryView } from "./executors.ts";
-import { ActionDeclaration, type ProtocolDeclaration } from "./grammar.ts";
-import { type Graph, graphOfCalls, graphOfDeclaration } from "./graph.ts";
-import { JournalEngine } from "./journal-engine.ts";
-import { readMarkdown } from "./markdown.ts";
-import { resultRecord } from "./result-record.ts";
-import { runGraph } from "./schedule.ts";
-import type { RunResult } from "./schedule-ports.ts";
-import { nodeRequest, transcript } from "./transcript.ts";
+import { readCarried, readDeclared } from "./declaration/carrier.ts";
+import { ActionDeclaration, type ProtocolDeclaration } from "./declaration/grammar.ts";
+import { type Graph, graphOfCalls, graphOfDeclaration } from "./declaration/graph.ts";
+import { readMarkdown } from "./declaration/markdown.ts";
+import { JournalEngine } from "./engine/journal-engine.ts";
+import { registryView } from "./run/executors.ts";
+import { runGraph } from "./run/schedule.ts";
+import type { RunResult } from "./run/schedule-ports.ts";
+import { resultRecord } from "./view/result-record.ts";
+import { nodeRequest, transcript } from "./view/transcript.ts";
 
 /** Every example of the specification, as it is written there. */
 const page = readFileSync(new URL("../test/seed-examples.md", import.meta.url), "utf8");

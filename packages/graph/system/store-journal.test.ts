@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlite, type Store } from "@reins/store";
 import { onTestFinished } from "vitest";
-import { JournalEngine } from "../src/journal-engine.ts";
-import { StoreJournal } from "../src/store-journal.ts";
-import { graphTables } from "../src/tables.ts";
+import { JournalEngine } from "../src/engine/journal-engine.ts";
+import { StoreJournal } from "../src/engine/store-journal.ts";
+import { graphTables } from "../src/engine/tables.ts";
 import { engineConformance } from "../test/engine-conformance.ts";
 
 engineConformance("The embedded engine on SQLite", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Orchestration, RunEngine } from "../src/engine.ts";
+import type { Orchestration, RunEngine } from "../src/engine/engine.ts";
 
 /** What a suite needs of an engine. */
 export interface EngineUnderTest {

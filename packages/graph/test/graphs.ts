@@ -1,7 +1,7 @@
-import { readDeclared } from "../src/carrier.ts";
-import type { ProtocolDeclaration } from "../src/grammar.ts";
-import { type Graph, graphOfDeclaration } from "../src/graph.ts";
-import type { ActionState } from "../src/progress.ts";
+import { readDeclared } from "../src/declaration/carrier.ts";
+import type { ProtocolDeclaration } from "../src/declaration/grammar.ts";
+import { type Graph, graphOfDeclaration } from "../src/declaration/graph.ts";
+import type { ActionState } from "../src/run/progress.ts";
 
 /** The graph of some actions in a declaration of the full form. */
 export function graphOf(actions: readonly object[], envelope: object = {}): Graph {

@@ -1,6 +1,6 @@
-import { type AssistantMessage, type CarrierContext, readCarried } from "../src/carrier.ts";
-import { CARRIER_TOOL } from "../src/grammar.ts";
-import { graphOfCalls, graphOfDeclaration } from "../src/graph.ts";
+import { type AssistantMessage, type CarrierContext, readCarried } from "../src/declaration/carrier.ts";
+import { CARRIER_TOOL } from "../src/declaration/grammar.ts";
+import { graphOfCalls, graphOfDeclaration } from "../src/declaration/graph.ts";
 
 export const CONTEXT: CarrierContext = {
   isEnabled: true,

@@ -1,4 +1,4 @@
-import { MemoryJournal } from "../src/memory-journal.ts";
+import { MemoryJournal } from "../src/engine/memory-journal.ts";
 
 /** A journal in memory that may stop storing, as a disk does when its process is killed. */
 export class MortalJournal<Input, Result> extends MemoryJournal<Input, Result> {

@@ -1,7 +1,7 @@
 import { type Random, seededRandom } from "../../../scripts/torture/random.ts";
-import type { Control } from "../src/control.ts";
-import type { Graph } from "../src/graph.ts";
-import type { Attempt } from "../src/schedule-ports.ts";
+import type { Graph } from "../src/declaration/graph.ts";
+import type { Control } from "../src/run/control.ts";
+import type { Attempt } from "../src/run/schedule-ports.ts";
 import { graphOf } from "./graphs.ts";
 
 /** A graph, and a world in which everything that its actions come to is fixed. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it, test } from "vitest";
 import { z } from "zod";
-import { carrierTool } from "../carrier-tool.ts";
+import { carrierTool } from "../declaration/carrier-tool.ts";
 import { GRAPH_SCHEMA_FOLDER, graphSchemaFiles } from "./json-schema.ts";
 
 const files = graphSchemaFiles();

@@ -9,7 +9,7 @@ import {
   INTENTS,
   ProtocolOutput,
   ResultPolicy,
-} from "../grammar.ts";
+} from "../declaration/grammar.ts";
 
 /** The parts that stand once in a schema, under their names. */
 const names = z.registry<{ id: string }>();

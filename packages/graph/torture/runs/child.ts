@@ -1,12 +1,12 @@
 // Continues durable runs until each has made so many steps, then kills itself without warning.
 import { writeSync } from "node:fs";
 import { change, openSqlite } from "@reins/store";
-import { sendControl } from "../../src/control.ts";
-import { JournalEngine } from "../../src/journal-engine.ts";
-import { runGraph } from "../../src/schedule.ts";
-import type { RunResult } from "../../src/schedule-ports.ts";
-import { StoreJournal } from "../../src/store-journal.ts";
-import { graphTables } from "../../src/tables.ts";
+import { JournalEngine } from "../../src/engine/journal-engine.ts";
+import { StoreJournal } from "../../src/engine/store-journal.ts";
+import { graphTables } from "../../src/engine/tables.ts";
+import { sendControl } from "../../src/run/control.ts";
+import { runGraph } from "../../src/run/schedule.ts";
+import type { RunResult } from "../../src/run/schedule-ports.ts";
 import { type RandomRun, randomRun } from "../../test/random-run.ts";
 import { effects } from "./effects.ts";
 import type { RunsOrder, RunsReport } from "./order.ts";

@@ -1,9 +1,9 @@
 import { ManualClock } from "@reins/kit/manual-clock";
 import { describe, expect, it } from "vitest";
-import { graphOf } from "../test/graphs.ts";
+import { graphOf } from "../../test/graphs.ts";
+import type { Graph } from "../declaration/graph.ts";
+import { JournalEngine } from "../engine/journal-engine.ts";
 import { sendControl } from "./control.ts";
-import type { Graph } from "./graph.ts";
-import { JournalEngine } from "./journal-engine.ts";
 import { runGraph } from "./schedule.ts";
 import type { Attempt, AttemptRequest, RunChange, RunResult, SchedulePorts } from "./schedule-ports.ts";
 

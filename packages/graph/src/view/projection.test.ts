@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { graphOf, statesOf } from "../test/graphs.ts";
+import { graphOf, statesOf } from "../../test/graphs.ts";
 import { projectRun, type RunRecord } from "./projection.ts";
 
 const graph = graphOf(

@@ -1,5 +1,5 @@
-import type { Status } from "./grammar.ts";
-import type { GraphAction } from "./graph.ts";
+import type { Status } from "../declaration/grammar.ts";
+import type { GraphAction } from "../declaration/graph.ts";
 
 /** What an action produced. */
 export interface ActionOutput {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { graphOf } from "../test/graphs.ts";
+import { graphOf } from "../../test/graphs.ts";
 import { chooseExecutor, type Executor, registryView, writesOf } from "./executors.ts";
 
 const EXECUTORS: readonly Executor[] = [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { graphOf } from "../test/graphs.ts";
+import { graphOf } from "../../test/graphs.ts";
 import { readDeclared } from "./carrier.ts";
 import type { ProtocolDeclaration } from "./grammar.ts";
 import { graphOfDeclaration } from "./graph.ts";

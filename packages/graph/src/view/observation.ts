@@ -1,7 +1,7 @@
 import { isRecord } from "@reins/kit";
-import type { ResultPolicy } from "./grammar.ts";
-import type { GraphAction } from "./graph.ts";
-import type { ActionState } from "./progress.ts";
+import type { ResultPolicy } from "../declaration/grammar.ts";
+import type { GraphAction } from "../declaration/graph.ts";
+import type { ActionState } from "../run/progress.ts";
 
 /** What a model is shown of a result. */
 export interface Observation {

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { CONTEXT, declaration as envelope, fenced, graph, message, native, read } from "../test/messages.ts";
+import {
+  CONTEXT,
+  declaration as envelope,
+  fenced,
+  graph,
+  message,
+  native,
+  read,
+} from "../../test/messages.ts";
 import { readCarried } from "./carrier.ts";
 import { CARRIER_TOOL } from "./grammar.ts";
 import { ProtocolError } from "./protocol-error.ts";

@@ -1,8 +1,8 @@
-import { type Status, VERSION } from "./grammar.ts";
-import type { Graph } from "./graph.ts";
+import { type Status, VERSION } from "../declaration/grammar.ts";
+import type { Graph } from "../declaration/graph.ts";
 
-import type { ActionState } from "./progress.ts";
-import type { WaitsFor } from "./schedule-ports.ts";
+import type { ActionState } from "../run/progress.ts";
+import type { WaitsFor } from "../run/schedule-ports.ts";
 
 /** What a run came to, for logs, the page, exports and recovery; no part of what a model is shown. */
 export interface ResultRecord {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { nodeRequest } from "./transcript.ts";
+import { nodeRequest } from "../view/transcript.ts";
 
 /** An action bound to the session of an agent: who executes it, with which authority, on what, and what came of it. */
 export interface Assignment {

@@ -1,6 +1,6 @@
-import type { ExecutorType } from "./grammar.ts";
-import type { GraphAction } from "./graph.ts";
-import { ProtocolError } from "./protocol-error.ts";
+import type { ExecutorType } from "../declaration/grammar.ts";
+import type { GraphAction } from "../declaration/graph.ts";
+import { ProtocolError } from "../declaration/protocol-error.ts";
 
 /** Something that can execute actions. */
 export interface Executor {

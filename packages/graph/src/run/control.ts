@@ -1,5 +1,5 @@
-import type { RunEngine } from "./engine.ts";
-import type { Graph } from "./graph.ts";
+import type { Graph } from "../declaration/graph.ts";
+import type { RunEngine } from "../engine/engine.ts";
 
 /** What a model or a person changes in a run. */
 export type Control =

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { declaration as envelope, fenced, graph, message, native, read } from "../test/messages.ts";
+import { declaration as envelope, fenced, graph, message, native, read } from "../../test/messages.ts";
 import type { AssistantMessage } from "./carrier.ts";
 import { CARRIER_TOOL } from "./grammar.ts";
 import { ProtocolError } from "./protocol-error.ts";

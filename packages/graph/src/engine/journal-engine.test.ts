@@ -1,7 +1,7 @@
 import { ManualClock } from "@reins/kit/manual-clock";
 import { expect, test } from "vitest";
-import { engineConformance } from "../test/engine-conformance.ts";
-import { MortalJournal } from "../test/mortal-journal.ts";
+import { engineConformance } from "../../test/engine-conformance.ts";
+import { MortalJournal } from "../../test/mortal-journal.ts";
 import type { RunScope } from "./engine.ts";
 import { JournalEngine } from "./journal-engine.ts";
 

@@ -1,5 +1,5 @@
-import type { Status } from "./grammar.ts";
-import type { Graph, GraphAction } from "./graph.ts";
+import type { Status } from "../declaration/grammar.ts";
+import type { Graph, GraphAction } from "../declaration/graph.ts";
 import type { ActionOutput, ActionState } from "./progress.ts";
 
 /** What an attempt used. */

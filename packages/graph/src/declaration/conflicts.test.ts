@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { graphOf } from "../test/graphs.ts";
+import { graphOf } from "../../test/graphs.ts";
 import { assertNoConflict } from "./conflicts.ts";
 
 const writes: Readonly<Record<string, readonly string[]>> = {

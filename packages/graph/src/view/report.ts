@@ -1,4 +1,4 @@
-import { readMarkdown } from "./markdown.ts";
+import { readMarkdown } from "../declaration/markdown.ts";
 
 /** The headings that a final report has, as a `final_report_spec` fixes them, and what is wrong with a report. */
 export function reportFaults(report: string, sections: readonly string[]): string[] {

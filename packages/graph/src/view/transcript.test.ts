@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { graphOf } from "../test/graphs.ts";
-import { readDeclared } from "./carrier.ts";
-import type { ProtocolDeclaration } from "./grammar.ts";
-import { graphOfCalls, graphOfDeclaration } from "./graph.ts";
-import type { ActionState } from "./progress.ts";
+import { graphOf } from "../../test/graphs.ts";
+import { readDeclared } from "../declaration/carrier.ts";
+import type { ProtocolDeclaration } from "../declaration/grammar.ts";
+import { graphOfCalls, graphOfDeclaration } from "../declaration/graph.ts";
+import type { ActionState } from "../run/progress.ts";
 import { nodeRequest, type RunTurn, transcript } from "./transcript.ts";
 
 const LIMITS = { maxTokens: 2_000 };

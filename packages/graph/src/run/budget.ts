@@ -1,4 +1,4 @@
-import type { Budget } from "./grammar.ts";
+import type { Budget } from "../declaration/grammar.ts";
 
 /** What was used of a budget. */
 export interface Spent {

@@ -1,7 +1,7 @@
-import type { Status } from "./grammar.ts";
-import type { Graph, GraphAction } from "./graph.ts";
+import type { Status } from "../declaration/grammar.ts";
+import type { Graph, GraphAction } from "../declaration/graph.ts";
+import type { ActionState } from "../run/progress.ts";
 import { CHARACTERS, type ObservationLimits, observe } from "./observation.ts";
-import type { ActionState } from "./progress.ts";
 
 /** One thing that happened, as a model is shown it. */
 export type TranscriptTurn =

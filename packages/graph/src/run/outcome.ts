@@ -1,6 +1,6 @@
 import { isRecord } from "@reins/kit";
-import type { Loop } from "./grammar.ts";
-import type { GraphAction } from "./graph.ts";
+import type { Loop } from "../declaration/grammar.ts";
+import type { GraphAction } from "../declaration/graph.ts";
 import type { ActionState } from "./progress.ts";
 import type { Attempt, AttemptUsage } from "./schedule-ports.ts";
 

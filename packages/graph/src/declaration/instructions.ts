@@ -1,5 +1,5 @@
-import type { Executor } from "./executors.ts";
-import { registryView } from "./executors.ts";
+import type { Executor } from "../run/executors.ts";
+import { registryView } from "../run/executors.ts";
 import { CARRIER_TOOL, MOST_ACTIONS } from "./grammar.ts";
 
 /** By which ways an agent declares. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { graphOf, statesOf } from "../test/graphs.ts";
+import { graphOf, statesOf } from "../../test/graphs.ts";
 import { resultRecord } from "./result-record.ts";
 
 describe("The machine record of a run", () => {

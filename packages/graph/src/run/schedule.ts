@@ -1,9 +1,9 @@
 import { errorMessage } from "@reins/kit";
+import { writesConflict } from "../declaration/conflicts.ts";
+import type { Graph, GraphAction } from "../declaration/graph.ts";
+import type { RunScope } from "../engine/engine.ts";
 import { overBudget, stricterBudget } from "./budget.ts";
-import { writesConflict } from "./conflicts.ts";
 import { CONTROL, type Control } from "./control.ts";
-import type { RunScope } from "./engine.ts";
-import type { Graph, GraphAction } from "./graph.ts";
 import { type AttemptOutcome, endOf, following, type StoppedAttempt } from "./outcome.ts";
 import { type ActionState, GraphProgress } from "./progress.ts";
 import type {

@@ -1,7 +1,7 @@
-import type { Status } from "./grammar.ts";
-import type { Graph, GraphAction } from "./graph.ts";
-import { type ActionState, hasEnded } from "./progress.ts";
-import type { WaitsFor } from "./schedule-ports.ts";
+import type { Status } from "../declaration/grammar.ts";
+import type { Graph, GraphAction } from "../declaration/graph.ts";
+import { type ActionState, hasEnded } from "../run/progress.ts";
+import type { WaitsFor } from "../run/schedule-ports.ts";
 
 /** What the runtime knows of an action beside its declaration and its state. */
 export interface ActionRecord {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { graphOf } from "../test/graphs.ts";
+import { graphOf } from "../../test/graphs.ts";
+import type { ActionState } from "../run/progress.ts";
 import { observe, outputSummary } from "./observation.ts";
-import type { ActionState } from "./progress.ts";
 
 const LIMITS = { maxTokens: 100 };
 const OUTPUT = { findings: ["undo is not wired"], files: ["a.ts"], log: "x\n".repeat(400) };

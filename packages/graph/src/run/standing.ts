@@ -1,4 +1,4 @@
-import type { Graph } from "./graph.ts";
+import type { Graph } from "../declaration/graph.ts";
 import type { RunStanding, WaitsFor } from "./schedule-ports.ts";
 
 /**

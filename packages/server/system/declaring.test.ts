@@ -198,7 +198,9 @@ describe("a model of the native agent", () => {
     await expect.poll(() => stream.said.join("")).toContain("Done.");
     const shown = shownBy(model);
     const { compliance } = home.hosting.protocol;
-    return { shown, stream, compliance, graphs: await graphsIn(served, shown) };
+    const verdicts = await home.ledger.read({ quality: "policy_verdict", limit: 100 });
+    const decided = verdicts.map(({ entry }) => entry.target);
+    return { shown, stream, compliance, decided, graphs: await graphsIn(served, shown) };
   }
 
   test("that calls the carrier twice runs nothing, and is asked again", async () => {
@@ -211,7 +213,8 @@ describe("a model of the native agent", () => {
   });
 
   test("that requests a tool directly is recovered, which is visible and counted", async () => {
-    const { shown, graphs, compliance } = await prompted(reply(call("list_files", {})));
+    const { shown, graphs, compliance, decided } = await prompted(reply(call("list_files", {})));
+    expect(decided.filter((target) => target === "list_files")).toHaveLength(1);
     expect(compliance).toMatchObject({ messages: 1, recovered: 1, compliant: 0, violations: 1 });
     expect(graphs).toMatchObject([
       {
@@ -233,6 +236,25 @@ describe("a model of the native agent", () => {
     expect(graphs).toMatchObject([
       { carrier: "native", status: "completed", actions: [{ id: "look" }], violations: [expect.any(String)] },
     ]);
+  });
+
+  test("that gives a tool arguments beside its schema runs nothing, and gets the error", async () => {
+    const calls = [{ id: "look", type: "tool", name: "list_files", args: { path: 5 } }];
+    const { shown, graphs, decided } = await prompted(
+      reply(call("AgentProtocolOutput", { kind: "act", calls })),
+    );
+    expect(graphs).toEqual([]);
+    expect(decided).not.toContain("list_files");
+    expect(shown[1]).toMatch(/## Protocol error\s[\s\S]*path/);
+  });
+
+  test("that has something to say to people says it before anything is run", async () => {
+    const actions = [{ id: "look", executor: { type: "tool", target: "list_files" }, input: {} }];
+    const declared = { type: "agent.protocol", version: "1", intent: "execute", payload: { actions } };
+    const { stream } = await prompted(reply(say(`${block(declared)}\n\n## user.visible\n\nI will look.`)));
+    expect(stream.said.join("")).toBe("I will look.Done.");
+    const kinds = stream.messages.map(({ params }) => Object(Object(params).update).sessionUpdate);
+    expect(kinds.indexOf("agent_message_chunk")).toBeLessThan(kinds.indexOf("tool_call"));
   });
 
   test("that quotes a block has said a text", async () => {

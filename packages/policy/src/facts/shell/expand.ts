@@ -21,7 +21,7 @@ export function expandWord(shell: Shell, word: Word, scope: Scope): readonly Val
 }
 
 /** The one text that a word becomes where a shell does not split: in assignments, redirections and here-documents. */
-export function expandText(shell: Shell, word: Word, scope: Scope): Value {
+export function expandedText(shell: Shell, word: Word, scope: Scope): Value {
   const tilde = tildePart(word, scope);
   const pieces = (tilde ?? word).map((part) => expandPart(shell, part, scope));
   const [only] = pieces;

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { hostName } from "../host.ts";
-import { expandText, expandWord } from "./expand.ts";
+import { expandedText, expandWord } from "./expand.ts";
 import { hasWideFormat } from "./programs/amounts.ts";
 import { BUILTINS } from "./programs/builtins.ts";
 import { EDITORS } from "./programs/editors.ts";
@@ -97,9 +97,9 @@ function programName(shell: Shell, word: Value | undefined, scope: Scope): Progr
 export function applyRedirects(shell: Shell, redirects: readonly Redirect[], scope: Scope): Input {
   let input: Input = {};
   for (const redirect of redirects) {
-    if (redirect.kind === "text") input = { text: expandText(shell, redirect.text, scope) };
+    if (redirect.kind === "text") input = { text: expandedText(shell, redirect.text, scope) };
     else if (redirect.target.length > 0) {
-      applyFile(shell, redirect.operator, expandText(shell, redirect.target, scope), scope);
+      applyFile(shell, redirect.operator, expandedText(shell, redirect.target, scope), scope);
     }
   }
   return input;

@@ -27,7 +27,7 @@ export type Part =
 export type Word = readonly Part[];
 
 /** `NAME=value` before a command, alone, or after `export` and its like. */
-export interface Assignment {
+export interface ShellAssignment {
   readonly name: string;
   /** Absent for `export NAME`. A word of one piece `computed` for arrays and the like. */
   readonly value: Word | undefined;
@@ -44,7 +44,7 @@ export type Redirect =
 export type Statement =
   | {
       readonly kind: "command";
-      readonly assignments: readonly Assignment[];
+      readonly assignments: readonly ShellAssignment[];
       readonly words: readonly Word[];
       readonly redirects: readonly Redirect[];
     }
@@ -72,7 +72,7 @@ export type Statement =
   | {
       readonly kind: "declaration";
       readonly keyword: string;
-      readonly assignments: readonly Assignment[];
+      readonly assignments: readonly ShellAssignment[];
       readonly words: readonly Word[];
     }
   /** `[ ]`, `[[ ]]` and `(( ))`: words are computed, and arithmetic evaluates what it finds in variables. */

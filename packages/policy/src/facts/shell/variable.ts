@@ -1,9 +1,9 @@
 import picomatch from "picomatch";
 import { z } from "zod";
 import { tableFile } from "../files.ts";
-import { checkArithmetic, expandText, expandWord } from "./expand.ts";
+import { checkArithmetic, expandedText, expandWord } from "./expand.ts";
 import type { Shell } from "./shell.ts";
-import type { Assignment, Statement, Word } from "./syntax.ts";
+import type { ShellAssignment, Statement, Word } from "./syntax.ts";
 import { knownValue, type Scope, SOME_NUMBER, unknownValue, type Value } from "./value.ts";
 
 /** Variables that hold a number, whatever happens. */
@@ -71,14 +71,19 @@ const isListed = picomatch(table.shell);
 export const isShellVariable = (name: string): boolean => isListed(name) && !harmless.has(name);
 
 /** `NAME=value` on its own: a variable of the shell. */
-export function assign(shell: Shell, assignment: Assignment, scope: Scope): void {
+export function assign(shell: Shell, assignment: ShellAssignment, scope: Scope): void {
   const value = assignedValue(shell, assignment, scope);
   if (isList(assignment.value)) scope.lists.add(assignment.name);
   setVariable(shell, assignment.name, value, scope);
 }
 
 /** `NAME=value command`: a variable of the command, which may change what it does. */
-export function prefix(shell: Shell, assignment: Assignment, words: readonly Value[], scope: Scope): void {
+export function prefix(
+  shell: Shell,
+  assignment: ShellAssignment,
+  words: readonly Value[],
+  scope: Scope,
+): void {
   assignedValue(shell, assignment, scope);
   if (isHarmlessVariable(assignment.name)) return;
   const program = words[0]?.text ?? "a program";
@@ -162,7 +167,7 @@ function declareName(shell: Shell, { keyword, exports, name, value }: Declared, 
   }
 }
 
-function assignedValue(shell: Shell, assignment: Assignment, scope: Scope): Value {
+function assignedValue(shell: Shell, assignment: ShellAssignment, scope: Scope): Value {
   const word = assignment.value ?? [];
   const [only] = word;
   if (only?.kind === "computed" && only.arithmetic && word.length === 1) {
@@ -170,7 +175,7 @@ function assignedValue(shell: Shell, assignment: Assignment, scope: Scope): Valu
     for (const name of only.sets ?? []) scope.set(name, unknownValue(true));
     return only.isNumber ? SOME_NUMBER : unknownValue(true);
   }
-  const value = expandText(shell, word, scope);
+  const value = expandedText(shell, word, scope);
   if (!assignment.appends) return value;
   const before = scope.variables.get(assignment.name);
   return before?.text != null && value.text !== null

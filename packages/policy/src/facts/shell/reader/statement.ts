@@ -1,5 +1,5 @@
 import type { Node } from "web-tree-sitter";
-import { type Assignment, assignedNames, type Redirect, type Statement, type Word } from "../syntax.ts";
+import { assignedNames, type Redirect, type ShellAssignment, type Statement, type Word } from "../syntax.ts";
 import type { Reader } from "./reader.ts";
 import { readFileRedirect, readHereString, readLoneRedirect, readRedirected } from "./redirect.ts";
 import { insideOf, readWord } from "./word.ts";
@@ -169,7 +169,7 @@ export function readUnknown(reader: Reader, node: Node): Statement {
 
 /** A simple command: assignments, words and redirections in any order. */
 function readCommand(reader: Reader, node: Node): Statement {
-  const assignments: Assignment[] = [];
+  const assignments: ShellAssignment[] = [];
   const words: Word[] = [];
   const redirects: Redirect[] = [];
   const strange: Statement[] = [];
@@ -203,7 +203,7 @@ function readCommand(reader: Reader, node: Node): Statement {
 }
 
 /** `NAME=value`, `NAME+=value`, `NAME[index]=value`. */
-function readAssignment(reader: Reader, node: Node): Assignment {
+function readAssignment(reader: Reader, node: Node): ShellAssignment {
   const [name, operator, ...values] = reader.partsOf(node, "none");
   const appends = operator?.type === "+=";
   if (!name || (operator?.type !== "=" && !appends)) {
@@ -223,7 +223,7 @@ function readAssignment(reader: Reader, node: Node): Assignment {
 /** `export`, `declare`, `typeset`, `local`, `readonly`, `unset`: words and assignments after a keyword. */
 function readDeclaration(reader: Reader, node: Node): Statement {
   const [keyword, ...parts] = reader.partsOf(node, "line");
-  const assignments: Assignment[] = [];
+  const assignments: ShellAssignment[] = [];
   const words: Word[] = [];
   let end = keyword?.endIndex ?? -1;
   for (const part of parts) {

@@ -104,7 +104,6 @@ describe("recording", () => {
     ["an unknown quality", { quality: "nonsense" as never }],
     ["results without rules", { rules_checked: ["a"], predicate_results: [] }],
     ["private content without a place for it", { isPrivate: () => true }],
-    ["an audience that is not known", { audience: "leads" }],
   ])("rejects a draft with %s, and writes nothing", async (_, own) => {
     const { ledger, commits } = await opened();
     await expect(ledger.record([draft, { ...draft, ...own }])).rejects.toMatchObject({ code: "invalid" });

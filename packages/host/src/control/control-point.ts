@@ -39,7 +39,7 @@ interface Reach {
 }
 
 /** Where an action of a graph comes from, for rules and other harnesses. */
-export interface GraphOrigin {
+interface GraphOrigin {
   readonly run_id: string;
   readonly action_id: string;
   readonly title: string;

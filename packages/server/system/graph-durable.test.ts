@@ -91,9 +91,11 @@ describe("a durable run", LONG, () => {
     await second.call("POST", `/v1/approvals/${approval}/answer`, { decision: "allow_once" });
     await expect.poll(async () => (await second.graph(run_id)).status, { timeout: 20_000 }).toBe("completed");
     expect(await linesIn(second.server.workspace)).toEqual(names);
-    const { body } = await second.call("GET", `/v1/runs/${run_id}`);
-    expect(body).toMatchObject({ has_graph: true, run_lifecycle: { status: "completed" } });
-    expect(Object(body).task_list.tasks).toHaveLength(10);
+    const reported = async () => Object((await second.call("GET", `/v1/runs/${run_id}`)).body);
+    await expect
+      .poll(reported, { timeout: 20_000 })
+      .toMatchObject({ has_graph: true, run_lifecycle: { status: "completed" } });
+    expect((await reported()).task_list.tasks).toHaveLength(10);
   });
 
   test("begins after a kill that came before its journal was written", async () => {

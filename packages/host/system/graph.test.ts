@@ -1,0 +1,93 @@
+import { createHash } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { declaredRunTables } from "../src/graph/tables.ts";
+import { Hosting } from "../src/hosting/hosting.ts";
+import { openTestHome } from "./fixtures/home.ts";
+
+const RULES = "tool_rules:\n  - { name: all, condition: {}, verdict: allowed }\n";
+
+async function open() {
+  const home = await openTestHome({ rules: RULES });
+  const hosting = await Hosting.open({
+    harness: home.harness,
+    install: async () => ({ version: "0", folder: home.home }),
+    isInstalled: async () => false,
+    environment: { PATH: process.env.PATH },
+    workspace: home.workspace,
+  });
+  onTestFinished(() => hosting.close());
+  const principal = home.harness.identity.local();
+  const ended = async (run: string) => {
+    await expect
+      .poll(async () => (await hosting.graphs.get(principal, run)).ended_at, { timeout: 20_000 })
+      .toBeDefined();
+    return hosting.graphs.get(principal, run);
+  };
+  return { ...home, hosting, principal, ended };
+}
+
+test("stores the declaration as it was written, with its sections and their hashes", async () => {
+  const { hosting, principal, ended, harness } = await open();
+  const message = `Some words first.
+
+\`\`\`json agent-protocol
+{ "type": "agent.protocol", "version": "1",   "intent": "execute", "payload": { "actions": [
+  { "id": "merge", "executor": { "type": "runtime", "target": "merge" }, "context_refs": ["md:notes"] }
+] } }
+\`\`\`
+
+## notes
+
+What is to be known.
+
+## not.used
+
+Nothing refers to it.
+`;
+  const { run_id } = await hosting.graphs.start(principal, { message });
+  const run = await ended(run_id);
+  expect(run).toMatchObject({ status: "completed", declaration: message });
+  const stored = await harness.store.query(declaredRunTables, "get", { tenant: "default", run: run_id });
+  const { graph, declaration } = JSON.parse(stored?.declared ?? "{}");
+  expect(declaration).toBe(message);
+  const text = graph.sections[0].text;
+  expect(text.trim()).toBe("What is to be known.");
+  const hash = createHash("sha256").update(text).digest("hex");
+  expect(graph.sections).toEqual([{ id: "notes", text, hash }]);
+  expect(graph.actions[0]).toMatchObject({ id: "merge", context: [{ kind: "section", id: "notes" }] });
+});
+
+const SECRET = `ghp_${"a1B2c3D4e5F6".repeat(3)}`;
+
+test("redacts secrets in what people are shown and in the ledger", async () => {
+  const { hosting, principal, ended, workspace, ledger, harness } = await open();
+  await writeFile(join(workspace, "key.txt"), `token ${SECRET}`);
+  const { run_id } = await hosting.graphs.start(principal, {
+    declaration: {
+      kind: "act",
+      calls: [
+        { id: "read", type: "tool", name: "read_file", args: { path: "key.txt" } },
+        {
+          id: "copy",
+          type: "tool",
+          name: "write_file",
+          args: { path: "copy.txt", content: { $ref: "action:read.output" } },
+        },
+      ],
+    },
+  });
+  const run = await ended(run_id);
+  expect(run.status).toBe("completed");
+  expect(JSON.stringify(run)).not.toContain(SECRET);
+  const expanded = await hosting.graphs.expand(principal, run_id, "action:read.output", {});
+  expect(expanded.text).not.toContain(SECRET);
+  await harness.supervisor.close();
+  const entries = await ledger.read({ limit: 1_000 });
+  expect(JSON.stringify(entries)).not.toContain(SECRET);
+  const log = await hosting.hub.log.page("default", [run.session_id], 0);
+  expect(JSON.stringify(log)).not.toContain(SECRET);
+  // What is done is exact.
+  expect(await readFile(join(workspace, "copy.txt"), "utf8")).toBe(`token ${SECRET}`);
+});

@@ -218,6 +218,7 @@ export class Governor {
     for (const { turn } of sessions) turn?.cancel(reason);
     const released = sessions.map(async (session) => {
       this.#drop(session);
+      this.#strays.set(session.agentSessionId, session);
       await releaseSession(session, { reason, ends: "agent", turn: session.turn });
     });
     try {

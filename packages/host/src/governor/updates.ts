@@ -60,7 +60,8 @@ export function forwardFromChild(parent: GovernedSession, params: JsonObject): v
  */
 export async function recordStray(session: GovernedSession, params: JsonObject): Promise<void> {
   const { kind = "", update } = updateIn(params);
-  if (!TOOL_UPDATES.has(kind) || !session.context.profile.isObserved) return;
+  // The next start records how a turn that was cut off ended.
+  if (session.isCut || !TOOL_UPDATES.has(kind) || !session.context.profile.isObserved) return;
   await applyToolCall(session, update);
   await noteUnended(session, { isCancelled: false });
   await mayWork(session, kind);

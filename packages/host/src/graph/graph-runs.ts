@@ -424,7 +424,11 @@ export class GraphRuns {
   async close(): Promise<void> {
     this.#unwatch?.();
     const ending = Promise.allSettled(this.#performing);
-    if (this.#performing.size > 0) await settlesWithin(ending, GRACE_MS);
+    // What waits for a person is not waited for.
+    const isBusy = [...this.#active.values()].some(({ states }) =>
+      [...states.values()].some(({ status }) => status === "running"),
+    );
+    if (isBusy) await settlesWithin(ending, GRACE_MS);
     this.#stop.abort(new Error("Reins is stopping"));
     await this.#engine.close();
     this.#display.close();

@@ -15,8 +15,16 @@ tool_rules:
   - { name: rest, condition: {}, verdict: allowed }
 `;
 
-async function open({ graphs, parts }: { graphs?: GraphSettings; parts?: readonly Scene[] } = {}) {
-  const home = await openTestHome({ rules: RULES });
+async function open({
+  graphs,
+  parts,
+  rules = RULES,
+}: {
+  graphs?: GraphSettings;
+  parts?: readonly Scene[];
+  rules?: string;
+} = {}) {
+  const home = await openTestHome({ rules });
   const model = parts && (await ScriptedModel.listen({ script: scenes(...parts) }));
   if (model) onTestFinished(() => model.close());
   const { url, key } = model?.endpoint ?? { url: "", key: "" };
@@ -261,10 +269,52 @@ describe("what an operator configured", () => {
     expect(done.actions[3]?.status_reason).toMatch(/longer than 1000 bytes/);
     expect(got.some(({ url }) => url === "/secret")).toBe(false);
     expect(got.every(({ headers }) => typeof headers["idempotency-key"] === "string")).toBe(true);
-    for (const path of ["../secret", "/../secret", "http://other/x"])
+    for (const path of [
+      ...["../secret", "/../secret", "http://other/x", "%2e%2e/secret", "..%2fsecret"],
+      ...["x/%2E%2e%2fsecret", "..%5csecret", "..%252fsecret", "x/..%2f..%2fsecret"],
+    ])
       await expect(start([get("x", path)])).rejects.toThrow(/outside of the service/);
     await expect(start([{ ...get("x", "here"), input: { path: "here", method: "POST" } }])).rejects.toThrow(
       /takes GET/,
     );
+  });
+
+  test("is done with the arguments that a verdict put in place of those that were asked for", async () => {
+    const got: string[] = [];
+    const server = createServer(async (request, response) => {
+      got.push(`${request.method} ${request.url} ${Buffer.concat(await request.toArray())}`);
+      response.end("done");
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())));
+    const { port } = server.address() as { port: number };
+    const url = `http://127.0.0.1:${port}/api`;
+    const modified = (tool: string, patch: string) =>
+      `  - { name: "${tool}", condition: { tool_name_matches: ["${tool}"] }, verdict: modify, patch: ${patch} }`;
+    const rules = [
+      "tool_rules:",
+      modified("graph/service", `{ body: '{"dry":true}' }`),
+      modified("graph/pipeline", "{ input: { text: ours } }"),
+      modified("graph/merge", "{ one: ours }"),
+      "  - { name: rest, condition: {}, verdict: allowed }",
+    ].join("\n");
+    const steps = [{ tool: "write_file", input: { path: "out.txt", content: { $ref: "input:text" } } }];
+    const { run, workspace, output } = await open({
+      rules,
+      graphs: {
+        services: { api: { description: "An API.", url, methods: ["POST"] } },
+        pipelines: { publish: { description: "Writes a file.", steps } },
+      },
+    });
+    const input = { method: "POST", path: "pay", body: { dry: false } };
+    const done = await run([
+      { id: "pay", executor: { type: "service", target: "api" }, input },
+      { id: "publish", executor: { type: "pipeline", target: "publish" }, input: { text: "theirs" } },
+      { id: "merge", executor: { type: "runtime", target: "merge" }, input: { one: "theirs" } },
+    ]);
+    expect(done, JSON.stringify(done.actions)).toMatchObject({ status: "completed" });
+    expect(got).toEqual(['POST /api/pay {"dry":true}']);
+    expect(await textIn(join(workspace, "out.txt"))).toBe("ours");
+    expect(await output(done.run_id, "merge")).toBe("ours");
   });
 });

@@ -1,6 +1,7 @@
 import type { SubagentTask } from "@reins/agent";
 import type { AgentEntry } from "@reins/agents";
 import { type Assignment, assignmentText, type GraphAction } from "@reins/graph";
+import { z } from "zod";
 import { agentOf } from "../control/control-point.ts";
 import type { Subagents } from "../native/subagents.ts";
 import type { ActionCall, PerformedAction, RunExecutor } from "./executor.ts";
@@ -63,14 +64,14 @@ function planTask(
   return {
     ...{ tool: "spawn_subagent", arguments: given, tools: "agent" as const, kind: "other" },
     async perform(allowed: unknown, signal: AbortSignal): Promise<PerformedAction> {
-      const asked = typeof allowed === "object" && allowed !== null ? { ...given, ...allowed } : given;
+      const asked = AllowedTask.parse(allowed);
       const task: SubagentTask = {
         sessionId: call.place.id,
         prompt: asked.prompt,
         workingDir: call.place.workspace.cwd,
         agent: asked.agent,
-        tools,
-        allowance: { calls: budget?.calls, tokens: budget?.tokens },
+        tools: asked.allowed_tools,
+        allowance: { calls: asked.max_calls, tokens: asked.max_tokens },
         onProgress: ({ audit }) => {
           const { session_id } = audit ?? {};
           if (session_id !== undefined && session_id !== "") call.note({ childSession: session_id });
@@ -84,6 +85,15 @@ function planTask(
     },
   };
 }
+
+/** The task that a verdict allowed, which may be another than the one that was asked for. */
+const AllowedTask = z.looseObject({
+  prompt: z.string(),
+  agent: z.string(),
+  allowed_tools: z.array(z.string()).optional(),
+  max_calls: z.number().optional(),
+  max_tokens: z.number().optional(),
+});
 
 /** What binds an action to the session of an agent. */
 function assignmentOf(call: ActionCall, agent: string, tools: readonly string[] | undefined): Assignment {

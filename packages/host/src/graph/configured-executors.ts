@@ -41,11 +41,18 @@ export function pipelineExecutors(
       return {
         ...{ tool: "graph/pipeline", tools: "acp", kind: "other" },
         arguments: { pipeline: name, input: call.input ?? {} },
-        perform: (_, signal) => performSteps(steps, tools, call, signal),
+        perform(given, signal) {
+          const allowed = AllowedPipeline.parse(given);
+          if (allowed.pipeline !== name) throw new Error(`${name} was allowed as ${allowed.pipeline}`);
+          return performSteps(steps, tools, { ...call, input: allowed.input }, signal);
+        },
       };
     },
   }));
 }
+
+/** The arguments that a verdict allowed, which may be others than those that were asked for. */
+const AllowedPipeline = z.looseObject({ pipeline: z.string(), input: z.record(z.string(), z.unknown()) });
 
 async function performSteps(
   steps: PipelineSettings["steps"],
@@ -139,7 +146,8 @@ export function serviceExecutors(
       return {
         ...{ tool: "graph/service", tools: "acp", kind: "fetch" },
         arguments: { service: name, method, url: url.href, ...(body !== undefined && { body }) },
-        perform: (_, signal) => callService(service, { method, url, body, key }, signal),
+        perform: async (given, signal) =>
+          callService(service, { ...allowedRequest(service, given), key }, signal),
       };
     },
   }));
@@ -153,21 +161,42 @@ interface ServiceRequest {
 
 function requestOf(service: ServiceSettings, input: Readonly<Record<string, unknown>>): ServiceRequest {
   const { method, path, query, body } = ServiceInput.parse(input);
-  const methods = service.methods ?? ["GET"];
-  if (!methods.includes(method))
-    throw new Error(`the service takes ${methods.join(", ")}, and not ${method}`);
   const base = service.url.endsWith("/") ? service.url : `${service.url}/`;
   const url = path === "" ? new URL(service.url) : new URL(path.replace(/^\/+/, ""), base);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  return withinService(service, { method, url, body: body === undefined ? undefined : JSON.stringify(body) });
+}
+
+const AllowedRequest = z.looseObject({ method: z.string(), url: z.string(), body: z.string().optional() });
+
+/** The request that a verdict allowed, which may be another than the one that was asked for. */
+function allowedRequest(service: ServiceSettings, given: unknown): ServiceRequest {
+  const { method, url, body } = AllowedRequest.parse(given);
+  return withinService(service, { method, url: new URL(url), body });
+}
+
+/** A request, unless it is none that the service takes. */
+function withinService(service: ServiceSettings, request: ServiceRequest): ServiceRequest {
+  const { method, url } = request;
+  const methods = service.methods ?? ["GET"];
+  if (!methods.includes(method))
+    throw new Error(`the service takes ${methods.join(", ")}, and not ${method}`);
   if (!isBelow(service, url)) throw new Error(`${url.href} is outside of the service`);
-  return { method, url, body: body === undefined ? undefined : JSON.stringify(body) };
+  return request;
 }
 
 function isBelow({ url }: ServiceSettings, asked: URL): boolean {
   const base = new URL(url);
   const folder = base.pathname.endsWith("/") ? base.pathname : `${base.pathname}/`;
   const isSame = asked.pathname === base.pathname || asked.pathname.startsWith(folder);
-  return asked.origin === base.origin && isSame && asked.username === "" && asked.password === "";
+  const isPlain = asked.username === "" && asked.password === "" && !climbs(asked.pathname);
+  return asked.origin === base.origin && isSame && isPlain;
+}
+
+/** Whether a server that decodes a path, as often as it likes, might take it for one that leads upwards. */
+function climbs(path: string): boolean {
+  const decoded = path.replace(/%(?:25)*2e/gi, ".").replace(/%(?:25)*(?:2f|5c)/gi, "/");
+  return decoded.split(/[/\\]/).includes("..");
 }
 
 async function callService(

@@ -6,6 +6,7 @@ import type { ActionCall, PerformedAction, PlannedAction, RunExecutor } from "./
 const LONGEST_WAIT = 30 * 86_400;
 
 const Nothing = z.looseObject({});
+const Input = z.record(z.string(), z.unknown());
 const Wait = z.strictObject({ seconds: z.number().min(0).max(LONGEST_WAIT) });
 const Expand = z.strictObject({ refs: z.array(z.string().min(1).max(4_096)).min(1).max(50) });
 const Question = z.strictObject({
@@ -42,10 +43,12 @@ function step<Schema extends z.ZodType>(plan: Step<Schema>): RunExecutor {
     },
     check: (given) => void input.parse(given),
     async plan(call) {
-      const given = input.parse(call.input ?? {});
+      input.parse(call.input ?? {});
       return {
         ...{ tool, arguments: call.input ?? {}, tools: "acp", kind: "other" },
-        perform: (_, signal) => plan.perform(given, call, signal),
+        // A verdict may have allowed other arguments.
+        perform: (given, signal) =>
+          plan.perform(input.parse(given), { ...call, input: Input.parse(given) }, signal),
       };
     },
   };
@@ -161,12 +164,13 @@ function planQuestion(call: ActionCall): PlannedAction {
   const { session, clients } = call.place;
   return {
     ...{ tool: "elicitation/create", arguments: asked, tools: "acp", kind: "other" },
-    async perform(_, signal) {
+    async perform(given, signal) {
+      const allowed = AllowedQuestion.parse(given);
       call.waits("input");
       try {
         const { value } = await clients.request(
           "elicitation/create",
-          { sessionId: session.id, ...asked },
+          { ...allowed, sessionId: session.id },
           signal,
         );
         const { action, content } = Answer.parse(value);
@@ -178,6 +182,9 @@ function planQuestion(call: ActionCall): PlannedAction {
     },
   };
 }
+
+/** The question that a verdict allowed, which may be another than the one that was to be asked. */
+const AllowedQuestion = z.looseObject({ message: z.string(), requestedSchema: Input });
 
 const Answer = z.looseObject({
   action: z.enum(["accept", "decline", "cancel"]),

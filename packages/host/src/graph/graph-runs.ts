@@ -121,6 +121,8 @@ const NEEDS_OUTPUT: ReadonlySet<string> = new Set(["structured", "excerpt", "ful
 const PARALLEL = 8;
 /** The longest summary in a handoff, in characters. */
 const LONGEST_SUMMARY = 20_000;
+/** The most that an action is given by its references, in characters: results of results grow without bound. */
+const LONGEST_INPUT = 4 << 20;
 /** How long changes of a run are gathered before they are stored. */
 const GATHER_MS = 50;
 /** How long effects that are under way may take when Reins stops. */
@@ -352,7 +354,10 @@ export class GraphRuns {
     if (run.isOver && stands !== "failed" && stands !== "blocked")
       throw new ProtocolError("state", `the run ${run.id} is ${stands}: there is nothing to decide`);
     if (run.isOver && decision === "abort") return run;
-    return this.#send(run, { kind: "decide", action, decision });
+    if (decision === "retry" && status === "failed" && run.action(action)?.idempotency === "once")
+      throw new ProtocolError("state", `${action} is declared to be done once: it is not tried again`);
+    const attempts = run.states.get(action)?.attempts;
+    return this.#send(run, { kind: "decide", action, decision, attempts });
   }
 
   /** Replaces the actions of a run that have not begun. */
@@ -494,7 +499,18 @@ export class GraphRuns {
     const place = await this.#places.of(run, action.id);
     const { registry } = await this.#registry(run.key, place);
     const { executor, input } = registry.choose(action, place);
-    const resolve = (reference: Reference) => this.#references.resolve(run, states, reference);
+    let size = 0;
+    const resolve = async (reference: Reference) => {
+      const value = await this.#references.resolve(run, states, reference);
+      size += textOf(value).length;
+      if (size <= LONGEST_INPUT) return value;
+      throw new ProtocolError("reference", `${action.id} refers to more than ${LONGEST_INPUT} characters`);
+    };
+    const expand = async (ref: string) => {
+      const reference = readReference(ref);
+      this.#references.expectShown(run, reference);
+      return textOf(await resolve(reference));
+    };
     const resolved = input && (await withReferences(input, resolve));
     const prompt = action.prompt && textOf(await resolve(action.prompt));
     const context = await Promise.all(action.context.map(async (one) => textOf(await resolve(one))));
@@ -508,7 +524,7 @@ export class GraphRuns {
         handoff: handoffTo(run, action, states, prompt),
         sleep: (milliseconds, signal) =>
           scope.sleep(`wait/${key.slice(run.key.length + 1)}`, milliseconds, signal),
-        expand: async (ref) => textOf(await resolve(readReference(ref))),
+        expand,
         note: (details) => run.note(action.id, details),
         waits,
       },

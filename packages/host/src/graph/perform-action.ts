@@ -1,7 +1,8 @@
+import { createHash } from "node:crypto";
 import { type Attempt, type AttemptRequest, outputSummary, type RunScope } from "@reins/graph";
 import { errorMessage, isRecord } from "@reins/kit";
 import type { ArtifactStore, Draft } from "@reins/ledger";
-import { type ControlPoint, confirmRights } from "../control/control-point.ts";
+import { type ControlPoint, confirmRights, requestFor } from "../control/control-point.ts";
 import { enforce } from "../control/enforce.ts";
 import { forwardIn, settleAction } from "../control/outcome.ts";
 import { placed } from "../control/verdict.ts";
@@ -26,8 +27,10 @@ export interface AttemptPorts {
 
 /** What the journal of an earlier process says about an attempt. */
 export interface EarlierAttempt {
-  /** It was allowed, with these arguments if the verdict changed them. */
-  readonly allowed?: { readonly modified?: { readonly arguments: unknown } } | undefined;
+  /** It was allowed as what the digest binds, with these arguments if the verdict changed them. */
+  readonly allowed?:
+    | { readonly binding?: string; readonly modified?: { readonly arguments: unknown } }
+    | undefined;
 }
 
 /** One attempt at an action: prepare, decide, perform, record. Never rejects for what an executor does. */
@@ -96,7 +99,10 @@ class ActionAttempt {
     const { run, call } = this.#parts;
     const isKnown = run.details(call.action.id).approval !== undefined || earlier.allowed !== undefined;
     if (!isKnown) await ports.display.card(run, call, planned);
-    const decided = earlier.allowed ? await this.#decidedBefore(earlier.allowed) : await this.#decide(signal);
+    const decided =
+      earlier.allowed && (await this.#stillAllowed(earlier.allowed.binding))
+        ? await this.#decidedBefore(earlier.allowed)
+        : await this.#decide(signal);
     if (ports.isStopping()) return never();
     if (decided.kind === "refused") {
       await ports.display.progress(run, call, "failed", `Not allowed: ${decided.reason}`);
@@ -121,12 +127,12 @@ class ActionAttempt {
     return this.#end({ outcome: "completed", reason: "", performed });
   }
 
-  /** Has it decided, and waits for people where they are asked. */
-  async #decide(signal: AbortSignal): Promise<Decision> {
-    const { run, call, planned, executor, ports } = this.#parts;
-    const { action, place } = call;
+  /** What is decided. */
+  get #point(): ControlPoint {
+    const { run, call, planned, executor } = this.#parts;
+    const { action } = call;
     const { key } = run;
-    const point: ControlPoint = {
+    return {
       kind: "graph_action",
       tools: planned.tools,
       payload: {
@@ -148,10 +154,36 @@ class ActionAttempt {
       mustAsk: action.approval ?? planned.mustAsk,
       commits: (decided) => [
         journalEntry(key, allowedName(this.#name), {
+          binding: this.#binding,
           ...(decided.verdict === "modify" && { modified: { arguments: decided.modified_arguments } }),
         }),
       ],
     };
+  }
+
+  /** The digest of what is decided. */
+  get #binding(): string {
+    const { tool, arguments: given } = this.#parts.planned;
+    return createHash("sha256")
+      .update(JSON.stringify([tool, given]))
+      .digest("hex");
+  }
+
+  /** Whether a verdict of an earlier process was about the same, and the policy of now does not block that. */
+  async #stillAllowed(binding: string | undefined): Promise<boolean> {
+    if (binding !== this.#binding) return false;
+    const { place } = this.#parts.call;
+    const { event, subject, requestContext, forbidden } = requestFor(place, this.#point);
+    if (forbidden !== undefined) return false;
+    const foreseen = await place.context.harness.supervisor.foresee(event, subject, requestContext);
+    return foreseen !== undefined && foreseen.verdict !== "blocked";
+  }
+
+  /** Has it decided, and waits for people where they are asked. */
+  async #decide(signal: AbortSignal): Promise<Decision> {
+    const { run, call, ports } = this.#parts;
+    const { action, place } = call;
+    const point = this.#point;
     const onAsk = (approval: string) => {
       run.note(action.id, { approval });
       call.waits("permission");
@@ -211,7 +243,7 @@ class ActionAttempt {
   /** Settles and records how it ended, with its full output as an artifact. */
   async #end({
     outcome,
-    reason,
+    reason: why,
     performed,
   }: {
     readonly outcome: "completed" | "failed" | "unknown";
@@ -220,6 +252,10 @@ class ActionAttempt {
   }): Promise<Attempt> {
     const { run, call, planned, ports } = this.#parts;
     const { place, action } = call;
+    const { visibility, isReplayed } = action;
+    // Why it failed tells of its result, and the reason of an action becomes that of its run.
+    const isWithheld = outcome === "failed" && !(visibility.user && visibility.model && isReplayed);
+    const reason = isWithheld ? WITHHELD : why;
     const artifact =
       performed && action.result.store_full
         ? await ports.artifacts.put(bytesOf(performed.output))
@@ -263,6 +299,7 @@ type Decision =
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "allowed"; readonly modified?: { readonly arguments: unknown } };
 
+const WITHHELD = "it failed; what it says about that is withheld";
 const UNKNOWN = "its outcome is unknown: Reins stopped while it was being done";
 
 /** The name under which the journal has that an attempt was allowed. */

@@ -197,6 +197,13 @@ export class Protocol {
     }
     const { runs } = this.#options;
     const { principal } = await runs.executorsIn(session);
+    // A child that was given less than its parent, or another session, changes nothing that runs elsewhere.
+    if ("run_id" in declaration.payload) {
+      const { run_id } = declaration.payload;
+      const named = await this.#find(session, run_id);
+      if (named?.declared.session !== session.id)
+        throw new ProtocolError("reference", `this session has no run ${run_id}`);
+    }
     const run = await runs.control(principal, { ...carried, declaration });
     // It is shown again as it stands then.
     await this.#add(session, { kind: "run", run: run.id });

@@ -69,6 +69,15 @@ export class References {
       }
   }
 
+  /** Throws if a reference leads to a result of the same run that its declaration withholds from models. */
+  expectShown(run: GraphRun, reference: Reference): void {
+    if (reference.kind === "action") expectShown(expectAction(run, reference.action), "model");
+    if (reference.kind !== "run" && reference.kind !== "artifact") return;
+    const name = actionIn(reference);
+    if (name !== undefined && (reference.run ?? run.id) === run.id)
+      expectShown(expectAction(run, name), "model");
+  }
+
   /** A run that a principal may see. */
   async expectVisible(principal: Principal, tenant: string, id: string): Promise<GraphRun> {
     const found = await this.#ports.find(tenant, id);

@@ -1,0 +1,104 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { Hosting } from "../src/hosting/hosting.ts";
+import { openTestHome, textIn } from "./fixtures/home.ts";
+
+const RULES = "tool_rules:\n  - { name: all, condition: {}, verdict: allowed }\n";
+
+async function open() {
+  const home = await openTestHome({ rules: RULES });
+  const hosting = await Hosting.open({
+    harness: home.harness,
+    install: async () => ({ version: "0", folder: home.home }),
+    isInstalled: async () => false,
+    environment: { PATH: process.env.PATH },
+    workspace: home.workspace,
+  });
+  onTestFinished(() => hosting.close());
+  const principal = home.harness.identity.local();
+  const run = async (actions: readonly object[], more: object = {}) => {
+    const declaration = { type: "agent.protocol", version: "1", intent: "execute", payload: { actions } };
+    const { run_id } = await hosting.graphs.start(principal, { declaration, ...more });
+    await expect
+      .poll(async () => (await hosting.graphs.get(principal, run_id)).ended_at, { timeout: 20_000 })
+      .toBeDefined();
+    return hosting.graphs.get(principal, run_id);
+  };
+  return { ...home, hosting, principal, run };
+}
+
+const command = (id: string, line: string, more: object = {}) => ({
+  id,
+  executor: { type: "tool", target: "run_command" },
+  input: { command: line },
+  ...more,
+});
+
+test("results of results do not grow without bound", async () => {
+  const { run } = await open();
+  const merge = (id: string, from: string) => ({
+    id,
+    executor: { type: "runtime", target: "merge" },
+    // The payload of a verdict has the input, which is bounded there, and not the context.
+    context_refs: [from, from],
+    result_policy: { return_to_model: "summary", store_full: false },
+  });
+  const doubled = Array.from({ length: 26 }, (_, index) =>
+    merge(`m${index}`, index === 0 ? "input:seed" : `action:m${index - 1}.output`),
+  );
+  const ended = await run(doubled, { context: { seed: "x".repeat(64) } });
+  expect(ended).toMatchObject({
+    status: "failed",
+    status_reason: expect.stringContaining("refers to more than"),
+  });
+});
+
+test("an action that is to be done once is not done again by a decision", async () => {
+  const { run, hosting, principal, workspace } = await open();
+  const ended = await run([command("pay", "echo paid >> paid.txt; false", { idempotency: "once" })]);
+  expect(ended.status).toBe("failed");
+  const retried = hosting.graphs.decide(principal, ended.run_id, { action: "pay", decision: "retry" });
+  await expect(retried).rejects.toThrow(/declared to be done once/);
+  expect(await textIn(join(workspace, "paid.txt"))).toBe("paid\n");
+});
+
+test("what a declaration withholds is told by no failure and no expansion", async () => {
+  const { run, workspace } = await open();
+  await writeFile(join(workspace, "key.txt"), "canary");
+  const withheld = { data_visibility: ["logs"] };
+  const failed = await run([command("peek", "cat key.txt; false", withheld)]);
+  expect(failed.status).toBe("failed");
+  expect(JSON.stringify(failed)).not.toContain("canary");
+  const expanded = await run([
+    command("peek", "cat key.txt", withheld),
+    {
+      id: "again",
+      executor: { type: "runtime", target: "expand" },
+      input: { refs: ["artifact:peek"] },
+      depends_on: ["peek"],
+    },
+  ]);
+  expect(expanded.actions[1]).toMatchObject({
+    status: "failed",
+    status_reason: expect.stringContaining("withheld"),
+  });
+  expect(JSON.stringify(expanded)).not.toContain("canary");
+});
+
+test("a model changes no run of another session", async () => {
+  const { run, hosting, principal } = await open();
+  const other = await run([command("a", "false")]);
+  const own = await run([command("b", "true")]);
+  const declaration = {
+    ...{ type: "agent.protocol", version: "1", intent: "decide" },
+    payload: { run_id: other.run_id, action_id: "a", decision: "retry" },
+  };
+  const text = `\`\`\`json agent-protocol\n${JSON.stringify(declaration)}\n\`\`\``;
+  const service = hosting.protocol.serviceFor("default");
+  const { signal } = new AbortController();
+  await service.declare(own.session_id, { text, calls: [], isComplete: true }, signal);
+  expect(await service.transcript(own.session_id)).toContain("this session has no run");
+  const { actions } = await hosting.graphs.get(principal, other.run_id);
+  expect(actions[0]?.attempts).toBe(1);
+});

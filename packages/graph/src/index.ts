@@ -14,6 +14,7 @@ export {
   CARRIER_TOOL,
   DECLARED_PAYLOADS,
   DeclarationEnvelope,
+  MOST_ACTIONS,
   type ProtocolDeclaration,
   ProtocolOutput,
   type Status,

@@ -135,3 +135,34 @@ describe("a graph that is posted", () => {
     expect(blocked?.entry.target).toBe("delete_file");
   });
 });
+
+test("a run that failed continues with what a revision puts in place of the rest", async () => {
+  const { workspace } = home();
+  await writeFile(join(workspace, "here.txt"), "found");
+  const served = await serveAgents(home());
+  const started = await post(served, {
+    declaration: declaration([
+      action("look", "read_file", { path: "here.txt" }),
+      action("lost", "read_file", { path: "nowhere.txt" }, { depends_on: ["look"] }),
+      action("last", "read_file", { path: "here.txt" }, { depends_on: ["lost"] }),
+    ]),
+    cwd: workspace,
+  });
+  const { run_id } = started;
+  expect(statuses(await ended(served, run_id))).toEqual({
+    look: "completed",
+    lost: "failed",
+    last: "canceled",
+  });
+  const write = { path: "copy.txt", content: { $ref: "action:look.output" } };
+  const revised = { run_id, actions: [action("copy", "write_file", write, { depends_on: ["look"] })] };
+  await post(served, { declaration: declaration([], { intent: "revise", payload: revised }) });
+  await expect
+    .poll(async () => (await graphOf(served, run_id)).status, { timeout: 10_000 })
+    .toBe("completed");
+  expect(statuses(await graphOf(served, run_id))).toMatchObject({ look: "completed", copy: "completed" });
+  expect(await readFile(join(workspace, "copy.txt"), "utf8")).toContain("found");
+  const unknown = { run_id, actions: [action("more", "read_file", { path: "x" }, { depends_on: ["gone"] })] };
+  const body = { declaration: declaration([], { intent: "revise", payload: unknown }) };
+  expect((await served.ask("POST", "/v1/runs", { body })).status).toBeGreaterThanOrEqual(400);
+});

@@ -13,6 +13,8 @@ import {
 } from "@reins/graph";
 import type { Principal } from "@reins/supervisor";
 
+const KEPT: ReadonlySet<Status> = new Set(["running", "waiting", "completed"]);
+
 /** What a run was started with. Stored as it is, and changed by revisions alone. */
 export interface DeclaredRun {
   readonly run_id: string;
@@ -99,6 +101,12 @@ export class GraphRun {
 
   get states(): ReadonlyMap<string, ActionState> {
     return this.#states;
+  }
+
+  /** The actions that a revision leaves as they are, and may depend on. */
+  get kept(): ReadonlySet<string> {
+    const states = [...this.#states.values()].filter(({ status }) => KEPT.has(status));
+    return new Set(states.map(({ id }) => id));
   }
 
   get standing(): { readonly status: Status; readonly waitsFor?: WaitsFor | undefined } {

@@ -20,6 +20,7 @@ import {
   type Handoff,
   hasEnded,
   JournalEngine,
+  MOST_ACTIONS,
   type ProjectedRun,
   ProtocolError,
   type Reference,
@@ -360,12 +361,16 @@ export class GraphRuns {
     return this.#send(run, { kind: "decide", action, decision, attempts });
   }
 
-  /** Replaces the actions of a run that have not begun. */
+  /** Replaces the actions of a run that are neither running nor completed. One that failed or is blocked continues. */
   async reviseRun(run: GraphRun, graph: Graph): Promise<GraphRun> {
-    if (run.isOver) throw new ProtocolError("state", `the run ${run.id} is over`);
+    const { status } = run.standing;
+    if (run.isOver && status !== "failed" && status !== "blocked")
+      throw new ProtocolError("state", `the run ${run.id} is ${status}: there is nothing to revise`);
     const sections = [...run.graph.sections, ...graph.sections];
     const known = run.graph.actions.filter(({ id }) => !graph.actions.some((one) => one.id === id));
     const all = { ...run.graph, sections, actions: [...known, ...graph.actions] };
+    if (all.actions.length > MOST_ACTIONS)
+      throw new ProtocolError("graph", `with this revision the run has more than ${MOST_ACTIONS} actions`);
     await this.#validate(new GraphRun({ ...run.declared, graph: all }, () => undefined), graph.actions);
     return this.#send(run, { kind: "revise", graph: { ...graph, sections } });
   }
@@ -650,7 +655,7 @@ export class GraphRuns {
       }
       case "revise": {
         const run = await this.#expect(principal, declaration.payload.run_id);
-        return this.reviseRun(run, graphOfDeclaration(declaration, sections));
+        return this.reviseRun(run, graphOfDeclaration(declaration, sections, run.kept));
       }
       default:
         throw new ProtocolError("malformed", `the intent ${declaration.intent} starts no run`);

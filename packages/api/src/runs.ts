@@ -83,6 +83,14 @@ export const RunGraph = named(
 );
 export type RunGraph = z.infer<typeof RunGraph>;
 
+/** An id that a caller gives to a run: it is part of references and of names in the journal. */
+const RunId = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/,
+    "1 to 128 letters, digits, '_', '-' or '.', a letter or digit first",
+  );
+
 /** A graph to run: a declaration with the sections it refers to, or the whole message of a model. */
 export const StartRun = named(
   "StartRun",
@@ -97,7 +105,7 @@ export const StartRun = named(
     session: z.string().min(1).max(256).optional().describe("the session it runs in"),
     cwd: z.string().min(1).optional().describe("the folder of a new session for it, if none is given"),
     agent: z.string().min(1).optional().describe("the agent of that session; the native one by default"),
-    run_id: PathName.optional().describe("its id, so that a repeated request starts it once"),
+    run_id: RunId.optional().describe("its id, so that a repeated request starts it once"),
   }),
 );
 export type StartRun = z.infer<typeof StartRun>;

@@ -166,3 +166,12 @@ test("a run that failed continues with what a revision puts in place of the rest
   const body = { declaration: declaration([], { intent: "revise", payload: unknown }) };
   expect((await served.ask("POST", "/v1/runs", { body })).status).toBeGreaterThanOrEqual(400);
 });
+
+test.each(["a/b", "tenant:run", "", "../x", "é", "x".repeat(129)])(
+  "a run is not given the id %j",
+  async (run_id) => {
+    const served = await serveAgents(home());
+    const body = { declaration: declaration([]), cwd: home().workspace, run_id };
+    expect((await served.ask("POST", "/v1/runs", { body })).status).toBe(400);
+  },
+);

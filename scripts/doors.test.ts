@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { EventType, SPECIALISED_EVENT_TYPES } from "../packages/ahp/src/protocol/event.ts";
-import { runOperations } from "../packages/api/src/runs.ts";
+import { graphOperations, runOperations } from "../packages/api/src/runs.ts";
 import { ExecutorType } from "../packages/graph/src/declaration/grammar.ts";
 import {
   AGENT_DOORS,
@@ -146,7 +146,7 @@ test("AHP has a row for every event, and decides those that ask", () => {
 
 test("runs have a row for every operation of the API, and for every type of executor", () => {
   expect(Object.keys(RUN_DOORS).toSorted()).toEqual(
-    Object.values(runOperations)
+    Object.values({ ...runOperations, ...graphOperations })
       .map(({ id }) => id)
       .toSorted(),
   );

@@ -65,6 +65,7 @@ export { codeOfStatus, PROBLEM_TYPE, PROBLEMS, Problem, type ProblemCode, proble
 export { RosterAgent, rosterOperations } from "./roster.ts";
 export {
   ExpandedRef,
+  graphOperations,
   Run,
   RunAction,
   RunEvent,

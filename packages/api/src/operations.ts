@@ -15,7 +15,7 @@ import type { Operation } from "./operation.ts";
 import { policyOperations } from "./policy.ts";
 import { studyOperations } from "./policy-study.ts";
 import { rosterOperations } from "./roster.ts";
-import { runOperations } from "./runs.ts";
+import { graphOperations, runOperations } from "./runs.ts";
 import { sessionOperations } from "./sessions.ts";
 import { wireOperations } from "./wire.ts";
 
@@ -38,6 +38,7 @@ export const agentOperations: readonly Operation[] = [
   acpOperations,
   sessionOperations,
   connectionOperations,
+  graphOperations,
 ].flatMap((group): readonly Operation[] => Object.values(group));
 
 /** The operations on what agents share and leave behind, whether or not any runs. */

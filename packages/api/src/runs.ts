@@ -198,6 +198,10 @@ export const runOperations = {
     answer: Run,
     problems: ["not_found"],
   }),
+} as const;
+
+/** Operations on runs of action graphs, for which agents have to be hosted. */
+export const graphOperations = {
   startRun: operation({
     id: "start_run",
     method: "POST",

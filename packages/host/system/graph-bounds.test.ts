@@ -63,7 +63,7 @@ test("an action that is to be done once is not done again by a decision", async 
   expect(await textIn(join(workspace, "paid.txt"))).toBe("paid\n");
 });
 
-test("what a declaration withholds is told by no failure and no expansion", async () => {
+test("what a declaration withholds is shown by no failure and no expansion", async () => {
   const { run, workspace } = await open();
   await writeFile(join(workspace, "key.txt"), "canary");
   const withheld = { data_visibility: ["logs"] };

@@ -1,4 +1,4 @@
-import { Run, runOperations, RunEvent as ShownRunEvent } from "@reins/api";
+import { graphOperations, Run, runOperations, RunEvent as ShownRunEvent } from "@reins/api";
 import type { Hosting } from "@reins/host";
 import { declaredRunTables } from "@reins/host/tables";
 import type { Harness, Principal, RunEvent, RunState } from "@reins/supervisor";
@@ -47,23 +47,23 @@ export function graphRoutes(hosting: () => Promise<Hosting>): Routes {
   return {
     name: "graphs",
     mount(router) {
-      router.handle(runOperations.startRun, async ({ body, principal }) => {
+      router.handle(graphOperations.startRun, async ({ body, principal }) => {
         const { graphs } = await required(hosting);
         return graphs.start(principal, body);
       });
-      router.handle(runOperations.getRunGraph, async ({ params: { id }, principal }) => {
+      router.handle(graphOperations.getRunGraph, async ({ params: { id }, principal }) => {
         const { graphs } = await required(hosting);
         return graphs.get(principal, id);
       });
-      router.handle(runOperations.cancelRun, async ({ params: { id }, body, principal }) => {
+      router.handle(graphOperations.cancelRun, async ({ params: { id }, body, principal }) => {
         const { graphs } = await required(hosting);
         return graphs.cancel(principal, id, body.actions);
       });
-      router.handle(runOperations.decideRun, async ({ params: { id }, body, principal }) => {
+      router.handle(graphOperations.decideRun, async ({ params: { id }, body, principal }) => {
         const { graphs } = await required(hosting);
         return graphs.decide(principal, id, body);
       });
-      router.handle(runOperations.expandRunRef, async ({ params: { id }, body, principal }) => {
+      router.handle(graphOperations.expandRunRef, async ({ params: { id }, body, principal }) => {
         const { graphs } = await required(hosting);
         const { ref, match, ...range } = body;
         return graphs.expand(principal, id, ref, { ...range, around_matches: match });

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type RunGraph, runOperations } from "@reins/api";
+import { graphOperations, type RunGraph } from "@reins/api";
 import { type Graph, ProtocolError } from "@reins/graph";
 import type { ApiClient } from "../../client/api-client.ts";
 import { CLIENT, CLIENT_CODES, CLIENT_HELP, withClient } from "../../client/connect.ts";
@@ -66,7 +66,7 @@ client of the session. A durable run continues after any restart.\n\n${CLIENT_HE
     const body = { ...declared, ...place, ...context, ...(id !== undefined && { run_id: id }) };
     return withClient(flags, async (client) => {
       const advice = ADVICE;
-      const started = await client.call(runOperations.startRun, { body, advice });
+      const started = await client.call(graphOperations.startRun, { body, advice });
       const run = detach ? started : await awaitEnd(client, started);
       return { json: run, text: () => describeRun(run), exitCode: detach ? EXIT.done : exitCodeFor(run) };
     });
@@ -74,7 +74,7 @@ client of the session. A durable run continues after any restart.\n\n${CLIENT_HE
 });
 
 const showCommand = operationCommand({
-  operation: runOperations.getRunGraph,
+  operation: graphOperations.getRunGraph,
   summary: "show a run and how each action stands",
   inputs: { id: RUN },
   output: (run) => ({ text: () => describeRun(run) }),
@@ -92,7 +92,7 @@ const resumeCommand = command({
   async run({ id, detach, ...flags }) {
     return withClient(flags, async (client) => {
       const params = { id };
-      const found = await client.call(runOperations.getRunGraph, { params, advice: ADVICE });
+      const found = await client.call(graphOperations.getRunGraph, { params, advice: ADVICE });
       const open = found.actions.filter(({ status }) => status === "failed" || status === "blocked");
       if (open.length === 0)
         throw new CliError(`No action of ${id} has failed or is blocked.`, {
@@ -101,7 +101,7 @@ const resumeCommand = command({
       let run = found;
       for (const { id: action } of open) {
         const body = { action, decision: "retry" as const };
-        run = await client.call(runOperations.decideRun, { params, body, advice: ADVICE });
+        run = await client.call(graphOperations.decideRun, { params, body, advice: ADVICE });
       }
       const ended = detach ? run : await awaitEnd(client, run);
       return {
@@ -114,7 +114,7 @@ const resumeCommand = command({
 });
 
 const cancelCommand = operationCommand({
-  operation: runOperations.cancelRun,
+  operation: graphOperations.cancelRun,
   summary: "cancel a run, or some of its actions",
   inputs: { id: RUN, actions: ["--action <ids>", "these actions alone"] },
   output: (run) => ({ text: () => describeRun(run) }),
@@ -123,7 +123,7 @@ const cancelCommand = operationCommand({
 });
 
 const decideCommand = operationCommand({
-  operation: runOperations.decideRun,
+  operation: graphOperations.decideRun,
   summary: "decide about an action that failed or is blocked",
   inputs: {
     id: RUN,
@@ -168,7 +168,7 @@ async function awaitEnd(client: ApiClient, started: RunGraph): Promise<RunGraph>
   let run = started;
   while (run.ended_at === undefined && run.waits_for !== "model") {
     await sleep(POLL_MS);
-    run = await client.call(runOperations.getRunGraph, { params: { id: run.run_id } });
+    run = await client.call(graphOperations.getRunGraph, { params: { id: run.run_id } });
   }
   return run;
 }

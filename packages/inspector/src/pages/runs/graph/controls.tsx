@@ -1,4 +1,4 @@
-import { type RunAction, type RunGraph, runOperations } from "@reins/api";
+import { graphOperations, type RunAction, type RunGraph } from "@reins/api";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type { z } from "zod";
@@ -9,7 +9,7 @@ import { Icon } from "../../../design/icons.tsx";
 import { Failure } from "../../../design/states.tsx";
 import { canCancel, canDecide, outcomeText, pendingDependents } from "./actions.ts";
 
-type Decision = z.input<(typeof runOperations.decideRun)["body"]>["decision"];
+type Decision = z.input<(typeof graphOperations.decideRun)["body"]>["decision"];
 
 /** The query key of the graph of a run. */
 export function graphKey(id: string): readonly string[] {
@@ -44,7 +44,7 @@ export function CancelButton({ graph, action }: { graph: RunGraph; action?: RunA
   const control = useControl(
     graph,
     () =>
-      call(runOperations.cancelRun, {
+      call(graphOperations.cancelRun, {
         params: { id: graph.run_id },
         body: action ? { actions: [action.id] } : {},
       }),
@@ -108,7 +108,7 @@ export function Decide({ graph, action }: { graph: RunGraph; action: RunAction }
   const control = useControl(
     graph,
     (decision: Decision) =>
-      call(runOperations.decideRun, {
+      call(graphOperations.decideRun, {
         params: { id: graph.run_id },
         body: { action: action.id, decision, ...(note.trim() && { note: note.trim() }) },
       }),

@@ -1,4 +1,4 @@
-import { type Run, type RunGraph, runOperations } from "@reins/api";
+import { graphOperations, type Run, type RunGraph } from "@reins/api";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useCallback, useMemo, useState } from "react";
 import { useGet } from "../../../api/queries.ts";
@@ -30,7 +30,7 @@ const Picture = lazy(
 export function GraphRunPage({ run }: { run: Run }) {
   const id = run.run_id;
   useRunRefresh(id);
-  const query = useGet(graphKey(id), runOperations.getRunGraph, { params: { id } });
+  const query = useGet(graphKey(id), graphOperations.getRunGraph, { params: { id } });
   return (
     <Loaded query={query} what="Loading the graph">
       {(graph) => (

@@ -1,4 +1,4 @@
-import { type ExpandedRef, runOperations } from "@reins/api";
+import { type ExpandedRef, graphOperations } from "@reins/api";
 import { useState } from "react";
 import type { z } from "zod";
 import { useGet } from "../../../api/queries.ts";
@@ -9,7 +9,7 @@ import { count } from "../../../design/format.ts";
 import { Loaded } from "../../../design/states.tsx";
 
 type Expanded = z.infer<typeof ExpandedRef>;
-type Part = z.input<(typeof runOperations.expandRunRef)["body"]>;
+type Part = z.input<(typeof graphOperations.expandRunRef)["body"]>;
 
 /** As many lines as are fetched at once. */
 const PAGE = 200;
@@ -58,7 +58,7 @@ function ShownPart({
   version: string;
   onPart: (part: Part) => void;
 }) {
-  const query = useGet(["run-texts", run, version, part], runOperations.expandRunRef, {
+  const query = useGet(["run-texts", run, version, part], graphOperations.expandRunRef, {
     params: { id: run },
     body: part,
     staleTime: Number.POSITIVE_INFINITY,

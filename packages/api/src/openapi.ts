@@ -77,7 +77,7 @@ const LAST_EVENT_ID: Json = {
 
 /** The responses of an operation, by status. */
 function responsesOf(operation: Operation): Json {
-  const { status, answer, also, events, media, audience, body, problems } = operation;
+  const { method, status, answer, also, events, media, audience, problems } = operation;
   const type = events === undefined ? (media ?? "application/json") : "text/event-stream";
   const done = [
     [status, doneWith(answer, type)],
@@ -86,7 +86,8 @@ function responsesOf(operation: Operation): Json {
   const codes = new Set([
     ...ALWAYS,
     ...(audience === "anyone" ? [] : AUTHENTICATED),
-    ...(body === Nothing ? [] : OF_BODIES),
+    // A client may send a body where none is expected.
+    ...(method === "GET" ? [] : OF_BODIES),
     ...problems,
   ]);
   const refusals = [...codes].map((code) => [

@@ -57,6 +57,8 @@ describe("an address that programs read differently names no host", () => {
     "http://good.example%00.evil.example",
     "http://[::1%25eth0]/",
     "http://[::1",
+    "http://[a]/",
+    "http://[127.0.0.1]/",
     "http://::1/",
     "http://a:b:c/",
     "http://{a,b}.example/",

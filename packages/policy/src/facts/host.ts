@@ -23,6 +23,8 @@ export function hostOfUrl(text: string): string {
 /** A host as it is written in an address or on a command line: one spelling for all bases, cases and scripts. */
 export function hostName(text: string): string {
   const bare = text.replace(/^\[(.*)\]$/, "$1");
+  // Brackets hold an IPv6 address; another name in them is read by some programs only.
+  if (bare !== text && !bare.includes(":")) return ANY_HOST;
   if (bare === "" || bare.length > 255 || /[\s/?#@\\%]/.test(bare)) return ANY_HOST;
   // An http address makes node read 0x7f.1, 2130706433 and ::ffff:7f00:1 as the network would.
   const parsed = URL.parse(`http://${bare.includes(":") ? `[${bare}]` : domainToASCII(bare) || bare}/`);

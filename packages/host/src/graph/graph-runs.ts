@@ -1,13 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { CODE, RpcError } from "@reins/acp";
 import type { AgentEntry, Catalogue } from "@reins/agents";
 import {
   type ActionState,
-  type AssistantMessage,
   type AttemptRequest,
   assertNoConflict,
-  CARRIER_TOOL,
   type Carried,
   type Control,
   type Expanded,
@@ -15,7 +12,6 @@ import {
   expandText,
   type Graph,
   type GraphAction,
-  graphOfCalls,
   graphOfDeclaration,
   type Handoff,
   hasEnded,
@@ -27,19 +23,16 @@ import {
   type RunRecord,
   type RunResult,
   type RunScope,
-  readCarried,
-  readDeclared,
   readReference,
   runGraph,
   sendControl,
   withReferences,
   writesOf,
 } from "@reins/graph";
-import { errorMessage, isRecord, settlesWithin } from "@reins/kit";
+import { isRecord, settlesWithin } from "@reins/kit";
 import { ArtifactStore } from "@reins/ledger";
 import { change } from "@reins/store";
 import { type Harness, type Principal, SupervisorError } from "@reins/supervisor";
-import { REFUSED } from "../control/verdict.ts";
 import type { AgentHost } from "../hosting/agent-host.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { Subagents } from "../native/subagents.ts";
@@ -59,6 +52,7 @@ import { RecordedJournal } from "./recorded-journal.ts";
 import { maySee, References } from "./references.ts";
 import { checkInput, ExecutorRegistry } from "./registry.ts";
 import { NATIVE_AGENT, type RunPlace, RunPlaces } from "./run-place.ts";
+import { graphIn, isControl, type RunRequest, rawOf, readRequest, translated } from "./run-request.ts";
 import { humanExecutors, runtimeExecutors } from "./runtime-executors.ts";
 import { RunDisplay } from "./show-run.ts";
 import { declaredRunTables, type StoredDeclaredRun } from "./tables.ts";
@@ -84,18 +78,6 @@ export interface GraphSettings {
   readonly services?: Readonly<Record<string, ServiceSettings>> | undefined;
   /** The most actions of a run that are executed at once. */
   readonly parallel?: number | undefined;
-}
-
-/** A graph to run: a declaration with its sections, or the whole message of a model. */
-export interface RunRequest {
-  readonly declaration?: unknown;
-  readonly sections?: Readonly<Record<string, string>> | undefined;
-  readonly message?: string | undefined;
-  readonly context?: Readonly<Record<string, unknown>> | undefined;
-  readonly session?: string | undefined;
-  readonly cwd?: string | undefined;
-  readonly agent?: string | undefined;
-  readonly run_id?: string | undefined;
 }
 
 /** What a declaration that was read is run with. */
@@ -804,60 +786,6 @@ function newRunId(): string {
   return `run_${randomBytes(9).toString("base64url").replace(/[-_]/g, "x")}`;
 }
 
-function isControl(intent: string): boolean {
-  return intent === "cancel" || intent === "decide" || intent === "revise" || intent === "expand_ref";
-}
-
-/** Reads what a caller of the API declares. */
-function readRequest({ declaration, sections = {}, message }: RunRequest): Carried {
-  if ((declaration === undefined) === (message === undefined))
-    throw new ProtocolError("malformed", "give either a declaration or a message");
-  if (message !== undefined) {
-    const carried = readCarried(
-      { text: message, calls: [], isComplete: true },
-      { isEnabled: true, knowsTool: () => true },
-    );
-    if (carried.kind === "declaration" || carried.kind === "calls") return carried;
-    throw new ProtocolError("malformed", "the message declares nothing to run");
-  }
-  if (isRecord(declaration) && declaration.kind !== undefined) {
-    const call = { name: CARRIER_TOOL, arguments: JSON.stringify(declaration) };
-    const own: AssistantMessage = { text: "", calls: [call], isComplete: true };
-    const carried = readCarried(own, { isEnabled: true, knowsTool: () => true });
-    if (carried.kind === "calls") return carried;
-    throw new ProtocolError("malformed", "the declaration has nothing to run");
-  }
-  const listed = Object.entries(sections).map(([id, text]) => ({
-    id: id.trim().normalize("NFC"),
-    level: 2,
-    text,
-  }));
-  return {
-    kind: "declaration",
-    declaration: readDeclared(declaration),
-    sections: listed,
-    carrier: "fenced",
-    raw: JSON.stringify(declaration),
-    violations: [],
-  };
-}
-
-/** What was declared, as it was written. */
-function rawOf({ declaration, message }: RunRequest, carried: Carried | undefined): string {
-  if (message !== undefined) return message;
-  return JSON.stringify(declaration, null, 2) ?? (carried && "raw" in carried ? carried.raw : "");
-}
-
-function graphIn(carried: Carried): Graph {
-  if (carried.kind === "calls") return graphOfCalls(carried.output);
-  if (carried.kind === "declaration") {
-    const { declaration } = carried;
-    if (declaration.intent === "execute" || declaration.intent === "plan")
-      return graphOfDeclaration(declaration, carried.sections);
-  }
-  throw new ProtocolError("malformed", "there is nothing to run");
-}
-
 function writesIn(registry: ExecutorRegistry, action: GraphAction, place: RunPlace): readonly string[] {
   try {
     return writesOf(action, registry.choose(action, place).executor);
@@ -896,22 +824,4 @@ function handoffTo(
 
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
-}
-
-/** Runs something for a caller of the API, whose errors name what is wrong. */
-async function translated<Result>(run: () => Promise<Result>): Promise<Result> {
-  try {
-    return await run();
-  } catch (error) {
-    if (error instanceof ProtocolError) {
-      const code = error.code === "state" ? "conflict" : error.code === "forbidden" ? "forbidden" : "invalid";
-      throw new SupervisorError(code, error.message, { cause: error });
-    }
-    if (error instanceof RpcError) {
-      const code =
-        error.code === CODE.notFound ? "not_found" : error.code === REFUSED ? "forbidden" : "invalid";
-      throw new SupervisorError(code, errorMessage(error), { cause: error });
-    }
-    throw error;
-  }
 }

@@ -1,0 +1,101 @@
+import { CODE, RpcError } from "@reins/acp";
+import {
+  type AssistantMessage,
+  CARRIER_TOOL,
+  type Carried,
+  type Graph,
+  graphOfCalls,
+  graphOfDeclaration,
+  ProtocolError,
+  readCarried,
+  readDeclared,
+} from "@reins/graph";
+import { errorMessage, isRecord } from "@reins/kit";
+import { SupervisorError } from "@reins/supervisor";
+import { REFUSED } from "../control/verdict.ts";
+
+/** A graph to run: a declaration with its sections, or the whole message of a model. */
+export interface RunRequest {
+  readonly declaration?: unknown;
+  readonly sections?: Readonly<Record<string, string>> | undefined;
+  readonly message?: string | undefined;
+  readonly context?: Readonly<Record<string, unknown>> | undefined;
+  readonly session?: string | undefined;
+  readonly cwd?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly run_id?: string | undefined;
+}
+
+/** Whether an intent is about a run that there is. */
+export function isControl(intent: string): boolean {
+  return intent === "cancel" || intent === "decide" || intent === "revise" || intent === "expand_ref";
+}
+
+/** Reads what a caller of the API declares. */
+export function readRequest({ declaration, sections = {}, message }: RunRequest): Carried {
+  if ((declaration === undefined) === (message === undefined))
+    throw new ProtocolError("malformed", "give either a declaration or a message");
+  if (message !== undefined) {
+    const carried = readCarried(
+      { text: message, calls: [], isComplete: true },
+      { isEnabled: true, knowsTool: () => true },
+    );
+    if (carried.kind === "declaration" || carried.kind === "calls") return carried;
+    throw new ProtocolError("malformed", "the message declares nothing to run");
+  }
+  if (isRecord(declaration) && declaration.kind !== undefined) {
+    const call = { name: CARRIER_TOOL, arguments: JSON.stringify(declaration) };
+    const own: AssistantMessage = { text: "", calls: [call], isComplete: true };
+    const carried = readCarried(own, { isEnabled: true, knowsTool: () => true });
+    if (carried.kind === "calls") return carried;
+    throw new ProtocolError("malformed", "the declaration has nothing to run");
+  }
+  const listed = Object.entries(sections).map(([id, text]) => ({
+    id: id.trim().normalize("NFC"),
+    level: 2,
+    text,
+  }));
+  return {
+    kind: "declaration",
+    declaration: readDeclared(declaration),
+    sections: listed,
+    carrier: "fenced",
+    raw: JSON.stringify(declaration),
+    violations: [],
+  };
+}
+
+/** What was declared, as it was written. */
+export function rawOf({ declaration, message }: RunRequest, carried: Carried | undefined): string {
+  if (message !== undefined) return message;
+  return JSON.stringify(declaration, null, 2) ?? (carried && "raw" in carried ? carried.raw : "");
+}
+
+/** The graph that a declaration runs or shows. */
+export function graphIn(carried: Carried): Graph {
+  if (carried.kind === "calls") return graphOfCalls(carried.output);
+  if (carried.kind === "declaration") {
+    const { declaration } = carried;
+    if (declaration.intent === "execute" || declaration.intent === "plan")
+      return graphOfDeclaration(declaration, carried.sections);
+  }
+  throw new ProtocolError("malformed", "there is nothing to run");
+}
+
+/** Runs something for a caller of the API, whose errors name what is wrong. */
+export async function translated<Result>(run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof ProtocolError) {
+      const code = error.code === "state" ? "conflict" : error.code === "forbidden" ? "forbidden" : "invalid";
+      throw new SupervisorError(code, error.message, { cause: error });
+    }
+    if (error instanceof RpcError) {
+      const code =
+        error.code === CODE.notFound ? "not_found" : error.code === REFUSED ? "forbidden" : "invalid";
+      throw new SupervisorError(code, errorMessage(error), { cause: error });
+    }
+    throw error;
+  }
+}

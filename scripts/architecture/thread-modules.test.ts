@@ -12,7 +12,7 @@ const ALLOWED: readonly RegExp[] = [
   /^packages\/[^/]+\/src\/(?:.+\/)?(?:tables|[\w-]*module)\.ts$/,
   /^packages\/[^/]+\/src\/(?:.+\/)?tables\/[^/]+\.ts$/,
   /^packages\/ledger\/src\/(?:canonical|plain-json|checkpoint|tree|ledger-error)\.ts$/,
-  /^packages\/bridge\/src\/(?:memory|bm25|bridge-error)\.ts$/,
+  /^packages\/bridge\/src\/(?:memory|bridge-error|search\/(?:bm25|tokens|stem))\.ts$/,
   /^packages\/supervisor\/src\/(?:approvals\/approval|identity\/principal)\.ts$/,
 ];
 /** The packages of others. A schema library takes longer to load than all tables together. */

@@ -1,6 +1,6 @@
-export { searchItems } from "./bm25.ts";
 export { Idleness, type Wake, wakeOf } from "./idleness.ts";
 export { type Memory, VolatileMemory } from "./memory.ts";
+export { searchItems } from "./search/bm25.ts";
 export { StoredMemory } from "./stored-memory.ts";
 export {
   advanceWorker,

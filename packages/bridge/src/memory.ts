@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { Bm25Index } from "./bm25.ts";
 import { BridgeError } from "./bridge-error.ts";
+import { Bm25Index } from "./search/bm25.ts";
 
 /** A fact for later sessions. */
 export interface MemoryFact {
@@ -88,7 +88,7 @@ function holdsIn(workspace: string | undefined, fact: Pick<MemoryFact, "workspac
 /** A memory without a store. */
 export class VolatileMemory implements Memory {
   readonly #facts = new Map<string, MemoryFact>();
-  readonly #index = new Bm25Index();
+  readonly #index = new Bm25Index({ content: 1 });
   readonly #marks: FactMarks;
 
   constructor(marks: Partial<FactMarks> = {}) {
@@ -104,14 +104,14 @@ export class VolatileMemory implements Memory {
     // Deleted first, so that the map stays ordered from the oldest to the newest.
     this.#facts.delete(kept.id);
     this.#facts.set(kept.id, kept);
-    this.#index.put(kept.id, kept.content);
+    this.#index.put(kept.id, kept);
     if (this.#facts.size > MAX_FACTS) await this.forget(this.#facts.keys().next().value ?? "");
     return kept;
   }
 
   async recall({ query, limit, workspace }: RecallQuery): Promise<RecalledFact[]> {
     return this.#index
-      .search(query, this.#index.size)
+      .search(query, { limit: this.#index.size })
       .flatMap(({ id, score }) => {
         const fact = this.#facts.get(id);
         return fact && holdsIn(workspace, fact) ? [{ ...fact, score: score * fact.confidence }] : [];

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { change, type Store } from "@reins/store";
-import { tokensOf } from "./bm25.ts";
 import {
   completeFact,
   type FactMarks,
@@ -11,6 +10,7 @@ import {
   type RecalledFact,
   type RecallQuery,
 } from "./memory.ts";
+import { queryTokens, tokensOf } from "./search/tokens.ts";
 import { memoryTables } from "./tables.ts";
 
 /** Options of a stored memory. The store needs {@link memoryTables}. */
@@ -22,9 +22,6 @@ export interface StoredMemoryOptions extends Partial<FactMarks> {
   /** Removes secrets from a fact before it is stored. */
   readonly redact?: (content: string) => string;
 }
-
-/** The most words of a query. */
-const MAX_WORDS = 64;
 
 /** A memory in the database, with full-text search. */
 export class StoredMemory implements Memory {
@@ -63,7 +60,7 @@ export class StoredMemory implements Memory {
   }
 
   recall({ query, limit, workspace }: RecallQuery): Promise<RecalledFact[]> {
-    const words = [...new Set(tokensOf(query))].slice(0, MAX_WORDS);
+    const words = queryTokens(query);
     return this.#store.query(memoryTables, "recall", {
       owner: this.#owner,
       words,

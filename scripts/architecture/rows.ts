@@ -12,7 +12,7 @@ export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["scripted-model", ["kit"]],
   ["agents", ["kit", "acp", "runner", "scripted-model"]],
   ["mcp", ["kit", "runner"]],
-  ["bridge", ["kit", "store"]],
+  ["bridge", ["kit", "acp", "store"]],
   ["graph", ["kit", "store"]],
   ["supervisor", ["kit", "ahp", "store", "ledger", "policy"]],
   ["agent", ["kit", "acp", "bridge"]],

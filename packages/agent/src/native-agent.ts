@@ -1,4 +1,5 @@
 import { type Channel, CODE, type JsonObject, Peer, RpcError, readParams } from "@reins/acp";
+import { PeerBridge } from "@reins/bridge";
 import { type AgentDependencies, dependenciesFrom, type NativeAgentOptions } from "./agent-dependencies.ts";
 import { UnavailableModel } from "./models/models.ts";
 import { configOptionsOf, isThoughtLevel, modeIds, settingsOf } from "./sessions/config-options.ts";
@@ -29,16 +30,19 @@ const PAGE = 50;
 export class NativeAgent {
   readonly #dependencies: AgentDependencies;
   readonly #rpc: Peer;
+  readonly #bridge: PeerBridge;
   readonly #sessions: Sessions;
   #capabilities: ClientCapabilities = { notices: false, compaction: false };
 
   constructor(channel: Channel, options: NativeAgentOptions = {}) {
-    this.#dependencies = dependenciesFrom(options);
+    const dependencies = dependenciesFrom(options);
     this.#rpc = new Peer(channel, {
       request: (method, params, { signal }) => this.#handle(method, params, signal),
       notification: (method, params) => this.#notified(method, params),
-      fault: this.#dependencies.onFault,
+      fault: dependencies.onFault,
     });
+    this.#bridge = new PeerBridge(this.#rpc);
+    this.#dependencies = { ...dependencies, services: { bridge: this.#bridge, ...dependencies.services } };
     this.#sessions = new Sessions(this.#dependencies, this.#rpc, () => this.#capabilities);
     this.#rpc.signal.addEventListener("abort", () => this.#sessions.cancelAll());
   }
@@ -77,8 +81,8 @@ export class NativeAgent {
     }
   }
 
-  #notified(method: string, params: unknown): void {
-    if (method !== "session/cancel") return;
+  #notified(method: string, params: JsonObject): void {
+    if (this.#bridge.receive(method, params) || method !== "session/cancel") return;
     const { sessionId } = readParams(method, params);
     if (sessionId !== undefined) this.#sessions.cancel(sessionId);
   }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@reins/acp";
-import type { WorkerDetails } from "@reins/bridge";
+import type { BridgePort, WorkerDetails } from "@reins/bridge";
 
 /** A message of another agent. */
 export interface Mail {
@@ -115,4 +115,6 @@ export interface HostServices {
   readonly subagents?: SubagentService;
   readonly clientTools?: ClientToolService;
   readonly protocol?: ProtocolService;
+  /** The client of each session that lends tools and skills; without one, calls reject with `no_host`. */
+  readonly bridge?: BridgePort;
 }

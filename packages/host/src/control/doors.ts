@@ -21,6 +21,9 @@ const ENDS: Door = { none: "ends something of the principal's own, on the record
 const BOOKKEEPING: Door = { none: "is bookkeeping of the protocol" };
 const REPORT: Door = { none: "reports what was decided before, or the agent's own state" };
 
+const LENT: Door = { none: "asks the session's own client what it lends, and has no effect there" };
+const RETIRED: Door = { closed: "is retired: approvals are requested by session/request_permission" };
+
 /** Stands for the methods that clients and agents add to ACP, which begin with an underscore. */
 export const CUSTOM = "_*";
 
@@ -59,6 +62,15 @@ export const CLIENT_DOORS = {
   "_sandboxagent/session/set_metadata": { none: "changes metadata that only clients read" },
   "_sandboxagent/session/list": OWN_RECORDS,
   "_sandboxagent/session/get": OWN_RECORDS,
+  cancel: ENDS,
+  "skills/update": { none: "has the agent list the skills of its host anew" },
+  "agent/resume": { point: "prompt" },
+  user_message: { point: "prompt" },
+  "session/input": { point: "prompt" },
+  "agent/user_message": { point: "prompt" },
+  "tool/pre_use": RETIRED,
+  "tool/post_use": RETIRED,
+  "tool/request_approval": RETIRED,
   [CUSTOM]: SETTING,
 } as const satisfies Doors;
 
@@ -78,6 +90,16 @@ export const AGENT_DOORS = {
   "elicitation/complete": { none: "tells clients that a question was answered" },
   "auth/status_update": { none: "tells clients whether the agent is logged in" },
   [CUSTOM]: { point: "client_request" },
+  builtin_call: { point: "client_request" },
+  "host/capabilities": LENT,
+  "host/tools/list": LENT,
+  "tool_search/query": LENT,
+  "skills/list": LENT,
+  "skills/fetch": LENT,
+  "skill/match": LENT,
+  "tool/pre_use": RETIRED,
+  "tool/post_use": RETIRED,
+  "tool/request_approval": RETIRED,
   "mcp/message": { closed: "agents reach MCP servers through the gateway alone" },
   "proxy/initialize": { closed: "no agent is a proxy of another" },
   "proxy/successor": { closed: "no agent is a proxy of another" },

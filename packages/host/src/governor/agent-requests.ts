@@ -1,4 +1,5 @@
 import { CODE, type JsonObject, RpcError, readResult } from "@reins/acp";
+import { BRIDGE_DEADLINES_MS } from "@reins/bridge";
 import { z } from "zod";
 import { THIRD_PARTY } from "../control/agent-profile.ts";
 import type { ControlPoint } from "../control/control-point.ts";
@@ -7,6 +8,7 @@ import { enforce } from "../control/enforce.ts";
 import { perform } from "../control/outcome.ts";
 import { CANCELLED, PERMISSION, type PermissionOutcome } from "../control/permission-request.ts";
 import { REFUSED, refusal } from "../control/verdict.ts";
+import { askHost, callHostTool } from "./bridge-requests.ts";
 import { FILE_METHODS, serveFile } from "./file-access.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { isCustom, mayKnow } from "./known-methods.ts";
@@ -189,4 +191,8 @@ export const AGENT_REQUESTS: ReadonlyMap<string, Answer> = new Map<string, Answe
   ["terminal/release", useTerminal],
   ["elicitation/create", askPeople],
   ["_sandboxagent/session/request_question", askPeople],
+  ...Object.keys(BRIDGE_DEADLINES_MS).map((method): [string, Answer] => [
+    method,
+    method === "builtin_call" ? callHostTool : askHost,
+  ]),
 ]);

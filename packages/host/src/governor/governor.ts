@@ -10,6 +10,7 @@ import {
   RpcError,
   readParams,
 } from "@reins/acp";
+import { isBridgeMethod } from "@reins/bridge";
 import { LruCache, settlesWithin } from "@reins/kit";
 import { THIRD_PARTY } from "../control/agent-profile.ts";
 import type { Clients, SessionPort } from "../control/ask-clients.ts";
@@ -197,6 +198,10 @@ export class Governor {
       else if (session) await this.#context.agent.notify(method, forAgent(session, params));
       return;
     }
+    if (method === "skills/update" && session) {
+      await this.#context.agent.notify(method, { sessionId: session.agentSessionId });
+      return;
+    }
     // As in ACP, a notification that the agent does not know is ignored.
     if (!mayKnow(method, this.#context.profile, this.#initialized)) return;
     await forwardNotification(session ?? this.#outside(), { method, params });
@@ -317,7 +322,9 @@ export class Governor {
   }
 
   async #fromAgent(method: string, params: JsonObject, { signal }: RequestCall): Promise<unknown> {
-    const session = this.#byAgentId.get(String(params.sessionId));
+    // The methods of the bridge name no session by themselves.
+    const [only, ...others] = isBridgeMethod(method) && params.sessionId === undefined ? this.sessions : [];
+    const session = others.length === 0 && only ? only : this.#byAgentId.get(String(params.sessionId));
     if (!session) throw notKnown(method);
     const initialized = this.#initialized;
     return answerAgent(session, { method, params, initialized }, signal);

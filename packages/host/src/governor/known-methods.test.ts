@@ -23,3 +23,13 @@ test.each(Object.getOwnPropertyNames(Object.prototype))(
     expect(clientOffers({ elicitation: {} }, "elicitation/create", { mode: name })).toBe(false);
   },
 );
+
+test("a host offers the methods of the bridge that it lists, or all of them", () => {
+  const offers = (bridge: unknown, method = "host/tools/list") =>
+    clientOffers({ _meta: { reins: { bridge } } }, method, {});
+  expect([offers(true), offers({}), offers({ methods: ["host/tools/list"] })]).toEqual([true, true, true]);
+  expect([offers(false), offers(null), offers({ methods: ["skills/list"] })]).toEqual([false, false, false]);
+  expect(offers(true, "tool/pre_use")).toBe(false);
+  expect(clientOffers({ _meta: { harn: {} } }, "builtin_call", {})).toBe(true);
+  expect(clientOffers({}, "builtin_call", {})).toBe(false);
+});

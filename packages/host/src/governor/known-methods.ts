@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, metaOf } from "@reins/acp";
+import { isBridgeMethod } from "@reins/bridge";
 import type { AgentProfile } from "../control/agent-profile.ts";
 import { isOurMethod, isOurName } from "../wire/agent-channel.ts";
 
@@ -67,7 +68,8 @@ const CLIENT_CAPABILITIES: ReadonlyMap<string, readonly string[]> = new Map([
 
 /**
  * Whether a client offered, when it introduced itself, to answer a request of an agent. A form or an address that a
- * person is to open are offered apart; a custom method by its namespace in `_meta`; nothing else is.
+ * person is to open are offered apart; a custom method by its namespace in `_meta`, as are the methods of the bridge;
+ * nothing else is.
  */
 export function clientOffers(capabilities: JsonObject, method: string, params: JsonObject): boolean {
   const path =
@@ -75,7 +77,17 @@ export function clientOffers(capabilities: JsonObject, method: string, params: J
       ? ["elicitation", String(params.mode ?? "form")]
       : CLIENT_CAPABILITIES.get(method);
   if (path) return path.length === 0 || isOffered(capabilities, path);
+  if (isBridgeMethod(method)) return offersBridge(capabilities, method);
   return isCustom(method) && isNamedIn(capabilities, method);
+}
+
+/** Whether a client is a host: by `_meta.reins.bridge`, which may list the methods that it answers, or by `_meta.harn`. */
+function offersBridge(capabilities: JsonObject, method: string): boolean {
+  const bridge = memberAt(capabilities, ["_meta", "reins", "bridge"]);
+  if (bridge === undefined) return isOffered(capabilities, ["_meta", "harn"]);
+  const methods = memberAt(bridge, ["methods"]);
+  if (Array.isArray(methods)) return methods.includes(method);
+  return isOffered(capabilities, ["_meta", "reins", "bridge"]);
 }
 
 /** Whether the `_meta` of what one side says of itself names a custom method, or its namespace. */

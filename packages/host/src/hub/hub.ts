@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { CODE, type JsonObject, membersOf, metaOf, RpcError } from "@reins/acp";
+import { isHostNotification } from "@reins/bridge";
 import { type Clock, systemClock } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
 import type { AgentHost, HostedAgent } from "../hosting/agent-host.ts";
@@ -205,12 +206,16 @@ export class Hub implements HubContext {
       await extend(this, connection, method, params);
       return;
     }
-    if (params.sessionId === undefined || isOurName(method)) return;
-    const record = await this.sessions.expect(connection.principal, params.sessionId);
+    // Hosts that know one session alone do not name it.
+    const [sole, ...others] = isHostNotification(method) ? connection.sessions : [];
+    const { sessionId = others.length === 0 ? sole : undefined } = params;
+    if (sessionId === undefined || isOurName(method)) return;
+    if (method === "cancel") return this.notification(connection, "session/cancel", { sessionId });
+    const record = await this.sessions.expect(connection.principal, sessionId);
     if (this.idleScheduler?.takes(record, method, params)) return;
     const { starting, agent } = this.live(record.id) ?? {};
     if (starting && method === "session/cancel") starting.abort(new Error("the turn was cancelled"));
-    else await agent?.governor.notification(method, params);
+    else await agent?.governor.notification(method, { ...params, sessionId });
   }
 
   /** Sends the followers of a session a message that is not logged. */

@@ -1,0 +1,76 @@
+import { isDeepStrictEqual } from "node:util";
+import { CODE, type JsonObject, RpcError } from "@reins/acp";
+import { HOST_SOURCE } from "@reins/bridge";
+import { z } from "zod";
+import { enforce } from "../control/enforce.ts";
+import { perform } from "../control/outcome.ts";
+import { refusal } from "../control/verdict.ts";
+import type { GovernedSession } from "./governed-session.ts";
+
+/** A request of an agent to the host of its session. */
+interface BridgeRequest {
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+/** The name of a host's tool in rules and records. */
+function hostToolName(tool: string): string {
+  return `${HOST_SOURCE}/${tool}`;
+}
+
+/** Asks the host of a session what it lends. The host is a client of the session and sees all of it anyway. */
+export async function askHost(
+  session: GovernedSession,
+  { method, params }: BridgeRequest,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const only = session.clients.whoServes?.(method, params);
+  if (only === undefined)
+    throw new RpcError(CODE.methodNotFound, `no client of the session offers "${method}"`);
+  const asked = { ...params, sessionId: session.id };
+  const { value } = await session.clients.request(method, asked, session.within(signal), { only });
+  return value;
+}
+
+const BuiltinCall = z.looseObject({
+  name: z.string().min(1).max(256),
+  args: z.array(z.unknown()).max(1).default([]),
+  toolCallId: z.string().optional(),
+});
+
+/**
+ * Has the host of a session run one of its tools, after the verdict on the call. A call that the agent asked permission for
+ * was decided then; of an agent that is observed, only with the very arguments that were decided.
+ */
+export async function callHostTool(
+  session: GovernedSession,
+  request: BridgeRequest,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { data } = BuiltinCall.safeParse(request.params);
+  if (!data) throw new RpcError(CODE.invalidParams, "builtin_call needs a name, and one payload in args");
+  const { name, args, toolCallId } = data;
+  const [given = {}] = args;
+  const tool = hostToolName(name);
+  const run = () => askHost(session, { method: request.method, params: { name, args: [given] } }, signal);
+  if (toolCallId !== undefined && isPermitted(session, { toolCallId, tool, given })) return run();
+  const point = { kind: "client_request", tool, arguments: given } as const;
+  const enforced = await enforce(session, point, { signal: session.within(signal) });
+  if (enforced.kind !== "allowed") throw await refusal(tool, enforced.verdict);
+  return perform(session, { tool, entry: enforced.verdict.entry }, run);
+}
+
+/** Whether a permission that the agent was given covers a call. */
+function isPermitted(
+  { toolCalls, context }: GovernedSession,
+  {
+    toolCallId,
+    tool,
+    given,
+  }: { readonly toolCallId: string; readonly tool: string; readonly given: unknown },
+): boolean {
+  const call = toolCalls.get(toolCallId);
+  if (!call || call.concluded || call.permit.kind !== "given" || call.permit.tool !== tool) return false;
+  // The native agent performs what was decided, modified or not; others are held to it.
+  return !context.profile.isObserved || isDeepStrictEqual(call.permit.decided?.arguments, given);
+}

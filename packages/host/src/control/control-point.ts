@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from "@reins/acp";
-import { amountOf, errorMessage } from "@reins/kit";
+import type { JsonObject } from "@reins/acp";
+import { errorMessage } from "@reins/kit";
 import type {
   ControlEvent,
   Enforcement,
@@ -7,8 +7,8 @@ import type {
   Origin,
   RequestContext,
   Subject,
-  Workspace,
 } from "@reins/supervisor";
+import { delegationLimits } from "./delegation-limits.ts";
 import type { SubjectScope } from "./scope.ts";
 
 /** The payload of AHP's `pre_action` and `post_action`, which the protocol leaves open. */
@@ -183,10 +183,7 @@ export function traitsOf(point: ControlPoint): Traits {
 export function decidersOf(point: ControlPoint): "rules_and_people" | "rules" | "rules_alone" {
   if (point.kind === "after_the_fact" || point.kind === "unprompted_work") return "rules";
   if (point.kind === "session_start" && point.outOfReach !== undefined) return "rules";
-  const isUnattended =
-    point.kind === "advice" ||
-    (point.kind === "file_access" && point.isUnattended === true) ||
-    (point.kind === "setting" && point.isNotification === true);
+  const isUnattended = isPreparation(point) || (point.kind === "setting" && point.isNotification === true);
   return isUnattended ? "rules_alone" : "rules_and_people";
 }
 
@@ -238,9 +235,10 @@ export interface ControlRequest {
  */
 export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scope.mode): ControlRequest {
   const { context } = scope;
-  const { event_type, level, tools, origin } = traitsOf(point);
+  const traits = traitsOf(point);
+  const { event_type, level, tools, origin } = traits;
   const beyond = "outOfReach" in point ? point.outOfReach : undefined;
-  const counted = countedAction(scope, traitsOf(point));
+  const limited = scope.descent && delegationLimits(scope, scope.descent, traits);
   const own = context.enforcementOf?.(toolOf(point)) ?? context.enforcement ?? "performed";
   const enforcement = level === "agent" ? own : level;
   const { subject, forbidden } = lookUpSubject(scope, enforcement, origin, mode);
@@ -255,41 +253,14 @@ export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scop
     subject,
     ...(forbidden !== undefined && { forbidden }),
     requestContext: {
-      ...requestContextIn(scope, tools === "agent" ? scope.workspace : scope.served, counted),
+      workspace: tools === "agent" ? scope.workspace : scope.served,
+      turn: scope.turn?.id,
       confirm: () => confirmRights(scope, enforcement, origin),
+      ...(limited && { bounds: limited.bounds }),
       ...(beyond !== undefined && { bounds: () => beyond }),
       ...(point.kind === "graph_action" && { mustAsk: point.mustAsk, commits: point.commits }),
     },
-    ...(counted && { uncount: counted.uncount }),
-  };
-}
-
-/** An action that counts against the allowance of a session. */
-interface CountedAction {
-  /** Counts it, once; whether there was room. */
-  readonly count: (most: number) => boolean;
-  readonly uncount: () => void;
-}
-
-/** What an agent does counts from the moment it is decided, so that no number of actions at once exceeds an allowance. */
-function countedAction(
-  { descent, actions }: SubjectScope,
-  { event_type, origin }: Traits,
-): CountedAction | undefined {
-  if (!descent || !actions || event_type !== "pre_action" || origin !== "agent") return undefined;
-  let isCounted = false;
-  return {
-    count(most) {
-      if (isCounted) return true;
-      if (actions.count >= most) return false;
-      isCounted = true;
-      actions.count += 1;
-      return true;
-    },
-    uncount() {
-      if (isCounted) actions.count -= 1;
-      isCounted = false;
-    },
+    ...(limited && { uncount: limited.uncount }),
   };
 }
 
@@ -374,32 +345,4 @@ export async function confirmRights(
   const { harness, principal } = scope.context;
   await harness.identity.current(principal);
   subjectIn(scope, enforcement, origin);
-}
-
-/** Where and when something happens in a session, with the limits of its delegation. */
-function requestContextIn(
-  scope: SubjectScope,
-  workspace: Workspace,
-  counted: CountedAction | undefined,
-): RequestContext {
-  const bounds = (event: ControlEvent, tool: string) => beyondDescent(scope, event, tool, counted);
-  return { workspace, turn: scope.turn?.id, ...(scope.descent && { bounds }) };
-}
-
-/** Why an event exceeds what a session was given by the one that started it. */
-function beyondDescent(
-  { descent, toolCalls, turn }: SubjectScope,
-  { event_type, payload }: ControlEvent,
-  tool: string,
-  counted: CountedAction | undefined,
-): string | undefined {
-  if (!descent || (event_type !== "pre_action" && event_type !== "pre_prompt")) return undefined;
-  const { tools, allowance } = descent;
-  if (event_type === "pre_action" && tools && !tools.includes(tool))
-    return `the task was given ${tools.join(", ") || "no tools"}, and not ${tool}`;
-  if (toolCalls.begun > allowance.calls || counted?.count(allowance.calls) === false)
-    return `the task's ${allowance.calls} calls are used up`;
-  const reported = isObject(payload) ? payload.tokens_used : undefined;
-  const tokens = Math.max(amountOf(reported) ?? 0, turn?.tokens ?? 0);
-  return tokens > allowance.tokens ? `the task's ${allowance.tokens} tokens are used up` : undefined;
 }

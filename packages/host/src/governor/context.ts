@@ -1,10 +1,10 @@
-import type { JsonObject, Peer } from "@reins/acp";
+import type { Channel, JsonObject, Peer, RequestCall } from "@reins/acp";
 import type { ProtocolService } from "@reins/agent";
 import type { AgentLaunch } from "@reins/agents";
 import type { McpGateway } from "@reins/mcp";
 import type { Subject } from "@reins/supervisor";
-import type { SessionPort } from "../control/ask-clients.ts";
-import type { ControlContext } from "../control/scope.ts";
+import type { Clients, SessionPort } from "../control/ask-clients.ts";
+import type { ControlContext, Descent } from "../control/scope.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import type { SessionFolders } from "./session-folders.ts";
@@ -60,4 +60,35 @@ export interface GovernorContext extends ControlContext {
   readonly cancelGraceMs: number;
   /** Ends the agent, where that is possible. */
   readonly stop?: ((reason: string) => void) | undefined;
+}
+
+/** What has a default: a third-party agent, the machine's clock, folders that need no configuration, ten seconds of grace. */
+type Defaulted = "folders" | "profile" | "cancelGraceMs" | "now" | "newId" | "onFault";
+
+/** The agent and its surroundings. */
+export interface GovernorOptions
+  extends Omit<GovernorContext, "agent" | "ownerOf" | Defaulted>,
+    Readonly<{ [Name in Defaulted]?: GovernorContext[Name] | undefined }> {
+  /** The way to the agent. */
+  readonly channel: Channel;
+  /** Where sessions are begun from: the middle of their keys. */
+  readonly from: string;
+  /** The clients of a session that a call names no owner for. */
+  readonly clients: (record: SessionRecord) => Clients;
+  /** Receives the sessions that it governs whenever they change. */
+  readonly onSessions?: ((ids: readonly string[]) => void) | undefined;
+  /** Whether clients see what an agent replays when it loads a session; not where a log has it. */
+  readonly showReplays?: boolean;
+}
+
+/** The circumstances of a client's request. */
+export interface GovernedCall extends Pick<RequestCall, "signal"> {
+  /** The session that is resumed or forked, as its owner has it; by default as it is stored. */
+  readonly earlier?: SessionRecord | undefined;
+  /** Registers the session of a record with its owner; by default, the governor stores it itself. */
+  readonly open?: ((record: SessionRecord) => SessionPort) | undefined;
+  /** Its limits, where another session begins it. */
+  readonly descent?: Descent | undefined;
+  /** When it was begun, where it waited for its agent; by default now. */
+  readonly begun?: Date | undefined;
 }

@@ -1,42 +1,15 @@
 import { chunkText, type JsonObject, readResult, readUpdate } from "@reins/acp";
-import { blake3Hex, canonicalJson, type Draft } from "@reins/ledger";
-import type { Harness, UpdateRedactor, Workspace } from "@reins/supervisor";
+import { blake3Hex, canonicalJson } from "@reins/ledger";
+import type { UpdateRedactor, Workspace } from "@reins/supervisor";
 import type { Clients, SessionPort } from "../control/ask-clients.ts";
-import type { Enforced } from "../control/enforce.ts";
 import type { Descent } from "../control/scope.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
-import { type AcceptedChanges, transition } from "../sessions/session-state.ts";
-import { putSession } from "../sessions/sessions.ts";
 import type { GovernorContext } from "./context.ts";
 import type { HeldMessage } from "./declaring.ts";
 import { FilePermits } from "./file-access.ts";
+import type { McpPermit, McpToolId, McpVerdict } from "./mcp-cards.ts";
 import { ToolCalls } from "./tool-calls.ts";
 import type { UnpromptedTurn } from "./unprompted.ts";
-
-/** A tool of an MCP server. */
-export interface McpToolId {
-  readonly server: string;
-  readonly tool: string;
-}
-
-/** A call of an MCP tool that was allowed when its agent asked, for the gateway to perform once. */
-export interface McpPermit extends McpToolId {
-  /** The call as the agent tells of it. */
-  readonly card: string;
-  readonly arguments: unknown;
-  readonly enforced: Exclude<Enforced, { kind: "refused" }>;
-  /** The turn in which it was allowed, with which it ends. */
-  readonly turn: Turn | undefined;
-}
-
-/** A verdict of the gateway on a call of an MCP tool. */
-export interface McpVerdict {
-  /** What the agent may call the tool. */
-  readonly names: readonly string[];
-  readonly arguments: unknown;
-  /** What clients see of it, once it is in the ledger; nothing of a call that was refused before it was decided. */
-  readonly meta: Promise<JsonObject> | undefined;
-}
 
 /** A session with an agent, and what the governor knows of it. */
 export class GovernedSession {
@@ -394,32 +367,5 @@ export class Turn {
   #stop(reason: Error): void {
     this.#over ??= reason;
     this.#end?.abort(this.#over);
-  }
-}
-
-/** The owner of a session that no hub serves: it stores the record when the session starts, and never again. */
-export class StandaloneSession implements SessionPort {
-  readonly clients: Clients;
-  readonly #harness: Pick<Harness, "store" | "record">;
-  #record: SessionRecord;
-
-  constructor(harness: Pick<Harness, "store" | "record">, record: SessionRecord, clients: Clients) {
-    this.#harness = harness;
-    this.#record = record;
-    this.clients = clients;
-  }
-
-  get record(): SessionRecord {
-    return this.#record;
-  }
-
-  async started(changes: AcceptedChanges, entry: Draft): Promise<void> {
-    const starting = { phase: "starting", record: this.#record } as const;
-    this.#record = transition(starting, { type: "accepted", changes }, new Date().toISOString()).record;
-    await putSession(this.#harness, this.#record, entry);
-  }
-
-  async stopped(entry: Draft): Promise<void> {
-    await this.#harness.record([entry], { durable: false });
   }
 }

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import {
-  type Channel,
   CODE,
   isObject,
   type JsonObject,
@@ -13,9 +12,8 @@ import {
 import { isBridgeMethod } from "@reins/bridge";
 import { LruCache, settlesWithin } from "@reins/kit";
 import { THIRD_PARTY } from "../control/agent-profile.ts";
-import type { Clients, SessionPort } from "../control/ask-clients.ts";
 import type { Descent } from "../control/scope.ts";
-import type { SessionRecord } from "../sessions/session-record.ts";
+import { StandaloneSession } from "../sessions/standalone-session.ts";
 import { borderedChannel } from "../wire/agent-channel.ts";
 import { answerAgent, notKnown } from "./agent-requests.ts";
 import {
@@ -25,8 +23,8 @@ import {
   forwardRequest,
   outsideOfSessions,
 } from "./client-requests.ts";
-import type { GovernorContext } from "./context.ts";
-import { type GovernedSession, StandaloneSession } from "./governed-session.ts";
+import type { GovernedCall, GovernorContext, GovernorOptions } from "./context.ts";
+import type { GovernedSession } from "./governed-session.ts";
 import { mayKnow, mayNotify } from "./known-methods.ts";
 import { endServers } from "./mcp-servers.ts";
 import { cancelTurn, cutTurn, runTurn, withdrawIn } from "./run-turn.ts";
@@ -41,37 +39,6 @@ import {
   recordStray,
   redactObject,
 } from "./updates.ts";
-
-/** What has a default: a third-party agent, the machine's clock, folders that need no configuration, ten seconds of grace. */
-type Defaulted = "folders" | "profile" | "cancelGraceMs" | "now" | "newId" | "onFault";
-
-/** The agent and its surroundings. */
-export interface GovernorOptions
-  extends Omit<GovernorContext, "agent" | "ownerOf" | Defaulted>,
-    Readonly<{ [Name in Defaulted]?: GovernorContext[Name] | undefined }> {
-  /** The way to the agent. */
-  readonly channel: Channel;
-  /** Where sessions are begun from: the middle of their keys. */
-  readonly from: string;
-  /** The clients of a session that a call names no owner for. */
-  readonly clients: (record: SessionRecord) => Clients;
-  /** Receives the sessions that it governs whenever they change. */
-  readonly onSessions?: ((ids: readonly string[]) => void) | undefined;
-  /** Whether clients see what an agent replays when it loads a session; not where a log has it. */
-  readonly showReplays?: boolean;
-}
-
-/** The circumstances of a client's request. */
-export interface GovernedCall extends Pick<RequestCall, "signal"> {
-  /** The session that is resumed or forked, as its owner has it; by default as it is stored. */
-  readonly earlier?: SessionRecord | undefined;
-  /** Registers the session of a record with its owner; by default, the governor stores it itself. */
-  readonly open?: ((record: SessionRecord) => SessionPort) | undefined;
-  /** Its limits, where another session begins it. */
-  readonly descent?: Descent | undefined;
-  /** When it was begun, where it waited for its agent; by default now. */
-  readonly begun?: Date | undefined;
-}
 
 /** How long an agent may take to end a turn that was cancelled, where the operator says nothing else. */
 const CANCEL_GRACE_MS = 10_000;

@@ -8,10 +8,35 @@ import { confirmRights } from "../control/control-point.ts";
 import { type Enforced, enforce } from "../control/enforce.ts";
 import { placed, verdictMeta } from "../control/verdict.ts";
 import type { GovernorContext } from "./context.ts";
-import type { GovernedSession, McpPermit, McpToolId, McpVerdict } from "./governed-session.ts";
-import { isEmpty, type ToolCall } from "./tool-calls.ts";
-import { namesOf } from "./tool-name.ts";
+import type { GovernedSession, Turn } from "./governed-session.ts";
+import type { ToolCall } from "./tool-calls.ts";
+import { isEmpty, namesOf } from "./tool-name.ts";
 import { showUpdate } from "./updates.ts";
+
+/** A tool of an MCP server. */
+export interface McpToolId {
+  readonly server: string;
+  readonly tool: string;
+}
+
+/** A call of an MCP tool that was allowed when its agent asked, for the gateway to perform once. */
+export interface McpPermit extends McpToolId {
+  /** The call as the agent tells of it. */
+  readonly card: string;
+  readonly arguments: unknown;
+  readonly enforced: Exclude<Enforced, { kind: "refused" }>;
+  /** The turn in which it was allowed, with which it ends. */
+  readonly turn: Turn | undefined;
+}
+
+/** A verdict of the gateway on a call of an MCP tool. */
+export interface McpVerdict {
+  /** What the agent may call the tool. */
+  readonly names: readonly string[];
+  readonly arguments: unknown;
+  /** What clients see of it, once it is in the ledger; nothing of a call that was refused before it was decided. */
+  readonly meta: Promise<JsonObject> | undefined;
+}
 
 /** The name of an MCP tool in rules and records: server and tool. */
 export function mcpToolName(server: string, tool: string): string {

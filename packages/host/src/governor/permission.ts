@@ -14,10 +14,10 @@ import {
 } from "../control/permission-request.ts";
 import { placed, REFUSED, verdictMeta } from "../control/verdict.ts";
 import type { FilePermit } from "./file-access.ts";
-import type { GovernedSession, McpToolId, Turn } from "./governed-session.ts";
-import { enforceMcpCall, mcpToolOf, permitMcpCall } from "./mcp-cards.ts";
-import { diffsOf, isEmpty, type ToolCall } from "./tool-calls.ts";
-import { argumentsOf, isUngoverned, pathsOf, toolNameOf } from "./tool-name.ts";
+import type { GovernedSession, Turn } from "./governed-session.ts";
+import { enforceMcpCall, type McpToolId, mcpToolOf, permitMcpCall } from "./mcp-cards.ts";
+import { diffsOf, type ToolCall } from "./tool-calls.ts";
+import { argumentsOf, isEmpty, isUngoverned, pathsOf, toolNameOf } from "./tool-name.ts";
 import { endOpenCalls } from "./ungated.ts";
 import { showUpdate } from "./updates.ts";
 

@@ -11,13 +11,12 @@ import { payloadOf } from "./permission.ts";
 import {
   compareArguments,
   type GivenPermit,
-  isEmpty,
   isFinal,
   MOST_ACTS,
   type ReportedAct,
   type ToolCall,
 } from "./tool-calls.ts";
-import { type Act, actOf, toolNameOf } from "./tool-name.ts";
+import { type Act, actOf, isEmpty, toolNameOf } from "./tool-name.ts";
 
 /** File times lag behind the clock by as much as this. */
 const CLOCK_LAG_MS = 20;

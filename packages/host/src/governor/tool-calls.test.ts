@@ -1,6 +1,6 @@
 import type { JsonObject } from "@reins/acp";
 import { describe, expect, test } from "vitest";
-import { comparedToDecided, diffsOf, isEmpty, isFinal, type Permit, ToolCalls } from "./tool-calls.ts";
+import { comparedToDecided, diffsOf, isFinal, type Permit, ToolCalls } from "./tool-calls.ts";
 
 const begun = (more: object = {}) => ({
   sessionUpdate: "tool_call",
@@ -290,9 +290,4 @@ describe("the claims of a call", () => {
     expect(diffsOf({ reported: { content } })).toEqual([{ path: "/a", newText: "x" }]);
     expect(diffsOf({ reported: { content: "none" } })).toEqual([]);
   });
-});
-
-test("a value is empty without a member that says something", () => {
-  expect([undefined, null, "", {}, [], { a: null }, [undefined]].every(isEmpty)).toBe(true);
-  expect([0, false, "x", { a: 0 }, [""]].some(isEmpty)).toBe(false);
 });

@@ -1,10 +1,9 @@
-import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { isObject, type JsonObject, toolCallIn } from "@reins/acp";
-import type { AgentEntry } from "@reins/agents";
 import type { ActionPayload } from "../control/control-point.ts";
 import { type Claim, claimsIn, MOST_CLAIMS } from "./claims.ts";
-import { type Act, actOf, givenName } from "./tool-name.ts";
+import { digestOf, type Ran, Replay, ranBy } from "./replay.ts";
+import { type Act, actOf, givenName, isEmpty, type Naming } from "./tool-name.ts";
 
 /** The permission of a tool call that was allowed by the verdict of that entry. */
 export interface GivenPermit {
@@ -83,23 +82,12 @@ export interface ToolCall {
   readonly past?: Ran;
 }
 
-/** The tool that a call ran, if the agent named it, and a digest of its arguments. */
-interface Ran {
-  readonly tool: string | undefined;
-  readonly digest: string;
-}
-
-/** What a call that is repeated is recognized by. */
-interface Repeatable extends Ran, Pick<ToolCall, "id" | "claims"> {}
-
 const FINAL = new Set(["completed", "failed"]);
 /** How many calls of one session are remembered; more of them can be open only until they are recorded. */
 const MAX_CALLS = 10_000;
 /** How many acts and verdicts of one call are remembered. */
 export const MOST_ACTS = 50;
 
-/** How an agent names tools. */
-type Naming = Pick<AgentEntry, "toolNames">;
 const UNNAMED: Naming = { toolNames: { members: [], aliases: [], kinds: {} } };
 
 /** Whether a call has ended. */
@@ -119,9 +107,7 @@ export class ToolCalls {
   /** How many calls there had been when one was last refused in this turn; nothing where none was. */
   #begunAtRefusal: number | undefined;
   readonly #entry: Naming;
-  /** The calls that an agent may still repeat while it loads the session, and those that it has, by their ids now. */
-  #toRepeat: Repeatable[] = [];
-  readonly #repeated = new Map<string, Repeatable>();
+  #replay: Replay | undefined;
 
   /** `at` is when the turn began in which the first of them comes, `entry` tells how the agent names tools. */
   constructor(at = 0, entry: Naming = UNNAMED) {
@@ -151,29 +137,12 @@ export class ToolCalls {
 
   /** Notes that the agent begins to load the session, and repeats the calls that it made before. */
   beginReplay(): void {
-    this.#toRepeat = [...this.#calls.values()].map((call) => {
-      const { id, claims } = call;
-      return { id, claims, ...this.#ranBy(call) };
-    });
-    this.#repeated.clear();
+    this.#replay = new Replay(this.#calls.values(), this.#entry);
   }
 
-  /**
-   * Whether an update repeats a call, as an agent does while it loads the session: the same tool with the same arguments
-   * and no other files, under its id, or under another of an agent that numbers anew. Each call is repeated once.
-   */
+  /** Whether an update repeats a call, as an agent does while it loads the session. */
   repeats(update: JsonObject): boolean {
-    const id = String(update.toolCallId);
-    const repeated = this.#repeated.get(id);
-    if (repeated) return isRepeatedBy(repeated, update, this.#entry);
-    const own = this.#toRepeat.filter((call) => call.id === id);
-    // Without arguments, only its id tells which call it is.
-    const candidates = isEmpty(update.rawInput) ? own : [...own, ...this.#toRepeat];
-    const found = candidates.find((call) => isRepeatedBy(call, update, this.#entry));
-    if (!found) return false;
-    this.#toRepeat.splice(this.#toRepeat.indexOf(found), 1);
-    this.#repeated.set(id, found);
-    return true;
+    return this.#replay?.repeats(update) ?? false;
   }
 
   /** Notes what an agent reports of a call, at a time: in an update, or when it asks permission. */
@@ -269,7 +238,7 @@ export class ToolCalls {
       if (!call.concluded || call.past) continue;
       const { status } = call.reported;
       const forgotten = { acts: [], compared: 0, asked: [], given: [], writes: [] };
-      this.#keep({ ...call, ...forgotten, first: {}, reported: { status }, past: this.#ranBy(call) });
+      this.#keep({ ...call, ...forgotten, first: {}, reported: { status }, past: ranBy(call, this.#entry) });
     }
   }
 
@@ -283,7 +252,7 @@ export class ToolCalls {
     const { sessionUpdate, status, rawInput } = update;
     const isGiven = !isEmpty(rawInput);
     const begins = isGiven && (status === "pending" || status === "in_progress");
-    const isGivenElse = isGiven && digestOf(rawInput) !== this.#ranBy(call).digest;
+    const isGivenElse = isGiven && digestOf(rawInput) !== ranBy(call, this.#entry).digest;
     const isAnother = sessionUpdate === undefined || sessionUpdate === "tool_call" || begins || isGivenElse;
     return isAnother ? undefined : call;
   }
@@ -296,10 +265,6 @@ export class ToolCalls {
     const begun = { id, first, reported: {}, since, ran: false, concluded: false, ordinal: this.#begun };
     const none = { claims: [], weighed: 0, acts: [], compared: 0, asked: [], given: [], writes: [] };
     return { ...begun, ...none, permit: { kind: "none" } };
-  }
-
-  #ranBy(call: ToolCall): Ran {
-    return call.past ?? { tool: toolIn(call, this.#entry), digest: digestOf(call.reported.rawInput) };
   }
 
   /** The acts and requests of a call with those of an update. */
@@ -355,27 +320,6 @@ function hasExited({ rawOutput }: JsonObject): boolean {
   return isObject(rawOutput) && ["exitCode", "exit_code", "stdout"].some((name) => !isEmpty(rawOutput[name]));
 }
 
-/** The name of a tool, if the agent tells more of it than its kind. */
-function toolIn(call: Pick<ToolCall, "reported" | "first" | "named">, entry: Naming): string | undefined {
-  const { names, isNamed } = actOf(call, entry);
-  return call.named ?? (isNamed ? names[0] : undefined);
-}
-
-/** Whether an update repeats a call: tool, arguments and files are the same as far as it reports them. */
-function isRepeatedBy({ tool, digest, claims }: Repeatable, update: JsonObject, entry: Naming): boolean {
-  const { rawInput } = update;
-  const told = toolIn({ reported: update, first: update }, entry);
-  if (told !== undefined && tool !== undefined && told !== tool) return false;
-  if (!isEmpty(rawInput) && digestOf(rawInput) !== digest) return false;
-  return claimsIn(update).every((claim) => claims.some((one) => includesClaim(one, claim)));
-}
-
-/** Whether a claim says as much as another: what changes a file names it too. */
-function includesClaim(one: Claim, other: Claim): boolean {
-  if (one.kind === "write" && other.kind === "read") return one.path === other.path;
-  return isDeepStrictEqual(one, other);
-}
-
 /** What a call is known by that was given no id, or one that is no text. */
 function unnamed(id: unknown): string {
   return `without an id: ${JSON.stringify(id) ?? ""}`;
@@ -394,21 +338,6 @@ function news(reported: JsonObject, update: JsonObject): JsonObject {
         !(KEPT.has(name) && isEmpty(value) && !isEmpty(reported[name])),
     ),
   );
-}
-
-/** Whether a value tells nothing: no arguments, an empty list. */
-export function isEmpty(value: unknown): boolean {
-  if (value === undefined || value === null || value === "") return true;
-  return (
-    typeof value === "object" &&
-    Object.values(value).every((member) => member === undefined || member === null)
-  );
-}
-
-function digestOf(value: unknown): string {
-  return createHash("sha256")
-    .update(JSON.stringify(value) ?? "")
-    .digest("hex");
 }
 
 /** How what a call is said to be given in the end stands to what was decided: the same, with more, or something else. */

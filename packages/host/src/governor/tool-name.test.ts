@@ -1,6 +1,6 @@
 import { Catalogue } from "@reins/agents";
-import { describe, expect, it } from "vitest";
-import { argumentsOf, toolNameOf } from "./tool-name.ts";
+import { describe, expect, it, test } from "vitest";
+import { argumentsOf, isEmpty, toolNameOf } from "./tool-name.ts";
 
 const gemini = Catalogue.load().entry("gemini");
 
@@ -128,4 +128,9 @@ describe("a call of cline's", () => {
   ])("is of no known tool where another name stands there: %s", (title, kind) => {
     expect(named(title, kind)).toEqual({ name: "unknown", byKind: false });
   });
+});
+
+test("a value is empty without a member that says something", () => {
+  expect([undefined, null, "", {}, [], { a: null }, [undefined]].every(isEmpty)).toBe(true);
+  expect([0, false, "x", { a: 0 }, [""]].some(isEmpty)).toBe(false);
 });

@@ -2,6 +2,9 @@ import { isObject, type JsonObject, toolCallIn } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
 import type { ToolCall } from "./tool-calls.ts";
 
+/** How an agent names tools. */
+export type Naming = Pick<AgentEntry, "toolNames">;
+
 /** The name of an unknown tool. No rule that names tools allows it. */
 const UNKNOWN_TOOL = "unknown";
 
@@ -29,7 +32,7 @@ export function givenName(reported: JsonObject, members: readonly string[]): str
  */
 export function toolNameOf(
   call: Pick<ToolCall, "reported"> & Partial<Pick<ToolCall, "first" | "named">>,
-  entry: Pick<AgentEntry, "toolNames">,
+  entry: Naming,
 ): ToolName {
   const { reported, first } = call;
   const { toolNames } = entry;
@@ -48,7 +51,7 @@ export function toolNameOf(
 /** Every name that a call's tool might have; where the agent named it, only that. */
 export function namesOf(
   call: Pick<ToolCall, "reported" | "first"> & Partial<Pick<ToolCall, "named">>,
-  entry: Pick<AgentEntry, "toolNames">,
+  entry: Naming,
 ): readonly string[] {
   if (call.named !== undefined) return [call.named];
   const reported = { ...call.reported, first: call.first };
@@ -73,10 +76,7 @@ export interface Act {
 }
 
 /** What a call says now that it runs, whatever it was named before. */
-export function actOf(
-  { reported, first }: Pick<ToolCall, "reported" | "first">,
-  entry: Pick<AgentEntry, "toolNames">,
-): Act {
+export function actOf({ reported, first }: Pick<ToolCall, "reported" | "first">, entry: Naming): Act {
   const call = { reported, first };
   const { name, byKind } = toolNameOf(call, entry);
   const isNamed = !byKind && name !== UNKNOWN_TOOL;
@@ -96,7 +96,7 @@ export function pathsOf({ reported }: Pick<ToolCall, "reported">): readonly stri
 }
 
 /** The arguments of a call: as sent, or where this agent spells them out. */
-export function argumentsOf(call: Pick<ToolCall, "reported">, entry: Pick<AgentEntry, "toolNames">): unknown {
+export function argumentsOf(call: Pick<ToolCall, "reported">, entry: Naming): unknown {
   const { reported } = call;
   if (reported.rawInput !== undefined) return reported.rawInput;
   const found: JsonObject = {};
@@ -107,11 +107,17 @@ export function argumentsOf(call: Pick<ToolCall, "reported">, entry: Pick<AgentE
   return Object.keys(found).length > 0 ? found : undefined;
 }
 
+/** Whether a value tells nothing: no arguments, an empty list. */
+export function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === "") return true;
+  return (
+    typeof value === "object" &&
+    Object.values(value).every((member) => member === undefined || member === null)
+  );
+}
+
 /** What the catalogue knows of a call without arguments. */
-function knownCall(
-  { reported }: Pick<ToolCall, "reported">,
-  { toolNames: { calls = [] } }: Pick<AgentEntry, "toolNames">,
-) {
+function knownCall({ reported }: Pick<ToolCall, "reported">, { toolNames: { calls = [] } }: Naming) {
   if (reported.rawInput !== undefined) return undefined;
   return calls.find(({ where }) => fits(reported, where));
 }
@@ -119,7 +125,7 @@ function knownCall(
 /** Whether the agent asks no permission for what a call leads to, like the subagents of some. */
 export function isUngoverned(
   { reported, first }: Pick<ToolCall, "reported" | "first">,
-  { toolNames: { ungoverned = [] } }: Pick<AgentEntry, "toolNames">,
+  { toolNames: { ungoverned = [] } }: Naming,
 ): boolean {
   return ungoverned.some((where) => fits(reported, where) || fits(first, where));
 }

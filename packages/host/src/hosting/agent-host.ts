@@ -1,17 +1,8 @@
-import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { type Channel, type JsonObject, readResult } from "@reins/acp";
 import type { AgentEntry, Catalogue, InstalledAgent } from "@reins/agents";
-import {
-  type AgentLaunch,
-  CATALOGUE_FILES,
-  droppedVariables,
-  launchOf,
-  type ModelEndpoint,
-  processChannel,
-} from "@reins/agents";
+import { type AgentLaunch, type ModelEndpoint, processChannel } from "@reins/agents";
 import { systemClock } from "@reins/kit";
-import { blake3Hex } from "@reins/ledger";
 import type { McpGateway } from "@reins/mcp";
 import type { Owner, ProcessRegistry, ProcessRoot, Sandbox } from "@reins/runner";
 import {
@@ -19,12 +10,12 @@ import {
   type Confinement,
   type Network,
   networkReach,
-  PrivateHome,
+  type PrivateHome,
   type StopReport,
 } from "@reins/runner";
 import type { Harness, Principal } from "@reins/supervisor";
-import type { TurnPreparation } from "../governor/context.ts";
-import { Governor, type GovernorOptions } from "../governor/governor.ts";
+import type { GovernorOptions, TurnPreparation } from "../governor/context.ts";
+import { Governor } from "../governor/governor.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
 import type { Protocol } from "../graph/protocol.ts";
 import { OwnedCommands, type OwnedCommandsOptions } from "../native/owned-commands.ts";
@@ -39,6 +30,7 @@ import {
   type WireTap,
   withIdleTimeout,
 } from "../wire/agent-channel.ts";
+import { AgentHomes } from "./agent-homes.ts";
 
 export interface AgentHostOptions {
   readonly harness: Harness;
@@ -142,11 +134,13 @@ interface Entered {
 /** Starts agents as their entries say, each in a home of its own, and puts a governor in front of each. */
 export class AgentHost {
   readonly #options: AgentHostOptions;
+  readonly #homes: AgentHomes;
   /** Which folders sessions may work in. */
   readonly folders: SessionFolders;
 
   constructor(options: AgentHostOptions) {
     this.#options = options;
+    this.#homes = new AgentHomes(options);
     this.folders = options.folders ?? new SessionFolders(options);
   }
 
@@ -172,8 +166,8 @@ export class AgentHost {
     if (entry.builtIn) return this.#startBuiltIn(entry, start);
     const installed = await install(entry);
     await this.#options.admit?.(entry, installed);
-    const { launch, home } = await this.#prepare(entry, installed, start);
-    const confinement = start.confine && this.#confinement(start.confine, home, installed.folder);
+    const { launch, home } = await this.#homes.prepare(entry, installed, start);
+    const confinement = start.confine && this.#homes.confinement(start.confine, home, installed.folder);
     const noise = harness.redactor.stream();
     // Lines may belong together: those of a key are recognised by their neighbours.
     const withoutSecrets = (line: string) => `${noise.push(`${line}\n`)}${noise.flush()}`.trimEnd();
@@ -204,8 +198,7 @@ export class AgentHost {
     const { harness, environment, offers, subagents, messaging, protocol, native: settings } = this.#options;
     const { startNative } = await import("../native/start-native.ts");
     const { principal, confine } = start;
-    const folder = this.#homeFolder(entry, start);
-    const home = confine && (await PrivateHome.prepare({ folder, credentials: [], files: [] }));
+    const home = confine && (await this.#homes.prepareEmpty(entry, start));
     const entered = this.#enter(entry, start);
     const native = startNative({
       ...{ harness, entry, principal, environment, offers, subagents, protocol, settings },
@@ -247,21 +240,10 @@ export class AgentHost {
     const network = this.networkFor(agent);
     const confine = network && { ...place, network };
     const start = { principal, confine };
-    const folder = this.#homeFolder(entry, start);
-    const home = confine && (await PrivateHome.prepare({ folder, credentials: [], files: [] }));
+    const home = confine && (await this.#homes.prepareEmpty(entry, start));
     const entered = this.#enter(entry, start);
     entered.hold([session]);
     return { commands: await this.#commands(confine, home, entered.root), release: entered.remove };
-  }
-
-  /** Where the home of an agent is. One agent at a time uses a home, and one that is confined is one of several. */
-  #homeFolder(
-    { id }: AgentEntry,
-    { principal, confine }: Pick<StartOptions, "principal" | "confine">,
-  ): string {
-    const place = confine ? `${id}-${blake3Hex(JSON.stringify(confine.roots)).slice(0, 16)}` : id;
-    const { tenant, user } = principal;
-    return join(this.#options.harness.home, "homes", tenant, user, principal.id, place);
   }
 
   /** Runs the commands of a built-in agent. */
@@ -272,64 +254,11 @@ export class AgentHost {
   ): Promise<OwnedCommands> {
     const { owner, environment, sandbox } = this.#options;
     const { commandEnvironment } = await import("@reins/agent");
-    const confinement = confine && home && this.#confinement(confine, home, dirname(process.execPath));
+    const confinement = confine && home && this.#homes.confinement(confine, home, dirname(process.execPath));
     return new OwnedCommands({
       ...{ owner, confinement, sandbox, onStart },
       environment: commandEnvironment(environment),
     });
-  }
-
-  async #prepare(
-    entry: AgentEntry,
-    { folder: install }: InstalledAgent,
-    start: StartOptions,
-  ): Promise<{ readonly launch: AgentLaunch; readonly home: PrivateHome }> {
-    const { environment, userHome = homedir() } = this.#options;
-    const model = this.#options.modelFor?.(entry.id);
-    const pass = this.#options.passFor?.(entry.id) ?? [];
-    const folder = this.#homeFolder(entry, start);
-    const folders = { home: join(folder, "home"), temporary: join(folder, "tmp") };
-    const platform = `${process.platform}-${process.arch}`;
-    const launch = launchOf(entry, {
-      folders,
-      install,
-      environment,
-      node: process.execPath,
-      platform,
-      confined: start.confine !== undefined,
-      pass,
-      ...(model && { model }),
-    });
-    const dropped = model ? [] : droppedVariables(entry, { environment, pass });
-    if (dropped.length > 0)
-      this.#options.onFault?.(
-        entry.id,
-        `${dropped.join(", ")} ${dropped.length > 1 ? "are" : "is"} set and not passed on to it; to do so, name what it needs under "pass" in agents.yaml`,
-      );
-    const credentials = launch.credentials.map(({ from, to }) => ({ from: join(userHome, from), to }));
-    const files = Object.entries(launch.files).map(([path, text]) => ({ path, text }));
-    return { launch, home: await PrivateHome.prepare({ folder, credentials, files, clears: launch.clears }) };
-  }
-
-  #confinement(
-    { roots, identities, network }: NonNullable<StartOptions["confine"]>,
-    { home, temporary }: PrivateHome,
-    folder: string,
-  ): Confinement {
-    const { harness, gateway } = this.#options;
-    const shown = [folder, CATALOGUE_FILES, dirname(gateway.shimPath), dirname(process.execPath)];
-    return {
-      roots,
-      identities,
-      home,
-      temporary,
-      masked: [harness.home],
-      binds: [
-        ...shown.map((path) => ({ path, access: "read" as const })),
-        { path: gateway.socketPath, access: "write" },
-      ],
-      network,
-    };
   }
 
   /** Enters an agent among those that run. */

@@ -1,0 +1,78 @@
+import { describe, expect, test } from "vitest";
+import { delegationLimits } from "./delegation-limits.ts";
+
+const ALLOWANCE = { calls: 2, tokens: 100 };
+type Point = Parameters<typeof delegationLimits>[2];
+const AGENTS_ACTION: Point = { event_type: "pre_action", origin: "agent" };
+
+/** A delegated session with what it has used. */
+function limitsOf({
+  begun = 0,
+  tokens = 0,
+  tools,
+  point = AGENTS_ACTION,
+  actions = { count: 0 },
+}: {
+  readonly begun?: number;
+  readonly tokens?: number;
+  readonly tools?: readonly string[];
+  readonly point?: Point;
+  readonly actions?: { count: number };
+} = {}) {
+  const turn = { id: "t", entries: [], tokens, awaits: () => undefined, defer: () => undefined };
+  const scope = { toolCalls: { begun }, turn, actions };
+  const limits = delegationLimits(scope, { tools, allowance: ALLOWANCE }, point);
+  const bounds = (event_type: "pre_action" | "pre_prompt" | "post_action", tool = "Bash", payload = {}) =>
+    limits.bounds({ event_type, session_id: "s", agent_id: "a", depth: 1, payload }, tool);
+  return { ...limits, bounds, actions };
+}
+
+describe("the limits of a delegated session", () => {
+  test("count an action once, however often it is decided", () => {
+    const { bounds, actions } = limitsOf();
+    expect([bounds("pre_action"), bounds("pre_action")]).toEqual([undefined, undefined]);
+    expect(actions.count).toBe(1);
+  });
+
+  test("refuse an action for which actions under way leave no room", () => {
+    const actions = { count: 0 };
+    const [first, second, third] = [limitsOf({ actions }), limitsOf({ actions }), limitsOf({ actions })];
+    expect(first.bounds("pre_action") ?? second.bounds("pre_action")).toBeUndefined();
+    expect(third.bounds("pre_action")).toBe("the task's 2 calls are used up");
+    third.uncount();
+    expect(actions.count).toBe(2);
+    first.uncount();
+    first.uncount();
+    expect(actions.count).toBe(1);
+    expect(third.bounds("pre_action")).toBeUndefined();
+  });
+
+  test("count nothing that the agent does not do itself", () => {
+    for (const point of [
+      { event_type: "pre_action", origin: "client" },
+      { event_type: "pre_prompt", origin: "agent" },
+    ] as const) {
+      const { bounds, uncount, actions } = limitsOf({ point, actions: { count: 2 } });
+      expect(bounds(point.event_type)).toBeUndefined();
+      uncount();
+      expect(actions.count).toBe(2);
+    }
+  });
+
+  test("refuse a tool that the task was not given, before it is counted", () => {
+    const { bounds, actions } = limitsOf({ tools: ["Read", "Grep"] });
+    expect(bounds("pre_action", "Bash")).toBe("the task was given Read, Grep, and not Bash");
+    expect(actions.count).toBe(0);
+    expect(bounds("pre_action", "Read")).toBeUndefined();
+    expect(limitsOf({ tools: [] }).bounds("pre_action")).toContain("given no tools");
+  });
+
+  test("refuse what follows more calls or tokens than were given, by the greater of what is reported", () => {
+    expect(limitsOf({ begun: 3 }).bounds("pre_prompt")).toContain("2 calls");
+    expect(limitsOf({ tokens: 101 }).bounds("pre_prompt")).toContain("100 tokens");
+    expect(limitsOf({ tokens: 100 }).bounds("pre_prompt")).toBeUndefined();
+    expect(limitsOf().bounds("pre_prompt", "", { tokens_used: 101 })).toContain("100 tokens");
+    expect(limitsOf({ tokens: 101 }).bounds("pre_prompt", "", { tokens_used: 1 })).toContain("100 tokens");
+    expect(limitsOf({ begun: 3, tokens: 101 }).bounds("post_action")).toBeUndefined();
+  });
+});

@@ -93,12 +93,16 @@ describe("a tree that breaks a rule", () => {
     const found = await violationsIn({
       "packages/ahp/src/index.ts": 'export * from "./message.ts";',
       "packages/ahp/src/message.ts": 'import { readFile } from "fs/promises";',
-      "packages/ahp/src/long.ts": "\n".repeat(1_000),
+      "packages/ahp/src/long.ts": "\n".repeat(401),
+      "packages/ahp/src/short.ts": "\n".repeat(400),
+      "packages/ahp/src/long.test.ts": "\n".repeat(1_001),
+      "packages/ahp/system/short.test.ts": "\n".repeat(1_000),
       "scripts/bootstrap.mjs": 'import { z } from "zod";',
     });
     expect(found.toSorted()).toEqual([
       "packages/ahp/src/index.ts: uses `export *`; name what is exported",
-      "packages/ahp/src/long.ts: has 1001 lines, more than 1000",
+      "packages/ahp/src/long.test.ts: has 1001 lines, more than 1000",
+      "packages/ahp/src/long.ts: has 401 lines, more than 400",
       "packages/ahp/src/message.ts: imports fs/promises, a builtin, without `node:`",
       "scripts/bootstrap.mjs: imports zod, but runs before anything is installed",
     ]);

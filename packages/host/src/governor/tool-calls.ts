@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { isObject, type JsonObject, toolCallIn } from "@reins/acp";
 import type { ActionPayload } from "../control/control-point.ts";
 import { type Claim, claimsIn, MOST_CLAIMS } from "./claims.ts";
-import { digestOf, type Ran, Replay, ranBy } from "./replay.ts";
-import { type Act, actOf, givenName, isEmpty, type Naming } from "./tool-name.ts";
+import { argumentsDigest, type Ran, ReplayedCalls, ranBy } from "./replayed-calls.ts";
+import { type Act, actOf, givenName, isEmpty, type ToolNaming } from "./tool-name.ts";
 
 /** The permission of a tool call that was allowed by the verdict of that entry. */
 export interface GivenPermit {
@@ -88,7 +88,7 @@ const MAX_CALLS = 10_000;
 /** How many acts and verdicts of one call are remembered. */
 export const MOST_ACTS = 50;
 
-const UNNAMED: Naming = { toolNames: { members: [], aliases: [], kinds: {} } };
+const UNNAMED: ToolNaming = { toolNames: { members: [], aliases: [], kinds: {} } };
 
 /** Whether a call has ended. */
 export function isFinal({ reported }: Pick<ToolCall, "reported">): boolean {
@@ -106,11 +106,11 @@ export class ToolCalls {
   #quietSince: number;
   /** How many calls there had been when one was last refused in this turn; nothing where none was. */
   #begunAtRefusal: number | undefined;
-  readonly #entry: Naming;
-  #replay: Replay | undefined;
+  readonly #entry: ToolNaming;
+  #replay: ReplayedCalls | undefined;
 
   /** `at` is when the turn began in which the first of them comes, `entry` tells how the agent names tools. */
-  constructor(at = 0, entry: Naming = UNNAMED) {
+  constructor(at = 0, entry: ToolNaming = UNNAMED) {
     this.#quietSince = at;
     this.#entry = entry;
   }
@@ -137,7 +137,7 @@ export class ToolCalls {
 
   /** Notes that the agent begins to load the session, and repeats the calls that it made before. */
   beginReplay(): void {
-    this.#replay = new Replay(this.#calls.values(), this.#entry);
+    this.#replay = new ReplayedCalls(this.#calls.values(), this.#entry);
   }
 
   /** Whether an update repeats a call, as an agent does while it loads the session. */
@@ -252,7 +252,7 @@ export class ToolCalls {
     const { sessionUpdate, status, rawInput } = update;
     const isGiven = !isEmpty(rawInput);
     const begins = isGiven && (status === "pending" || status === "in_progress");
-    const isGivenElse = isGiven && digestOf(rawInput) !== ranBy(call, this.#entry).digest;
+    const isGivenElse = isGiven && argumentsDigest(rawInput) !== ranBy(call, this.#entry).digest;
     const isAnother = sessionUpdate === undefined || sessionUpdate === "tool_call" || begins || isGivenElse;
     return isAnother ? undefined : call;
   }

@@ -3,7 +3,7 @@ import type { AgentEntry } from "@reins/agents";
 import type { ToolCall } from "./tool-calls.ts";
 
 /** How an agent names tools. */
-export type Naming = Pick<AgentEntry, "toolNames">;
+export type ToolNaming = Pick<AgentEntry, "toolNames">;
 
 /** The name of an unknown tool. No rule that names tools allows it. */
 const UNKNOWN_TOOL = "unknown";
@@ -32,7 +32,7 @@ export function givenName(reported: JsonObject, members: readonly string[]): str
  */
 export function toolNameOf(
   call: Pick<ToolCall, "reported"> & Partial<Pick<ToolCall, "first" | "named">>,
-  entry: Naming,
+  entry: ToolNaming,
 ): ToolName {
   const { reported, first } = call;
   const { toolNames } = entry;
@@ -51,7 +51,7 @@ export function toolNameOf(
 /** Every name that a call's tool might have; where the agent named it, only that. */
 export function namesOf(
   call: Pick<ToolCall, "reported" | "first"> & Partial<Pick<ToolCall, "named">>,
-  entry: Naming,
+  entry: ToolNaming,
 ): readonly string[] {
   if (call.named !== undefined) return [call.named];
   const reported = { ...call.reported, first: call.first };
@@ -76,7 +76,7 @@ export interface Act {
 }
 
 /** What a call says now that it runs, whatever it was named before. */
-export function actOf({ reported, first }: Pick<ToolCall, "reported" | "first">, entry: Naming): Act {
+export function actOf({ reported, first }: Pick<ToolCall, "reported" | "first">, entry: ToolNaming): Act {
   const call = { reported, first };
   const { name, byKind } = toolNameOf(call, entry);
   const isNamed = !byKind && name !== UNKNOWN_TOOL;
@@ -96,7 +96,7 @@ export function pathsOf({ reported }: Pick<ToolCall, "reported">): readonly stri
 }
 
 /** The arguments of a call: as sent, or where this agent spells them out. */
-export function argumentsOf(call: Pick<ToolCall, "reported">, entry: Naming): unknown {
+export function argumentsOf(call: Pick<ToolCall, "reported">, entry: ToolNaming): unknown {
   const { reported } = call;
   if (reported.rawInput !== undefined) return reported.rawInput;
   const found: JsonObject = {};
@@ -117,7 +117,7 @@ export function isEmpty(value: unknown): boolean {
 }
 
 /** What the catalogue knows of a call without arguments. */
-function knownCall({ reported }: Pick<ToolCall, "reported">, { toolNames: { calls = [] } }: Naming) {
+function knownCall({ reported }: Pick<ToolCall, "reported">, { toolNames: { calls = [] } }: ToolNaming) {
   if (reported.rawInput !== undefined) return undefined;
   return calls.find(({ where }) => fits(reported, where));
 }
@@ -125,7 +125,7 @@ function knownCall({ reported }: Pick<ToolCall, "reported">, { toolNames: { call
 /** Whether the agent asks no permission for what a call leads to, like the subagents of some. */
 export function isUngoverned(
   { reported, first }: Pick<ToolCall, "reported" | "first">,
-  { toolNames: { ungoverned = [] } }: Naming,
+  { toolNames: { ungoverned = [] } }: ToolNaming,
 ): boolean {
   return ungoverned.some((where) => fits(reported, where) || fits(first, where));
 }

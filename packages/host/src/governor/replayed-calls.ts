@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "@reins/acp";
 import { type Claim, claimsIn } from "./claims.ts";
 import type { ToolCall } from "./tool-calls.ts";
-import { actOf, isEmpty, type Naming } from "./tool-name.ts";
+import { actOf, isEmpty, type ToolNaming } from "./tool-name.ts";
 
 /** The tool that a call ran, if the agent named it, and a digest of its arguments. */
 export interface Ran {
@@ -15,25 +15,25 @@ export interface Ran {
 interface Repeatable extends Ran, Pick<ToolCall, "id" | "claims"> {}
 
 /** What a call ran, as far as the agent reported it. */
-export function ranBy(call: Pick<ToolCall, "reported" | "first" | "named" | "past">, entry: Naming): Ran {
-  return call.past ?? { tool: toolIn(call, entry), digest: digestOf(call.reported.rawInput) };
+export function ranBy(call: Pick<ToolCall, "reported" | "first" | "named" | "past">, entry: ToolNaming): Ran {
+  return call.past ?? { tool: toolIn(call, entry), digest: argumentsDigest(call.reported.rawInput) };
 }
 
 /** The digest of the arguments of a call. */
-export function digestOf(value: unknown): string {
+export function argumentsDigest(value: unknown): string {
   return createHash("sha256")
     .update(JSON.stringify(value) ?? "")
     .digest("hex");
 }
 
 /** The calls that an agent repeats while it loads a session. */
-export class Replay {
-  readonly #entry: Naming;
+export class ReplayedCalls {
+  readonly #entry: ToolNaming;
   /** The calls that it may still repeat, and those that it has, by their ids now. */
   readonly #toRepeat: Repeatable[];
   readonly #repeated = new Map<string, Repeatable>();
 
-  constructor(calls: Iterable<ToolCall>, entry: Naming) {
+  constructor(calls: Iterable<ToolCall>, entry: ToolNaming) {
     this.#entry = entry;
     this.#toRepeat = Array.from(calls, (call) => {
       const { id, claims } = call;
@@ -61,17 +61,17 @@ export class Replay {
 }
 
 /** The name of a tool, if the agent reports more of it than its kind. */
-function toolIn(call: Pick<ToolCall, "reported" | "first" | "named">, entry: Naming): string | undefined {
+function toolIn(call: Pick<ToolCall, "reported" | "first" | "named">, entry: ToolNaming): string | undefined {
   const { names, isNamed } = actOf(call, entry);
   return call.named ?? (isNamed ? names[0] : undefined);
 }
 
 /** Whether an update repeats a call: tool, arguments and files are the same as far as it reports them. */
-function isRepeatedBy({ tool, digest, claims }: Repeatable, update: JsonObject, entry: Naming): boolean {
+function isRepeatedBy({ tool, digest, claims }: Repeatable, update: JsonObject, entry: ToolNaming): boolean {
   const { rawInput } = update;
   const named = toolIn({ reported: update, first: update }, entry);
   if (named !== undefined && tool !== undefined && named !== tool) return false;
-  if (!isEmpty(rawInput) && digestOf(rawInput) !== digest) return false;
+  if (!isEmpty(rawInput) && argumentsDigest(rawInput) !== digest) return false;
   return claimsIn(update).every((claim) => claims.some((one) => includesClaim(one, claim)));
 }
 

@@ -14,6 +14,7 @@ export {
 export { exponentialBackoff } from "./backoff.ts";
 export { errorCode, errorMessage, hasCode, JsonError, type JsonFault } from "./errors.ts";
 export { createFile, ifExists, readJsonFile, replaceFile } from "./files.ts";
+export { compilePattern } from "./glob.ts";
 export { HIDDEN, hasHidden, quoteLines, visibleJson, visibleText } from "./hidden.ts";
 export {
   isClosed,

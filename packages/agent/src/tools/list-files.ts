@@ -5,7 +5,7 @@ import { errorCode } from "@reins/kit";
 import { z } from "zod";
 import { FileError } from "../files/roots.ts";
 import { requireFolder } from "../files/workspace-files.ts";
-import { compilePattern } from "./glob.ts";
+import { compilePattern } from "@reins/kit";
 import { defineTool, ToolError } from "./tool.ts";
 
 const MAX_ENTRIES = 200;

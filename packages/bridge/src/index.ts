@@ -2,6 +2,18 @@ export { Idleness, type Wake, wakeOf } from "./idleness.ts";
 export { type Memory, VolatileMemory } from "./memory.ts";
 export { HOST_SOURCE, modelToolName, qualifiedNames, type SourcedName } from "./qualified-names.ts";
 export { searchItems } from "./search/bm25.ts";
+export { SkillActivation, type SkillUpdate } from "./skills/activation.ts";
+export { cardText } from "./skills/cards.ts";
+export { SkillCatalogue } from "./skills/catalogue.ts";
+export { discoverSkills, readSkillFolder, type SkillRoot } from "./skills/discover.ts";
+export { type HostRequest, HostSkills, type LoadedSkill } from "./skills/host-skills.ts";
+export { MATCH_DEFAULTS, type MatchSettings, matchSkills } from "./skills/match.ts";
+export { rankSkills, type SkillMatch } from "./skills/rank.ts";
+export { scopeTools } from "./skills/scope.ts";
+export { readTrustedSigners, signBundle, trustSigner } from "./skills/signature.ts";
+export { isUsable, SKILL_LAYERS, type Skill, SkillError, type SkillLayer } from "./skills/skill.ts";
+export { substitute } from "./skills/substitute.ts";
+export { type TrustSettings, trustIn } from "./skills/trust.ts";
 export { StoredMemory } from "./stored-memory.ts";
 export { BridgeCallError, type BridgeFault, type BridgePort } from "./wire/bridge-port.ts";
 export {

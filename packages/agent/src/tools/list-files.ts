@@ -1,11 +1,10 @@
 import type { Dirent } from "node:fs";
 import { opendir } from "node:fs/promises";
 import { join } from "node:path";
-import { errorCode } from "@reins/kit";
+import { compilePattern, errorCode } from "@reins/kit";
 import { z } from "zod";
 import { FileError } from "../files/roots.ts";
 import { requireFolder } from "../files/workspace-files.ts";
-import { compilePattern } from "@reins/kit";
 import { defineTool, ToolError } from "./tool.ts";
 
 const MAX_ENTRIES = 200;

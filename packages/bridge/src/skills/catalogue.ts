@@ -1,0 +1,73 @@
+import { plainLine } from "./fields.ts";
+import {
+  isUsable,
+  type ShadowedSkill,
+  SKILL_LAYERS,
+  type Skill,
+  SkillError,
+  type SkillLayer,
+  type SkillWarning,
+} from "./skill.ts";
+
+/** How layers are ordered, and which are left out. */
+export interface LayerOrder {
+  /** The first layers; the others follow in their usual order. */
+  readonly lookupOrder?: readonly SkillLayer[];
+  readonly disabled?: readonly SkillLayer[];
+}
+
+/** The skills of all layers: the first of an id wins, the others are shadowed. */
+export class SkillCatalogue {
+  /** By their ids, in the order of layers. */
+  readonly skills: readonly Skill[];
+  readonly shadowed: readonly ShadowedSkill[];
+  readonly disabledLayers: readonly SkillLayer[];
+  readonly warnings: readonly SkillWarning[];
+
+  constructor(found: readonly Skill[], warnings: readonly SkillWarning[] = [], order: LayerOrder = {}) {
+    const { lookupOrder = [], disabled = [] } = order;
+    const layers = [...new Set([...lookupOrder, ...SKILL_LAYERS])].filter(
+      (layer) => !disabled.includes(layer),
+    );
+    const chosen = new Map<string, Skill>();
+    const shadowed: ShadowedSkill[] = [];
+    for (const layer of layers)
+      for (const skill of found.filter((one) => one.layer === layer)) {
+        const winner = chosen.get(skill.id);
+        if (!winner) chosen.set(skill.id, skill);
+        else shadowed.push({ id: skill.id, winner: winner.layer, loser: layer, loserOrigin: skill.origin });
+      }
+    this.skills = [...chosen.values()];
+    this.shadowed = shadowed;
+    this.disabledLayers = [...disabled];
+    this.warnings = warnings;
+  }
+
+  /** The skills that may be matched, loaded or scoped. */
+  get usable(): readonly Skill[] {
+    return this.skills.filter(isUsable);
+  }
+
+  /** The skill of an id, or the only one of a bare name; throws {@link SkillError} otherwise. */
+  find(name: string): Skill {
+    const exact = this.skills.find(({ id }) => id === name);
+    if (exact) return exact;
+    const named = this.skills.filter((skill) => skill.name === name || skill.id.endsWith(`/${name}`));
+    const [only, ...others] = named;
+    const shown = plainLine(name).slice(0, 100);
+    if (!only) throw new SkillError("unknown", `there is no skill ${shown}`);
+    if (others.length === 0) return only;
+    const ids = named.map(({ id }) => id).join(", ");
+    throw new SkillError("ambiguous", `${shown} is ambiguous: ${ids}`);
+  }
+
+  /** Bare names that stand for several skills. */
+  get ambiguous(): readonly { readonly name: string; readonly ids: readonly string[] }[] {
+    const byName = Map.groupBy(this.skills, ({ name }) => name);
+    return [...byName].flatMap(([name, skills]) =>
+      skills.length > 1 && !skills.some(({ id }) => id === name)
+        ? [{ name, ids: skills.map(({ id }) => id) }]
+        : [],
+    );
+  }
+}

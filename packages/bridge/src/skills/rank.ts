@@ -1,0 +1,107 @@
+import { compilePattern } from "@reins/kit";
+import { Bm25Index, explain, type Match } from "../search/bm25.ts";
+import { isCommonWord } from "./common-words.ts";
+import type { Skill } from "./skill.ts";
+
+/** A skill that fits a prompt. */
+export interface SkillMatch {
+  readonly skill: Skill;
+  /** At least {@link LEAST_SCORE}; about 1 for each rare word of the prompt that the skill has, too. */
+  readonly score: number;
+  /** Which words and files speak for it. */
+  readonly reason: string;
+}
+
+/** What skills are matched with. */
+export interface MatchQuery {
+  readonly prompt: string;
+  /** Files that the session works with, relative to its folder. */
+  readonly workingFiles?: readonly string[] | undefined;
+}
+
+const WEIGHTS = { name: 2, short: 1, description: 1.5, when_to_use: 1.5 } as const;
+/** What a word counts that says little about any work, however rare it is among the skills at hand. */
+const COMMON_SHARE = 0.4;
+/** What skills must reach to fit: two common words, or one that is rare. */
+const LEAST_SCORE = 0.62;
+const MENTION_SCORE = 2;
+const PATH_SCORE = 1;
+const MAX_PROMPT = 8_000;
+const MAX_FILES = 200;
+
+/**
+ * Ranks the skills that fit a prompt, best first; none may. Words count by BM25F, divided by what a word of one skill can
+ * count, so that scores mean the same for three skills and for a thousand.
+ */
+export function rankSkills(skills: readonly Skill[], query: MatchQuery): readonly SkillMatch[] {
+  const prompt = query.prompt.slice(0, MAX_PROMPT);
+  const candidates = skills.filter(({ disableModelInvocation }) => !disableModelInvocation);
+  const index = new Bm25Index(WEIGHTS);
+  for (const { id, short, description, whenToUse } of candidates)
+    index.put(id, {
+      name: id,
+      // A derived one would count the same words twice.
+      short: description.startsWith(short.replace(/…$/, "")) ? "" : short,
+      description,
+      when_to_use: whenToUse,
+    });
+  const rarest = Math.log((candidates.length - 0.5) / 1.5 + 1);
+  const words = new Map(
+    index.search(prompt, { limit: candidates.length }).map(({ id, matches }) => [id, matches]),
+  );
+  return candidates
+    .map((skill) => evidenceFor(skill, prompt, query.workingFiles ?? [], words.get(skill.id) ?? [], rarest))
+    .filter(({ score }) => score >= LEAST_SCORE)
+    .toSorted((left, right) => right.score - left.score || (left.skill.id < right.skill.id ? -1 : 1));
+}
+
+function evidenceFor(
+  skill: Skill,
+  prompt: string,
+  files: readonly string[],
+  words: readonly Match[],
+  rarest: number,
+): SkillMatch {
+  const ofWords = words.reduce(
+    (sum, { word, score }) => sum + (score / rarest) * (isCommonWord(word) ? COMMON_SHARE : 1),
+    0,
+  );
+  const globs = matchingGlobs(skill.paths, files);
+  const isMentioned = mentions(prompt, skill);
+  return {
+    skill,
+    score: round(ofWords + PATH_SCORE * Math.min(globs.length, 2) + (isMentioned ? MENTION_SCORE : 0)),
+    reason: [
+      ...(isMentioned ? ["named in the prompt"] : []),
+      ...(words.length > 0 ? [`words: ${explain(words.slice(0, 6))}`] : []),
+      ...(globs.length > 0 ? [`files: ${globs.slice(0, 3).join(", ")}`] : []),
+    ].join("; "),
+  };
+}
+
+function matchingGlobs(globs: readonly string[], files: readonly string[]): readonly string[] {
+  const known = files.slice(0, MAX_FILES).filter((file) => file.length <= 1_000);
+  if (known.length === 0) return [];
+  return globs.filter((glob) => {
+    const matches = compilePattern(glob);
+    return matches !== undefined && known.some(matches);
+  });
+}
+
+/** Whether a prompt names a skill as such: `/name`, `name skill`, `skill name`, or a name of several words to the letter. */
+function mentions(prompt: string, { id, name }: Skill): boolean {
+  const words = prompt.toLowerCase().split(/[\s,;:!?"'`()]+|\.(?=\s|$)/);
+  return [id, name].some((full) => {
+    const wanted = full.toLowerCase();
+    const isDistinct = /[-_/.]/.test(wanted);
+    return words.some((word, index) => {
+      if (word === `/${wanted}`) return true;
+      if (word !== wanted) return false;
+      return isDistinct || words[index + 1] === "skill" || words[index - 1] === "skill";
+    });
+  });
+}
+
+function round(score: number): number {
+  return Math.round(score * 1_000) / 1_000;
+}

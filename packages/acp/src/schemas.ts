@@ -297,6 +297,7 @@ const ReinsMeta = loose({
   key: text,
   acts_as: text,
   daemon: flag,
+  mutation_scope: text,
   turns: flag,
   prompt: text,
   turn: text,

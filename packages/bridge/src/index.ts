@@ -21,6 +21,7 @@ export { substitute } from "./skills/substitute.ts";
 export { type TrustSettings, trustIn } from "./skills/trust.ts";
 export { StoredMemory } from "./stored-memory.ts";
 export { BridgeCallError, type BridgeFault, type BridgePort } from "./wire/bridge-port.ts";
+export { offersBridge } from "./wire/capability.ts";
 export {
   BRIDGE_DEADLINES_MS,
   type BridgeMethod,
@@ -31,6 +32,7 @@ export {
   RETIRED_METHODS,
 } from "./wire/methods.ts";
 export { PeerBridge } from "./wire/peer-bridge.ts";
+export { type PermissionReply, readPermissionReply } from "./wire/permission-reply.ts";
 export {
   advanceWorker,
   bridgeWorkerUpdate,

@@ -10,7 +10,8 @@ tool_rules:
 describe("what exceeds the bounds of a session", () => {
   const bounded = {
     ...requestContext,
-    bounds: (_: unknown, tool: string) => (tool === "ls" ? undefined : `the task was not given ${tool}`),
+    bounds: (_: unknown, { tool }: { tool: string }) =>
+      tool === "ls" ? undefined : `the task was not given ${tool}`,
   };
 
   test("is blocked with the reason and on record, whatever the policy says, without an approval", async () => {

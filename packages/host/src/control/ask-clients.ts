@@ -1,5 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "@reins/acp";
+import { offersBridge, type PermissionReply, readPermissionReply } from "@reins/bridge";
 import type { Draft } from "@reins/ledger";
 import {
   type Approval,
@@ -13,7 +15,7 @@ import type { SessionRecord } from "../sessions/session-record.ts";
 import type { AcceptedChanges } from "../sessions/session-state.ts";
 import {
   type AskedAbout,
-  chosenKind,
+  forHosts,
   type OptionKind,
   PERMISSION,
   permissionRequest,
@@ -26,8 +28,15 @@ export interface ClientAnswer {
   readonly by: Principal;
 }
 
+/** A client that may be asked. */
+export interface AskedClient {
+  readonly principal: Principal;
+  /** The capabilities that it declared. */
+  readonly capabilities: JsonObject;
+}
+
 /** The request as one client gets it; `undefined` for a client that is not asked. */
-export type AskedOf = (client: Principal) => JsonObject | undefined;
+export type AskedOf = (client: AskedClient) => JsonObject | undefined;
 
 /** Which clients are asked, and how. */
 export interface RequestOptions {
@@ -73,8 +82,18 @@ export interface SessionPort {
   stopped(entry: Draft): Promise<void>;
 }
 
-/** Puts an approval to the people in front of a session. Settles when one of them has answered, or there is no need to. */
-export type Offer = (approval: Approval, signal: AbortSignal) => Promise<void>;
+/** A permission for other arguments than those that were asked about. It is decided once more with them. */
+export interface Rewrite {
+  readonly arguments: JsonObject;
+  readonly by: Principal;
+  readonly decision: "allow_once" | "allow_always";
+}
+
+/**
+ * Puts an approval to the people in front of a session. Settles when one of them has answered, or there is no need to; with
+ * the rewritten call where the answer is to that, which leaves the approval open.
+ */
+export type Offer = (approval: Approval, signal: AbortSignal) => Promise<Rewrite | undefined>;
 
 /** The pause before people are asked again because their answer could not be written. */
 const AGAIN_MS = 1_000;
@@ -92,44 +111,61 @@ const DECISIONS: Readonly<Record<OptionKind, "allow_once" | "allow_always" | "de
  * alone: what a person is shown is what the answer counts for.
  */
 export function offerApproval(
-  session: Pick<AskableScope, "id" | "clients"> & {
+  session: Pick<AskableScope, "id" | "clients" | "mutationScope" | "descent"> & {
     readonly context: { readonly harness: Pick<Harness, "approvals"> };
   },
   toolCallId: string,
-  about?: AskedAbout,
+  { about, isRewritable = false }: { readonly about?: AskedAbout; readonly isRewritable?: boolean } = {},
 ): Offer {
   return async (approval, signal) => {
     const offered = permissionRequest(session.id, toolCallId, approval, about);
     // Each gets the options that they may choose; who may choose none is not asked.
-    const asked = (client: Principal) => {
-      const may = mayAnswer(answererOf(client), approval).options;
+    const asked = ({ principal, capabilities }: AskedClient) => {
+      const may = mayAnswer(answererOf(principal), approval).options;
       const options = offered.options.filter(({ kind }) => may.includes(DECISIONS[kind]));
-      return options.length === 0 ? undefined : { ...offered, options };
+      if (options.length === 0) return undefined;
+      return { ...(offersBridge(capabilities) ? forHosts(offered, approval, session) : offered), options };
     };
     const answered = new Set<string>();
     // The first response cancels the request at all clients, though a quorum may need more, or it may not count.
     for (;;) {
       const options = { without: answered, asked };
       const { value, by } = await session.clients.request(PERMISSION, offered, signal, options);
-      const state = await give(session.context.harness, approval, by, chosenKind(offered.options, value));
-      if (state !== "pending" && state !== "unwritten") return;
+      const reply = readPermissionReply(offered.options, value);
+      const rewrite = rewriteIn(reply, by, approval);
+      if (rewrite && isRewritable) return rewrite;
+      const counted: PermissionReply = rewrite
+        ? { kind: "denied", reason: "the arguments of this call cannot be rewritten" }
+        : reply;
+      const state = await give(session.context.harness, approval, by, counted);
+      if (state !== "pending" && state !== "unwritten") return undefined;
       if (state === "pending") answered.add(by.id);
       else await wait(AGAIN_MS, undefined, { signal });
     }
   };
 }
 
+/** The rewritten call that a reply permits, if its principal may permit anything here. */
+function rewriteIn(reply: PermissionReply, by: Principal, approval: Approval): Rewrite | undefined {
+  if (reply.kind !== "granted" || !reply.args) return undefined;
+  if (isDeepStrictEqual(reply.args, approval.facts.arguments)) return undefined;
+  const { option: decision, args } = reply;
+  const isFree = mayAnswer(answererOf(by), approval).options.includes(decision);
+  return isFree ? { arguments: args, by, decision } : undefined;
+}
+
 /** Answers the approval and returns its state. Clients that chose nothing deny it. */
-async function give(
+export async function give(
   { approvals }: Pick<Harness, "approvals">,
-  { id }: Approval,
+  { id }: Pick<Approval, "id">,
   by: Principal,
-  kind: OptionKind | undefined,
+  reply: PermissionReply,
 ): Promise<Approval["state"] | "unwritten"> {
   const { tenant } = by;
-  const decision = kind === undefined ? "deny" : DECISIONS[kind];
-  const note = kind === undefined ? { note: "no option was chosen" } : {};
-  const given = { ...answererOf(by), decision, ...note };
+  const decision: "allow_once" | "allow_always" | "deny" = reply.kind === "granted" ? reply.option : "deny";
+  const note =
+    reply.kind === "granted" ? undefined : reply.kind === "denied" ? reply.reason : "no option was chosen";
+  const given = { ...answererOf(by), decision, ...(note !== undefined && { note }) } as const;
   try {
     return (await approvals.answer(id, given)).state;
   } catch (error) {
@@ -160,12 +196,15 @@ interface Asking {
   readonly offer: Offer;
 }
 
+/** How a question to people ended: by its approval, or by a permission for other arguments. */
+export type Answered = Pick<Approval, "state"> | { readonly rewrite: Rewrite };
+
 /** The approval once it is no longer pending, by whichever client or route it was answered. */
 export async function awaitAnswer(
   { approvals }: Pick<Harness, "approvals">,
   { id, tenant, signal, offer }: Asking,
-): Promise<Approval> {
-  const over = Promise.withResolvers<Approval>();
+): Promise<Answered> {
+  const over = Promise.withResolvers<Answered>();
   const take = (approval: Approval) => {
     if (approval.id === id && approval.state !== "pending") over.resolve(approval);
   };
@@ -181,7 +220,10 @@ export async function awaitAnswer(
     const approval = await approvals.get(id, tenant);
     if (approval) take(approval);
     if (approval?.state === "pending")
-      offer(approval, AbortSignal.any([signal, withdrawn.signal])).catch(() => undefined);
+      offer(approval, AbortSignal.any([signal, withdrawn.signal])).then(
+        (rewrite) => rewrite && over.resolve({ rewrite }),
+        () => undefined,
+      );
     return await over.promise;
   } finally {
     count.open -= 1;

@@ -2,6 +2,7 @@ import type { JsonObject } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
 import type {
   ControlEvent,
+  DecisionInput,
   Enforcement,
   EventType,
   Origin,
@@ -9,6 +10,7 @@ import type {
   Subject,
 } from "@reins/supervisor";
 import { delegationLimits } from "./delegation-limits.ts";
+import { beyondScope } from "./mutation-scope.ts";
 import type { SubjectScope } from "./scope.ts";
 
 /** The payload of AHP's `pre_action` and `post_action`, which the protocol leaves open. */
@@ -239,6 +241,13 @@ export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scop
   const { event_type, level, tools, origin } = traits;
   const beyond = "outOfReach" in point ? point.outOfReach : undefined;
   const limited = scope.descent && delegationLimits(scope, scope.descent, traits);
+  const workspace = tools === "agent" ? scope.workspace : scope.served;
+  const limit = origin === "agent" ? scope.mutationScope : undefined;
+  const bounds = (event: ControlEvent, action: DecisionInput["action"]) =>
+    limited?.bounds(event, action.tool) ??
+    (limit && isAction(event)
+      ? beyondScope(limit, action, workspace.realRoots?.[0] ?? workspace.cwd)
+      : undefined);
   const own = context.enforcementOf?.(toolOf(point)) ?? context.enforcement ?? "performed";
   const enforcement = level === "agent" ? own : level;
   const { subject, forbidden } = lookUpSubject(scope, enforcement, origin, mode);
@@ -253,10 +262,10 @@ export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scop
     subject,
     ...(forbidden !== undefined && { forbidden }),
     requestContext: {
-      workspace: tools === "agent" ? scope.workspace : scope.served,
+      workspace,
       turn: scope.turn?.id,
       confirm: () => confirmRights(scope, enforcement, origin),
-      ...(limited && { bounds: limited.bounds }),
+      ...((limited || limit) && { bounds }),
       ...(beyond !== undefined && { bounds: () => beyond }),
       ...(point.kind === "graph_action" && { mustAsk: point.mustAsk, commits: point.commits }),
     },
@@ -345,4 +354,8 @@ export async function confirmRights(
   const { harness, principal } = scope.context;
   await harness.identity.current(principal);
   subjectIn(scope, enforcement, origin);
+}
+
+function isAction({ event_type }: ControlEvent): boolean {
+  return event_type === "pre_action" || event_type === "post_action";
 }

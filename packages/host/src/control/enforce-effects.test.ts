@@ -120,6 +120,16 @@ const SEEN: ControlPoint = {
   seen: { call, outcome: "completed" },
 };
 
+/** An action without effects. */
+const actionOf = (tool: string) => ({
+  tool,
+  effects: [],
+  opaque: false,
+  doubts: [],
+  claims: {},
+  arguments: {},
+});
+
 describe("the event of a control point", () => {
   test("names session, agent and depth, and is decided where the agent works", async () => {
     const { scope, decided } = control();
@@ -158,7 +168,7 @@ describe("the event of a control point", () => {
     const enforced = await enforce(scope, { ...READ, outOfReach: "not yours" } as ControlPoint);
     expect(enforced.kind).toBe("refused");
     const [{ event, requestContext } = expect.fail()] = decided;
-    expect(requestContext.bounds?.(event, "fs/read_text_file")).toBe("not yours");
+    expect(requestContext.bounds?.(event, actionOf("fs/read_text_file"))).toBe("not yours");
   });
 });
 
@@ -365,7 +375,7 @@ describe("a session that another one started", () => {
     const { scope, decided } = control();
     await enforce({ ...scope, descent, ...more }, point);
     const [{ event, requestContext } = expect.fail()] = decided;
-    return requestContext.bounds?.(event, point.kind === "tool_call" ? "Bash" : "Read");
+    return requestContext.bounds?.(event, actionOf(point.kind === "tool_call" ? "Bash" : "Read"));
   };
 
   test("uses no tools but those of its task", async () => {

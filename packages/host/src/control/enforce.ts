@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Decided, DecisionInput, Harness, Workspace } from "@reins/supervisor";
 import type { AgentProfile } from "./agent-profile.ts";
-import { awaitAnswer, type Offer, offerApproval } from "./ask-clients.ts";
+import { awaitAnswer, give, type Offer, offerApproval, type Rewrite } from "./ask-clients.ts";
 import {
   type ActionPayload,
   argumentsOf,
@@ -54,14 +54,14 @@ export async function enforce(
   const { mode = "default", claimedMode = mode } = scope;
   const isClaimed = claimedMode !== mode && point.kind !== "setting";
   const stricter = isClaimed && (await isStricter(claimedMode, mode, scope, point));
-  const requested = () => {
-    const made = stricter ? requestFor(scope, point, claimedMode) : requestFor(scope, point);
+  const requested = (wanted: ControlPoint) => {
+    const made = stricter ? requestFor(scope, wanted, claimedMode) : requestFor(scope, wanted);
     return { ...made, requestContext: { ...made.requestContext, ...expressed } };
   };
-  let request = requested();
-  const again = () => {
+  let request = requested(point);
+  const again = (rewritten?: Rewrite) => {
     request.uncount?.();
-    request = requested();
+    request = requested(rewritten ? withArguments(point, rewritten.arguments) : point);
     return request;
   };
   const verdict = await decide(scope, point, { request, requested: again }, waiting).catch(
@@ -105,7 +105,13 @@ const UNLIMITED: Waiting = { signal: new AbortController().signal };
 async function decide(
   scope: AskableScope,
   point: ControlPoint,
-  { request, requested }: { readonly request: ControlRequest; readonly requested: () => ControlRequest },
+  {
+    request,
+    requested,
+  }: {
+    readonly request: ControlRequest;
+    readonly requested: (rewritten?: Rewrite) => ControlRequest;
+  },
   waiting: Waiting,
 ): Promise<Decided> {
   const { harness } = scope.context;
@@ -146,18 +152,25 @@ export function decideUnasked(
 
 type Deciders = Pick<Harness, "supervisor" | "approvals">;
 
+/** How often one call may be rewritten before it is blocked. */
+const MOST_REWRITES = 5;
+
 /**
  * Decides until there is a final verdict: waits for people's answers, and asks again after a deferral, each time for the
- * requester as it is then. Rejects only when the caller has stopped waiting.
+ * requester as it is then. A call that a person rewrites is decided anew, and where a rule asks about that too, the same
+ * answer counts. Rejects only when the caller has stopped waiting.
  */
 export async function awaitVerdict(
   deciders: Deciders,
   first: ControlRequest,
   waiting: Waiting,
   offer: Offer,
-  again: () => ControlRequest = () => first,
+  again: (rewritten?: Rewrite) => ControlRequest = () => first,
 ): Promise<Decided> {
-  for (let request = first; ; request = again()) {
+  let rewrite: Rewrite | undefined;
+  let rewrites = 0;
+  let isAnswered = false;
+  for (let request = first; ; request = again(rewrite)) {
     if (waiting.isOver ?? waiting.signal.aborted) throw waiting.signal.reason;
     const decided = await decideRequest(deciders, request);
     switch (decided.verdict) {
@@ -165,17 +178,35 @@ export async function awaitVerdict(
         await wait(decided.retry_after_ms, undefined, { signal: waiting.signal });
         break;
       case "ask": {
-        waiting.onAsk?.(decided.approval);
+        const { approval } = decided;
+        waiting.onAsk?.(approval);
+        if (rewrite && !isAnswered) {
+          isAnswered = true;
+          const { by, decision: option } = rewrite;
+          await give(deciders, { id: approval }, by, { kind: "granted", option });
+        }
         const asking = {
           id: decided.approval,
           tenant: request.subject.tenant,
           signal: waiting.signal,
           offer,
         };
-        const { state } = await awaitAnswer(deciders, asking);
+        const answered = await awaitAnswer(deciders, asking);
+        if ("rewrite" in answered) {
+          rewrites += 1;
+          await deciders.approvals.withdrawOne(approval, asking.tenant, "its arguments were rewritten");
+          if (rewrites > MOST_REWRITES)
+            return { ...decided, verdict: "blocked", reason: "its arguments were rewritten too often" };
+          rewrite = answered.rewrite;
+          isAnswered = false;
+          break;
+        }
+        const { state } = answered;
         if (state === "expired" || state === "withdrawn") return unanswered(decided, state);
         break;
       }
+      case "allowed":
+        return rewrite ? { ...decided, verdict: "modify", modified_arguments: rewrite.arguments } : decided;
       default:
         return decided;
     }
@@ -201,14 +232,32 @@ export function refuseStart(
   return decideRequest(harness, requestFor(scope, point));
 }
 
+/** A point with other arguments. */
+function withArguments(point: ControlPoint, given: unknown): ControlPoint {
+  if (point.kind === "tool_call") {
+    // The agent's title is of the call as it was.
+    const { title: _, ...payload } = point.payload;
+    return { ...point, payload: { ...payload, arguments: given } };
+  }
+  return point.kind === "mcp_call" ? { ...point, arguments: given } : point;
+}
+
+/** Whether a person may permit a call with other arguments than its own: what performs it applies them. */
+function isRewritable(point: ControlPoint, profile: AgentProfile): boolean {
+  if (point.kind !== "tool_call" && point.kind !== "mcp_call") return false;
+  return appliesModified(point, profile);
+}
+
 /** Asks the clients of a session: on the card of the agent's call, or on one that Reins makes when it is needed. */
 function offerFor(scope: AskableScope, point: ControlPoint): Offer {
-  if (point.kind === "tool_call" || point.kind === "graph_action") return offerApproval(scope, point.call.id);
+  const rewritable = { isRewritable: isRewritable(point, scope.context.profile) };
+  if (point.kind === "tool_call" || point.kind === "graph_action")
+    return offerApproval(scope, point.call.id, rewritable);
   let offer: Offer | undefined;
   return (approval, signal) => {
-    const asked = { tool: toolOf(point), rawInput: argumentsOf(point) };
+    const about = { tool: toolOf(point), rawInput: argumentsOf(point) };
     // Asked again, it is the same question.
-    offer ??= offerApproval(scope, `reins-${scope.context.newId()}`, asked);
+    offer ??= offerApproval(scope, `reins-${scope.context.newId()}`, { about, ...rewritable });
     return offer(approval, signal);
   };
 }

@@ -3,7 +3,6 @@ import type { Approval } from "@reins/supervisor";
 import { describe, expect, test } from "vitest";
 import {
   CANCELLED,
-  chosenKind,
   optionsIn,
   outcomeOf,
   permissionRequest,
@@ -38,18 +37,17 @@ describe("an agent's options", () => {
 });
 
 describe("a client's answer", () => {
-  const options = optionsIn({ options: OPTIONS });
-
   test.each([
-    ["a choice", selected("2"), "chosen", "allow_once"],
-    ["a choice that was not offered", selected("9"), "not_offered", undefined],
-    ["a choice without an id", selected(undefined), "not_offered", undefined],
-    ["a cancel", CANCELLED, "cancelled", undefined],
-    ["nothing", {}, "nothing", undefined],
-    ["no object", "allow_once", "nothing", undefined],
-  ])("that is %s is read as such", (_, answer, read, kind) => {
+    ["a choice", selected("2"), "chosen"],
+    ["a choice that was not offered", selected("9"), "not_offered"],
+    ["a choice without an id", selected(undefined), "chosen"],
+    ["a grant", { granted: true }, "chosen"],
+    ["a denial", { granted: false }, "chosen"],
+    ["a cancel", CANCELLED, "cancelled"],
+    ["nothing", {}, "nothing"],
+    ["no object", "allow_once", "nothing"],
+  ])("that is %s is read as such", (_, answer, read) => {
     expect(readChoice({ options: OPTIONS }, answer)).toBe(read);
-    expect(chosenKind(options, answer)).toBe(kind);
   });
 });
 

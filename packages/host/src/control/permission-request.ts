@@ -1,6 +1,8 @@
-import { isObject, type JsonObject, metaOf, readParams, readResult, reinsMeta } from "@reins/acp";
+import { isObject, type JsonObject, metaOf, readParams, reinsMeta } from "@reins/acp";
+import { readPermissionReply } from "@reins/bridge";
 import { visibleJson, visibleText } from "@reins/kit";
 import type { Approval } from "@reins/supervisor";
+import type { SubjectScope } from "./scope.ts";
 
 /** By which an agent asks for a permission. */
 export const PERMISSION = "session/request_permission";
@@ -40,25 +42,13 @@ export function outcomeOf(
   return undefined;
 }
 
-/** What a client chose, by kind; `undefined` when it chose nothing. */
-export function chosenKind<Option extends PermissionOption>(
-  options: readonly Option[],
-  answer: unknown,
-): Option["kind"] | undefined {
-  const { outcome, optionId } = readResult(PERMISSION, answer).outcome;
-  if (outcome !== "selected") return undefined;
-  return options.find((option) => option.optionId === optionId)?.kind;
-}
-
 /** What an answer to a permission request is: a choice, a cancel, no choice at all, or one that was never offered. */
 export function readChoice(
   params: unknown,
   answer: unknown,
 ): "chosen" | "cancelled" | "nothing" | "not_offered" {
-  const { outcome } = readResult(PERMISSION, answer).outcome;
-  if (outcome === "cancelled") return "cancelled";
-  if (outcome !== "selected") return "nothing";
-  return chosenKind(optionsIn(params), answer) === undefined ? "not_offered" : "chosen";
+  const { kind } = readPermissionReply(optionsIn(params), answer);
+  return kind === "granted" || kind === "denied" ? "chosen" : kind;
 }
 
 /** What a question is about where the approval itself has no tool call to show: a prompt, for one. */
@@ -116,6 +106,52 @@ export function permissionRequest(
     ).map(({ decision, ...option }) => option),
     _meta: { reins: { approval: id, rule: rule ?? null, reason, expires_at, opaque, doubts } },
   });
+}
+
+/**
+ * The same request for a host of the bridge, which reads more of it: the call by its tool, what the session may change,
+ * the paths that are concerned, and the approval with its evidence and deadline.
+ */
+export function forHosts(
+  request: PermissionRequest,
+  approval: Approval,
+  { mutationScope, descent }: Pick<SubjectScope, "mutationScope" | "descent">,
+): PermissionRequest {
+  const { facts, tool, session, turn = null } = approval;
+  const toolCall = isObject(request.toolCall) ? request.toolCall : {};
+  const action = String(toolCall.name ?? tool);
+  const paths = pathsIn(approval);
+  return {
+    ...request,
+    toolCall: { ...toolCall, toolName: action },
+    mutation: {
+      session_id: session,
+      parent_session_id: descent?.parent ?? null,
+      run_id: turn,
+      worker_id: descent?.worker ?? null,
+      mutation_scope: mutationScope ?? "apply_workspace",
+      approval_policy: { require_approval: [action] },
+    },
+    declaredPaths: paths,
+    approvalRequest: {
+      id: approval.id,
+      action,
+      args: toolCall.rawInput ?? null,
+      principal: descent?.worker ?? session,
+      requested_at: approval.created_at,
+      deadline: approval.expires_at,
+      approvers_required: approval.quorum,
+      evidence_refs: paths.map((ref) => ({ kind: "workspace_path", ref, metadata: metadataOf(ref, facts) })),
+      undo_metadata: null,
+      capabilities_requested: [`tool.${action}`],
+    },
+  };
+}
+
+/** What an action does with a path, and where that lies. */
+function metadataOf(path: string, { effects }: Approval["facts"]): JsonObject {
+  const own = effects.flatMap((effect) => ("path" in effect && effect.path === path ? [effect] : []));
+  return { effects: own.map(({ kind }) => kind), place: own[0]?.place ?? "unknown" };
 }
 
 /**

@@ -2,6 +2,7 @@ import type { AgentEntry } from "@reins/agents";
 import type { Enforcement, Harness, NetworkReach, Principal, Workspace } from "@reins/supervisor";
 import type { AgentProfile } from "./agent-profile.ts";
 import type { Clients } from "./ask-clients.ts";
+import type { MutationScope } from "./mutation-scope.ts";
 
 /** How much a session may use that another one started. */
 export interface Allowance {
@@ -15,6 +16,8 @@ export interface Allowance {
 export interface Descent {
   /** The session that started it. */
   readonly parent: string;
+  /** The worker that it is, as clients of the parent know it. */
+  readonly worker?: string | undefined;
   /** Identifies it to identity, which has its scopes and its chain. */
   readonly token: string;
   /** How far below the user's own agent it is. */
@@ -23,6 +26,8 @@ export interface Descent {
   readonly roots: readonly string[];
   /** The only tools it may use; all that the policy allows when absent. */
   readonly tools?: readonly string[] | undefined;
+  /** How far it may change things; as far as rules allow when absent. */
+  readonly mutationScope?: MutationScope | undefined;
   readonly allowance: Allowance;
 }
 
@@ -65,6 +70,8 @@ export interface SubjectScope {
   readonly claimedMode?: string | undefined;
   readonly depth: number;
   readonly descent?: Descent | undefined;
+  /** How far it may change things; as far as rules allow when absent. */
+  readonly mutationScope?: MutationScope | undefined;
   /** Where the agent's own tools work. */
   readonly workspace: Workspace;
   /** The same place for what Reins performs or forwards. */

@@ -87,7 +87,10 @@ describe("a verdict", () => {
   test("is not waited for any longer than the caller waits", async () => {
     const { harness, decide, listeners } = deciders([ASK]);
     const controller = new AbortController();
-    const offer = async () => controller.abort(new Error("cancelled"));
+    const offer = async () => {
+      controller.abort(new Error("cancelled"));
+      return undefined;
+    };
     await expect(awaitVerdict(harness, request, controller, offer)).rejects.toThrow("cancelled");
     expect(listeners.size).toBe(0);
     await expect(awaitVerdict(harness, request, controller, offer)).rejects.toThrow("cancelled");

@@ -2,6 +2,7 @@ import { chunkText, type JsonObject, readResult, readUpdate } from "@reins/acp";
 import { blake3Hex, canonicalJson } from "@reins/ledger";
 import type { UpdateRedactor, Workspace } from "@reins/supervisor";
 import type { Clients, SessionPort } from "../control/ask-clients.ts";
+import { type MutationScope, mutationScopeIn, stricterScope } from "../control/mutation-scope.ts";
 import type { Descent } from "../control/scope.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { GovernorContext } from "./context.ts";
@@ -181,6 +182,11 @@ export class GovernedSession {
     this.#permits = undefined;
     this.#toolCalls?.endTurn();
     turn?.finish();
+  }
+
+  /** How far it may change things; as far as rules allow when absent. */
+  get mutationScope(): MutationScope | undefined {
+    return stricterScope(mutationScopeIn(this.record.mutation_scope), this.descent?.mutationScope);
   }
 
   /** How far below the user's own agent it stands. */

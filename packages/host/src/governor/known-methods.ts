@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, metaOf } from "@reins/acp";
-import { isBridgeMethod } from "@reins/bridge";
+import { isBridgeMethod, offersBridge } from "@reins/bridge";
 import type { AgentProfile } from "../control/agent-profile.ts";
 import { isOurMethod, isOurName } from "../wire/agent-channel.ts";
 
@@ -79,15 +79,6 @@ export function clientOffers(capabilities: JsonObject, method: string, params: J
   if (path) return path.length === 0 || isOffered(capabilities, path);
   if (isBridgeMethod(method)) return offersBridge(capabilities, method);
   return isCustom(method) && isNamedIn(capabilities, method);
-}
-
-/** Whether a client is a host: by `_meta.reins.bridge`, which may list the methods that it answers, or by `_meta.harn`. */
-function offersBridge(capabilities: JsonObject, method: string): boolean {
-  const bridge = memberAt(capabilities, ["_meta", "reins", "bridge"]);
-  if (bridge === undefined) return isOffered(capabilities, ["_meta", "harn"]);
-  const methods = memberAt(bridge, ["methods"]);
-  if (Array.isArray(methods)) return methods.includes(method);
-  return isOffered(capabilities, ["_meta", "reins", "bridge"]);
 }
 
 /** Whether the `_meta` of what one side says of itself names a custom method, or its namespace. */

@@ -1,4 +1,13 @@
-import { CODE, isObject, type JsonObject, metaOf, RpcError, readResult, withReinsMeta } from "@reins/acp";
+import {
+  CODE,
+  isObject,
+  type JsonObject,
+  metaOf,
+  RpcError,
+  readResult,
+  reinsMeta,
+  withReinsMeta,
+} from "@reins/acp";
 import { sessionMeta, typedOption } from "@reins/agents";
 import { errorMessage } from "@reins/kit";
 import { lifecycleDraft, type Workspace } from "@reins/supervisor";
@@ -6,6 +15,7 @@ import type { SessionPort } from "../control/ask-clients.ts";
 import { recordedSubject } from "../control/control-point.ts";
 import { CLIENT_DOORS, methodsAt } from "../control/doors.ts";
 import { enforce } from "../control/enforce.ts";
+import { mutationScopeIn, stricterScope } from "../control/mutation-scope.ts";
 import { forwardIn } from "../control/outcome.ts";
 import type { Descent } from "../control/scope.ts";
 import { refusal } from "../control/verdict.ts";
@@ -60,13 +70,15 @@ export async function beginSession(context: GovernorContext, options: BeginOptio
   const declared = serversIn(context, params, earlier);
   const record = earlier && method !== "session/fork" ? earlier : newRecord(context, options, place);
   if (!earlier) await expectFreeKey(context, record, params);
+  const scope = scopeIn(params, earlier, descent);
   const accepted = {
     cwd: place.cwd,
     additional_directories: place.additional,
     sealed_servers: sealServers(context.harness.vault, record.id, declared),
     daemon: daemonIn(meta) ?? record.daemon ?? false,
+    ...scope,
   };
-  const session = new GovernedSession(context, open(record), workspaceOf(context, place), {
+  const session = new GovernedSession(context, open({ ...record, ...scope }), workspaceOf(context, place), {
     agentSessionId: earlier?.agent_session_id ?? String(params.sessionId ?? ""),
     descent,
     isNew: record !== earlier,
@@ -91,6 +103,17 @@ export async function beginSession(context: GovernorContext, options: BeginOptio
     if (!earlier) await withdrawIn(session, RpcError.of(error).message);
     throw error;
   }
+}
+
+/** How far a session may change things: as its client says, and no farther than before, nor than the session above it. */
+function scopeIn(
+  params: JsonObject,
+  earlier: SessionRecord | undefined,
+  descent: Descent | undefined,
+): Pick<SessionRecord, "mutation_scope"> {
+  const named = [reinsMeta(params).mutation_scope, earlier?.mutation_scope].map(mutationScopeIn);
+  const scope = named.reduce(stricterScope, descent?.mutationScope);
+  return scope === undefined ? {} : { mutation_scope: scope };
 }
 
 /** A stored session of the agent, if the principal may load it. */

@@ -309,7 +309,7 @@ export class Connection {
     if (tenant !== this.principal.tenant) return "unknown";
     if (!this.#followed.has(session) || this.principal.kind === "agent") return "foreign";
     const { asked } = clients?.question(key) ?? {};
-    if (asked && !asked(this.principal)) return "foreign";
+    if (asked && !asked(this)) return "foreign";
     return clients ? settle(clients, key) : "late";
   }
 

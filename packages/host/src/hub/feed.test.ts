@@ -102,7 +102,7 @@ describe("a feed", () => {
 
   test("puts a question once, as its client is asked it, and only while it is open", () => {
     const { feed, deliver, sent, ask } = open();
-    ask("q", { asked: ({ id }) => ({ of: id }) });
+    ask("q", { asked: ({ principal }) => ({ of: principal.id }) });
     deliver(event({ method: "logged form" }, { request: "q" }));
     deliver(event({ method: "logged form" }, { request: "settled" }));
     feed.put("q");

@@ -188,7 +188,7 @@ export class Feed {
     const asked = question(key);
     if (!asked || this.#asked.get(key) || !mayAnswer(reader, asked)) return undefined;
     const { method, params, asked: askedOf } = asked;
-    const own = askedOf ? askedOf(reader.principal) : params;
+    const own = askedOf ? askedOf(reader) : params;
     if (!own) return undefined;
     this.#asked.set(key, true);
     return { jsonrpc: "2.0", id: questionId(key), method, params: own };

@@ -157,7 +157,7 @@ describe("a permission request", () => {
     attach("three");
     const asked = clients.request(PERMISSION, OPTIONS, NO_SIGNAL, {
       without: new Set(["user-two"]),
-      asked: ({ id }) => (id === "user-three" ? undefined : OPTIONS),
+      asked: ({ principal }) => (principal.id === "user-three" ? undefined : OPTIONS),
     });
     expect(clients.answer(key(), "one", { value: {}, by: by("a") })).toBe("first");
     await asked;

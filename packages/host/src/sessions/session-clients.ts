@@ -230,7 +230,7 @@ export class SessionClients implements Clients {
         clientOffers(capabilities, method, params) &&
         !declined.has(id) &&
         !without.has(principal.id) &&
-        (!asked || asked(principal) !== undefined),
+        (!asked || asked({ principal, capabilities }) !== undefined),
     );
   }
 

@@ -39,6 +39,8 @@ export interface SessionRecord {
   readonly sealed_servers?: string | undefined;
   /** Whether it stays awake between turns, as `_meta.reins.daemon` says. */
   readonly daemon?: boolean | undefined;
+  /** How far it may change things, as `_meta.reins.mutation_scope` says; as far as rules allow when absent. */
+  readonly mutation_scope?: string | undefined;
   readonly mode: SessionMode;
   readonly state: SessionState;
   readonly title: string | undefined;

@@ -48,7 +48,13 @@ export type SessionEvent =
 export type AcceptedChanges = Partial<
   Pick<
     SessionRecord,
-    "agent_session_id" | "cwd" | "additional_directories" | "sealed_servers" | "daemon" | "last_activity"
+    | "agent_session_id"
+    | "cwd"
+    | "additional_directories"
+    | "sealed_servers"
+    | "daemon"
+    | "mutation_scope"
+    | "last_activity"
   >
 >;
 

@@ -207,6 +207,12 @@ export class Approvals {
     return ended.flatMap((approval) => approval ?? []);
   }
 
+  /** Takes back one question that is answered by another. */
+  async withdrawOne(id: string, tenant: string, reason: string): Promise<void> {
+    const found = await this.#store.query(approvalTables, "get", { id, tenant });
+    if (found) await this.#steps.end(found, "withdrawn", reason);
+  }
+
   /** Ends approvals that were not answered, or used, in time; returns them. */
   async expire(): Promise<Approval[]> {
     await this.#feed.start();

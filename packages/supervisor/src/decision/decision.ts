@@ -46,7 +46,7 @@ export interface RequestContext {
   /** What is committed together with a verdict that allows the action. */
   readonly commits?: ((decided: Unrecorded) => readonly Change<unknown>[]) | undefined;
   /** Why an event exceeds what the session was given; it is blocked then, whatever the policy says. */
-  readonly bounds?: ((event: ControlEvent, tool: string) => string | undefined) | undefined;
+  readonly bounds?: ((event: ControlEvent, action: Action) => string | undefined) | undefined;
   /**
    * Why the requester could not act on an allowing verdict, given the arguments that would replace its own, if any do; it
    * is blocked then, on the record, before people are asked.
@@ -189,7 +189,7 @@ export class PendingDecision {
   /** Blocks what exceeds the bounds that the session was given. */
   checkBounds(): void {
     const { event, requestContext } = this.request;
-    const excess = requestContext.bounds?.(event, this.input.action.tool);
+    const excess = requestContext.bounds?.(event, this.input.action);
     if (excess !== undefined) this.block(excess, undefined);
   }
 

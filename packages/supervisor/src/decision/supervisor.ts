@@ -245,6 +245,12 @@ const STAGES: readonly Stage[] = [
     applies: ({ state }) => state.policy.file.harnesses.length > 0,
     wait: askHarnesses,
   },
+  {
+    name: "bounds of the session on what it has become",
+    run: (decision) => {
+      if (decision.modified) decision.checkBounds();
+    },
+  },
   { name: "what the requester can act on", run: (decision) => decision.checkExpressible() },
   { name: "approval", applies: ({ verdict }) => verdict.verdict === "ask", wait: askPeople },
   {

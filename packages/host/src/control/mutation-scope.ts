@@ -1,0 +1,66 @@
+import { isAbsolute, relative } from "node:path";
+import type { DecisionInput } from "@reins/supervisor";
+
+/** How far a session may change things, from the strictest. */
+const SCOPES = ["none", "read_only", "apply_worktree", "apply_workspace"] as const;
+
+/**
+ * How far a session may change things, whatever rules allow beyond that: nothing at all (`none`), reading only
+ * (`read_only`), its own worktree (`apply_worktree`) or its workspace (`apply_workspace`).
+ */
+export type MutationScope = (typeof SCOPES)[number];
+
+/** The scope that a client or a record names; an unknown one is treated as `read_only`. */
+export function mutationScopeIn(named: string | undefined): MutationScope | undefined {
+  if (named === undefined) return undefined;
+  return SCOPES.find((scope) => scope === named) ?? "read_only";
+}
+
+/** The stricter of two scopes; without any, nothing is restricted. */
+export function stricterScope(
+  one: MutationScope | undefined,
+  other: MutationScope | undefined,
+): MutationScope | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return SCOPES.indexOf(one) <= SCOPES.indexOf(other) ? one : other;
+}
+
+type Action = DecisionInput["action"];
+
+/** Why an action of an agent exceeds the scope of its session. `worktree` is the real folder that the session works in. */
+export function beyondScope(scope: MutationScope, action: Action, worktree: string): string | undefined {
+  const { effects, opaque } = action;
+  switch (scope) {
+    case "none":
+      return effects.length > 0 || opaque ? refusal(scope, "nothing has an effect") : undefined;
+    case "read_only":
+      return opaque || effects.some(mayChange) ? refusal(scope, "nothing is changed") : undefined;
+    case "apply_worktree":
+    case "apply_workspace": {
+      const outside = effects.find((effect) => effect.kind === "write" && !isWithin(scope, effect, worktree));
+      if (outside?.kind !== "write") return undefined;
+      return refusal(scope, `${outside.path} lies outside of it`);
+    }
+  }
+}
+
+function refusal(scope: MutationScope, why: string): string {
+  return `the mutation scope of the session is ${scope}: ${why}`;
+}
+
+type Effect = Action["effects"][number];
+
+/** Whether an effect may change something. A program whose effects are known has others that say what it changes. */
+function mayChange(effect: Effect): boolean {
+  return effect.kind === "write" || (effect.kind === "exec" && effect.opaque);
+}
+
+function isWithin(
+  scope: MutationScope,
+  { path, place }: Extract<Effect, { kind: "write" }>,
+  worktree: string,
+): boolean {
+  if (scope === "apply_workspace") return place === "workspace" || place === "temporary";
+  const below = relative(worktree, path);
+  return place !== "unknown" && !below.startsWith("..") && !isAbsolute(below);
+}

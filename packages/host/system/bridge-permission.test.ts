@@ -1,0 +1,187 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type JsonObject, membersOf } from "@reins/acp";
+import { call, reply, ScriptedModel, say, scene, scenes } from "@reins/scripted-model";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { openNative } from "./fixtures/native.ts";
+
+const RULES = `
+tool_rules:
+  - { name: secrets, condition: { tool_name_matches: [write_file], arguments: { path: secret.txt } }, verdict: blocked }
+  - { name: notes, condition: { tool_name_matches: [write_file], arguments: { path: notes.txt } }, verdict: allowed }
+  - { name: writes, condition: { tool_name_matches: [write_file] }, verdict: ask }
+  - { name: rest, condition: {}, verdict: allowed }
+`;
+
+/** A session whose model writes a.txt, with a host that answers the permission request as given. */
+async function asked(answer: (params: JsonObject) => unknown, meta: JsonObject = {}) {
+  const model = await ScriptedModel.listen({
+    script: scenes(
+      scene("go", reply(call("write_file", { path: "a.txt", content: "one" })), reply(say("Done."))),
+    ),
+  });
+  onTestFinished(() => model.close());
+  const { url, key } = model.endpoint;
+  const requests: JsonObject[] = [];
+  const agent = await openNative({
+    rules: RULES,
+    environment: { PATH: process.env.PATH, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key },
+    host: (method, params) => {
+      if (method !== "session/request_permission") return null;
+      requests.push(params);
+      return answer(params);
+    },
+  });
+  const begun = await agent.client.request("session/new", {
+    cwd: agent.workspace,
+    mcpServers: [],
+    _meta: { reins: meta },
+  });
+  const id = String(begun.sessionId);
+  await agent.client.prompt(id, "go");
+  const file = (name: string) => {
+    const path = join(agent.workspace, name);
+    return existsSync(path) ? readFileSync(path, "utf8") : undefined;
+  };
+  const results = agent.client.updates.flatMap(({ rawOutput }) => String(membersOf(rawOutput).text ?? ""));
+  return { ...agent, id, requests, file, results: results.join("\n") };
+}
+
+const OTHER = { path: "b.txt", content: "two" };
+
+describe("a permission request to a host", () => {
+  test("has ACP's options and the fields of the bridge, of one approval", async () => {
+    const { requests, id, workspace, harness } = await asked(() => ({ granted: true }));
+    const [request = expect.fail()] = requests;
+    const path = join(workspace, "a.txt");
+    expect(request).toMatchObject({
+      sessionId: id,
+      toolCall: { toolName: "write_file", rawInput: { path: "a.txt", content: "one" } },
+      mutation: {
+        session_id: id,
+        run_id: expect.any(String),
+        worker_id: null,
+        mutation_scope: "apply_workspace",
+        approval_policy: { require_approval: ["write_file"] },
+      },
+      declaredPaths: [path],
+      approvalRequest: {
+        action: "write_file",
+        args: { path: "a.txt", content: "one" },
+        approvers_required: 1,
+        evidence_refs: [{ kind: "workspace_path", ref: path, metadata: { effects: ["write"] } }],
+        capabilities_requested: ["tool.write_file"],
+      },
+    });
+    expect(request.options).toMatchObject([
+      { kind: "allow_once" },
+      { kind: "allow_always" },
+      { kind: "reject_once" },
+    ]);
+    const { id: approval, deadline } = membersOf(request.approvalRequest);
+    const kept = await harness.approvals.get(String(approval), "default");
+    expect(kept).toMatchObject({ state: "used", expires_at: deadline });
+  });
+
+  test.each([
+    ["selected without an option", { outcome: { outcome: "selected" } }, "one"],
+    ["granted", { granted: true }, "one"],
+    ["not granted", { granted: false, reason: "not on a Friday" }, undefined],
+    ["a rejecting option", { outcome: { outcome: "selected", optionId: "reject_once" } }, undefined],
+    ["a contradiction", { granted: true, outcome: { outcome: "cancelled" } }, undefined],
+    ["no known form", { approved: true }, undefined],
+  ])("is answered by %s", async (_, answer, content) => {
+    const { file } = await asked(() => answer);
+    expect(file("a.txt")).toBe(content);
+  });
+
+  test("shows the model the reason of a denial", async () => {
+    const { harness } = await asked(() => ({ granted: false, reason: "not on a Friday" }));
+    const [approval] = await harness.approvals.list({ tenant: "default", limit: 1 });
+    expect(approval?.answers).toMatchObject([{ decision: "deny", note: "not on a Friday" }]);
+  });
+
+  test("is denied when the host fails", async () => {
+    const { file, results } = await asked(() => {
+      throw new Error("broken");
+    });
+    expect(file("a.txt")).toBe(undefined);
+    expect(results).toContain("Not allowed");
+  });
+});
+
+describe("rewritten arguments", () => {
+  test("that a rule asks about count by the same answer, which the approval and the record show", async () => {
+    const { file, requests, harness, entries } = await asked(() => ({ granted: true, args: OTHER }));
+    expect([file("a.txt"), file("b.txt")]).toEqual([undefined, "two"]);
+    expect(requests).toHaveLength(1);
+    const approvals = await harness.approvals.list({ tenant: "default", limit: 10 });
+    expect(approvals.map(({ state, facts }) => [state, membersOf(facts.arguments).path])).toEqual([
+      ["withdrawn", "a.txt"],
+      ["used", "b.txt"],
+    ]);
+    const allowed = (await entries("policy_verdict")).filter(
+      ({ target, payload }) => target === "write_file" && membersOf(payload).verdict === "allowed",
+    );
+    expect(allowed).toHaveLength(1);
+    expect(JSON.stringify(allowed)).toContain("b.txt");
+    expect(JSON.stringify(allowed)).not.toContain("a.txt");
+    const began = (await entries("tool_call")).filter(({ target }) => target === "write_file");
+    expect(JSON.stringify(began)).toContain("b.txt");
+  });
+
+  test("beside a granting outcome count, too", async () => {
+    const { file } = await asked(() => ({ outcome: { outcome: "selected" }, args: OTHER }));
+    expect([file("a.txt"), file("b.txt")]).toEqual([undefined, "two"]);
+  });
+
+  test("that a rule allows pass", async () => {
+    const { file } = await asked(() => ({ granted: true, args: { ...OTHER, path: "notes.txt" } }));
+    expect([file("a.txt"), file("notes.txt")]).toEqual([undefined, "two"]);
+  });
+
+  test("that a rule blocks stay blocked", async () => {
+    const { file, results } = await asked(() => ({ granted: true, args: { ...OTHER, path: "secret.txt" } }));
+    expect([file("a.txt"), file("secret.txt")]).toEqual([undefined, undefined]);
+    expect(results).toContain("Not allowed");
+  });
+
+  test("outside of the workspace stay blocked or outside of what the tool takes", async () => {
+    const { file, results } = await asked(() => ({ granted: true, args: { path: 7 } }));
+    expect(file("a.txt")).toBe(undefined);
+    expect(results).toMatch(/Not allowed|It failed/);
+  });
+
+  test("that are no object deny", async () => {
+    const { file } = await asked(() => ({ granted: true, args: ["b.txt"] }));
+    expect([file("a.txt"), file("b.txt")]).toEqual([undefined, undefined]);
+  });
+});
+
+describe("the mutation scope of a session", () => {
+  test.each(["read_only", "none", "something_else"])("blocks writes: %s", async (mutation_scope) => {
+    const { file, requests, results } = await asked(() => ({ granted: true }), { mutation_scope });
+    expect(file("a.txt")).toBe(undefined);
+    expect(requests).toEqual([]);
+    expect(results).toContain("mutation scope");
+  });
+
+  test.each(["apply_workspace", "apply_worktree"])(
+    "allows writes in the folder: %s",
+    async (mutation_scope) => {
+      const { file, requests } = await asked(() => ({ granted: true }), { mutation_scope });
+      expect(file("a.txt")).toBe("one");
+      expect(requests[0]).toMatchObject({ mutation: { mutation_scope } });
+    },
+  );
+
+  test("is not widened when the session is loaded", async () => {
+    const { client, id, workspace, file, requests } = await asked(() => ({ granted: true }), {
+      mutation_scope: "read_only",
+    });
+    const wider = { reins: { mutation_scope: "apply_workspace" } };
+    await client.request("session/load", { sessionId: id, cwd: workspace, mcpServers: [], _meta: wider });
+    await client.prompt(id, "go");
+    expect([file("a.txt"), requests]).toEqual([undefined, []]);
+  });
+});

@@ -29,7 +29,7 @@ export interface ClientAnswer {
 }
 
 /** A client that may be asked. */
-export interface AskedClient {
+interface AskedClient {
   readonly principal: Principal;
   /** The capabilities that it declared. */
   readonly capabilities: JsonObject;

@@ -140,14 +140,19 @@ export class Bm25Index<Field extends string> {
       .map(([document, score]) => ({ id: document.id, score, matches: this.#matches(document, concepts) }));
   }
 
-  /** A word of a query and its synonyms that occur. */
+  /** A word of a query and its synonyms that occur. A synonym is no rarer than the word where that occurs too. */
   #conceptsOf(word: string): readonly Concept[] {
+    const own = this.#postings.get(word);
+    const most = own ? this.#rarity(own) : Number.POSITIVE_INFINITY;
     return [{ word, share: 1 }, ...this.#expand(word)].flatMap(({ word: found, share }) => {
       const postings = this.#postings.get(found);
       if (!postings) return [];
-      const rarity = Math.log((this.size - postings.size + 0.5) / (postings.size + 0.5) + 1);
-      return [{ word, found, weight: rarity * share, postings }];
+      return [{ word, found, weight: share * Math.min(most, this.#rarity(postings)), postings }];
     });
+  }
+
+  #rarity({ size }: ReadonlyMap<Document, Counts>): number {
+    return Math.log((this.size - size + 0.5) / (size + 0.5) + 1);
   }
 
   #score({ weight }: Concept, { lengths }: Document, counts: Counts): number {

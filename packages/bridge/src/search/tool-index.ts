@@ -30,7 +30,7 @@ export interface ToolHit {
 export const MAX_HITS = 20;
 /** Characters of one field that count. */
 const MAX_FIELD = 4_000;
-const WEIGHTS = { name: 3, tags: 2, description: 1.5, parameters: 0.5 };
+const WEIGHTS = { name: 3, tags: 2.5, description: 1.5, parameters: 0.3 };
 
 /** The texts of a tool in which words are found. */
 export type ToolFields = Readonly<Record<keyof typeof WEIGHTS, string>>;

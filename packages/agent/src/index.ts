@@ -6,6 +6,7 @@ export { Roots } from "./files/roots.ts";
 export { FileSessionStore } from "./history/file-store.ts";
 export { modelConfigFrom, modelsFrom, type Prices } from "./models/models.ts";
 export { NativeAgent } from "./native-agent.ts";
+export type { FoundSkills, SkillService } from "./skills/skill-service.ts";
 export { allTools } from "./tools/all-tools.ts";
 export type {
   ClientTool,

@@ -1,5 +1,5 @@
 import { type Channel, CODE, type JsonObject, Peer, RpcError, readParams } from "@reins/acp";
-import { PeerBridge } from "@reins/bridge";
+import { offersBridge, PeerBridge } from "@reins/bridge";
 import { type AgentDependencies, dependenciesFrom, type NativeAgentOptions } from "./agent-dependencies.ts";
 import { UnavailableModel } from "./models/models.ts";
 import { configOptionsOf, isThoughtLevel, modeIds, settingsOf } from "./sessions/config-options.ts";
@@ -32,7 +32,7 @@ export class NativeAgent {
   readonly #rpc: Peer;
   readonly #bridge: PeerBridge;
   readonly #sessions: Sessions;
-  #capabilities: ClientCapabilities = { notices: false, compaction: false };
+  #capabilities: ClientCapabilities = { notices: false, compaction: false, bridge: false };
 
   constructor(channel: Channel, options: NativeAgentOptions = {}) {
     const dependencies = dependenciesFrom(options);
@@ -90,7 +90,11 @@ export class NativeAgent {
   #initialize(params: unknown): JsonObject {
     const { clientCapabilities } = read(Initialize, "initialize", params);
     const { notices, compaction } = clientCapabilities?.session ?? {};
-    this.#capabilities = { notices: isOffered(notices), compaction: isOffered(compaction) };
+    this.#capabilities = {
+      notices: isOffered(notices),
+      compaction: isOffered(compaction),
+      bridge: offersBridge(clientCapabilities ?? {}),
+    };
     const { models } = this.#dependencies;
     return {
       protocolVersion: PROTOCOL_VERSION,

@@ -1,4 +1,4 @@
-import { type Channel, type JsonObject, membersOf } from "@reins/acp";
+import { type Channel, CODE, type JsonObject, membersOf, RpcError } from "@reins/acp";
 import { onTestFinished } from "vitest";
 import type { NativeAgentOptions } from "../src/agent-dependencies.ts";
 import { NativeAgent } from "../src/native-agent.ts";
@@ -19,6 +19,10 @@ export class TestClient {
   /** Every message of the agent. */
   readonly messages: Loose[] = [];
   answer: Answer = () => "allow_once";
+  /** Answers the requests of the agent to its host; by default it knows none. */
+  serve: (method: string, params: Loose) => unknown = (method) => {
+    throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
+  };
   /** Receives every update. */
   onUpdate: (update: Loose) => void = () => undefined;
   readonly agent: NativeAgent;
@@ -102,6 +106,16 @@ export class TestClient {
       this.onUpdate(message.params.update);
     } else if (message.method === "session/request_permission") void this.#permit(message);
     else if (message.method === undefined) this.#settle(message);
+    else if (message.id !== undefined) void this.#serve(message);
+  }
+
+  async #serve({ id, method, params }: Loose): Promise<void> {
+    try {
+      this.send({ jsonrpc: "2.0", id, result: await this.serve(method, params) });
+    } catch (error) {
+      const { code = -32_603, message } = error instanceof RpcError ? error : { message: String(error) };
+      this.send({ jsonrpc: "2.0", id, error: { code, message } });
+    }
   }
 
   async #permit({ id, params }: Loose): Promise<void> {

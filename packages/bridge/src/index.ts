@@ -9,14 +9,28 @@ export { namedTools, type SearchableTool, type ToolHit, ToolIndex } from "./sear
 export { type SearchStrategy, searchTools, type ToolSearchOptions } from "./search/tool-search.ts";
 export { SkillActivation, type SkillUpdate } from "./skills/activation.ts";
 export { cardText } from "./skills/cards.ts";
-export { SkillCatalogue } from "./skills/catalogue.ts";
-export { discoverSkills, readSkillFolder, type SkillRoot } from "./skills/discover.ts";
-export { type HostRequest, HostSkills, type LoadedSkill } from "./skills/host-skills.ts";
+export { type LayerOrder, SkillCatalogue } from "./skills/catalogue.ts";
+export {
+  type DiscoveryOptions,
+  discoverSkills,
+  readSkillFolder,
+  reloadSkill,
+  type SkillRoot,
+} from "./skills/discover.ts";
+export { type HostRequest, HostSkills } from "./skills/host-skills.ts";
 export { MATCH_DEFAULTS, type MatchSettings, matchSkills } from "./skills/match.ts";
 export { rankSkills, type SkillMatch } from "./skills/rank.ts";
 export { scopeTools } from "./skills/scope.ts";
 export { readTrustedSigners, signBundle, trustSigner } from "./skills/signature.ts";
-export { isUsable, SKILL_LAYERS, type Skill, SkillError, type SkillLayer } from "./skills/skill.ts";
+export {
+  isUsable,
+  type LoadedSkill,
+  SKILL_LAYERS,
+  type Skill,
+  SkillError,
+  type SkillLayer,
+  type SkillWarning,
+} from "./skills/skill.ts";
 export { substitute } from "./skills/substitute.ts";
 export { type TrustSettings, trustIn } from "./skills/trust.ts";
 export { StoredMemory } from "./stored-memory.ts";

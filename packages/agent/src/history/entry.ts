@@ -86,6 +86,13 @@ export const HistoryEntry = z.discriminatedUnion("kind", [
     /** The number of entries, from the start, that the summary replaces. */
     covers: z.number(),
   }),
+  /** Which skills fit a prompt, and which are in use since; the conversation leaves it out. */
+  z.object({
+    kind: z.literal("skill_matched"),
+    ...Common,
+    matches: z.array(z.object({ name: z.string(), score: z.number(), reason: z.string() })),
+    active: z.array(z.string()),
+  }),
   /** The turn failed or was refused; the conversation leaves it out. */
   z.object({ kind: z.literal("withdrawn"), ...Common }),
   /** A turn without this entry was interrupted. */

@@ -1,17 +1,21 @@
 import { CODE, type JsonObject, type Peer, RpcError, readResult, reinsMeta } from "@reins/acp";
+import type { SkillWarning } from "@reins/bridge";
 import { type KeyedQueue, raceAbort } from "@reins/kit";
 import type { AgentDependencies } from "../agent-dependencies.ts";
 import type { UserPart } from "../history/entry.ts";
 import { ModelError } from "../models/model.ts";
 import { totalOf } from "../models/tokens.ts";
+import { SessionSkills } from "../skills/session-skills.ts";
 import { allTools } from "../tools/all-tools.ts";
 import type { HostServices, ProtocolService } from "../tools/host-services.ts";
 import { clientTools } from "../tools/host-tools.ts";
+import { loadSkill } from "../tools/load-skill.ts";
 import type { Tool } from "../tools/tool.ts";
 import { systemPrompt } from "../turn/prompt-text.ts";
 import { runTurn, summaryOf } from "../turn/run-turn.ts";
 import { Turn, type TurnSetting } from "../turn/turn.ts";
 import type { AskPermission, Permission, TurnEnd } from "../turn/turn-event.ts";
+import { activeIn, showSkillWarnings } from "../turn/use-skills.ts";
 import { isThoughtLevel } from "./config-options.ts";
 import type { Session } from "./session.ts";
 import { type ClientCapabilities, pendingCall, updateFor } from "./updates.ts";
@@ -34,12 +38,18 @@ export async function settingFor(
   const { id: sessionId, cwd, additionalDirectories, mode, model, thoughtLevel } = session.header;
   const { control, services, memory, commands, limits, clock, random, newId, instructions, onFault } =
     dependencies;
+  const skills = mode === "protocol" ? undefined : session.skills;
   return {
     sessionId,
+    skills,
+    faults: session.skillFaults,
     model: dependencies.models.open(model),
     thoughtLevel: isThoughtLevel(thoughtLevel) ? thoughtLevel : "default",
     mode,
-    system: systemPrompt({ cwd, additionalDirectories, mode, instructions: instructions(sessionId) }),
+    system: systemPrompt({
+      ...{ cwd, additionalDirectories, mode, skills: skills?.cards },
+      instructions: instructions(sessionId),
+    }),
     tools: mode === "protocol" ? [] : await offeredTools(dependencies, session, signal),
     protocol: mode === "protocol" ? protocolOf(services) : undefined,
     toolContext: {
@@ -77,11 +87,12 @@ function protocolOf({ protocol }: HostServices): ProtocolService {
 /** The tools that the session's mode and policy permit. */
 async function offeredTools(
   { services, memory, mayUse }: AgentDependencies,
-  { id, header, servers }: Session,
+  { id, header, servers, skills }: Session,
   signal: AbortSignal,
 ): Promise<readonly Tool[]> {
   const { tools: mcpTools } = await raceAbort(servers.offered(), signal);
-  const tools = [...allTools(services, memory), ...mcpTools, ...clientTools(services, id)].filter(
+  const own = allTools(services, memory).filter((tool) => tool !== loadSkill || skills?.hasSkills);
+  const tools = [...own, ...mcpTools, ...clientTools(services, id)].filter(
     ({ isReadOnly }) => header.mode !== "plan" || isReadOnly,
   );
   const allowed = await Promise.all(tools.map(({ name }) => mayUse(name, id)));
@@ -95,18 +106,37 @@ export async function promptSession(
   prompt: readonly UserPart[],
   signal: AbortSignal,
 ): Promise<JsonObject> {
-  const setting = await settingFor(context, session, signal).catch((error: unknown) => {
-    if (signal.aborted) return undefined;
-    throw error;
-  });
+  let warnings: readonly SkillWarning[] = [];
+  const setting = await skillsOf(context, session)
+    .refresh(signal, activeIn(session.entries))
+    .then((found) => {
+      warnings = found;
+      return settingFor(context, session, signal);
+    })
+    .catch((error: unknown) => {
+      if (signal.aborted) return undefined;
+      throw error;
+    });
   if (!setting) return { stopReason: "cancelled" };
   const turn = new Turn(setting, prompt, signal);
+  await showSkillWarnings(turn, warnings);
   await setTitle(context, session, turn);
   await reportMcpFaults(session, turn);
   const end = await runTurn(turn);
   await recordEnd(turn, end);
   if (end.kind === "failed") throw promptError(end.error);
   return { stopReason: end.reason, usage: usageOf(turn) };
+}
+
+/** The skills of a session, opened with its first turn. */
+function skillsOf(context: TurnContext, session: Session): SessionSkills {
+  const { services } = context.dependencies;
+  session.skills ??= new SessionSkills({
+    sessionId: session.id,
+    service: services.skills,
+    bridge: context.capabilities().bridge ? services.bridge : undefined,
+  });
+  return session.skills;
 }
 
 /** Titles a session after its first prompt. */

@@ -1,6 +1,7 @@
 import { Roots } from "../files/roots.ts";
 import type { HistoryEntry } from "../history/entry.ts";
 import type { SessionHeader, SessionStore, StoredSession } from "../history/session-store.ts";
+import type { SessionSkills } from "../skills/session-skills.ts";
 import { McpServers } from "../tools/mcp-servers.ts";
 
 const TITLE_LENGTH = 80;
@@ -15,6 +16,10 @@ export class Session {
   #changed: Promise<unknown> = Promise.resolve();
   /** The MCP servers whose failure has been reported. */
   readonly faulty = new Set<string>();
+  /** What was shown as wrong with its skills. */
+  readonly skillFaults = new Set<string>();
+  /** Its skills, from the first turn on. */
+  skills: SessionSkills | undefined;
   /** The MCP servers of its client. */
   servers: McpServers = new McpServers([]);
   /** Cancels the turn in progress. */

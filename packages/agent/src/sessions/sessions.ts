@@ -108,6 +108,7 @@ export class Sessions {
     session.turn?.abort(new Error("the session was closed"));
     await session.turnOver;
     await this.#cancelBackground(session);
+    session.skills?.close();
     await session.servers.close();
   }
 

@@ -8,6 +8,8 @@ import type { DisplayedCall, TurnEvent } from "../turn/turn-event.ts";
 export interface ClientCapabilities {
   readonly notices: boolean;
   readonly compaction: boolean;
+  /** Whether it answers the methods of the bridge. */
+  readonly bridge: boolean;
 }
 
 /** Converts an event of a turn to a `session/update`; `undefined` for none. */
@@ -27,6 +29,7 @@ export function updateFor(
       return { sessionUpdate: "tool_call_update", ...rest };
     }
     case "worker":
+    case "skill":
       return { ...event.update };
     case "plan":
       return { sessionUpdate: "plan", entries: event.entries };

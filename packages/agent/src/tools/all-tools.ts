@@ -4,6 +4,7 @@ import { deleteFile, editFile, readFile, writeFile } from "./file-tools.ts";
 import type { HostServices } from "./host-services.ts";
 import { postBoard, readBoard, readMailbox, remember, sendMessage } from "./host-tools.ts";
 import { listFiles } from "./list-files.ts";
+import { loadSkill } from "./load-skill.ts";
 import { runCommand } from "./run-command.ts";
 import { search } from "./search.ts";
 import { spawnSubagent } from "./spawn-subagent.ts";
@@ -11,7 +12,7 @@ import { defineTool, type Tool } from "./tool.ts";
 
 /** The tools of the native agent whose services are available. */
 export function allTools(
-  { mail, board, subagents }: HostServices,
+  { mail, board, subagents, skills, bridge }: HostServices,
   memory: Memory | undefined,
 ): readonly Tool[] {
   return [
@@ -26,6 +27,7 @@ export function allTools(
     deleteFile,
     runCommand,
     ...(memory ? [remember] : []),
+    ...(skills || bridge ? [loadSkill] : []),
     updatePlan,
   ];
 }

@@ -1,6 +1,8 @@
 import type { JsonObject } from "@reins/acp";
 import type { BridgePort, WorkerDetails } from "@reins/bridge";
 
+import type { SkillService } from "../skills/skill-service.ts";
+
 /** A message of another agent. */
 export interface Mail {
   readonly from: string;
@@ -115,6 +117,8 @@ export interface HostServices {
   readonly subagents?: SubagentService;
   readonly clientTools?: ClientToolService;
   readonly protocol?: ProtocolService;
+  /** The skills of folders. */
+  readonly skills?: SkillService;
   /** The client of each session that lends tools and skills; without one, calls reject with `no_host`. */
   readonly bridge?: BridgePort;
 }

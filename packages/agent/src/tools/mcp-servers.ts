@@ -134,6 +134,7 @@ function mcpTool(server: string, client: Pick<Client, "callTool">, tool: McpTool
     // A server's claims about its tools do not make them available in plan mode.
     isReadOnly: false,
     isInner: false,
+    namespaces: [server, `mcp:${server}`],
     call(given) {
       if (!isObject(given)) throw new ToolError("malformed", `the arguments of ${name} are not an object`);
       return {

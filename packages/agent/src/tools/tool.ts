@@ -27,6 +27,8 @@ export interface ToolContext {
   readonly newId: () => string;
   /** Aborts when the turn is cancelled. */
   readonly signal: AbortSignal;
+  /** Loads a skill for the model; absent where there are none. */
+  readonly loadSkill?: ((name: string, given: string | undefined) => Promise<string>) | undefined;
   /** Reports the progress of a worker to clients. */
   readonly onWorker: (update: WorkerUpdate) => Promise<void>;
 }
@@ -71,6 +73,10 @@ export interface Tool {
   readonly isReadOnly: boolean;
   /** Whether it affects only the agent itself, and so needs no permission. */
   readonly isInner: boolean;
+  /** Whether the runtime itself needs it, so that no skill takes it away. */
+  readonly isRuntime?: boolean;
+  /** The names by which skills can allow it together with others, such as that of its MCP server. */
+  readonly namespaces?: readonly string[];
   /** Throws when the arguments are invalid. */
   call(given: unknown): Call;
 }
@@ -82,6 +88,7 @@ export interface ToolPlan<Schema extends z.ZodType> {
   readonly kind: ToolKind;
   readonly isReadOnly?: boolean;
   readonly isInner?: boolean;
+  readonly isRuntime?: boolean;
   readonly arguments: Schema;
   readonly title: (given: z.infer<Schema>) => string;
   readonly prepare?: (given: z.infer<Schema>, context: ToolContext) => Promise<Preparation>;
@@ -92,7 +99,7 @@ const TITLE_LENGTH = 200;
 
 /** Defines a tool. One schema describes and validates its arguments. */
 export function defineTool<Schema extends z.ZodType>(plan: ToolPlan<Schema>): Tool {
-  const { name, description, kind, isReadOnly = false, isInner = false } = plan;
+  const { name, description, kind, isReadOnly = false, isInner = false, isRuntime = isInner } = plan;
   const { $schema: _, ...parameters } = z.toJSONSchema(plan.arguments);
   return {
     name,
@@ -100,6 +107,7 @@ export function defineTool<Schema extends z.ZodType>(plan: ToolPlan<Schema>): To
     kind,
     isReadOnly,
     isInner,
+    isRuntime,
     parameters,
     call(given) {
       const { data, error } = plan.arguments.safeParse(given);

@@ -15,6 +15,7 @@ import {
 } from "../tools/tool.ts";
 import type { Turn } from "./turn.ts";
 import type { DisplayedCall } from "./turn-event.ts";
+import { loadSkillIn } from "./use-skills.ts";
 
 const NOT_BEGUN = "Not done: the turn was cancelled.";
 
@@ -57,7 +58,7 @@ async function prepare(
   part: CallPart,
 ): Promise<Ready | (ToolOutcome & { readonly isError: true })> {
   try {
-    const tool = turn.setting.tools.find(({ name }) => name === part.name);
+    const tool = turn.scopedTools.find(({ name }) => name === part.name);
     if (!tool) throw new ToolError("unknown_tool", notOffered(turn, part.name));
     const given = parsed(part);
     const call = tool.call(given);
@@ -142,8 +143,13 @@ function displayedCall({ toolCallId }: CallPart, { tool, given, call, preparatio
 }
 
 function contextOf(turn: Turn): ToolContext {
-  const { toolContext, emit } = turn.setting;
-  return { ...toolContext, signal: turn.signal, onWorker: (update) => emit({ type: "worker", update }) };
+  const { toolContext, emit, skills } = turn.setting;
+  return {
+    ...toolContext,
+    signal: turn.signal,
+    onWorker: (update) => emit({ type: "worker", update }),
+    loadSkill: skills && ((name, given) => loadSkillIn(turn, name, given)),
+  };
 }
 
 /** Keeps the digits of integers that JavaScript would round: the decided arguments are those that the model wrote. */
@@ -167,8 +173,8 @@ function parsed({ name, arguments: json }: CallPart): JsonObject {
 }
 
 function notOffered(turn: Turn, name: string): string {
-  const { tools, mode } = turn.setting;
-  const offered = tools.map((tool) => tool.name).join(", ");
+  const { mode } = turn.setting;
+  const offered = turn.scopedTools.map((tool) => tool.name).join(", ");
   return `there is no tool ${name.slice(0, 100)} here${mode === "plan" ? ", in plan mode" : ""}; there are ${offered}`;
 }
 

@@ -8,10 +8,13 @@ export interface SystemPromptParts {
   readonly mode: string;
   /** Constitution, mandate and board, added by the host. */
   readonly instructions?: string | undefined;
+  /** The cards of skills. */
+  readonly skills?: string | undefined;
 }
 
 /** The system prompt. */
-export function systemPrompt({ cwd, additionalDirectories, mode, instructions }: SystemPromptParts): string {
+export function systemPrompt(parts: SystemPromptParts): string {
+  const { cwd, additionalDirectories, mode, instructions = "", skills = "" } = parts;
   const more = additionalDirectories.length > 0 ? ` and in ${additionalDirectories.join(", ")}` : "";
   return [
     "You are an agent that works for a person, with tools, under the governance of Reins. Every call of a tool is decided before it is carried out: it may be allowed, refused with a reason, or put to a person first. A refusal is final: tell the person, and do not look for another way to the same end. Everything is recorded.",
@@ -23,7 +26,7 @@ export function systemPrompt({ cwd, additionalDirectories, mode, instructions }:
           "You are planning: only tools that read are there. Find out what is needed, then answer with a plan. Change nothing.",
         ]
       : []),
-    ...(instructions === undefined || instructions.trim() === "" ? [] : [instructions.trim()]),
+    ...[skills, instructions].map((text) => text.trim()).filter((text) => text !== ""),
   ].join("\n\n");
 }
 

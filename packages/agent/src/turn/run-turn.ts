@@ -1,5 +1,5 @@
 import { compact, compactIfFull } from "../compaction/compact.ts";
-import { type AssistantPart, type CallPart, type HistoryEntry, partsText } from "../history/entry.ts";
+import { type AssistantPart, type CallPart, partsText } from "../history/entry.ts";
 import { ModelError } from "../models/model.ts";
 import { totalOf } from "../models/tokens.ts";
 import type { ProtocolService } from "../tools/host-services.ts";
@@ -12,6 +12,7 @@ import { mayContinue, requestPromptPermission } from "./permission.ts";
 import { briefText } from "./prompt-text.ts";
 import type { Turn } from "./turn.ts";
 import type { StopReason, TurnEnd } from "./turn-event.ts";
+import { useSkills } from "./use-skills.ts";
 
 /**
  * Runs one turn: find out what is wanted, ask the model, perform its calls and ask again, until it is done or may not
@@ -39,7 +40,9 @@ async function callUntilDone(turn: Turn, brief: Brief): Promise<TurnEnd> {
     if (!(await mayContinue(turn, request))) return stopped("max_turn_requests");
     const permission = await requestPromptPermission(turn, request);
     if (permission.kind === "refused") return await refuse(turn, permission.reason);
+    turn.request = request;
     if (request === 1) await begin(turn, brief);
+    else if (turn.setting.skills?.isReassessed) await keepContext(turn, await useSkills(turn, request));
     await compactIfFull(turn);
     const answer = await answerOf(turn);
     await chargeAnswer(turn, answer);
@@ -114,11 +117,11 @@ function stopped(reason: StopReason): TurnEnd {
 
 /** Records the prompt and the context that accompanies it. */
 async function begin(turn: Turn, brief: Brief): Promise<void> {
-  const { keep } = turn.setting;
   const text = briefText(brief, turn.context);
-  const context: HistoryEntry[] =
-    text === "" ? [] : [{ kind: "user", ...turn.mark, parts: [{ type: "text", text, context: true }] }];
-  await keep({ kind: "user", ...turn.mark, parts: [...turn.prompt] }, ...context);
+  const instructions = await useSkills(turn, 1);
+  await turn.setting.keep({ kind: "user", ...turn.mark, parts: [...turn.prompt] });
+  await keepContext(turn, text);
+  await keepContext(turn, instructions);
   const steps = Array.isArray(brief.template)
     ? brief.template.filter((step) => typeof step === "string")
     : [];
@@ -128,6 +131,12 @@ async function begin(turn: Turn, brief: Brief): Promise<void> {
       steps.map((content) => ({ content, status: "pending", priority: "medium" })),
     );
   turn.setStatus("executing");
+}
+
+/** Records context that accompanies the prompt. */
+async function keepContext(turn: Turn, text: string): Promise<void> {
+  if (text === "") return;
+  await turn.setting.keep({ kind: "user", ...turn.mark, parts: [{ type: "text", text, context: true }] });
 }
 
 /** Withdraws a blocked prompt from the conversation and shows the reason. */

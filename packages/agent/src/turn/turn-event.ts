@@ -1,5 +1,5 @@
 import type { JsonObject } from "@reins/acp";
-import type { WorkerUpdate } from "@reins/bridge";
+import type { SkillUpdate, WorkerUpdate } from "@reins/bridge";
 import type { PlanEntry, ToolKind } from "../tools/tool.ts";
 
 /** A tool call, as clients see it before it is performed. */
@@ -27,6 +27,7 @@ export type TurnEvent =
       readonly rawOutput?: unknown;
     }
   | { readonly type: "worker"; readonly update: WorkerUpdate }
+  | { readonly type: "skill"; readonly update: SkillUpdate }
   | { readonly type: "plan"; readonly entries: readonly PlanEntry[] }
   /** The used share of the context. */
   | { readonly type: "usage"; readonly used: number; readonly size: number; readonly cost?: number }

@@ -6,6 +6,7 @@ import { type Message, transcriptOf } from "../history/transcript.ts";
 import type { Model, ThoughtLevel, ToolDefinition } from "../models/model.ts";
 import { addUsage, costOf, NO_USAGE, tokensIn, tokensOfAll, totalOf } from "../models/tokens.ts";
 import type { Clock } from "../ports/clock.ts";
+import type { SessionSkills } from "../skills/session-skills.ts";
 import type { ProtocolService } from "../tools/host-services.ts";
 import type { Tool, ToolContext } from "../tools/tool.ts";
 import type { Draft } from "./draft.ts";
@@ -22,6 +23,10 @@ export interface TurnSetting {
   /** The tools that the session may use. */
   readonly tools: readonly Tool[];
   readonly toolContext: Omit<ToolContext, "signal" | "onWorker">;
+  /** The skills of the session; none in the mode `protocol`. */
+  readonly skills?: SessionSkills | undefined;
+  /** What was shown as wrong before in the session. */
+  readonly faults: Set<string>;
   /** Carries out what the model declares, in the mode `protocol`. */
   readonly protocol?: ProtocolService | undefined;
   readonly control: ControlPort;
@@ -63,6 +68,8 @@ export class Turn {
   prompt: readonly UserPart[];
   thoughtLevel: ThoughtLevel;
   usage: TokenUsage = NO_USAGE;
+  /** The number of the request to the model that is made, from 1. */
+  request = 1;
   /** The answer in progress, until it is recorded. */
   draft: Draft | undefined;
   /** What a model that declares action graphs is shown instead of the conversation and the tools. */
@@ -94,7 +101,13 @@ export class Turn {
 
   /** The tools that the model is offered. */
   get tools(): readonly ToolDefinition[] {
-    return this.declaring?.tools ?? this.setting.tools;
+    return this.declaring?.tools ?? this.scopedTools;
+  }
+
+  /** The tools that the skills in use leave. */
+  get scopedTools(): readonly Tool[] {
+    const { tools, skills } = this.setting;
+    return skills?.scope(tools) ?? tools;
   }
 
   /** The user's words, without added context. */

@@ -23,10 +23,19 @@ export interface ChosenSkill {
 
 /** The skills that a session uses. */
 export class SkillActivation {
-  readonly #active = new Map<string, Skill>();
+  readonly #active = new Map<string, Skill | undefined>();
 
   get active(): readonly Skill[] {
-    return [...this.#active.values()];
+    return [...this.#active.values()].filter((skill) => skill !== undefined);
+  }
+
+  /** Notes what was in use when the session was left; what is no longer there is deactivated with the next change. */
+  restore(ids: readonly string[], skills: readonly Skill[]): void {
+    for (const id of ids)
+      this.#active.set(
+        id,
+        skills.find((skill) => skill.id === id),
+      );
   }
 
   /** Puts a set of skills to use: others are deactivated first, those in use stay as they are. */

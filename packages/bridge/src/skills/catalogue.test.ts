@@ -14,6 +14,17 @@ describe("a catalogue", () => {
     expect(shadowed[0]).toEqual({ id: "deploy", winner: "cli", loser: "env", loserOrigin: "env" });
   });
 
+  it("does not let an untrusted skill hide one that may be used", () => {
+    const untrusted = { status: "untrusted", reason: "" } as const;
+    const [ours, theirs] = [
+      skillWith({ id: "deploy", layer: "user" }),
+      skillWith({ id: "deploy", layer: "project", trust: untrusted }),
+    ];
+    const { skills, shadowed } = new SkillCatalogue([theirs, ours]);
+    expect(skills).toEqual([ours]);
+    expect(shadowed).toMatchObject([{ winner: "user", loser: "project" }]);
+  });
+
   it("follows another order; layers that it does not name come after", () => {
     const { skills, shadowed } = new SkillCatalogue(inLayers, [], { lookupOrder: ["host", "user"] });
     expect(skills.map(({ layer }) => layer)).toEqual(["host"]);

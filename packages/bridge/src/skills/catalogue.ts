@@ -16,7 +16,7 @@ export interface LayerOrder {
   readonly disabled?: readonly SkillLayer[];
 }
 
-/** The skills of all layers: the first of an id wins, the others are shadowed. */
+/** The skills of all layers: the first of an id that may be used wins, the others are shadowed. */
 export class SkillCatalogue {
   /** By their ids, in the order of layers. */
   readonly skills: readonly Skill[];
@@ -29,15 +29,20 @@ export class SkillCatalogue {
     const layers = [...new Set([...lookupOrder, ...SKILL_LAYERS])].filter(
       (layer) => !disabled.includes(layer),
     );
+    const ordered = layers.flatMap((layer) => found.filter((one) => one.layer === layer));
     const chosen = new Map<string, Skill>();
     const shadowed: ShadowedSkill[] = [];
-    for (const layer of layers)
-      for (const skill of found.filter((one) => one.layer === layer)) {
-        const winner = chosen.get(skill.id);
-        if (!winner) chosen.set(skill.id, skill);
-        else shadowed.push({ id: skill.id, winner: winner.layer, loser: layer, loserOrigin: skill.origin });
-      }
-    this.skills = [...chosen.values()];
+    // What may not be used hides nothing that may: a repository could take the operator's skills away.
+    for (const skill of [...ordered.filter(isUsable), ...ordered.filter((one) => !isUsable(one))]) {
+      const winner = chosen.get(skill.id);
+      if (!winner) chosen.set(skill.id, skill);
+      else
+        shadowed.push({
+          ...{ id: skill.id, winner: winner.layer, loser: skill.layer },
+          loserOrigin: skill.origin,
+        });
+    }
+    this.skills = ordered.filter((skill) => chosen.get(skill.id) === skill);
     this.shadowed = shadowed;
     this.disabledLayers = [...disabled];
     this.warnings = warnings;

@@ -4,7 +4,7 @@ import { basename, join, sep } from "node:path";
 import { errorCode, errorMessage, hasCode, visibleText } from "@reins/kit";
 import { type Bundle, readBundle, readPlainFile } from "./bundle.ts";
 import { isSkillId } from "./fields.ts";
-import { type Skill, SkillError, type SkillLayer, type SkillWarning } from "./skill.ts";
+import { type LoadedSkill, type Skill, SkillError, type SkillLayer, type SkillWarning } from "./skill.ts";
 import { MAX_SKILL_FILE, parseSkillFile, type SkillFile } from "./skill-file.ts";
 import { type TrustSettings, trustIn } from "./trust.ts";
 
@@ -46,8 +46,11 @@ export async function discoverSkills(
         warn(root.path, `there are more than ${MAX_SKILLS} skills; the others are left out`);
         return { skills, warnings };
       }
-      const read = await readSkill(root, folder, options, warn);
-      if (read) skills.push(read);
+      try {
+        skills.push((await readSkill(root, folder, options, warn)).skill);
+      } catch (error) {
+        warn(folder, errorMessage(error));
+      }
     }
   }
   return { skills, warnings };
@@ -109,29 +112,44 @@ async function holdsSkill(folder: string): Promise<boolean> {
 
 const SKILL_FILE = "SKILL.md";
 
+/** Reads a skill of a catalogue again, with its body; throws {@link SkillError} when it may no longer be used. */
+export async function reloadSkill(skill: Skill, options: DiscoveryOptions): Promise<LoadedSkill> {
+  const { layer, namespace, origin } = skill;
+  const unavailable = () => new SkillError("unavailable", `${skill.id} is no longer there`);
+  if (layer === "host" || (await realpath(origin).catch(() => undefined)) !== origin) throw unavailable();
+  const now = await readSkill(
+    { layer, path: origin, ...(namespace !== undefined && { namespace }) },
+    origin,
+    options,
+  );
+  if (now.skill.id !== skill.id) throw unavailable();
+  const { trust } = now.skill;
+  if (trust.status === "untrusted")
+    throw new SkillError("untrusted", `${skill.id} may not be used: ${trust.reason}`);
+  return now;
+}
+
 async function readSkill(
   { layer, namespace }: SkillRoot,
   folder: string,
   { trust, workspace }: DiscoveryOptions,
-  warn: Warn,
-): Promise<Skill | undefined> {
-  try {
-    const { file, bundle } = await readSkillFolder(folder);
-    const { name = basename(folder), fields, warnings } = file;
-    const id = namespace === undefined ? name : `${namespace}/${name}`;
-    for (const warning of warnings) warn(folder, warning);
-    if (!isSkillId(id)) return void warn(folder, `${visibleText(id.slice(0, 100))} is no name for a skill`);
-    if (fields.description === "") return void warn(folder, "it has no description");
-    const fromWorkspace = layer === "project" || layer === "package" || isWithinAny(folder, workspace);
-    return {
-      ...fields,
-      ...{ id, name, layer, origin: folder, digest: bundle.digest },
-      ...(namespace !== undefined && { namespace }),
-      trust: await trustIn({ name, fields, bundle, fromWorkspace }, trust),
-    };
-  } catch (error) {
-    return void warn(folder, errorMessage(error));
-  }
+  warn: Warn = () => undefined,
+): Promise<LoadedSkill> {
+  const { file, bundle } = await readSkillFolder(folder);
+  const { name = basename(folder), fields, warnings, body } = file;
+  const id = namespace === undefined ? name : `${namespace}/${name}`;
+  for (const warning of warnings) warn(folder, warning);
+  if (!isSkillId(id))
+    throw new SkillError("malformed", `${visibleText(id.slice(0, 100))} is no name for a skill`);
+  if (fields.description === "") throw new SkillError("malformed", "it has no description");
+  const fromWorkspace = layer === "project" || layer === "package" || isWithinAny(folder, workspace);
+  const skill = {
+    ...fields,
+    ...{ id, name, layer, origin: folder, digest: bundle.digest },
+    ...(namespace !== undefined && { namespace }),
+    trust: await trustIn({ name, fields, bundle, fromWorkspace }, trust),
+  };
+  return { skill, body };
 }
 
 /** Reads the `SKILL.md` of a folder together with the manifest that covers it. */

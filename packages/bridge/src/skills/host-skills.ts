@@ -1,17 +1,12 @@
-import { errorMessage, isRecord } from "@reins/kit";
+import { errorMessage, isRecord, type JsonObject } from "@reins/kit";
+import { unwrapped } from "../wire/envelope.ts";
 import type { Discovered } from "./discover.ts";
 import { isSkillId, plainLine, readFields } from "./fields.ts";
-import { type Skill, SkillError, type SkillFields, type SkillWarning } from "./skill.ts";
+import { type LoadedSkill, type Skill, SkillError, type SkillFields, type SkillWarning } from "./skill.ts";
 import { MAX_SKILL_FILE } from "./skill-file.ts";
 
 /** Sends a request to the host of a session; rejects on an error or a time-out. */
-export type HostRequest = (method: string, params: unknown, signal: AbortSignal) => Promise<unknown>;
-
-/** A skill with its body. */
-export interface LoadedSkill {
-  readonly skill: Skill;
-  readonly body: string;
-}
+export type HostRequest = (method: string, params: JsonObject, signal: AbortSignal) => Promise<unknown>;
 
 const MAX_HOST_SKILLS = 1_000;
 /** How a missing host, and a host that does not know the method, are reported. */
@@ -83,11 +78,6 @@ export class HostSkills {
       if (!versions.has(id) || versions.get(id) !== this.#versions.get(id)) this.#fetched.delete(id);
     this.#versions = versions;
   }
-}
-
-/** Removes the envelope `{ "result": … }` that some hosts put around every reply. */
-export function unwrapped(reply: unknown): unknown {
-  return isRecord(reply) && reply.result !== undefined && reply.result !== null ? reply.result : reply;
 }
 
 /** Reads the reply of `skills/list`: a list, or a list in `skills`. Entries without a name are left out. */

@@ -1,6 +1,7 @@
 import { errorMessage, isRecord } from "@reins/kit";
+import { unwrapped } from "../wire/envelope.ts";
 import { plainLine } from "./fields.ts";
-import { type HostRequest, unwrapped } from "./host-skills.ts";
+import type { HostRequest } from "./host-skills.ts";
 import { type MatchQuery, rankSkills, type SkillMatch } from "./rank.ts";
 import { type Skill, SkillError, type SkillWarning } from "./skill.ts";
 

@@ -1,5 +1,6 @@
 import { compilePattern } from "@reins/kit";
 import { Bm25Index, explain, type Match } from "../search/bm25.ts";
+import { synonymsOf } from "../search/synonyms.ts";
 import { isCommonWord } from "./common-words.ts";
 import type { Skill } from "./skill.ts";
 
@@ -36,7 +37,7 @@ const MAX_FILES = 200;
 export function rankSkills(skills: readonly Skill[], query: MatchQuery): readonly SkillMatch[] {
   const prompt = query.prompt.slice(0, MAX_PROMPT);
   const candidates = skills.filter(({ disableModelInvocation }) => !disableModelInvocation);
-  const index = new Bm25Index(WEIGHTS);
+  const index = new Bm25Index(WEIGHTS, { expand: synonymsOf });
   for (const { id, short, description, whenToUse } of candidates)
     index.put(id, {
       name: id,

@@ -68,6 +68,12 @@ export interface Skill extends SkillFields {
   readonly trust: SkillTrust;
 }
 
+/** A skill with its body. */
+export interface LoadedSkill {
+  readonly skill: Skill;
+  readonly body: string;
+}
+
 /** Whether a skill may be matched, loaded or scoped. */
 export function isUsable({ trust }: Skill): boolean {
   return trust.status !== "untrusted";

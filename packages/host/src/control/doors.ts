@@ -127,6 +127,9 @@ export const UPDATE_DOORS = {
   session_message: REPORT,
   session_message_chunk: REPORT,
   subagent_update: { point: "after_the_fact" },
+  skill_activated: REPORT,
+  skill_deactivated: REPORT,
+  skill_scope_tools: REPORT,
 } as const satisfies Doors;
 
 /** The parts of a prompt, by their type and by what a text holds. */

@@ -21,6 +21,7 @@ import type { Protocol } from "../graph/protocol.ts";
 import { OwnedCommands, type OwnedCommandsOptions } from "../native/owned-commands.ts";
 import type { NativeSettings } from "../native/start-native.ts";
 import type { Subagents } from "../native/subagents.ts";
+import type { SkillLibrary } from "../skills/skill-library.ts";
 import type { Messaging } from "../turn/messaging.ts";
 import type { TurnOffers } from "../turn/turn-offers.ts";
 import {
@@ -51,6 +52,8 @@ export interface AgentHostOptions {
   readonly register?: ProcessRegistry | undefined;
   /** The operator's settings of the native agent. */
   readonly native?: NativeSettings | undefined;
+  /** The skills of folders. */
+  readonly skills?: SkillLibrary | undefined;
   /** Starts the children of built-in agents; without it they cannot have any. */
   readonly subagents?: Subagents | undefined;
   /** What agents that declare action graphs speak with. */
@@ -96,6 +99,9 @@ const CAPABILITIES: JsonObject = {
   session: { compaction: {}, notices: {}, configOptions: { boolean: {} } },
   elicitation: { form: {}, url: {} },
 };
+
+/** The governor answers for clients that are no hosts. */
+const BRIDGE: JsonObject = { reins: { bridge: {} } };
 
 /** How an agent resumes a session, by its capabilities and its known quirks. */
 function resumeMethodOf({ quirks }: AgentEntry, initialized: JsonObject): HostedAgent["resumeMethod"] {
@@ -195,13 +201,14 @@ export class AgentHost {
   }
 
   async #startBuiltIn(entry: AgentEntry, start: StartOptions): Promise<HostedAgent> {
-    const { harness, environment, offers, subagents, messaging, protocol, native: settings } = this.#options;
+    const { harness, environment, offers, subagents, messaging, protocol, skills } = this.#options;
+    const { native: settings } = this.#options;
     const { startNative } = await import("../native/start-native.ts");
     const { principal, confine } = start;
     const home = confine && (await this.#homes.prepareEmpty(entry, start));
     const entered = this.#enter(entry, start);
     const native = startNative({
-      ...{ harness, entry, principal, environment, offers, subagents, protocol, settings },
+      ...{ harness, entry, principal, environment, offers, subagents, protocol, skills, settings },
       messaging: messaging?.forTenant(principal.tenant),
       commands: await this.#commands(confine, home, entered.root),
       confined: home && confine && { home: home.home, network: networkReach(confine.network) },
@@ -346,7 +353,7 @@ export class AgentHost {
 /** Initializes an agent that was started, and stops it if that fails. */
 async function initialized(agent: Omit<HostedAgent, "initialized" | "resumeMethod">): Promise<HostedAgent> {
   const clientInfo = { name: "reins", title: "Reins", version: "0.1.0" };
-  const clientCapabilities = CAPABILITIES;
+  const clientCapabilities = agent.entry.builtIn ? { ...CAPABILITIES, _meta: BRIDGE } : CAPABILITIES;
   try {
     const answer = await agent.governor.initialize({ protocolVersion: 1, clientCapabilities, clientInfo });
     return { ...agent, initialized: answer, resumeMethod: resumeMethodOf(agent.entry, answer) };

@@ -16,6 +16,7 @@ import type { Hole } from "../log/logged-event.ts";
 import { Daemons } from "../native/daemons.ts";
 import { Subagents } from "../native/subagents.ts";
 import { renewSessionSeals } from "../sessions/sessions.ts";
+import { SkillLibrary, type SkillSettings } from "../skills/skill-library.ts";
 import { ConstitutionalPreparation } from "../turn/turn-context.ts";
 import { TurnOffers } from "../turn/turn-offers.ts";
 import { AgentHost, type AgentHostOptions } from "./agent-host.ts";
@@ -47,6 +48,8 @@ export interface HostingOptions
   readonly workspace?: string | undefined;
   /** The folders that the operator gave to tenants, absolute; a tenant without any has one made for it. */
   readonly tenants?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** Where skills are found, and how they are used. */
+  readonly skills?: SkillSettings | undefined;
   /** Pipelines and services that action graphs may use. */
   readonly graphs?: GraphSettings | undefined;
   /** Whether agents can be killed from outside, by a socket in the home, while this process is busy. */
@@ -66,6 +69,8 @@ export class Hosting {
   readonly protocol: Protocol;
   /** The tools of turns. */
   readonly offers: TurnOffers;
+  /** The skills of folders. */
+  readonly skills: SkillLibrary;
   /** Removes secrets from what is stored or shown. */
   readonly redact: (value: unknown) => unknown;
   /** The agents that run. */
@@ -77,7 +82,16 @@ export class Hosting {
   private constructor(
     parts: Pick<
       Hosting,
-      "catalogue" | "host" | "hub" | "graphs" | "protocol" | "offers" | "redact" | "register" | "kills"
+      | "catalogue"
+      | "host"
+      | "hub"
+      | "graphs"
+      | "protocol"
+      | "offers"
+      | "skills"
+      | "redact"
+      | "register"
+      | "kills"
     >,
     gateway: McpGateway,
   ) {
@@ -87,6 +101,7 @@ export class Hosting {
     this.graphs = parts.graphs;
     this.protocol = parts.protocol;
     this.offers = parts.offers;
+    this.skills = parts.skills;
     this.redact = parts.redact;
     this.register = parts.register;
     this.kills = parts.kills;
@@ -113,6 +128,9 @@ export class Hosting {
       const catalogue = Catalogue.load(options.agents);
       gateway = await McpGateway.open({ owner, redactor: harness.redactor });
       const offers = new TurnOffers(harness);
+      const skills = new SkillLibrary({
+        ...{ harness, settings: options.skills, environment: options.environment },
+      });
       const { isInstalled = async () => true } = options;
       const subagents = new Subagents({ harness, catalogue, hub: late.promise, onError, isInstalled });
       const graphs = new GraphRuns({
@@ -124,7 +142,7 @@ export class Hosting {
       const host: AgentHost = new AgentHost({
         ...options,
         protocol,
-        ...{ catalogue, owner, gateway, userHome, offers, register },
+        ...{ catalogue, owner, gateway, userHome, offers, register, skills },
         folders: new SessionFolders({ ...options, userHome }),
         subagents,
         preparationFor: preparations(options, offers, onError),
@@ -142,7 +160,7 @@ export class Hosting {
       const kills = await killing;
       const { redact } = harness;
       return new Hosting(
-        { catalogue, host, hub, graphs, protocol, offers, redact, register, kills },
+        { catalogue, host, hub, graphs, protocol, offers, skills, redact, register, kills },
         gateway,
       );
     } catch (error) {

@@ -4,6 +4,7 @@ import type { Operations, Tables } from "@reins/store";
 import { declaredRunTables } from "../graph/tables.ts";
 import { logTables } from "../log/tables.ts";
 import { sessionTables } from "../sessions/tables.ts";
+import { skillTables } from "../skills/tables.ts";
 
 export { declaredRunTables };
 
@@ -12,6 +13,7 @@ export const hostTables: readonly Tables<Operations, Operations>[] = [
   sessionTables,
   logTables,
   memoryTables,
+  skillTables,
   graphTables,
   declaredRunTables,
 ];

@@ -23,6 +23,7 @@ import { fileState, StandingVerdicts } from "../control/standing-verdicts.ts";
 import type { GovernorOptions } from "../governor/context.ts";
 import { Governor } from "../governor/governor.ts";
 import type { Protocol } from "../graph/protocol.ts";
+import type { SkillLibrary } from "../skills/skill-library.ts";
 import type { TenantMessaging } from "../turn/messaging.ts";
 import type { TurnOffers } from "../turn/turn-offers.ts";
 import { proseOf, userMemory } from "./advisers.ts";
@@ -54,6 +55,8 @@ export interface NativeOptions {
   readonly confined?: { readonly home: string; readonly network: NetworkReach } | undefined;
   /** What it declares action graphs with; it cannot where it is absent. */
   readonly protocol?: Protocol | undefined;
+  /** The skills of folders; none where it is absent. */
+  readonly skills?: SkillLibrary | undefined;
   /** Where children are started; none can be where it is absent. */
   readonly subagents?: Subagents | undefined;
   /** Wraps its channel, so that messages can be observed. */
@@ -124,6 +127,10 @@ export function startNative(options: NativeOptions): {
   const services = nativeServices({
     ...{ messaging, subjectOf, offers, spawn, mayRead },
     native: entry.id,
+    skills: options.skills?.serviceFor((id) => ({
+      principal,
+      roots: governor.sessionOf(id)?.workspace.roots ?? [],
+    })),
     protocol: (nameOf) => options.protocol?.serviceFor(tenant, nameOf),
   });
   const memory = userMemory(harness, principal);
@@ -194,13 +201,15 @@ interface NativeServicesOptions {
   readonly mayRead?: HostServices["mayRead"];
   /** The service for action graphs, by the names that this agent has for sessions. */
   readonly protocol?: (nameOf: (sessionId: string) => string) => ProtocolService | undefined;
+  /** The skills of folders. */
+  readonly skills?: HostServices["skills"] | undefined;
   /** Has a child of a session do something; none can where it is absent. */
   readonly spawn?: SubagentService["run"] | undefined;
 }
 
 /** Mail, board and subagents, each session in the name of the agent that it acts as, and the tools of its client. */
 function nativeServices(options: NativeServicesOptions): HostServices {
-  const { messaging, subjectOf, offers, native, spawn, mayRead } = options;
+  const { messaging, subjectOf, offers, native, spawn, mayRead, skills } = options;
   const subjectIn = (sessionId: string) => {
     const subject = subjectOf(sessionId);
     if (subject) return subject;
@@ -212,6 +221,7 @@ function nativeServices(options: NativeServicesOptions): HostServices {
   return {
     nameOf,
     ...(protocol && { protocol }),
+    ...(skills && { skills }),
     ...(mayRead && { mayRead }),
     ...(spawn && { subagents: { run: spawn } }),
     ...(messaging && messagingTools(messaging, agentIn)),

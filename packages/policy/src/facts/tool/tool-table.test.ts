@@ -33,6 +33,7 @@ describe("tool tables", () => {
       "delete_file",
       "run_command",
       "remember",
+      "load_skill",
       "update_plan",
       "bash",
     ]);

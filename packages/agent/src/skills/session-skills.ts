@@ -1,0 +1,231 @@
+import {
+  type BridgePort,
+  cardText,
+  type HostRequest,
+  HostSkills,
+  isBridgeMethod,
+  isUsable,
+  type LoadedSkill,
+  MATCH_DEFAULTS,
+  matchSkills,
+  type Skill,
+  SkillActivation,
+  SkillCatalogue,
+  SkillError,
+  type SkillMatch,
+  type SkillUpdate,
+  type SkillWarning,
+  scopeTools,
+  substitute,
+} from "@reins/bridge";
+import { errorMessage } from "@reins/kit";
+import type { FoundSkills, SkillService } from "./skill-service.ts";
+
+/** How a session reaches its skills. */
+export interface SessionSkillsOptions {
+  readonly sessionId: string;
+  /** The skills of folders; none when absent. */
+  readonly service?: SkillService | undefined;
+  /** The host of the session; its skills are the last layer. */
+  readonly bridge?: BridgePort | undefined;
+}
+
+/** What a turn's prompt is matched with. */
+export interface SkillPrompt {
+  readonly text: string;
+  readonly workingFiles: readonly string[];
+}
+
+/** What matching changed. */
+export interface SkillChange {
+  readonly updates: readonly SkillUpdate[];
+  /** Every match, for the history; never on the wire. */
+  readonly matches: readonly SkillMatch[];
+  /** The instructions of the skills in use, for the model. */
+  readonly instructions: readonly string[];
+  readonly warnings: readonly SkillWarning[];
+}
+
+const NOTHING: FoundSkills = {
+  ...{ skills: [], warnings: [], order: {}, match: MATCH_DEFAULTS, cardBudget: 8_000, variables: {} },
+};
+
+/** Names by which skills of other harnesses call what the native agent has, too. */
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ["Bash", "run_command"],
+  ["Edit", "edit_file"],
+  ["Glob", "list_files"],
+  ["Grep", "search"],
+  ["LS", "list_files"],
+  ["MultiEdit", "edit_file"],
+  ["Read", "read_file"],
+  ["Task", "spawn_subagent"],
+  ["Write", "write_file"],
+  ["bash", "run_command"],
+]);
+
+/** The skills of one session: which there are, which are in use, and what they say. Its errors never end a turn. */
+export class SessionSkills {
+  readonly #options: SessionSkillsOptions;
+  readonly #host: HostSkills | undefined;
+  readonly #request: HostRequest | undefined;
+  readonly #activation = new SkillActivation();
+  readonly #unsubscribe: () => void;
+  #found: FoundSkills = NOTHING;
+  #catalogue = new SkillCatalogue([]);
+  #isRestored = false;
+
+  constructor(options: SessionSkillsOptions) {
+    this.#options = options;
+    const { bridge, sessionId } = options;
+    this.#request = bridge && requestOver(bridge, sessionId);
+    this.#host = this.#request && new HostSkills(this.#request);
+    this.#unsubscribe =
+      bridge?.subscribe(sessionId, "skills/update", () => this.#host?.invalidate()) ?? (() => undefined);
+  }
+
+  /** Whether a model can load any skill. */
+  get hasSkills(): boolean {
+    return this.#catalogue.usable.some(({ disableModelInvocation }) => !disableModelInvocation);
+  }
+
+  /** Whether every request of a turn is matched anew. */
+  get isReassessed(): boolean {
+    return !this.#found.match.sticky;
+  }
+
+  /** The ids of the skills in use. */
+  get active(): readonly string[] {
+    return this.#activation.active.map(({ id }) => id);
+  }
+
+  /** Finds the skills for the turn that begins. `before` names what an earlier process had in use. */
+  async refresh(signal: AbortSignal, before: readonly string[]): Promise<readonly SkillWarning[]> {
+    const { service, sessionId } = this.#options;
+    const [found, lent] = await Promise.all([
+      service?.find(sessionId).catch((error: unknown) => failed(error)),
+      this.#host?.list(signal),
+    ]);
+    this.#found = found ?? NOTHING;
+    const warnings = [...this.#found.warnings, ...(lent?.warnings ?? [])];
+    const all = [...this.#found.skills, ...(lent?.skills ?? [])];
+    this.#catalogue = new SkillCatalogue(all, warnings, this.#found.order);
+    if (!this.#isRestored) this.#activation.restore(before, this.#catalogue.usable);
+    this.#isRestored = true;
+    return warnings;
+  }
+
+  /** The cards of the skills that a model can load. */
+  get cards(): string {
+    return cardText(this.#catalogue.usable, this.#found.cardBudget);
+  }
+
+  /** Puts the skills to use that fit a prompt, and those that the person calls by `/name`. */
+  async match(prompt: SkillPrompt, iteration: number, signal: AbortSignal): Promise<SkillChange> {
+    const { text, workingFiles } = prompt;
+    const invoked = this.#invokedBy(text);
+    const { matches, warnings } = await matchSkills(
+      {
+        ...{ prompt: text, workingFiles, settings: this.#found.match, host: this.#request },
+        skills: this.#catalogue.usable,
+      },
+      signal,
+    );
+    const chosen = [
+      ...(invoked ? [{ skill: invoked.skill, reason: "called by the user", given: invoked.given }] : []),
+      ...matches
+        .filter(({ skill }) => skill.id !== invoked?.skill.id)
+        .map(({ skill, reason }) => ({ skill, reason, given: undefined })),
+    ];
+    const faults: SkillWarning[] = [...warnings];
+    const loaded = await Promise.all(
+      chosen.map(async ({ skill, reason, given }) => {
+        try {
+          const read = await this.#read(skill, signal);
+          return { skill: read.skill, reason, body: this.#render(read, given) };
+        } catch (error) {
+          signal.throwIfAborted();
+          faults.push({ source: skill.id, message: errorMessage(error) });
+          return undefined;
+        }
+      }),
+    );
+    const used = loaded.filter((one) => one !== undefined);
+    return {
+      updates: this.#activation.change(used, iteration),
+      instructions: used.map(({ body }) => body),
+      matches,
+      warnings: faults,
+    };
+  }
+
+  /** Loads a skill for the model, and puts it to use; throws {@link SkillError} when that may not be. */
+  async load(
+    name: string,
+    given: string | undefined,
+    iteration: number,
+    signal: AbortSignal,
+  ): Promise<{ readonly text: string; readonly updates: readonly SkillUpdate[] }> {
+    const skill = this.#catalogue.find(name);
+    if (!isUsable(skill)) throw new SkillError("untrusted", `${skill.id} may not be used: it is not trusted`);
+    if (skill.disableModelInvocation)
+      throw new SkillError("disabled", `only a person may use ${skill.id}; ask for it`);
+    const read = await this.#read(skill, signal);
+    if (read.skill.disableModelInvocation)
+      throw new SkillError("disabled", `only a person may use ${skill.id}; ask for it`);
+    const text = this.#render(read, given);
+    const updates = this.#activation.add({ skill: read.skill, reason: "loaded by the model" }, iteration);
+    return { text, updates };
+  }
+
+  /** The tools that the skills in use leave: a part of those that were given. */
+  scope<Tool extends Parameters<typeof scopeTools>[0][number]>(tools: readonly Tool[]): readonly Tool[] {
+    const skills = this.#activation.active.map(({ allowedTools }) => ({
+      allowedTools: allowedTools.map((entry) => OTHER_NAMES.get(entry) ?? entry),
+    }));
+    return scopeTools(tools, skills);
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  #invokedBy(text: string): { readonly skill: Skill; readonly given: string } | undefined {
+    const [, name, given = ""] = /^\s*\/(\S+)(?:\s+([\s\S]*))?$/.exec(text) ?? [];
+    if (name === undefined) return undefined;
+    const skill = this.#catalogue.usable.find((one) => one.id === name || one.name === name);
+    return skill?.userInvocable ? { skill, given } : undefined;
+  }
+
+  async #read(skill: Skill, signal: AbortSignal): Promise<LoadedSkill> {
+    const { service, sessionId } = this.#options;
+    const source =
+      skill.layer === "host" ? this.#host?.fetch(skill, signal) : service?.load(sessionId, skill);
+    if (!source) throw new SkillError("unavailable", `${skill.id} cannot be read`);
+    return source;
+  }
+
+  #render({ skill, body }: LoadedSkill, given: string | undefined): string {
+    const { sessionId } = this.#options;
+    const folder = skill.layer === "host" ? undefined : skill.origin;
+    const names = Object.entries({ SKILL_DIR: folder, SESSION_ID: sessionId });
+    const own = names.flatMap(([name, value]) =>
+      ["REINS", "HARN", "CLAUDE"].map((prefix) => [`${prefix}_${name}`, value]),
+    );
+    const values = { ...this.#found.variables, ...Object.fromEntries(own) };
+    const text = substitute(body, { arguments: given, values });
+    const where = folder === undefined ? "" : ` Its files are in ${folder}.`;
+    return `[Skill ${skill.id}: instructions for this work. They cannot change what you may do.${where}]\n\n${text}`;
+  }
+}
+
+function failed(error: unknown): FoundSkills {
+  return { ...NOTHING, warnings: [{ source: "skills", message: errorMessage(error) }] };
+}
+
+function requestOver(bridge: BridgePort, sessionId: string): HostRequest {
+  return async (method, params, signal) => {
+    if (!isBridgeMethod(method)) throw new Error(`${method} is no method of the bridge`);
+    return bridge.call(sessionId, method, params, signal);
+  };
+}

@@ -1,0 +1,31 @@
+import type { Tables } from "@reins/store";
+
+/** A person's word that a content may be used. */
+export interface SkillGrant {
+  readonly tenant: string;
+  /** The user for whose sessions it counts; empty for all of the tenant. */
+  readonly user: string;
+  /** The digest of the skill's files. */
+  readonly digest: string;
+  readonly skill: string;
+  /** The person, as the ledger names them. */
+  readonly by: string;
+  readonly at: string;
+}
+
+export type SkillChanges = {
+  grant(args: SkillGrant): undefined;
+  /** Returns whether there was one. */
+  revoke(args: Pick<SkillGrant, "tenant" | "user" | "digest">): boolean;
+};
+
+export type SkillQueries = {
+  /** What counts for a user of a tenant. */
+  grants(args: Pick<SkillGrant, "tenant" | "user">): SkillGrant[];
+};
+
+/** The contents of skills that people have trusted. */
+export const skillTables: Tables<SkillChanges, SkillQueries> = {
+  name: "skills",
+  module: new URL("./module.ts", import.meta.url),
+};

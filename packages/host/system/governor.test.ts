@@ -457,6 +457,21 @@ describe("what a client wants of an agent", () => {
     expect(sent?.params).toEqual({ sessionId: "agent-1", configId: "fast", value: true, type: "boolean" });
   });
 
+  test("has an outcome of its own, and is not open any more when its session ends", async () => {
+    const rules = "tool_rules:\n  - { name: rest, condition: {}, verdict: allowed }\n";
+    const governed = await govern({ home: await openTestHome({ rules }) });
+    const sessionId = await governed.begin();
+    await governed.call("session/set_config_option", { sessionId, configId: "fast", value: true });
+    await governed.call("session/close", { sessionId });
+    const [result, ...others] = await governed.entries("tool_result");
+    expect(result).toMatchObject({ target: "session/set_config_option", tags: ["completed"] });
+    expect(others).toEqual([]);
+    const ends = (await governed.entries("session_lifecycle")).map(({ payload }) => payload as JsonObject);
+    const end = ends.find(({ change }) => change === "session_end");
+    expect(end).toBeDefined();
+    expect(end?.unfinished ?? []).toEqual([]);
+  });
+
   test.each(["session/load", "session/resume", "session/fork"])(
     "gives it no way around its protections: %s",
     async (method) => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { NATIVE, THIRD_PARTY } from "./agent-profile.ts";
 import type { ControlPoint } from "./control-point.ts";
 import { enforce, factsOf, isAllowedUnasked, refuseStart } from "./enforce.ts";
-import { chargePrompt, complete, perform } from "./outcome.ts";
+import { chargePrompt, complete, completeSetting, perform } from "./outcome.ts";
 import type { AskableScope, ControlContext, Descent } from "./scope.ts";
 
 const base = { reason: "rule", rule: "r", enforcement: "asked" } as const;
@@ -211,6 +211,17 @@ describe("an allowed action", () => {
     expect(settled).toEqual(Array(2).fill({ event_type: "pre_action", entry: "cid-verdict" }));
   });
 
+  test("is recorded outside of the turn under way, where it is a setting", async () => {
+    const { scope, written, settled } = control();
+    await enforce(scope, { kind: "setting", tool: "session/set_mode", arguments: {} });
+    expect(settled).toEqual([]);
+    await completeSetting(scope, { tool: "session/set_mode", entry: "cid-verdict", outcome: "failed" });
+    const { entries, records } = await written();
+    expect(entries).toEqual([]);
+    expect(records).toMatchObject([{ quality: "tool_result", target: "session/set_mode", tags: ["failed"] }]);
+    expect(settled).toEqual([{ event_type: "pre_action", entry: "cid-verdict" }]);
+  });
+
   test("of an agent is completed at the agent's level", async () => {
     const { scope, written } = control();
     await complete(scope, {
@@ -228,8 +239,8 @@ describe("an allowed action", () => {
     ["a session", { kind: "session_start", tool: "session/new", arguments: {}, origin: "client" }],
     ["unprompted work", { kind: "unprompted_work", message: "plan" }],
     ["what was done already", SEEN],
-    ["a setting of a client", { kind: "setting", tool: "session/set_mode", arguments: {} }],
-  ] as const)("that is over when it is decided is settled at once: %s", async (_, point) => {
+    ["a command in a prompt", { kind: "agent_command", tool: "session/set_mode", arguments: {} }],
+  ] as const)("that no result follows is settled at once: %s", async (_, point) => {
     const { scope, settled } = control();
     await enforce(scope, point);
     expect(settled).toMatchObject([{ entry: "cid-verdict" }]);

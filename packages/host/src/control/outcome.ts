@@ -47,10 +47,10 @@ export async function noteAllowed(
   recordIn(scope, [toolCallDraft(subject, call, { tool: toolOf(point), verdict: entry })]);
 }
 
-/** Kinds of points whose action is over when it is decided: nothing of them is open when the session ends. */
+/** Kinds of points whose action is over when it is decided, or ends with its turn: no result of their own follows. */
 const SETTLED_AT_ONCE: ReadonlySet<ControlPoint["kind"]> = new Set([
   "session_start",
-  "setting",
+  "agent_command",
   "unprompted_work",
   "after_the_fact",
 ]);
@@ -76,11 +76,13 @@ interface Completion {
   readonly enforcement: Enforcement;
   /** Files that Reins wrote for it. */
   readonly written?: readonly { readonly path: string; readonly content_hash: string }[];
+  /** False for one that does not belong to the turn under way. */
+  readonly inTurn?: boolean;
 }
 
 /** Settles an allowed action and records its outcome: one result for each verdict. */
 export async function complete(scope: ControlScope, completion: Completion): Promise<void> {
-  recordIn(scope, [await settleAction(scope, completion)]);
+  recordIn(scope, [await settleAction(scope, completion)], completion);
 }
 
 /** Settles an allowed action with what it used, and returns the entry of its outcome, to be recorded by the caller. */
@@ -94,6 +96,14 @@ export async function settleAction(
   const call = await supervisor.settle(subject, { event_type: "pre_action", entry }, usage);
   const draft = resultDraft(subject, { tool, outcome }, call);
   return { ...draft, payload: { ...draft.payload, ...(written.length > 0 && { written }) } };
+}
+
+/** Completes a setting that a verdict allowed. It belongs to no turn. */
+export function completeSetting(
+  scope: ControlScope,
+  { tool, entry, outcome }: Pick<Completion, "tool" | "entry" | "outcome">,
+): Promise<void> {
+  return complete(scope, { tool, entry, outcome, enforcement: "performed", inTurn: false });
 }
 
 /** Performs an allowed action, and completes it by whether that succeeds. */
@@ -129,10 +139,14 @@ export async function chargePrompt(
   await scope.context.harness.supervisor.settle(subject, { event_type: "pre_prompt", entry }, usage);
 }
 
-/** Records entries of a session and adds them to its turn, which ends when they are written. */
-export function recordIn(scope: ControlScope, drafts: readonly Draft[]): void {
+/** Records entries of a session and, if they belong to its turn, adds them to it; the turn ends when they are written. */
+export function recordIn(
+  scope: ControlScope,
+  drafts: readonly Draft[],
+  { inTurn = true }: Pick<Completion, "inTurn"> = {},
+): void {
   const { harness, onFault } = scope.context;
-  const { turn } = scope;
+  const turn = inTurn ? scope.turn : undefined;
   for (const { quality, payload } of drafts)
     if (quality === "tool_result") {
       const { tool, outcome, ...more } = isObject(payload) ? payload : {};

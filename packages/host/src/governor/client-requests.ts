@@ -2,6 +2,7 @@ import { isObject, type JsonObject, metaOf, readParams } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
 import { sessionMeta, typedOption } from "@reins/agents";
 import { enforce } from "../control/enforce.ts";
+import { completeSetting } from "../control/outcome.ts";
 import { refusal } from "../control/verdict.ts";
 import { newSessionRecord } from "../sessions/new-session.ts";
 import type { GovernorContext } from "./context.ts";
@@ -27,8 +28,10 @@ export async function forwardRequest(
   const option = method === "session/set_config_option" ? optionIn(params) : undefined;
   session.pendingMode = mode;
   session.pendingOption = option;
+  let outcome = "unknown";
   try {
     const result = await agent.request(method, forAgent(session, wanted), { signal });
+    outcome = "completed";
     if (mode !== undefined) {
       session.mode = mode;
       session.claimedMode = mode;
@@ -37,9 +40,14 @@ export async function forwardRequest(
     }
     if (option && session.pinnedOptions.has(option.id)) session.pinnedOptions.set(option.id, option.value);
     return result;
+  } catch (error) {
+    // Without a response of the agent, it may have been set.
+    if (!signal.aborted && !agent.signal.aborted) outcome = "failed";
+    throw error;
   } finally {
     session.pendingMode = undefined;
     session.pendingOption = undefined;
+    await completeSetting(session, { tool: method, entry: enforced.verdict.entry, outcome });
   }
 }
 
@@ -62,8 +70,11 @@ export async function forwardNotification(
   const { agent, entry } = session.context;
   const given = settingsOf(method, params, entry);
   const point = { kind: "setting", tool: method, arguments: given, isNotification: true } as const;
-  const { kind } = await enforce(session, point);
-  if (kind === "allowed") await agent.notify(method, forAgent(session, params));
+  const { kind, verdict } = await enforce(session, point);
+  if (kind !== "allowed") return;
+  await agent.notify(method, forAgent(session, params));
+  // No response says whether it was set.
+  await completeSetting(session, { tool: method, entry: verdict.entry, outcome: "unknown" });
 }
 
 /** The members of methods that are decided by some of them: no other is forwarded, because it was not decided. */

@@ -12,7 +12,7 @@ import {
 import { lifecycleDraft, resultDraft, toolsOfAgent } from "@reins/supervisor";
 import { lookUpSubject, recordedSubject } from "../control/control-point.ts";
 import { enforce } from "../control/enforce.ts";
-import { complete, recordIn } from "../control/outcome.ts";
+import { complete, perform, recordIn } from "../control/outcome.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { keepVerdict, mcpToolName, namesInAgent, noteTool, showOnCard, takePermit } from "./mcp-cards.ts";
@@ -59,21 +59,16 @@ export async function wrapServers(
     }
     const point = { kind: "mcp_start", tool: "mcp/start", arguments: argumentsOf(server) } as const;
     const enforced = await enforce(session, point, { signal });
-    if (enforced.kind !== "allowed" || !session.context.servers) {
+    const { servers } = session.context;
+    if (enforced.kind !== "allowed" || !servers) {
       const { reason } = enforced.verdict;
-      refused.push({
-        server: server.name,
-        reason: session.context.servers ? reason : "MCP servers are not served here",
-      });
+      refused.push({ server: name, reason: servers ? reason : "MCP servers are not served here" });
       continue;
     }
     const transport = session.context.entry.quirks?.mcp.includes("stdio") === false ? "http" : "stdio";
-    const gate = mcpGate(session);
-    const { server: given, close } = await session.context.servers.wrap(
-      server,
-      gate,
-      transport,
-      session.record,
+    const started = { tool: point.tool, entry: enforced.verdict.entry };
+    const { server: given, close } = await perform(session, started, () =>
+      servers.wrap(server, mcpGate(session), transport, session.record),
     );
     session.closing.push(close);
     wrapped.push(given);

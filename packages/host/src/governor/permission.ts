@@ -5,6 +5,7 @@ import { visibleText } from "@reins/kit";
 import type { Decided } from "@reins/supervisor";
 import type { ActionPayload } from "../control/control-point.ts";
 import { type Enforced, enforce } from "../control/enforce.ts";
+import { completeSetting } from "../control/outcome.ts";
 import {
   CANCELLED,
   optionsIn,
@@ -119,6 +120,8 @@ async function enforceCall(
     } as const;
     const enforced = await enforce(session, setting, { signal });
     if (enforced.kind === "refused") return enforced;
+    const { entry } = enforced.verdict;
+    await completeSetting(session, { tool: setting.tool, entry, outcome: "completed" });
     if (session.turn) session.turn.mayLeaveMode = true;
   }
   const takesOnce = outcomeOf(options, "allow_once") !== undefined;

@@ -17,7 +17,7 @@ export { serveChannel, takeMessage } from "./hub/serve-channel.ts";
 export { agentIn } from "./hub/start-session.ts";
 export type { Kills } from "./kill/kills.ts";
 export { settled } from "./log/backlog.ts";
-export type { EventLog } from "./log/event-log.ts";
+export { type EventLog, readWritten } from "./log/event-log.ts";
 export type { Cursor, Gap, LoggedEvent } from "./log/logged-event.ts";
 export type { Subscription } from "./log/subscription.ts";
 export { logTables } from "./log/tables.ts";

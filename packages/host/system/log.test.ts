@@ -258,7 +258,7 @@ describe("the log", () => {
     const everything = { tenant: "t", sessions: ["s", "other"], after: 0, limit: 100, size: 10_000 };
     const stored = async () => {
       await settled(store);
-      return (await store.query(logTables, "after", everything)).map(({ order }) => order);
+      return (await store.query(logTables, "written", everything)).map(({ order }) => order);
     };
     await log.append(message(1));
     await log.append(message(2), { relaxed: true });

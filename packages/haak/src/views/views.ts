@@ -2,6 +2,7 @@ import { membersOf } from "@reins/acp";
 import { Catalogue } from "@reins/agents";
 import {
   logTables,
+  readWritten,
   type SessionRecord,
   type SessionState,
   sessionTables,
@@ -102,10 +103,10 @@ export class HaakViews {
     await settled(this.#harness.store);
     for (let last = 0; ; ) {
       const range = { tenant, sessions, after: last, limit: PAGE, size: PAGE_SIZE };
-      const page = await this.#harness.store.query(logTables, "after", range);
+      const page = await this.#harness.store.query(logTables, "written", range);
       for (const event of page) {
         last = event.order;
-        history.add(event);
+        history.add(readWritten(event));
       }
       const isEnough = history.rows.length > after + limit;
       if (isEnough) return history.rows.slice(after + 1, after + 1 + limit);

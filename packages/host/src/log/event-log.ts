@@ -5,13 +5,18 @@ import { Backlog, detached, isFull, registerBuffer, runsOf } from "./backlog.ts"
 import { Journal, stillToStore } from "./journal.ts";
 import type { Cursor, Hole, LoggedEvent, NewEvent } from "./logged-event.ts";
 import { type LogSubscriber, Subscription } from "./subscription.ts";
-import { logTables, type Run } from "./tables.ts";
+import { logTables, type Run, type WrittenEvent } from "./tables.ts";
 
 /** Sessions and connections whose last position is cached: those that were written to last. */
 const MAX_SESSIONS = 20_000;
 
 /** A stored message was within the bound when it arrived, and has some levels around it. */
 const DEEPEST_KEPT = 1_024;
+
+/** Parses a stored message, its numbers exact. */
+export function readWritten(event: WrittenEvent): LoggedEvent {
+  return { ...event, message: Object(parseExact(event.text, DEEPEST_KEPT)) };
+}
 
 export interface EventLogOptions {
   readonly store: Pick<Store, "commit" | "query">;
@@ -212,7 +217,7 @@ export class EventLog {
     const range = { tenant, sessions, after, limit: PAGE, size: PAGE_SIZE };
     await this.#backlog.inStore();
     const page = await this.#options.store.query(logTables, "written", range);
-    return page.map((event) => ({ ...event, message: Object(parseExact(event.text, DEEPEST_KEPT)) }));
+    return page.map(readWritten);
   }
 
   /** Whatever is appended in the same turn of the event loop is written together. */

@@ -162,12 +162,6 @@ describe("a journal that was damaged", () => {
     await rm(path);
     expect(await expectNothingSilent(folder, -1)).toBe(TEXTS.length);
   });
-
-  test("of an earlier version, without checksums, is read", async () => {
-    const { folder, path, content } = await written();
-    await writeFile(path, content.toString().replaceAll(/^[0-9a-f]{8} /gm, ""));
-    expect(await expectNothingSilent(folder, -1)).toBe(0);
-  });
 });
 
 test("runs of a journal are still to be stored after what is, and holes between them are reported", () => {

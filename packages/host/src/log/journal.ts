@@ -233,18 +233,14 @@ function runsIn(lines: readonly string[]): Run[] {
 
 /** The run that begins in a line, if it is whole. */
 function runAt(lines: readonly string[], at: number): Run | undefined {
-  // Earlier versions wrote no checksum.
-  const [, sum, json] = /^(?:([0-9a-f]{8}) )?(\{.*)$/.exec(lines[at] ?? "") ?? [];
+  const [, sum, json] = /^([0-9a-f]{8}) (\{.*)$/.exec(lines[at] ?? "") ?? [];
   const head = json === undefined ? undefined : RunHead.safeParse(valueIn(json)).data;
   if (!head) return undefined;
   const { count, ...run } = head;
   const texts = lines.slice(at + 1, at + 1 + count);
   // The last line ends, so that there is the beginning of another.
   const isWhole = texts.length === count && at + 1 + count < lines.length;
-  const isRight =
-    sum === undefined
-      ? texts.every((text) => valueIn(text) !== undefined)
-      : sumOf(`${json}\n${texts.join("\n")}\n`) === sum;
+  const isRight = sumOf(`${json}\n${texts.join("\n")}\n`) === sum;
   return isWhole && isRight ? { ...run, texts } : undefined;
 }
 

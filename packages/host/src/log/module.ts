@@ -1,5 +1,5 @@
 import { type Database, type TablesModule, TextPacker } from "@reins/store";
-import type { Hole, LoggedEvent } from "./logged-event.ts";
+import type { Hole } from "./logged-event.ts";
 import type { LogRange, Run, WrittenEvent } from "./tables.ts";
 
 /** What messages look like, the most frequent last. It is a part of every database: never change it, add another. */
@@ -42,28 +42,22 @@ const TENANTS = `
 
 const module: TablesModule = {
   migrations: [
+    // A row holds a run: `packed` has `count` messages, a line each, the first at `ord`.
     `CREATE TABLE log_events (
        tenant TEXT NOT NULL, ord INTEGER NOT NULL, session TEXT NOT NULL, epoch INTEGER NOT NULL, at INTEGER NOT NULL,
-       request TEXT, except_for TEXT, message TEXT NOT NULL, PRIMARY KEY (tenant, ord)
+       request TEXT, except_for TEXT, count INTEGER NOT NULL, packed BLOB NOT NULL, PRIMARY KEY (tenant, ord)
      ) STRICT, WITHOUT ROWID;
      CREATE INDEX log_events_by_session ON log_events (session, ord);
-     CREATE INDEX log_events_by_time ON log_events (at);
      CREATE TABLE log_pruned (tenant TEXT NOT NULL, session TEXT NOT NULL, ord INTEGER NOT NULL, PRIMARY KEY (tenant, session))
      STRICT, WITHOUT ROWID;
+     CREATE TABLE log_holes (tenant TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (tenant, first))
+     STRICT, WITHOUT ROWID;
      CREATE TABLE log_epochs (epoch INTEGER PRIMARY KEY) STRICT`,
-    // From here on a row holds a whole run: `message` has `count` of them, a line each, the first at `ord`.
-    `ALTER TABLE log_events ADD COLUMN count INTEGER NOT NULL DEFAULT 1;
-     DROP INDEX log_events_by_time`,
-    `INSERT INTO log_pruned (tenant, session, ord) SELECT tenant, '', max(ord) FROM log_pruned GROUP BY tenant;
-     DELETE FROM log_pruned WHERE session LIKE '%:%'`,
-    "CREATE TABLE log_holes (tenant TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (tenant, first)) STRICT, WITHOUT ROWID",
-    // From here on the text of a row is in `packed`, and `message` is empty.
-    "ALTER TABLE log_events ADD COLUMN packed BLOB",
   ],
   open(database) {
     const add = database.prepare(
-      `INSERT INTO log_events (tenant, ord, session, epoch, at, request, except_for, message, count, packed)
-       VALUES (?, ?, ?, ?, ?, ?, ?, '', ?, ?)`,
+      `INSERT INTO log_events (tenant, ord, session, epoch, at, request, except_for, count, packed)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     const lasts = database.prepare(
       `${TENANTS}
@@ -113,7 +107,6 @@ const module: TablesModule = {
         prune,
       },
       queries: {
-        after: (range: LogRange) => eventsAfter(database, range).map(parsed),
         written: (range: LogRange) => eventsAfter(database, range),
         lasts: () => {
           const rows = lasts.all().map(membersOf);
@@ -178,15 +171,11 @@ function pruner(database: Database): (args: { before: number; limit: number }) =
   };
 }
 
-function parsed({ text, ...event }: WrittenEvent): LoggedEvent {
-  return { ...event, message: JSON.parse(text) };
-}
-
 function eventsAfter(database: Database, { tenant, sessions, after, limit, size }: LogRange): WrittenEvent[] {
   const marks = sessions.map(() => "?").join(", ");
   // The row with a position begins at most so far before it.
   const query = database.prepare(
-    `SELECT ord, session, epoch, at, request, except_for, message, count, packed FROM log_events
+    `SELECT ord, session, epoch, at, request, except_for, count, packed FROM log_events
      WHERE session IN (${marks}) AND ord > ? - ${ROW_COUNT} AND ord + count - 1 > ? AND tenant = ? ORDER BY ord LIMIT ${ROWS}`,
   );
   const events: WrittenEvent[] = [];
@@ -205,8 +194,8 @@ function eventsAfter(database: Database, { tenant, sessions, after, limit, size 
 }
 
 function eventsIn(tenant: string, row: Record<string, unknown>): WrittenEvent[] {
-  const { ord, session, epoch, at, request, except_for, message, count, packed } = row;
-  const written = packed instanceof Uint8Array ? messagePacker.unpack(packed) : String(message);
+  const { ord, session, epoch, at, request, except_for, count, packed } = row;
+  const written = packed instanceof Uint8Array ? messagePacker.unpack(packed) : "";
   const texts = count === 1 ? [written] : written.split("\n");
   return texts.map((text, index) => ({
     tenant,

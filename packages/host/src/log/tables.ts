@@ -38,9 +38,7 @@ export interface LogRange {
 
 /** What is asked about it. */
 export type LogQueries = {
-  /** Messages of sessions after a position, oldest first, as many as fit. */
-  after(args: LogRange): LoggedEvent[];
-  /** The same, each as JSON. */
+  /** Messages of sessions after a position, oldest first, as many as fit, each as JSON. */
   written(args: LogRange): WrittenEvent[];
   /** The last position of every tenant, also if its message was deleted. */
   lasts(args: null): ReadonlyMap<string, number>;

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
-import type { JsonObject } from "@reins/acp";
 import { LineReader, visibleJson } from "@reins/kit";
 import { z } from "zod";
 import { SharedFile, SharedFileError } from "./shared-file.ts";
@@ -43,8 +42,6 @@ export interface MailboxMessage {
   readonly timestamp: string;
   /** Whether its line says that it was read. */
   readonly read: boolean;
-  /** The line as it was written. */
-  readonly line: JsonObject;
 }
 
 /** A message to send. */
@@ -77,7 +74,7 @@ export function parseMessage(text: string): MailboxMessage | undefined {
   // programs change.
   const content = JSON.stringify([data.id ?? null, from, to, subject, body, timestamp]);
   const id = createHash("sha256").update(content).digest("hex");
-  return { id, from, to, subject, body, timestamp: String(timestamp), read, line: data };
+  return { id, from, to, subject, body, timestamp: String(timestamp), read };
 }
 
 function parseJson(text: string): unknown {

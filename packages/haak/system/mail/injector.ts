@@ -1,15 +1,16 @@
 // Prints recorded and read messages. Then takes all unread mail of an agent, two messages per turn, and crashes after
 // a number of writes; prints the number of writes if it did not.
+
+import { Writes } from "../../../store/test/deadly-database.ts";
 import { mailTables } from "../../src/mail/tables.ts";
 import { openMailHome, subjectOf } from "../../test/mail-home.ts";
-import { Writes } from "./deadly-database.ts";
 
 const [home = "", deadlyWrite = "0"] = process.argv.slice(2);
 const writes = new Writes();
 const { store, ledger, mailbox, close } = await openMailHome(home, {
   limits: { perTurn: 2 },
   wrap: {
-    module: new URL("./deadly-database.ts", import.meta.url).href,
+    module: new URL("../../../store/test/deadly-database.ts", import.meta.url).href,
     settings: { shared: writes.shared },
   },
 });

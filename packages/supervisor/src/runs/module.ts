@@ -1,4 +1,4 @@
-import type { TablesModule } from "@reins/store";
+import { parseStored, type TablesModule } from "@reins/store";
 import { z } from "zod";
 import type { RunChanges, RunEventRange, RunRange } from "./tables.ts";
 
@@ -126,5 +126,5 @@ export default module;
 
 function stateIn(row: unknown): unknown {
   if (typeof row !== "object" || row === null || !("payload" in row)) return row;
-  return { ...row, payload: JSON.parse(String(row.payload)) };
+  return { ...row, payload: parseStored(String(row.payload)) };
 }

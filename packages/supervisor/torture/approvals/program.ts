@@ -1,12 +1,11 @@
 import { type Clock, systemClock } from "@reins/kit";
-
+import { Writes } from "../../../store/test/deadly-database.ts";
 // The process that is killed: a store, a ledger and approvals, driven over the channel to its parent.
 import type { ApprovalRequest } from "../../src/approvals/request.ts";
 import { approvalTables } from "../../src/approvals/tables.ts";
 import { checkAgreement } from "../../test/approvals/agreement.ts";
 import { openHome } from "../../test/approvals/home.ts";
 import { verdictDraft } from "../../test/approvals/requests.ts";
-import { Boundaries } from "./deadly-database.ts";
 import type { Acted, Asked, Call, Said, Start } from "./protocol.ts";
 
 const start: Start = JSON.parse(process.argv[2] ?? "");
@@ -17,14 +16,14 @@ const clock: Clock = {
 };
 
 process.once("disconnect", () => process.exit());
-const boundaries = new Boundaries();
-boundaries.arm(start.boundary);
+const writes = new Writes();
+writes.dieAfter(start.boundary);
 const { store, ledger, approvals } = await openHome(start.folder, {
   clock,
   webhooks: [{ name: "parent", ...start.webhook }],
   wrap: {
-    module: new URL("./deadly-database.ts", import.meta.url).href,
-    settings: { shared: boundaries.shared },
+    module: new URL("../../../store/test/deadly-database.ts", import.meta.url).href,
+    settings: { shared: writes.shared },
   },
 });
 
@@ -60,9 +59,9 @@ async function carryOut(call: Call): Promise<unknown> {
       ahead += call.milliseconds;
       return approvals.expire();
     case "arm":
-      return boundaries.arm(call.boundary);
+      return writes.dieAfter(call.boundary);
     case "passed":
-      return boundaries.passed;
+      return writes.passed;
     case "check":
       return checkAgreement(ledger, approvals, call.tenant);
     case "drain":

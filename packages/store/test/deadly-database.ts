@@ -1,7 +1,7 @@
-import type { Database } from "@reins/store";
+import type { Database } from "../src/index.ts";
 
-/** Shared with the process that owns the database: after how many boundaries to die, and how many there were. */
-export class Boundaries {
+/** Counts writes and crashes after a number of them; shared with the writing thread. */
+export class Writes {
   readonly shared: SharedArrayBuffer;
   readonly #counts: Int32Array;
 
@@ -10,17 +10,17 @@ export class Boundaries {
     this.#counts = new Int32Array(shared);
   }
 
-  /** Dies at the boundary after that many more; 0 calls it off. */
-  arm(boundaries: number): void {
-    Atomics.store(this.#counts, 0, boundaries);
+  /** Crashes after that many more writes; never if 0. */
+  dieAfter(writes: number): void {
+    Atomics.store(this.#counts, 0, writes);
   }
 
-  /** How many there were so far. */
+  /** The writes so far. */
   get passed(): number {
     return Atomics.load(this.#counts, 1);
   }
 
-  /** Passes a boundary, or dies as by a power switch: no handler runs, nothing is flushed. */
+  /** Counts a write or kills the process: no handler runs, nothing is flushed. */
   pass(): void {
     Atomics.add(this.#counts, 1, 1);
     if (Atomics.load(this.#counts, 0) > 0 && Atomics.sub(this.#counts, 0, 1) === 1)
@@ -28,25 +28,25 @@ export class Boundaries {
   }
 }
 
-/** A database with a boundary before and after everything it writes, the begin and end of transactions included. */
+/** A database that can crash the process before and after every write, including begin and commit. */
 export default function deadly(database: Database, { shared }: { shared: SharedArrayBuffer }): Database {
-  const boundaries = new Boundaries(shared);
-  const within = <Result>(write: () => Result): Result => {
-    boundaries.pass();
+  const writes = new Writes(shared);
+  const around = <Result>(write: () => Result): Result => {
+    writes.pass();
     const result = write();
-    boundaries.pass();
+    writes.pass();
     return result;
   };
   return {
     prepare<Row>(sql: string) {
       const statement = database.prepare<Row>(sql);
       return {
-        run: (...parameters) => within(() => statement.run(...parameters)),
+        run: (...parameters) => around(() => statement.run(...parameters)),
         get: (...parameters) => statement.get(...parameters),
         all: (...parameters) => statement.all(...parameters),
       };
     },
-    exec: (sql) => within(() => database.exec(sql)),
+    exec: (sql) => around(() => database.exec(sql)),
     get inTransaction() {
       return database.inTransaction;
     },

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { open, realpath, rename, rm, stat } from "node:fs/promises";
-import { SerialQueue } from "@reins/kit";
+import { readJson, SerialQueue, spelledNumber } from "@reins/kit";
 import type { Draft, Ledger } from "@reins/ledger";
 import { blake3Hex, RosterEntry } from "@reins/policy";
 import { z } from "zod";
@@ -156,7 +156,7 @@ function checked(given: unknown): RosterEntry {
 
 function lineOf(entry: RosterEntry): string {
   const line = JSON.stringify(entry);
-  if (line.length <= LONGEST_LINE && line.isWellFormed()) return line;
+  if (line.length <= LONGEST_LINE) return line;
   throw new SupervisorError("invalid", `a line of the roster has at most ${LONGEST_LINE} characters`);
 }
 
@@ -169,8 +169,9 @@ function lastLineOf(text: string, agent: string): { index: number; entry: Roster
 
 function entryIn(line: string): RosterEntry | undefined {
   try {
-    const entry: unknown = JSON.parse(line);
-    return { ...Members.parse(entry), session_id: RosterEntry.parse(entry).session_id };
+    // Numbers of unknown members are written back as they were spelled.
+    const { value } = readJson(line, spelledNumber);
+    return { ...Members.parse(value), session_id: RosterEntry.parse(value).session_id };
   } catch {
     return undefined;
   }

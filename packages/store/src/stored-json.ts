@@ -1,4 +1,4 @@
-import { readJson } from "@reins/kit";
+import { readJson } from "@reins/kit/json";
 
 /**
  * Parses JSON that was stored by us, and so is what its writer says. `JSON.parse` can misread names with escapes

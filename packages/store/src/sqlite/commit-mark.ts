@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { closeSync, constants, fdatasyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
-import { errorCode } from "@reins/kit";
+import { errorCode } from "@reins/kit/errors";
 import type { Database, Statement } from "../store.ts";
 
 const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants;

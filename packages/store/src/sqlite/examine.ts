@@ -13,7 +13,7 @@ import {
   writeSync,
 } from "node:fs";
 import { crc32 } from "node:zlib";
-import { errorCode } from "@reins/kit";
+import { errorCode } from "@reins/kit/errors";
 import { StoreError } from "../store-error.ts";
 import { bootId, type Mark, markBeside, readMark } from "./commit-mark.ts";
 import { type DatabaseFile, openDatabase } from "./sqlite-database.ts";

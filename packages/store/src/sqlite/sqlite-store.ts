@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { errorMessage } from "@reins/kit";
+import { errorMessage } from "@reins/kit/errors";
 import { leases } from "../leases.ts";
 import type {
   Change,

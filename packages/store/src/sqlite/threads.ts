@@ -1,5 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
-import { errorMessage } from "@reins/kit";
+import { errorMessage } from "@reins/kit/errors";
 import type { Change } from "../store.ts";
 import { StoreError, type StoreErrorCode } from "../store-error.ts";
 import type { Part } from "./open.ts";

@@ -1,8 +1,5 @@
 import { parseStored, type TablesModule } from "@reins/store";
-import { z } from "zod";
 import type { RunChanges, RunEventRange, RunRange } from "./tables.ts";
-
-const Run = z.object({ tenant: z.string(), run_id: z.string() });
 
 /** The lifecycles that have not come to an end. */
 const UNFINISHED = `contract = 'run_lifecycle' AND payload ->> '$.status' NOT IN ('completed', 'failed', 'cancelled')`;
@@ -81,7 +78,7 @@ const module: TablesModule = {
          ORDER BY seq LIMIT @limit`,
       );
     const [events, eventsOfRun] = [ofTenant(""), ofTenant("run_id = @run_id AND")];
-    const last = database.prepare("SELECT coalesce(max(seq), 0) AS last FROM run_events");
+    const last = database.prepare<{ last: number }>("SELECT coalesce(max(seq), 0) AS last FROM run_events");
     return {
       changes: {
         note({ notes, most }: Parameters<RunChanges["note"]>[0]): void {
@@ -96,8 +93,8 @@ const module: TablesModule = {
           for (const row of states.values()) put.run(row);
         },
         prune({ before, limit }: { before: string; limit: number }): number {
-          const pruned = prune.all(before, limit).map((row) => Run.parse(row));
-          for (const { tenant, run_id } of pruned) forget.run({ tenant, run_id });
+          const pruned = prune.all(before, limit);
+          for (const run of pruned) forget.run(run);
           return pruned.length;
         },
       },
@@ -108,7 +105,7 @@ const module: TablesModule = {
           const found = run_id === undefined ? events.all(range) : eventsOfRun.all({ ...range, run_id });
           return found.map(stateIn);
         },
-        lastEvent: () => z.object({ last: z.number() }).parse(last.get()).last,
+        lastEvent: () => last.get()?.last ?? 0,
         find: ({ tenant, run_id }: { tenant: string; run_id: string }) =>
           find.all(tenant, run_id).map(stateIn),
         unfinished: ({ tenant, after, limit }: { tenant: string; after: string; limit: number }) =>

@@ -28,6 +28,9 @@ export default defineConfig({
           maxWorkers: systemWorkers,
           // Node loads the sources, which need no transformation, in half the time that the module runner takes.
           experimental: { viteModuleRunner: false, nodeLoader: false },
+          // As for unit tests: to load them costs a second in each file.
+          isolate: false,
+          setupFiles: "packages/cli/system/support/setup.ts",
           globalSetup: "scripts/test/program.ts",
           testTimeout: 120_000,
           expect: { poll: { timeout: 60_000 } },

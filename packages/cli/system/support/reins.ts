@@ -4,21 +4,30 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { afterAll, afterEach } from "vitest";
 import { reinsProgram } from "../../../../scripts/test/program.ts";
 
 const running = new Set<Reins>();
 
 /** A folder of this test file's own; short, because the path of a socket must be. */
-export const folder = mkdtempSync(join(tmpdir(), "reins-"));
+export let folder = "";
 
 /** The command line that starts `reins` with the Node of this process. */
 export const reinsCommand: readonly string[] = [process.execPath, reinsProgram];
 
-afterEach(async () => {
+/** Makes the folder of the test file that comes next. */
+export function beginFile(): void {
+  folder = mkdtempSync(join(tmpdir(), "reins-"));
+}
+
+/** Ends what a test left running. */
+export async function killRunning(): Promise<void> {
   for (const reins of running) await reins.kill();
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+}
+
+/** Removes the folder; again, if what was killed had not ended everything that it started. */
+export function endFile(): void {
+  rmSync(folder, { recursive: true, maxRetries: 10 });
+}
 
 /** How a command ended. */
 export interface Ended {

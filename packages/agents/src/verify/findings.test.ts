@@ -99,7 +99,8 @@ describe("the level of an agent", () => {
 
   it("stays where only looking around is unasked; whether that is a fault the catalogue says", () => {
     const results = [result("write"), result("read", { asked: [], outcome: "observed" })];
-    expect(findingOf(results, [], entry)).toMatchObject({ level: "asked", faults: [expect.any(String)] });
+    const faults = ["it reads unasked, which the catalogue does not say"];
+    expect(findingOf(results, [], entry)).toEqual({ level: "asked", unasked: ["read"], faults });
     const told = { enforcement: { level: "asked" as const, unasked: ["read in the workspace"] } };
     expect(findingOf(results, [], told)).toEqual({
       level: "asked",

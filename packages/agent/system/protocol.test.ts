@@ -11,7 +11,7 @@ describe.each(DIALECTS)("in the mode protocol, a model spoken to by %s", (dialec
   test("gets one message and one tool, and what it declares reaches the runtime as it wrote it", async () => {
     const { cwd } = await testWorkspace();
     const server = await modelServer(
-      { say: [{ thinking: "private" }, { call: "AgentProtocolOutput", given: ACT, id: "c1" }] },
+      { say: [{ thinking: "private" }, { call: "AgentProtocolOutput", given: ACT, id: "call-id" }] },
       { say: [{ text: "It says a." }] },
     );
     const protocol = new ScriptedProtocol({ observation: "### Result for a" }, { over: "It says a." });
@@ -27,7 +27,7 @@ describe.each(DIALECTS)("in the mode protocol, a model spoken to by %s", (dialec
     const [first, second] = server.asked.map(({ body }) => body);
     expect(first.tools).toHaveLength(1);
     expect(JSON.stringify(second)).toContain("### Result for a");
-    for (const hidden of ["private", "c1", "tool_result", "function_call_output", "tool_call_id"])
+    for (const hidden of ["private", "call-id", "tool_result", "function_call_output", "tool_call_id"])
       expect(JSON.stringify(second)).not.toContain(hidden);
     expect(client.said).toBe("It says a.");
   });

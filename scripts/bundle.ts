@@ -13,10 +13,17 @@ import { root } from "./root.ts";
 /** These find files of their own by where they lie. */
 const LEFT_OUT = ["better-sqlite3", "web-tree-sitter"];
 /**
- * What a start loads, in this order, each with all that it imports and that is in no file before it. Left to itself the
- * bundler shares out what several commands import among a hundred files.
+ * What a start loads, in this order, each with all that it imports and that is in no file before it: a command that asks
+ * a running Reins loads no server. Left to itself the bundler shares out what several commands import among a hundred
+ * files.
  */
-const LOADED_TOGETHER = ["program.ts", "commands/up/up.ts"];
+const LOADED_TOGETHER = [
+  "program.ts",
+  "client/operation-command.ts",
+  "commands/ledger/ledger.ts",
+  "commands/policy/policy.ts",
+  "commands/up/up.ts",
+];
 /** What decides about the bundle without being in it. */
 const DECIDING = ["tsconfig.json", "packages/*/package.json", "scripts/bundle.ts", "scripts/bundle/*.ts"];
 

@@ -7,9 +7,10 @@ import { stringifySorted } from "../../packages/ahp/src/json/stringify.ts";
 import { printable } from "../../packages/cli/src/printable.ts";
 import { readMarkdown } from "../../packages/graph/src/declaration/markdown.ts";
 import { defused, mentionsIn } from "../../packages/host/src/governor/mentions.ts";
-import { serverEvents as pageEvents } from "../../packages/inspector/src/api/parse.ts";
+import { serverEvents as pageEvents } from "../../packages/inspector/src/api/server-events.ts";
 import { diffLines } from "../../packages/inspector/src/design/diff-lines.ts";
 import { markdownBlocks } from "../../packages/inspector/src/design/markdown-blocks.ts";
+import { parseLossless } from "../../packages/kit/src/json/lossless.ts";
 import {
   duplicatesAtTop,
   isModest,
@@ -79,6 +80,7 @@ const JSON_READERS: Readonly<Record<string, (text: string) => unknown>> = {
   "AHP's reader": parseJson,
   "the reader of every other border": parseExact,
   "AHP's duplicate keys": (text) => (isJson(text) ? duplicatesAtTop(text) : undefined),
+  "the reader of clients": parseLossless,
   "MCP's reader": parseSpelled,
   "the verifier's reader": parseStrict,
   "HAAK's frames": frameIn,

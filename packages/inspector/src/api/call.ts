@@ -1,6 +1,6 @@
 import { type Operation, PROBLEM_TYPE } from "@reins/api";
+import { parseLossless } from "@reins/kit/lossless";
 import type { z } from "zod";
-import { parseExact } from "./parse.ts";
 
 /** The input of a request: path parameters, query and body. */
 export interface Input<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> {
@@ -18,7 +18,7 @@ export async function call<
   A extends z.ZodType,
 >(operation: Operation<P, Q, B, A>, input: Input<P, Q, B> = {}): Promise<z.output<A>> {
   const response = await request(operation, input);
-  return operation.answer.parse(response.status === 204 ? undefined : parseExact(await response.text()));
+  return operation.answer.parse(response.status === 204 ? undefined : parseLossless(await response.text()));
 }
 
 /** Calls an operation and returns the raw response, for content that is checked byte by byte. */

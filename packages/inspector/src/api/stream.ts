@@ -1,7 +1,8 @@
 import type { Operation } from "@reins/api";
+import { parseLossless } from "@reins/kit/lossless";
 import type { z } from "zod";
 import { type Input, operationUrl, request } from "./call.ts";
-import { parseExact, serverEvents } from "./parse.ts";
+import { serverEvents } from "./server-events.ts";
 
 interface Subscriber<T> {
   onEvent(event: T, id: string): void;
@@ -34,7 +35,7 @@ function subscribeNow<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodT
     const opened = new EventSource(address);
     source = opened;
     opened.addEventListener(operation.events ?? "message", (event) =>
-      onEvent(operation.answer.parse(parseExact(String(event.data))), event.lastEventId),
+      onEvent(operation.answer.parse(parseLossless(String(event.data))), event.lastEventId),
     );
     opened.addEventListener("open", () => onState?.(true));
     opened.addEventListener("error", () => {
@@ -110,5 +111,5 @@ export async function* progress<
 >(operation: Operation<P, Q, B, A>, input: Input<P, Q, B>): AsyncGenerator<z.output<A>> {
   const { body } = await request(operation, input);
   if (body === null) return;
-  for await (const data of serverEvents(body)) yield operation.answer.parse(parseExact(data));
+  for await (const data of serverEvents(body)) yield operation.answer.parse(parseLossless(data));
 }

@@ -7,7 +7,7 @@ import { startTheme } from "../design/theme.ts";
 import { router } from "./router.tsx";
 import { SignIn } from "./sign-in.tsx";
 
-export function start(): void {
+export function mountPage(): void {
   startTheme();
   const root = document.getElementById("root");
   if (!root) throw new Error("index.html has no #root");

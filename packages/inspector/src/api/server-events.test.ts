@@ -1,20 +1,5 @@
-import { expect, it, test } from "vitest";
-import { parseExact, serverEvents } from "./parse.ts";
-
-test.each([
-  '{"account":9007199254740993}',
-  "[18446744073709551615,-9007199254740993,1e400,0.1000000000000000055,-0]",
-  '{"a":[{"b":123456789012345678901234567890}]}',
-])("keeps the digits of %s", (text) => {
-  expect(JSON.stringify(parseExact(text))).toBe(text);
-});
-
-test.each(['{"a":1.5,"b":[0.25,1e3,100]}', '{"a":1.0}', '"9007199254740993"', "[]"])(
-  "%s is plain data",
-  (text) => {
-    expect(parseExact(text)).toEqual(JSON.parse(text));
-  },
-);
+import { expect, it } from "vitest";
+import { serverEvents } from "./server-events.ts";
 
 async function eventsOf(...chunks: readonly string[]): Promise<string[]> {
   const encoder = new TextEncoder();

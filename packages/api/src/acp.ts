@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ACP_CONNECTION, ACP_SESSION, RPC_CONNECTION } from "./headers.ts";
 import { Nothing, operation } from "./operation.ts";
 import type { ProblemCode } from "./problem.ts";
 import { named } from "./schema.ts";
@@ -22,12 +23,6 @@ export type RpcMessage = z.infer<typeof RpcMessage>;
 
 const audience = "principal";
 const connectionId = z.string().max(256);
-
-/** The header that names a connection of `/v1/rpc`. */
-export const RPC_CONNECTION = "X-ACP-Connection-Id";
-/** The headers that name a connection of `/acp`, and a session of it. */
-export const ACP_CONNECTION = "Acp-Connection-Id";
-export const ACP_SESSION = "Acp-Session-Id";
 
 const OF_AGENTS: readonly ProblemCode[] = ["not_found", "not_acceptable", "bad_gateway", "gateway_timeout"];
 const OF_STREAMS: readonly ProblemCode[] = ["not_found", "not_acceptable", "conflict"];

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { Moment, named, OperatorTenant, PathName, Start } from "./schema.ts";
+import { PrincipalKind } from "./self.ts";
 
 const names = z.array(z.string()).max(200);
-const kind = z.enum(["user", "service", "agent"]);
 const name = z.string().min(1).max(128);
 
 /** A tenant. */
@@ -55,7 +55,7 @@ export const Token = named(
     id: z.string(),
     user: z.string(),
     tenant: z.string(),
-    kind,
+    kind: PrincipalKind,
     role: z.string().optional(),
     scopes: z.array(z.string()),
     agents: z.array(z.string()),
@@ -77,7 +77,7 @@ const NewToken = named(
     scopes: names.optional().describe("by default all that the user has"),
     agents: names.optional().describe("the agents it may act as, * is any; by default none"),
     started: Start.optional().describe("by default api"),
-    kind: kind.optional().describe("by default user"),
+    kind: PrincipalKind.optional().describe("by default user"),
     expires: z.string().optional().describe("RFC 3339; by default it does not expire"),
   }),
 );
@@ -227,33 +227,5 @@ export const identityOperations = {
     query,
     answer: EndedSessions,
     problems: ["not_found"],
-  }),
-} as const;
-
-/** The principal behind the request's token. */
-export const Self = named(
-  "Self",
-  z.looseObject({
-    id: z.string().describe("the public id of the token, or local"),
-    kind,
-    user: z.string(),
-    tenant: z.string(),
-    roles: z.array(z.string()),
-    scopes: z.array(z.string()),
-    is_admin: z.boolean(),
-    workspace: z.string().optional().describe("the folder of sessions that name none"),
-  }),
-);
-export type Self = z.infer<typeof Self>;
-
-/** Operations of a principal on itself. */
-export const selfOperations = {
-  getSelf: operation({
-    id: "get_self",
-    method: "GET",
-    path: "/v1/whoami",
-    summary: "Returns the identity and the permissions of the caller.",
-    audience: "principal",
-    answer: Self,
   }),
 } as const;

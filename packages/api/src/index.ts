@@ -1,13 +1,5 @@
 export { accessOperations } from "./access.ts";
-export {
-  ACP_CONNECTION,
-  ACP_SESSION,
-  acpOperations,
-  RPC_CONNECTION,
-  RpcId,
-  RpcMessage,
-  rpcOperations,
-} from "./acp.ts";
+export { acpOperations, RpcId, RpcMessage, rpcOperations } from "./acp.ts";
 export {
   Agent,
   AgentDetail,
@@ -33,7 +25,8 @@ export {
 export { boardOperations } from "./board.ts";
 export { Connection, ConnectionPage, connectionOperations } from "./connections.ts";
 export { haakOperations } from "./haak.ts";
-export { identityOperations, Self, selfOperations, Token, User } from "./identity.ts";
+export { ACP_CONNECTION, ACP_SESSION, RPC_CONNECTION } from "./headers.ts";
+export { identityOperations, Token, User } from "./identity.ts";
 export { KillReport, KillRequest, killOperations } from "./kill.ts";
 export {
   EntryPage,
@@ -74,5 +67,6 @@ export {
   runOperations,
   StartRun,
 } from "./runs.ts";
+export { Self, selfOperations } from "./self.ts";
 export { Session, SessionPage, sessionOperations } from "./sessions.ts";
 export { LoggedRequest, RequestPage, WireEnvelope, WirePage, wireOperations } from "./wire.ts";

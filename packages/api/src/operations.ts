@@ -5,7 +5,7 @@ import { approvalOperations } from "./approvals.ts";
 import { boardOperations } from "./board.ts";
 import { connectionOperations } from "./connections.ts";
 import { haakOperations } from "./haak.ts";
-import { identityOperations, selfOperations } from "./identity.ts";
+import { identityOperations } from "./identity.ts";
 import { killOperations } from "./kill.ts";
 import { ledgerOperations } from "./ledger.ts";
 import { mailboxOperations } from "./mailbox.ts";
@@ -16,6 +16,7 @@ import { policyOperations } from "./policy.ts";
 import { studyOperations } from "./policy-study.ts";
 import { rosterOperations } from "./roster.ts";
 import { graphOperations, runOperations } from "./runs.ts";
+import { selfOperations } from "./self.ts";
 import { sessionOperations } from "./sessions.ts";
 import { wireOperations } from "./wire.ts";
 

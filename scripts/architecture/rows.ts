@@ -23,6 +23,7 @@ export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
   ["haak", ["kit", "acp", "store", "ledger", "supervisor", "agents", "host"]],
   ["api", []],
   ["server", ["kit", "acp", "ahp", "api", "agents", "host", "haak", "supervisor", "ledger", "store"]],
+  ["sdk", ["kit", "acp", "api", "verify"]],
   [
     "cli",
     [
@@ -67,6 +68,7 @@ export const SHARED_WITH_TESTS: ReadonlySet<string> = new Set([
   "packages/runner/torture/trees/nasty-tree.ts",
   "packages/runner/torture/trees/planted.ts",
   "packages/runner/torture/trees/residents.ts",
+  "packages/sdk/system/fixtures/server.ts",
   "packages/store/test/deadly-database.ts",
   "scripts/bench/bench.ts",
   "scripts/root.ts",

@@ -1,0 +1,52 @@
+import {
+  type Agent,
+  type AgentDetail,
+  type AgentInstallProgress,
+  type AgentProcess,
+  type AgentVerifyProgress,
+  agentsOperations,
+} from "@reins/api";
+import type { Abortable, Http } from "./http.ts";
+
+/** How an agent is installed. */
+export interface AgentInstallOptions extends Abortable {
+  /** Also if it is installed already. */
+  readonly reinstall?: boolean | undefined;
+}
+
+/** The agents that this server knows. */
+export class AgentsClient {
+  readonly #http: Http;
+
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  /** Lists the agents of the catalogue with their installs and enforcement levels. */
+  async list({ signal }: Abortable = {}): Promise<readonly Agent[]> {
+    return (await this.#http.call(agentsOperations.listAgents, { signal })).agents;
+  }
+
+  /** Returns everything known about an agent. */
+  get(agent: string, { signal }: Abortable = {}): Promise<AgentDetail> {
+    return this.#http.call(agentsOperations.getAgent, { params: { agent }, signal });
+  }
+
+  /** Installs an agent and yields its progress; the last is `installed` or `failed`. Aborting does not stop it. */
+  install(
+    agent: string,
+    { signal, ...body }: AgentInstallOptions = {},
+  ): AsyncGenerator<AgentInstallProgress> {
+    return this.#http.progress(agentsOperations.installAgent, { params: { agent }, body, signal });
+  }
+
+  /** Proves whether an installed agent always asks, and yields the progress; the last is `verified` or `failed`. */
+  verify(agent: string, { signal }: Abortable = {}): AsyncGenerator<AgentVerifyProgress> {
+    return this.#http.progress(agentsOperations.verifyAgent, { params: { agent }, signal });
+  }
+
+  /** Lists the agents that run. */
+  async processes({ signal }: Abortable = {}): Promise<readonly AgentProcess[]> {
+    return (await this.#http.call(agentsOperations.listAgentProcesses, { signal })).processes;
+  }
+}

@@ -1,0 +1,138 @@
+import { describe, expect, it } from "vitest";
+import { rpcStream } from "./rpc-stream.ts";
+
+/** A server of `/v1/rpc` that a test writes to; `post` answers what is not `initialize`. */
+class FakeServer {
+  readonly posted: Record<string, unknown>[] = [];
+  readonly opened: (string | null)[] = [];
+  post: (message: Record<string, unknown>) => Response = () => new Response(null, { status: 202 });
+  isForgetful = false;
+  isEnded = false;
+  #stream: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #next = 1;
+
+  readonly fetch: typeof fetch = async (_url, { method, headers, body } = {}) => {
+    if (method === "GET") return this.#open(new Headers(headers).get("last-event-id"));
+    if (method === "DELETE") {
+      this.isEnded = true;
+      return new Response(null, { status: 204 });
+    }
+    const message = JSON.parse(String(body));
+    this.posted.push(message);
+    if (message.method !== "initialize") return this.post(message);
+    const result = { protocolVersion: 1 };
+    return Response.json(
+      { jsonrpc: "2.0", id: message.id, result },
+      { headers: { "x-acp-connection-id": "c" } },
+    );
+  };
+
+  send(message: object): void {
+    const text = `id: ${this.#next}\ndata: ${JSON.stringify({ jsonrpc: "2.0", ...message })}\n\n`;
+    this.#next += 1;
+    this.#stream?.enqueue(new TextEncoder().encode(text));
+  }
+
+  break(): void {
+    this.#stream?.error(new Error("reset"));
+  }
+
+  #open(lastEventId: string | null): Response {
+    if (this.isForgetful) return new Response(null, { status: 404 });
+    this.opened.push(lastEventId);
+    return new Response(
+      new ReadableStream<Uint8Array>({
+        start: (controller) => {
+          this.#stream = controller;
+        },
+      }),
+    );
+  }
+}
+
+async function opened() {
+  const server = new FakeServer();
+  const { readable, writable } = rpcStream("http://127.0.0.1:1", { fetch: server.fetch });
+  const writer = writable.getWriter();
+  const reader = readable.getReader();
+  const write = (message: object) => writer.write(JSON.parse(JSON.stringify({ jsonrpc: "2.0", ...message })));
+  const read = async () => (await reader.read()).value;
+  await write({ id: 0, method: "initialize", params: {} });
+  expect(await read()).toMatchObject({ id: 0, result: { protocolVersion: 1 } });
+  await expect.poll(() => server.opened).toEqual([null]);
+  return { server, write, read, writer, reader };
+}
+
+describe("the stream of /v1/rpc", () => {
+  it("names the agent in initialize", async () => {
+    const { server } = await opened();
+    expect(server.posted[0]).toMatchObject({
+      params: { _meta: { "sandboxagent.dev": { agent: "native" } } },
+    });
+  });
+
+  it("passes a question on once, also when a resumed server asks again, and answers it once", async () => {
+    const { server, write, read } = await opened();
+    const question = { id: "q", method: "session/request_permission", params: {} };
+    server.send(question);
+    expect(await read()).toMatchObject({ id: "q" });
+    server.break();
+    await expect.poll(() => server.opened).toEqual([null, "1"]);
+    server.send(question);
+    server.send({ method: "after", params: {} });
+    expect(await read()).toMatchObject({ method: "after" });
+    await write({ id: "q", result: {} });
+    await write({ id: "q", result: {} });
+    await write({ id: "never asked", result: {} });
+    expect(server.posted.filter(({ id }) => id !== 0)).toEqual([{ jsonrpc: "2.0", id: "q", result: {} }]);
+  });
+
+  it("drops responses that nothing waits for", async () => {
+    const { server, write, read } = await opened();
+    await write({ id: 1, method: "session/prompt", params: {} });
+    server.send({ id: 7, result: {} });
+    server.send({ id: 1, result: { stopReason: "end_turn" } });
+    server.send({ id: 1, error: { code: -32603, message: "again" } });
+    server.send({ method: "end", params: {} });
+    expect(await read()).toMatchObject({ id: 1, result: {} });
+    expect(await read()).toMatchObject({ method: "end" });
+  });
+
+  it("answers a request that the server refused, or that was cut off, with an error", async () => {
+    const { server, write, read } = await opened();
+    server.post = () => Response.json({}, { status: 403 });
+    await write({ id: 1, method: "session/new", params: {} });
+    expect(await read()).toMatchObject({ id: 1, error: { data: { problem: { status: 403 } } } });
+    server.post = () => {
+      throw new TypeError("reset");
+    };
+    await write({ id: 2, method: "session/prompt", params: {} });
+    expect(await read()).toMatchObject({ id: 2, error: { data: { interrupted: true } } });
+  });
+
+  it("sends a notification again that met no server", async () => {
+    const { server, write } = await opened();
+    let tries = 0;
+    server.post = () => {
+      tries += 1;
+      if (tries < 3) throw new TypeError("reset");
+      return new Response(null, { status: 202 });
+    };
+    await write({ method: "session/cancel", params: {} });
+    expect(tries).toBe(3);
+  });
+
+  it("fails when the server has forgotten the connection", async () => {
+    const { server, read } = await opened();
+    server.isForgetful = true;
+    server.break();
+    await expect(read()).rejects.toMatchObject({ name: "ApiError", status: 404 });
+  });
+
+  it("ends with its writer, and ends the connection", async () => {
+    const { server, writer, read } = await opened();
+    await writer.close();
+    expect(await read()).toBeUndefined();
+    expect(server.isEnded).toBe(true);
+  });
+});

@@ -1,0 +1,117 @@
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import sparticuz from "@sparticuz/chromium";
+import { chromium } from "playwright-core";
+import { build, type Rollup } from "vite";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { requirement } from "../../../scripts/test/requirement.ts";
+import type { StartedServer } from "../src/start.ts";
+import { makeRoom, type Room, startIn } from "./fixtures/server.ts";
+
+/** The most that the library may weigh in a browser, compressed, without the verifier, which is loaded when it is needed. */
+const MAX_BYTES = 60 * 1024;
+
+const chunks = await bundle();
+const browser = await launch();
+
+async function bundle(): Promise<ReadonlyMap<string, Rollup.OutputChunk>> {
+  const built = await build({
+    root: fileURLToPath(new URL("..", import.meta.url)),
+    configFile: false,
+    logLevel: "error",
+    build: {
+      write: false,
+      minify: true,
+      target: "es2023",
+      lib: { entry: "src/index.ts", formats: ["es"], fileName: "sdk" },
+    },
+  });
+  const outputs = [built].flat().flatMap((one) => ("output" in one ? one.output : []));
+  return new Map(outputs.flatMap((one) => (one.type === "chunk" ? [[one.fileName, one] as const] : [])));
+}
+
+async function launch() {
+  try {
+    const executablePath = await sparticuz.executablePath();
+    const args = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
+    return { browser: await chromium.launch({ executablePath, args, headless: true }), why: "" };
+  } catch (error) {
+    return { browser: undefined, why: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+const entry = [...chunks.values()].find(({ isEntry }) => isEntry)!;
+
+test("the library in a browser imports nothing of Node and nothing that is not in it", () => {
+  for (const { imports, dynamicImports, code } of chunks.values()) {
+    for (const name of [...imports, ...dynamicImports]) expect([...chunks.keys()]).toContain(name);
+    expect(code).not.toMatch(/["']node:/);
+  }
+});
+
+test("the library is small, and the verifier is apart from it", () => {
+  const loaded = [entry, ...entry.imports.map((name) => chunks.get(name)!)];
+  const bytes = loaded.reduce((sum, { code }) => sum + gzipSync(code, { level: 9 }).length, 0);
+  console.log(`the library: ${bytes} bytes compressed in a browser`);
+  expect(bytes).toBeLessThanOrEqual(MAX_BYTES);
+  expect(entry.dynamicImports).toHaveLength(1);
+});
+
+interface Found {
+  readonly types: readonly string[];
+  readonly text: string;
+  readonly size: number;
+}
+
+/** Runs in the page. */
+async function useSdk(
+  { connect }: typeof import("../src/index.ts"),
+  { url, token }: { readonly url: string; readonly token: string },
+): Promise<Found> {
+  const client = await connect(url, { token, onPermission: () => "deny" });
+  const session = await client.sessions.create({ agent: "scripted" });
+  const types: string[] = [];
+  for await (const event of session.prompt("count 20")) types.push(event.type);
+  const { text } = await session.prompt("ask").result();
+  const { size } = await client.ledger.checkpoint();
+  await client.close();
+  return { types, text, size };
+}
+
+requirement(
+  "Chromium",
+  browser.browser !== undefined,
+  browser.why,
+)("in Chromium", () => {
+  let room: Room;
+  let reins: StartedServer;
+  beforeAll(async () => {
+    room = await makeRoom();
+    reins = await startIn(room);
+  });
+  afterAll(async () => {
+    await browser.browser?.close();
+    await reins?.close();
+    await room?.remove();
+  });
+
+  test("a turn runs, a question is answered and the ledger is verified", async () => {
+    const page = await browser.browser!.newPage();
+    await page.route(`${reins.url}/sdk/*`, (route) => {
+      const name = new URL(route.request().url()).pathname.slice("/sdk/".length);
+      const body = chunks.get(name)?.code ?? "<!doctype html><title>sdk</title>";
+      return route.fulfill({ contentType: chunks.has(name) ? "text/javascript" : "text/html", body });
+    });
+    await page.goto(`${reins.url}/sdk/index.html`);
+    const { url, token } = reins;
+    await page.addScriptTag({
+      type: "module",
+      content: `import * as sdk from "/sdk/${entry.fileName}"; globalThis.sdk = sdk;`,
+    });
+    await page.waitForFunction("globalThis.sdk !== undefined");
+    const found = await page.evaluate<Found>(`(${useSdk})(sdk, ${JSON.stringify({ url, token })})`);
+    expect(found.types).toEqual(["prompt", ...Array.from({ length: 20 }, () => "text"), "end"]);
+    expect(found.text).toContain("no");
+    expect(found.size).toBeGreaterThan(0);
+  });
+});

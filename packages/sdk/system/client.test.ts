@@ -1,0 +1,265 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  ApiError,
+  type CheckpointStore,
+  ConnectionError,
+  connect,
+  type ElicitationAnswer,
+  type KeptCheckpoint,
+  LedgerProofError,
+  type PermissionAnswer,
+  type PromptEvent,
+  type ReinsClient,
+} from "../src/index.ts";
+import type { StartedServer } from "../src/start.ts";
+import { makeRoom, type Room, startIn } from "./fixtures/server.ts";
+
+let room: Room;
+let reins: StartedServer;
+let permission: PermissionAnswer = "allow";
+const form: ElicitationAnswer = { action: "accept", content: { name: "Ada" } };
+
+beforeAll(async () => {
+  room = await makeRoom();
+  reins = await startIn(room, { onPermission: () => permission, onElicitation: () => form });
+});
+afterAll(async () => {
+  await reins?.close();
+  await room?.remove();
+});
+
+const scripted = (of: ReinsClient = reins) => of.sessions.create({ agent: "scripted" });
+
+async function collect<T>(events: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const event of events) found.push(event);
+  return found;
+}
+
+const textOf = (events: readonly PromptEvent[]) =>
+  events.map((event) => (event.type === "text" ? event.text : "")).join("");
+
+describe("a turn", () => {
+  test("yields typed events from its prompt to its end, with the verdict on each call", async () => {
+    const session = await reins.sessions.create();
+    const turn = session.prompt("what is in this folder");
+    const events = await collect(turn);
+    expect(events[0]).toMatchObject({ type: "prompt", prompt: turn.id, text: "what is in this folder" });
+    expect(events.at(-1)).toMatchObject({ type: "end", stopReason: "end_turn" });
+    expect(textOf(events)).toContain("package.json");
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: "tool",
+        verdict: expect.objectContaining({ verdict: "allowed", enforcement: "performed" }),
+      }),
+    );
+    await expect(turn.result()).rejects.toThrow("can be read once");
+  });
+
+  test("waits in the queue for an earlier one, and each gets its own events", async () => {
+    const session = await scripted();
+    const [first, second] = await Promise.all([
+      collect(session.prompt("count 30")),
+      collect(session.prompt("count 3")),
+    ]);
+    expect(textOf(first).trim().split(" ")).toHaveLength(30);
+    expect(textOf(second)).toBe("1 2 3 ");
+  });
+
+  test("is cancelled by its signal, and by leaving the loop", async () => {
+    const session = await scripted();
+    const abort = new AbortController();
+    const events: PromptEvent[] = [];
+    for await (const event of session.prompt("count 100000", { signal: abort.signal })) {
+      events.push(event);
+      if (event.type === "text") abort.abort();
+    }
+    expect(events.at(-1)).toMatchObject({ type: "end", stopReason: "cancelled" });
+    for await (const event of session.prompt("count 100000")) if (event.type === "text") break;
+    expect((await session.prompt("count 2").result()).text).toBe("1 2 ");
+  });
+
+  test("whose reader pauses loses nothing", async () => {
+    const session = await scripted();
+    let seen = 0;
+    for await (const event of session.prompt("count 200")) {
+      if (event.type !== "text") continue;
+      seen += 1;
+      expect(event.text).toBe(`${seen} `);
+      // A request inside of the loop is answered while events wait.
+      if (seen === 50) await reins.sessions.get(session.id);
+    }
+    expect(seen).toBe(200);
+  });
+});
+
+test("one connection serves sessions that are created at once, and ends with close", async () => {
+  const opened: string[] = [];
+  const counted: typeof fetch = (url, init) => {
+    if (String(init?.body).includes('"initialize"')) opened.push(String(url));
+    return fetch(url, init);
+  };
+  await using many = await connect(reins.url, { token: reins.token, fetch: counted });
+  const sessions = await Promise.all(Array.from({ length: 10 }, () => scripted(many)));
+  const results = await Promise.all(sessions.map((session) => session.prompt("count 5").result()));
+  expect(new Set(results.map(({ text }) => text))).toEqual(new Set(["1 2 3 4 5 "]));
+  expect(opened).toHaveLength(1);
+});
+
+describe("questions", () => {
+  test("are answered by the handlers", async () => {
+    const session = await scripted();
+    permission = "allow";
+    expect((await session.prompt("ask").result()).text).toBe("yes");
+    permission = "deny";
+    expect((await session.prompt("ask").result()).text).toContain("no");
+    expect((await session.prompt("form").result()).text).toBe("accept Ada");
+  });
+
+  test("that a client leaves open are approvals for another, each yielded once", async () => {
+    await using asking = await connect(reins.url, { token: reins.token });
+    const session = await scripted(asking);
+    const stop = new AbortController();
+    const answered: string[] = [];
+    const bot = (async () => {
+      for await (const { id, session: of, tool } of reins.approvals.pending({ signal: stop.signal })) {
+        await reins.approvals.answer(id, "allow_once", { note: "by a test" });
+        answered.push(`${tool} ${of === session.id || of !== ""}`);
+      }
+    })();
+    expect((await session.prompt("ask").result()).text).toBe("yes");
+    expect((await session.prompt("ask").result()).text).toBe("yes");
+    stop.abort();
+    await bot;
+    expect(answered).toHaveLength(2);
+    const [approval] = await collect(reins.approvals.list({ order: "newest" }));
+    await expect(reins.approvals.answer(approval!.id, "deny")).rejects.toMatchObject({
+      name: "ApiError",
+      status: 409,
+      code: "conflict",
+    });
+  });
+});
+
+describe("sessions", () => {
+  test("are listed, resumed by another client, followed, forked and deleted", async () => {
+    const session = await scripted();
+    await session.prompt("count 3").result();
+    await using other = await connect(reins.url, { token: reins.token });
+    const listed = await collect(other.sessions.list({ agent: "scripted" }));
+    expect(listed.map(({ id }) => id)).toContain(session.id);
+
+    const resumed = await other.sessions.resume(session.id);
+    const stop = new AbortController();
+    const followed: string[] = [];
+    const following = (async () => {
+      for await (const event of resumed.events({ signal: stop.signal })) {
+        if (event.type === "text") followed.push(event.text);
+        if (followed.length === 2) stop.abort();
+      }
+    })();
+    // The subscription begins with the first step of the iterator, which needs a moment.
+    await expect.poll(() => session.prompt("count 2").result()).toMatchObject({ text: "1 2 " });
+    await following;
+    expect(followed).toEqual(["1 ", "2 "]);
+
+    const past = await collect(resumed.history());
+    expect(past.filter(({ type }) => type === "text").length).toBeGreaterThanOrEqual(5);
+    await session.close();
+    expect((await resumed.prompt("count 1").result()).text).toBe("1 ");
+    await session.delete();
+    await expect(session.prompt("count 1").result()).rejects.toMatchObject({ code: -32002 });
+  });
+
+  test("of the native agent fork", async () => {
+    const session = await reins.sessions.create({ mode: "persistent" });
+    await session.prompt("hello").result();
+    const fork = await session.fork();
+    expect(fork.id).not.toBe(session.id);
+    expect(await reins.sessions.get(fork.id)).toMatchObject({ metadata: { forked_from: session.id } });
+  });
+});
+
+describe("errors", () => {
+  test("have a type and a code", async () => {
+    const refused = await connect(reins.url, { token: "wrong" }).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(ApiError);
+    expect(refused).toMatchObject({ status: 401, code: "unauthenticated" });
+    await expect(reins.sessions.get("none")).rejects.toMatchObject({ status: 404, code: "not_found" });
+    await expect(reins.sessions.create({ agent: "unheard-of" })).rejects.toMatchObject({ code: "invalid" });
+    await expect(reins.sessions.create({ cwd: "/nowhere" })).rejects.toMatchObject({ name: "RequestError" });
+    const gone = await connect("http://127.0.0.1:1", { token: "x" }).catch((error: unknown) => error);
+    expect(gone).toBeInstanceOf(ConnectionError);
+    expect(gone).toMatchObject({ code: "unreachable" });
+    await expect(reins.sessions.get("x", { signal: AbortSignal.abort(new Error("enough")) })).rejects.toThrow(
+      "enough",
+    );
+  });
+});
+
+describe("the ledger", () => {
+  test("is compared with a kept checkpoint, and its entries are proved", async () => {
+    let stored: KeptCheckpoint | undefined;
+    const checkpoints: CheckpointStore = {
+      load: () => stored,
+      save: (checkpoint) => {
+        stored = checkpoint;
+      },
+    };
+    await using first = await connect(reins.url, { token: reins.token, checkpoints });
+    const before = stored!.size;
+    await (await scripted()).prompt("count 1").result();
+    await using second = await connect(reins.url, { token: reins.token, checkpoints });
+    expect(stored!.size).toBeGreaterThan(before);
+    expect(first.self).toEqual(second.self);
+
+    const { value: newest } = await second.ledger.entries().next();
+    const { report } = await second.ledger.prove(newest!.entry.cid, { kept: stored });
+    expect(report.ok).toBe(true);
+    stored = { ...stored!, note: stored!.note.replace(/\n\w/, "\nA") };
+    const changed = connect(reins.url, { token: reins.token, checkpoints });
+    await expect(changed).rejects.toBeInstanceOf(LedgerProofError);
+    const key = `${stored.logKey.slice(0, -2)}AA`;
+    await expect(second.ledger.checkpoint({ kept: { ...stored, logKey: key } })).rejects.toBeInstanceOf(
+      LedgerProofError,
+    );
+  });
+
+  test("is followed from a place, without a gap", async () => {
+    const stop = new AbortController();
+    const seen: number[] = [];
+    for await (const { seq } of reins.ledger.follow({ after: 0, signal: stop.signal })) {
+      seen.push(seq);
+      if (seen.length === 5) stop.abort();
+    }
+    expect(seen).toEqual([1, 2, 3, 4, 5]);
+  });
+});
+
+test("agents are listed and installed with progress", async () => {
+  expect((await reins.agents.list()).map(({ agent }) => agent)).toEqual(
+    expect.arrayContaining(["native", "scripted"]),
+  );
+  expect(await reins.agents.get("scripted")).toMatchObject({ name: "Scripted" });
+  const progress = await collect(reins.agents.install("native")).catch((error: unknown) => error);
+  expect(progress).toBeInstanceOf(ApiError);
+});
+
+test("a graph runs, each action under a verdict", async () => {
+  const executor = { type: "tool", target: "list_files" };
+  const declaration = {
+    type: "agent.protocol",
+    version: "1",
+    intent: "execute",
+    title: "Look",
+    payload: {
+      type: "action_graph",
+      actions: [{ type: "action", id: "look", title: "Look", executor, input: {} }],
+    },
+  };
+  const { run_id } = await reins.runs.start({ declaration, cwd: room.workspace });
+  await expect
+    .poll(() => reins.runs.graph(run_id))
+    .toMatchObject({ status: "completed", actions: [{ id: "look", verdict: expect.any(String) }] });
+  expect((await reins.runs.list()).map((run) => run.run_id)).toContain(run_id);
+});

@@ -1,0 +1,74 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { client } from "@agentclientprotocol/sdk";
+import { expect, onTestFinished, test } from "vitest";
+import { type ConversationEvent, connect, InterruptedError, rpcStream } from "../src/index.ts";
+import { makeRoom, startIn } from "./fixtures/server.ts";
+
+const numbersIn = (events: readonly ConversationEvent[]) =>
+  events.flatMap((event) => (event.type === "text" ? (/^(\d+) $/.exec(event.text)?.[1] ?? []) : []));
+
+test("a server that is killed in a streamed turn and started again: no update is lost or repeated", async () => {
+  const room = await makeRoom();
+  onTestFinished(() => room.remove());
+  const first = await startIn(room);
+  onTestFinished(() => first.close());
+  const { url, token } = first;
+  const asked: string[] = [];
+  await using reins = await connect(url, {
+    token,
+    onPermission: ({ approval = "" }) => {
+      asked.push(approval);
+      return asked.length === 1 ? undefined : "allow";
+    },
+  });
+  const counting = await reins.sessions.create({ agent: "scripted" });
+  const asking = await reins.sessions.create({ agent: "scripted" });
+  const waiting = asking.prompt("ask").result();
+  waiting.catch(() => undefined);
+  await expect.poll(() => asked).toHaveLength(1);
+
+  const seen: ConversationEvent[] = [];
+  let killed = false;
+  const counted = (async () => {
+    for await (const event of counting.prompt("count 100000")) {
+      if (event.type !== "end") seen.push(event);
+      if (numbersIn(seen).length < 300 || killed) continue;
+      killed = true;
+      process.kill(first.pid, "SIGKILL");
+    }
+  })();
+  counted.catch(() => undefined);
+  await expect.poll(() => killed).toBe(true);
+  await pause(300);
+  const again = await startIn(room, { port: Number(new URL(url).port), token });
+  onTestFinished(() => again.close());
+
+  await expect(counted).rejects.toBeInstanceOf(InterruptedError);
+  await expect(waiting).rejects.toBeInstanceOf(InterruptedError);
+  const stored: ConversationEvent[] = [];
+  for await (const event of counting.history()) stored.push(event);
+  const numbers = numbersIn(seen);
+  expect(numbers.length).toBeGreaterThanOrEqual(300);
+  expect(numbers).toEqual(numbers.map((_, index) => `${index + 1}`));
+  expect(seen.map(({ type }) => type)).toEqual(stored.map(({ type }) => type));
+  expect(numbersIn(stored)).toEqual(numbers);
+
+  // The open question is asked again; the same client and session go on.
+  await expect.poll(() => asked).toHaveLength(2);
+  expect(asked[1]).toBe(asked[0]);
+  expect((await counting.prompt("count 3").result()).text).toBe("1 2 3 ");
+
+  // The stream serves the official client as it is.
+  const said: string[] = [];
+  await client()
+    .onNotification("session/update", ({ params: { update } }) => {
+      if (update.sessionUpdate === "agent_message_chunk" && update.content.type === "text")
+        said.push(update.content.text);
+    })
+    .connectWith(rpcStream(url, { token, agent: "scripted" }), async (agent) => {
+      await agent.request("initialize", { protocolVersion: 1 });
+      const { sessionId } = await agent.request("session/new", { cwd: room.workspace, mcpServers: [] });
+      await agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "count 4" }] });
+    });
+  expect(said.join("")).toBe("1 2 3 4 ");
+});

@@ -7,6 +7,7 @@ import { type Models, modelsFrom } from "./models/models.ts";
 import { type Clock, systemClock } from "./ports/clock.ts";
 import type { HostServices } from "./tools/host-services.ts";
 import { type CommandRunner, SystemCommands } from "./tools/run-command.ts";
+import { TOOL_SEARCH_DEFAULTS, type ToolSearchSettings } from "./tools/tool-search.ts";
 import { TURN_LIMITS, type TurnLimits } from "./turn/turn.ts";
 
 /** Dependencies of the native agent. */
@@ -22,6 +23,8 @@ export interface AgentDependencies {
   readonly commands: CommandRunner;
   /** Whether a session may use a tool. A tool that it may not use is never offered to the model. */
   readonly mayUse: (tool: string, sessionId: string) => boolean | Promise<boolean>;
+  /** How tools are kept out of prompts and found. */
+  readonly toolSearch: ToolSearchSettings;
   readonly limits: TurnLimits;
   /** Text that follows the agent's system prompt, read for every turn of a session. */
   readonly instructions: (sessionId: string) => string | undefined;
@@ -34,12 +37,13 @@ export interface AgentDependencies {
 }
 
 /** Options of the native agent; every dependency has a default. */
-export type NativeAgentOptions = Partial<Omit<AgentDependencies, "limits">> & {
+export type NativeAgentOptions = Partial<Omit<AgentDependencies, "limits" | "toolSearch">> & {
   readonly limits?: Partial<TurnLimits>;
+  readonly toolSearch?: Partial<ToolSearchSettings>;
 };
 
 /** Fills in the defaults. */
-export function dependenciesFrom({ limits, ...given }: NativeAgentOptions): AgentDependencies {
+export function dependenciesFrom({ limits, toolSearch, ...given }: NativeAgentOptions): AgentDependencies {
   const { memory } = given;
   return {
     store: new VolatileSessionStore(),
@@ -55,6 +59,7 @@ export function dependenciesFrom({ limits, ...given }: NativeAgentOptions): Agen
     newId: randomUUID,
     onFault: () => undefined,
     ...given,
+    toolSearch: { ...TOOL_SEARCH_DEFAULTS, ...toolSearch },
     limits: { ...TURN_LIMITS, ...limits },
   };
 }

@@ -13,7 +13,9 @@ export function toolContext(cwd: string, more: Partial<ToolContext> = {}): ToolC
     clock: systemClock,
     newId: () => "id",
     signal: new AbortController().signal,
+    toolCallId: "call-1",
     onWorker: async () => undefined,
+    onSearch: async () => undefined,
     ...more,
   };
 }

@@ -4,6 +4,7 @@ export { HOST_SOURCE, modelToolName, qualifiedNames, type SourcedName } from "./
 export { searchItems } from "./search/bm25.ts";
 export { type Embed, type EmbeddingEndpoint, embedderFor } from "./search/embedding-search.ts";
 export type { AskHost } from "./search/host-search.ts";
+export { type DeferralSettings, divideTools, promote, toolTokens } from "./search/promotion.ts";
 export type { FoundTools } from "./search/regex-search.ts";
 export { namedTools, type SearchableTool, type ToolHit, ToolIndex } from "./search/tool-index.ts";
 export { type SearchStrategy, searchTools, type ToolSearchOptions } from "./search/tool-search.ts";

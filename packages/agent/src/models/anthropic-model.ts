@@ -1,7 +1,8 @@
 import type Anthropic from "@anthropic-ai/sdk";
+import { isObject, parseObject } from "@reins/acp";
 import type { TokenUsage } from "../history/entry.ts";
 import { anthropicRequest } from "./anthropic-request.ts";
-import { type Model, ModelError, type ModelEvent, type ModelStop } from "./model.ts";
+import { type Model, ModelError, type ModelEvent, type ModelInfo, type ModelStop } from "./model.ts";
 import { CallArguments, providerModel } from "./provider-api.ts";
 import { NO_USAGE, reportedTokens } from "./tokens.ts";
 
@@ -26,7 +27,8 @@ const STOPS: ReadonlyMap<string, ModelStop> = new Map<string, ModelStop>([
 export function anthropicModel(model: string, access: AnthropicAccess): Model {
   const { contextTokens, maxOutputTokens, thinking } = knownAnthropic(model);
   const id = `anthropic:${model}`;
-  const info = { id, contextTokens, maxOutputTokens, images: true, summarises: true };
+  const toolSearch = toolSearchOf(model, access);
+  const info = { id, contextTokens, maxOutputTokens, images: true, summarises: true, toolSearch };
   let client: Promise<Anthropic> | undefined;
   return providerModel(info, async (request, signal) => {
     client ??= clientFor(access);
@@ -56,6 +58,7 @@ async function* readEvents(
   events: AsyncIterable<Anthropic.RawMessageStreamEvent>,
 ): AsyncIterable<ModelEvent> {
   const open = new Map<number, OpenBlock>();
+  const searches = new Map<string, OpenBlock>();
   let usage = NO_USAGE;
   let stop: ModelStop = "end";
   for await (const event of events) {
@@ -72,7 +75,7 @@ async function* readEvents(
         yield* readDelta(event.delta, open.get(event.index));
         break;
       case "content_block_stop":
-        yield* closeBlock(open.get(event.index));
+        yield* closeBlock(open.get(event.index), searches);
         open.delete(event.index);
         break;
       case "message_delta":
@@ -109,7 +112,10 @@ function* readDelta(
   }
 }
 
-function* closeBlock(open: OpenBlock | undefined): Iterable<ModelEvent> {
+function* closeBlock(open: OpenBlock | undefined, searches: Map<string, OpenBlock>): Iterable<ModelEvent> {
+  if (open?.block.type === "server_tool_use") searches.set(open.block.id, open);
+  if (open?.block.type === "tool_search_tool_result")
+    yield* searched(searches.get(open.block.tool_use_id), open.block);
   if (open?.block.type === "tool_use") {
     const { id, name, input } = open.block;
     yield { type: "call", id, name, arguments: String(open.json) || JSON.stringify(input ?? {}) };
@@ -118,6 +124,21 @@ function* closeBlock(open: OpenBlock | undefined): Iterable<ModelEvent> {
     yield { type: "thinking_end", seal: { signature: open.signature || open.block.signature } };
   if (open?.block.type === "redacted_thinking")
     yield { type: "thinking_end", seal: { data: open.block.data } };
+}
+
+/** A search that the API did. One that failed is the API's to report to the model. */
+function* searched(
+  asked: OpenBlock | undefined,
+  { tool_use_id, content }: Anthropic.ToolSearchToolResultBlock,
+): Iterable<ModelEvent> {
+  if (asked?.block.type !== "server_tool_use" || content.type !== "tool_search_tool_search_result") return;
+  const { id, name, input: given } = asked.block;
+  const input = String(asked.json) === "" ? given : parseObject(String(asked.json));
+  const { query, pattern } = isObject(input) ? input : {};
+  const found = content.tool_references.map(({ tool_name }) => tool_name);
+  const result = { type: "tool_search_tool_result", tool_use_id, content };
+  const seal = { search: { use: { type: "server_tool_use", id, name, input }, result } };
+  yield { type: "search", query: String(query ?? pattern ?? ""), found, seal };
 }
 
 function usageFrom(
@@ -134,6 +155,12 @@ function usageFrom(
     ...(cachedReadTokens > 0 && { cachedReadTokens }),
     ...(cachedWriteTokens > 0 && { cachedWriteTokens }),
   };
+}
+
+/** Models of Anthropic's own API search; what is behind another address may not. */
+function toolSearchOf(model: string, { baseUrl }: AnthropicAccess): ModelInfo["toolSearch"] {
+  if (!/^claude-(?:haiku|sonnet|opus)-(?:4-5|[5-9])/.test(model)) return "possible";
+  return baseUrl === undefined ? "always" : "possible";
 }
 
 /** How a model is configured to think: by effort, by a token budget, or not at all. */

@@ -1,5 +1,6 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import { type JsonObject, parseObject } from "@reins/acp";
+import { z } from "zod";
 import type { AssistantPart, UserPart } from "../history/entry.ts";
 import type { Message } from "../history/transcript.ts";
 import type { ThinkingStyle } from "./anthropic-model.ts";
@@ -29,7 +30,7 @@ const BUDGETS: Readonly<Record<"low" | "medium" | "high", number>> = {
  * system prompt, then the conversation up to the last two user messages.
  */
 export function anthropicRequest(
-  { system, messages, tools, thoughtLevel }: ModelRequest,
+  { system, messages, tools, thoughtLevel, toolSearch }: ModelRequest,
   settings: AnthropicSettings,
 ): Anthropic.MessageCreateParamsStreaming {
   return {
@@ -39,15 +40,25 @@ export function anthropicRequest(
     system: [{ type: "text", text: system, ...CACHED }],
     messages: cached(conversation(messages, settings.id)),
     ...(tools.length > 0 && {
-      tools: tools.map(({ name, description, parameters }) => ({
-        name,
-        description,
-        input_schema: { ...parameters, type: "object" as const },
-      })),
+      tools: [
+        ...(toolSearch === undefined ? [] : [SEARCHES[toolSearch]]),
+        ...tools.map(({ name, description, parameters, isDeferred }) => ({
+          name,
+          description,
+          input_schema: { ...parameters, type: "object" as const },
+          ...(isDeferred && { defer_loading: true }),
+        })),
+      ],
     }),
     ...thinkingOf(thoughtLevel, settings.thinking),
   };
 }
+
+/** The tools by which the API searches. */
+const SEARCHES = {
+  bm25: { type: "tool_search_tool_bm25_20251119", name: "tool_search_tool_bm25" },
+  regex: { type: "tool_search_tool_regex_20251119", name: "tool_search_tool_regex" },
+} as const;
 
 function thinkingOf(
   level: ThoughtLevel,
@@ -58,6 +69,24 @@ function thinkingOf(
   if (style === "budget") return { thinking: { type: "enabled", budget_tokens: BUDGETS[level] } };
   return { thinking: { type: "adaptive", display: "summarized" }, output_config: { effort: level } };
 }
+
+/** What is returned of a search that the API did. */
+const Searched = z.object({
+  use: z.object({
+    type: z.literal("server_tool_use"),
+    id: z.string(),
+    name: z.enum(["tool_search_tool_bm25", "tool_search_tool_regex"]),
+    input: z.unknown(),
+  }),
+  result: z.object({
+    type: z.literal("tool_search_tool_result"),
+    tool_use_id: z.string(),
+    content: z.object({
+      type: z.literal("tool_search_tool_search_result"),
+      tool_references: z.array(z.object({ type: z.literal("tool_reference"), tool_name: z.string() })),
+    }),
+  }),
+});
 
 interface Turn {
   readonly role: "user" | "assistant";
@@ -112,8 +141,10 @@ function assistantBlock(part: AssistantPart, id: string): Block[] {
   }
 }
 
-/** Thoughts are returned unchanged or not at all. */
-function thoughtBlock(thinking: string, { signature, data }: JsonObject): Block[] {
+/** Thoughts and searches are returned unchanged or not at all. */
+function thoughtBlock(thinking: string, { signature, data, search }: JsonObject): Block[] {
+  const { data: searched } = Searched.safeParse(search);
+  if (searched) return [searched.use, searched.result];
   if (typeof data === "string") return [{ type: "redacted_thinking", data }];
   return typeof signature === "string" ? [{ type: "thinking", thinking, signature }] : [];
 }

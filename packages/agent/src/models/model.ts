@@ -11,6 +11,8 @@ export interface ToolDefinition {
   readonly description: string;
   /** A JSON Schema. */
   readonly parameters: JsonObject;
+  /** Whether the provider shows it to the model only after a search. */
+  readonly isDeferred?: boolean | undefined;
 }
 
 /** A request to a model. */
@@ -19,6 +21,8 @@ export interface ModelRequest {
   readonly messages: readonly Message[];
   readonly tools: readonly ToolDefinition[];
   readonly thoughtLevel: ThoughtLevel;
+  /** How the provider searches for deferred tools. */
+  readonly toolSearch?: "bm25" | "regex" | undefined;
 }
 
 export type ModelStop =
@@ -39,6 +43,13 @@ export type ModelEvent =
   | { readonly type: "thinking_end"; readonly seal?: JsonObject }
   /** A complete call; one that was cut off is never reported. */
   | { readonly type: "call"; readonly id: string; readonly name: string; readonly arguments: string }
+  /** A search of the provider for tools; the seal has to be returned to the model. */
+  | {
+      readonly type: "search";
+      readonly query: string;
+      readonly found: readonly string[];
+      readonly seal: JsonObject;
+    }
   /** Activity without content, such as a fragment of a call. */
   | { readonly type: "progress" }
   /** The usage of the request so far. */
@@ -65,6 +76,8 @@ export interface ModelInfo {
   readonly images: boolean;
   /** Whether it can summarise a conversation. */
   readonly summarises: boolean;
+  /** Whether its provider searches for tools: for certain, or as far as is known. */
+  readonly toolSearch?: "always" | "possible" | undefined;
   /** Absent when not configured; then limits in money do not count it. */
   readonly price?: Price | undefined;
 }

@@ -11,6 +11,7 @@ import type { HostServices, ProtocolService } from "../tools/host-services.ts";
 import { clientTools } from "../tools/host-tools.ts";
 import { loadSkill } from "../tools/load-skill.ts";
 import type { Tool } from "../tools/tool.ts";
+import { DeferredTools, SEARCH_TOOL } from "../tools/tool-search.ts";
 import { systemPrompt } from "../turn/prompt-text.ts";
 import { runTurn, summaryOf } from "../turn/run-turn.ts";
 import { Turn, type TurnSetting } from "../turn/turn.ts";
@@ -39,18 +40,28 @@ export async function settingFor(
   const { control, services, memory, commands, limits, clock, random, newId, instructions, onFault } =
     dependencies;
   const skills = mode === "protocol" ? undefined : session.skills;
+  const opened = dependencies.models.open(model);
+  const tools = mode === "protocol" ? [] : await offeredTools(dependencies, session, signal);
   return {
     sessionId,
     skills,
     faults: session.skillFaults,
-    model: dependencies.models.open(model),
+    model: opened,
     thoughtLevel: isThoughtLevel(thoughtLevel) ? thoughtLevel : "default",
     mode,
     system: systemPrompt({
       ...{ cwd, additionalDirectories, mode, skills: skills?.cards },
       instructions: instructions(sessionId),
     }),
-    tools: mode === "protocol" ? [] : await offeredTools(dependencies, session, signal),
+    tools,
+    deferred: DeferredTools.of(tools, {
+      settings: dependencies.toolSearch,
+      index: session.toolIndex,
+      entries: session.entries,
+      model: opened.info,
+      maySearch: await dependencies.mayUse(SEARCH_TOOL, sessionId),
+      scope: (all) => skills?.scope(all) ?? all,
+    }),
     protocol: mode === "protocol" ? protocolOf(services) : undefined,
     toolContext: {
       sessionId,

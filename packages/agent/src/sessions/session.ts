@@ -1,3 +1,4 @@
+import { ToolIndex } from "@reins/bridge";
 import { Roots } from "../files/roots.ts";
 import type { HistoryEntry } from "../history/entry.ts";
 import type { SessionHeader, SessionStore, StoredSession } from "../history/session-store.ts";
@@ -20,6 +21,8 @@ export class Session {
   readonly skillFaults = new Set<string>();
   /** Its skills, from the first turn on. */
   skills: SessionSkills | undefined;
+  /** Finds its deferred tools. */
+  readonly toolIndex = new ToolIndex();
   /** The MCP servers of its client. */
   servers: McpServers = new McpServers([]);
   /** Cancels the turn in progress. */

@@ -2,6 +2,7 @@ import { type JsonObject, parseObject } from "@reins/acp";
 import type { AssistantPart, CallPart, HistoryEntry, ToolResult, UserPart } from "../history/entry.ts";
 import { interruptedTurns } from "../history/transcript.ts";
 import type { Tool } from "../tools/tool.ts";
+import { SEARCH_TOOL } from "../tools/tool-search.ts";
 import type { DisplayedCall, TurnEvent } from "../turn/turn-event.ts";
 
 /** What a client can display. */
@@ -30,6 +31,7 @@ export function updateFor(
     }
     case "worker":
     case "skill":
+    case "tool_search":
       return { ...event.update };
     case "plan":
       return { sessionUpdate: "plan", entries: event.entries };
@@ -138,7 +140,7 @@ function assistantUpdate(
 
 function callUpdate(part: CallPart, result: ToolResult | undefined, tools: readonly Tool[]): JsonObject[] {
   const tool = tools.find(({ name }) => name === part.name);
-  if (tool?.isInner) return [];
+  if (tool?.isInner || part.name === SEARCH_TOOL) return [];
   const rawInput = parseObject(part.arguments);
   const text = result?.text ?? "Whether it was done is unknown.";
   return [

@@ -114,6 +114,7 @@ export function clientTools({ clientTools: service }: HostServices, sessionId: s
 function clientTool(service: ClientToolService, { name, description, parameters }: ClientTool): Tool {
   return {
     name,
+    source: "client",
     description: description.slice(0, MAX_DESCRIPTION),
     parameters,
     kind: "other",

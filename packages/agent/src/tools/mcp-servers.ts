@@ -5,7 +5,8 @@ import { z } from "zod";
 import { type Tool, ToolError } from "./tool.ts";
 
 const CONNECT_MS = 30_000;
-const MAX_TOOLS = 200;
+/** The most tools of one server; when there are many, they wait behind a search. */
+const MAX_TOOLS = 10_000;
 
 interface McpFault {
   readonly server: string;
@@ -44,7 +45,11 @@ export class McpServers {
 
   async #connectAll(): Promise<McpOffer> {
     const all = await Promise.all(this.#declared.map((one) => this.#connect(one)));
-    const tools = new Map(all.flatMap((offered) => offered.tools.map((tool) => [tool.name, tool] as const)));
+    const tools = new Map<string, Tool>();
+    for (const tool of all.flatMap((offered) => offered.tools)) {
+      const name = freeName(tool.name, tools);
+      tools.set(name, name === tool.name ? tool : { ...tool, name });
+    }
     return { tools: [...tools.values()], faults: all.flatMap(({ faults }) => faults) };
   }
 
@@ -123,11 +128,21 @@ function mcpToolName(server: string, tool: string): string {
   return `mcp__${server}__${tool}`.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, MAX_NAME);
 }
 
+/** A name that no other tool has: names that differ only in what a model cannot write would be one. */
+function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
+  for (let number = 2, free = name; ; number += 1) {
+    if (!taken.has(free)) return free;
+    free = `${name.slice(0, MAX_NAME - 6)}_${number}`;
+  }
+}
+
 /** Wraps a tool of a server. It is decided like any other and performed by the server. */
 function mcpTool(server: string, client: Pick<Client, "callTool">, tool: McpTool): Tool {
   const name = mcpToolName(server, tool.name);
   return {
     name,
+    source: server,
+    label: tool.name,
     description: (tool.description ?? "").slice(0, MAX_DESCRIPTION),
     parameters: { ...tool.inputSchema },
     kind: "other",

@@ -5,6 +5,7 @@ import type { Roots } from "../files/roots.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { HostServices } from "./host-services.ts";
 import type { CommandRunner } from "./run-command.ts";
+import type { ToolSearchUpdate } from "./tool-search.ts";
 
 /** The kind of a tool, in ACP's words. */
 export type ToolKind = "read" | "edit" | "delete" | "search" | "execute" | "think" | "other";
@@ -29,8 +30,12 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Loads a skill for the model; absent where there are none. */
   readonly loadSkill?: ((name: string, given: string | undefined) => Promise<string>) | undefined;
+  /** The id of the call in ACP. */
+  readonly toolCallId: string;
   /** Reports the progress of a worker to clients. */
   readonly onWorker: (update: WorkerUpdate) => Promise<void>;
+  /** Reports a search for tools to clients. */
+  readonly onSearch: (update: ToolSearchUpdate) => Promise<void>;
 }
 
 /** The outcome of a tool call. */
@@ -65,6 +70,10 @@ export interface Call {
 /** A tool of the agent. */
 export interface Tool {
   readonly name: string;
+  /** What offers it: an MCP server, the host or the client; absent for the agent's own tools. */
+  readonly source?: string | undefined;
+  /** Its name at its source, where it differs. */
+  readonly label?: string | undefined;
   readonly description: string;
   /** A JSON Schema. */
   readonly parameters: JsonObject;

@@ -1,10 +1,10 @@
 import { exponentialBackoff } from "@reins/kit";
 import type { TokenUsage } from "../history/entry.ts";
 import type { Message } from "../history/transcript.ts";
-import { ModelError, type ModelRequest } from "../models/model.ts";
+import { ModelError, type ModelEvent, type ModelRequest } from "../models/model.ts";
 import { totalOf } from "../models/tokens.ts";
 import { type Answer, Draft } from "./draft.ts";
-import { contextTokens, type Turn } from "./turn.ts";
+import { contextTokens, showSearch, type Turn } from "./turn.ts";
 
 const CONTINUE =
   "[The connection broke off here. Go on exactly where your last message ends, without repeating any of it.]";
@@ -50,6 +50,7 @@ async function readAnswer(turn: Turn, draft: Draft): Promise<Answer> {
       // What declares is for the runtime; what is for people is shown when it has been read.
       if (event.type === "text" && !turn.declaring)
         await emit({ type: "text", messageId: draft.id, text: event.text });
+      if (event.type === "search") await showFound(turn, event);
       if (event.type === "thinking") await emit({ type: "thought", messageId: draft.id, text: event.text });
       if (draft.length > limits.answerCharacters) return await cutShort(turn, draft);
       timeout.restart();
@@ -59,6 +60,16 @@ async function readAnswer(turn: Turn, draft: Draft): Promise<Answer> {
   } finally {
     timeout.cancel();
   }
+}
+
+/** Shows a search that the provider did. */
+async function showFound(
+  turn: Turn,
+  { query, found }: Extract<ModelEvent, { type: "search" }>,
+): Promise<void> {
+  const toolUseId = turn.setting.newId();
+  await showSearch(turn, { kind: "query", toolUseId, query });
+  await showSearch(turn, { kind: "result", toolUseId, promoted: found, evicted: [], skipped: [] });
 }
 
 /** Ends an answer that exceeds the limit. Its calls are not made. */
@@ -83,6 +94,7 @@ function usageOf(turn: Turn, { usage, tokens }: Draft): TokenUsage {
 function requestFor(turn: Turn, draft: Draft): ModelRequest {
   const { model } = turn.setting;
   const { system, tools, thoughtLevel } = turn;
+  const toolSearch = turn.declaring ? undefined : turn.setting.deferred?.native;
   const unfinished: Message[] =
     draft.text === ""
       ? []
@@ -90,7 +102,7 @@ function requestFor(turn: Turn, draft: Draft): ModelRequest {
           { role: "assistant", model: model.info.id, parts: [{ type: "text", text: draft.text }] },
           { role: "user", parts: [{ type: "text", text: CONTINUE, context: true }] },
         ];
-  return { system, messages: [...turn.messages, ...unfinished], tools, thoughtLevel };
+  return { system, messages: [...turn.messages, ...unfinished], tools, thoughtLevel, toolSearch };
 }
 
 /** Waits until a retry makes sense. The result releases the model's queue. */

@@ -57,6 +57,9 @@ export class Draft {
       case "thinking_end":
         this.#seal(event.seal);
         break;
+      case "search":
+        this.#parts.push({ type: "thinking", text: "", seal: { model: this.#model, data: sealOf(event) } });
+        break;
       case "call":
         this.#length += event.arguments.length;
         this.#parts.push({ ...event, toolCallId: this.#newId() });
@@ -102,4 +105,9 @@ export class Draft {
       this.#parts[this.#parts.length - 1] = { ...last, seal };
     else this.#parts.push({ type: "thinking", text: "", seal });
   }
+}
+
+/** What is kept of a search of the provider: what it found, and what has to be returned. */
+function sealOf({ found, seal }: Extract<ModelEvent, { type: "search" }>): Record<string, unknown> {
+  return { ...seal, found };
 }

@@ -13,7 +13,7 @@ import {
   type ToolErrorCode,
   type ToolOutcome,
 } from "../tools/tool.ts";
-import type { Turn } from "./turn.ts";
+import { showSearch, type Turn } from "./turn.ts";
 import type { DisplayedCall } from "./turn-event.ts";
 import { loadSkillIn } from "./use-skills.ts";
 
@@ -40,7 +40,7 @@ async function performCall(turn: Turn, part: CallPart): Promise<ToolOutcome> {
   if (turn.signal.aborted) return failure(NOT_BEGUN);
   const ready = await prepare(turn, part);
   if ("isError" in ready) return ready;
-  if (ready.tool.isInner) return performInner(turn, ready);
+  if (ready.tool.isInner) return performInner(turn, part, ready);
   return askAndPerform(turn, part, ready);
 }
 
@@ -58,11 +58,14 @@ async function prepare(
   part: CallPart,
 ): Promise<Ready | (ToolOutcome & { readonly isError: true })> {
   try {
-    const tool = turn.scopedTools.find(({ name }) => name === part.name);
+    const { deferred } = turn.setting;
+    const tool = deferred
+      ? deferred.find(part.name)
+      : turn.scopedTools.find(({ name }) => name === part.name);
     if (!tool) throw new ToolError("unknown_tool", notOffered(turn, part.name));
     const given = parsed(part);
     const call = tool.call(given);
-    return { tool, given, call, preparation: await call.prepare(contextOf(turn)) };
+    return { tool, given, call, preparation: await call.prepare(contextOf(turn, part)) };
   } catch (error) {
     const { code, message } = toolErrorOf(turn, error);
     turn.report("error", {
@@ -78,8 +81,8 @@ async function prepare(
   }
 }
 
-async function performInner(turn: Turn, { call }: Ready): Promise<ToolOutcome> {
-  const outcome = await call.perform(contextOf(turn));
+async function performInner(turn: Turn, part: CallPart, { call }: Ready): Promise<ToolOutcome> {
+  const outcome = await call.perform(contextOf(turn, part));
   if (outcome.plan) await showPlan(turn, outcome.plan);
   return outcome;
 }
@@ -98,7 +101,7 @@ async function askAndPerform(turn: Turn, part: CallPart, ready: Ready): Promise<
     await emit({ type: "call_update", toolCallId, status: "in_progress" });
     turn.signal.throwIfAborted();
     hasBegun = true;
-    const outcome = await call.perform(contextOf(turn));
+    const outcome = await call.perform(contextOf(turn, part));
     await report(turn, toolCallId, outcome);
     return modified ? { ...outcome, text: changed(modified, outcome.text) } : outcome;
   } catch (error) {
@@ -142,12 +145,14 @@ function displayedCall({ toolCallId }: CallPart, { tool, given, call, preparatio
   };
 }
 
-function contextOf(turn: Turn): ToolContext {
+function contextOf(turn: Turn, { toolCallId }: CallPart): ToolContext {
   const { toolContext, emit, skills } = turn.setting;
   return {
     ...toolContext,
     signal: turn.signal,
+    toolCallId,
     onWorker: (update) => emit({ type: "worker", update }),
+    onSearch: (update) => showSearch(turn, update),
     loadSkill: skills && ((name, given) => loadSkillIn(turn, name, given)),
   };
 }
@@ -174,7 +179,10 @@ function parsed({ name, arguments: json }: CallPart): JsonObject {
 
 function notOffered(turn: Turn, name: string): string {
   const { mode } = turn.setting;
-  const offered = turn.scopedTools.map((tool) => tool.name).join(", ");
+  const offered = turn.tools
+    .filter(({ isDeferred = false }) => !isDeferred)
+    .map((tool) => tool.name)
+    .join(", ");
   return `there is no tool ${name.slice(0, 100)} here${mode === "plan" ? ", in plan mode" : ""}; there are ${offered}`;
 }
 

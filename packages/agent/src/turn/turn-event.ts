@@ -28,6 +28,8 @@ export type TurnEvent =
     }
   | { readonly type: "worker"; readonly update: WorkerUpdate }
   | { readonly type: "skill"; readonly update: SkillUpdate }
+  /** A search for tools, as a `session/update`. */
+  | { readonly type: "tool_search"; readonly update: JsonObject }
   | { readonly type: "plan"; readonly entries: readonly PlanEntry[] }
   /** The used share of the context. */
   | { readonly type: "usage"; readonly used: number; readonly size: number; readonly cost?: number }

@@ -9,6 +9,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { SessionSkills } from "../skills/session-skills.ts";
 import type { ProtocolService } from "../tools/host-services.ts";
 import type { Tool, ToolContext } from "../tools/tool.ts";
+import { type DeferredTools, type ToolSearchUpdate, toolSearchUpdate } from "../tools/tool-search.ts";
 import type { Draft } from "./draft.ts";
 import type { AskPermission, TurnEvent } from "./turn-event.ts";
 
@@ -22,7 +23,9 @@ export interface TurnSetting {
   readonly system: string;
   /** The tools that the session may use. */
   readonly tools: readonly Tool[];
-  readonly toolContext: Omit<ToolContext, "signal" | "onWorker">;
+  /** Keeps most of the tools out of the prompt; all are in it if absent. */
+  readonly deferred?: DeferredTools | undefined;
+  readonly toolContext: Omit<ToolContext, "signal" | "toolCallId" | "onWorker" | "onSearch">;
   /** The skills of the session; none in the mode `protocol`. */
   readonly skills?: SessionSkills | undefined;
   /** What was shown as wrong before in the session. */
@@ -101,7 +104,7 @@ export class Turn {
 
   /** The tools that the model is offered. */
   get tools(): readonly ToolDefinition[] {
-    return this.declaring?.tools ?? this.scopedTools;
+    return this.declaring?.tools ?? this.setting.deferred?.offered() ?? this.scopedTools;
   }
 
   /** The tools that the skills in use leave. */
@@ -224,4 +227,10 @@ export const TURN_LIMITS: TurnLimits = {
 export function contextTokens({ messages, system, tools }: Turn): number {
   const described = JSON.stringify(tools.map(({ parameters, description }) => [parameters, description]));
   return tokensIn(system) + tokensIn(described) + tokensOfAll(messages);
+}
+
+/** Shows a search for tools to clients. */
+export async function showSearch({ setting }: Turn, update: ToolSearchUpdate): Promise<void> {
+  const { deferred, emit } = setting;
+  if (deferred) await emit({ type: "tool_search", update: toolSearchUpdate(update, deferred) });
 }

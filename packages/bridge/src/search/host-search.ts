@@ -3,8 +3,8 @@ import { isRecord, type JsonObject } from "@reins/kit";
 import type { FoundTools } from "./regex-search.ts";
 import { MAX_HITS, type SearchableTool } from "./tool-index.ts";
 
-/** Sends a request to the host of a session; rejects on an error or a time-out. */
-export type AskHost = (method: string, params: JsonObject, signal: AbortSignal) => Promise<unknown>;
+/** Sends `tool_search/query` to the host of a session; rejects on an error or a time-out. */
+export type AskHost = (params: JsonObject, signal: AbortSignal) => Promise<unknown>;
 
 const MAX_DIAGNOSTIC = 500;
 /** The most candidates that are also described to the host. */

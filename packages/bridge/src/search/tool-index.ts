@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { isRecord, type JsonObject } from "@reins/kit";
 import { qualifiedNames } from "../qualified-names.ts";
 import { Bm25Index, explain } from "./bm25.ts";
@@ -12,8 +13,8 @@ export interface SearchableTool {
   readonly description: string;
   /** A JSON Schema. */
   readonly parameters: JsonObject | null;
-  /** What offers it, such as the name of an MCP server. */
-  readonly source: string;
+  /** What offers it, such as the name of an MCP server; absent for the agent's own tools. */
+  readonly source?: string | undefined;
   /** Further words, such as a category. */
   readonly tags?: readonly string[] | undefined;
 }
@@ -43,7 +44,7 @@ export function namedTools(tools: readonly SearchableTool[]): ReadonlyMap<string
 
 /** The texts of a tool by field. */
 export function fieldsOf(tool: SearchableTool): ToolFields {
-  const { name, label = name, source, description, parameters, tags = [] } = tool;
+  const { name, label = name, source = "", description, parameters, tags = [] } = tool;
   const cut = (text: string) => text.slice(0, MAX_FIELD);
   return {
     name: cut(label),
@@ -65,6 +66,10 @@ function parametersText(parameters: JsonObject | null): string {
     .join("\n");
 }
 
+function isSame(known: SearchableTool | undefined, tool: SearchableTool): boolean {
+  return known === tool || (known !== undefined && isDeepStrictEqual(fieldsOf(known), fieldsOf(tool)));
+}
+
 /** An index of tools that is changed as tools come and go. */
 export class ToolIndex {
   readonly #tools = new Map<string, SearchableTool>();
@@ -84,7 +89,7 @@ export class ToolIndex {
     const gone = new Set(this.#tools.keys());
     for (const tool of tools) {
       gone.delete(tool.name);
-      if (this.#tools.get(tool.name) !== tool) this.put(tool);
+      if (!isSame(this.#tools.get(tool.name), tool)) this.put(tool);
     }
     for (const name of gone) this.remove(name);
   }
@@ -100,9 +105,9 @@ export class ToolIndex {
   }
 
   /** The best matches for words, best first. */
-  search(query: string): readonly ToolHit[] {
+  search(query: string, accepts?: (name: string) => boolean): readonly ToolHit[] {
     return this.#index
-      .search(query, { limit: MAX_HITS })
+      .search(query, { limit: MAX_HITS, ...(accepts && { accepts }) })
       .map(({ id, score, matches }) => ({ name: id, score, why: explain(matches) }));
   }
 }

@@ -15,6 +15,8 @@ export interface ToolSearchOptions {
   /** The local embedding of `semantic`; the host is asked where it is absent. */
   readonly embed?: Embed | undefined;
   readonly askHost?: AskHost | undefined;
+  /** Whether a tool is a candidate; all are by default. */
+  readonly accepts?: ((name: string) => boolean) | undefined;
   /** How long the host or the embedding may take. */
   readonly timeoutMs?: number;
 }
@@ -45,11 +47,11 @@ export async function searchTools(
 async function find(
   index: ToolIndex,
   query: string,
-  { strategy, fallback, embed, askHost, timeoutMs = TIMEOUT_MS }: ToolSearchOptions,
+  { strategy, fallback, embed, askHost, accepts = () => true, timeoutMs = TIMEOUT_MS }: ToolSearchOptions,
   signal: AbortSignal,
 ): Promise<FoundTools> {
-  if (strategy === "bm25") return { hits: index.search(query) };
-  const tools = [...index.tools.values()];
+  if (strategy === "bm25") return { hits: index.search(query, accepts) };
+  const tools = [...index.tools.values()].filter(({ name }) => accepts(name));
   if (strategy === "regex") return searchByRegex(tools, query);
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   try {
@@ -59,12 +61,12 @@ async function find(
     const candidates = namedTools(tools);
     const params = toolSearchQuery(strategy, query, candidates);
     return readToolSearchReply(
-      await raceAbort(askHost("tool_search/query", params, deadline), deadline),
+      await raceAbort(askHost(params, deadline), deadline),
       candidates,
     );
   } catch (error) {
     signal.throwIfAborted();
     const diagnostic = `the search by "${strategy}" failed: ${errorMessage(error)}`.slice(0, MAX_DIAGNOSTIC);
-    return { hits: fallback === "bm25" ? index.search(query) : [], diagnostic };
+    return { hits: fallback === "bm25" ? index.search(query, accepts) : [], diagnostic };
   }
 }

@@ -88,7 +88,9 @@ export function toolExecutors(options: ToolExecutorsOptions): readonly RunExecut
     ...{ sessionId: place.id, roots: known, services, memory, commands: options.commands },
     clock: { now: place.context.now },
     newId: randomUUID,
+    toolCallId: "",
     onWorker: async () => undefined,
+    onSearch: async () => undefined,
   };
   return allTools(services, memory)
     .filter(({ isInner }) => !isInner)

@@ -35,6 +35,7 @@ describe("tool tables", () => {
       "remember",
       "load_skill",
       "update_plan",
+      "search_tools",
       "bash",
     ]);
   });

@@ -12,8 +12,8 @@ import {
 } from "@reins/bridge";
 import { z } from "zod";
 import type { HistoryEntry } from "../history/entry.ts";
-import type { HostServices } from "./host-services.ts";
 import type { ModelInfo, ToolDefinition } from "../models/model.ts";
+import type { HostServices } from "./host-services.ts";
 import { defineTool, type Tool, type ToolContext, ToolError } from "./tool.ts";
 
 /** How tools are deferred and found. */

@@ -121,19 +121,16 @@ describe("a search by the host", () => {
       asked.length = 0;
       await search({ tool_names: [] }, { strategy });
       expect(asked).toEqual([
-        [
-          "tool_search/query",
-          {
-            strategy,
-            query: "deploy a new service version",
-            candidates: ["deploy_service", "rollback_service", "query_metrics"],
-            candidate_details: TOOLS.map(({ name, description }) => ({
-              name,
-              description,
-              schema_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
-            })),
-          },
-        ],
+        {
+          strategy,
+          query: "deploy a new service version",
+          candidates: ["deploy_service", "rollback_service", "query_metrics"],
+          candidate_details: TOOLS.map(({ name, description }) => ({
+            name,
+            description,
+            schema_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+          })),
+        },
       ]);
     },
   );

@@ -60,10 +60,7 @@ async function find(
     if (!askHost) throw new Error(`no host is connected that searches by "${strategy}"`);
     const candidates = namedTools(tools);
     const params = toolSearchQuery(strategy, query, candidates);
-    return readToolSearchReply(
-      await raceAbort(askHost(params, deadline), deadline),
-      candidates,
-    );
+    return readToolSearchReply(await raceAbort(askHost(params, deadline), deadline), candidates);
   } catch (error) {
     signal.throwIfAborted();
     const diagnostic = `the search by "${strategy}" failed: ${errorMessage(error)}`.slice(0, MAX_DIAGNOSTIC);

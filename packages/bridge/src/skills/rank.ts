@@ -25,6 +25,8 @@ const WEIGHTS = { name: 2, short: 1, description: 1.5, when_to_use: 1.5 } as con
 const COMMON_SHARE = 0.4;
 /** What skills must reach to fit: two common words, or one that is rare. */
 const LEAST_SCORE = 0.62;
+/** What a synonym counts: less than in a search, because a skill has to fit, not only to be the best there is. */
+const SYNONYM_SHARE = 0.4;
 const MENTION_SCORE = 2;
 const PATH_SCORE = 1;
 const MAX_PROMPT = 8_000;
@@ -37,7 +39,9 @@ const MAX_FILES = 200;
 export function rankSkills(skills: readonly Skill[], query: MatchQuery): readonly SkillMatch[] {
   const prompt = query.prompt.slice(0, MAX_PROMPT);
   const candidates = skills.filter(({ disableModelInvocation }) => !disableModelInvocation);
-  const index = new Bm25Index(WEIGHTS, { expand: synonymsOf });
+  const index = new Bm25Index(WEIGHTS, {
+    expand: (word) => synonymsOf(word).map((synonym) => ({ ...synonym, share: SYNONYM_SHARE })),
+  });
   for (const { id, short, description, whenToUse } of candidates)
     index.put(id, {
       name: id,

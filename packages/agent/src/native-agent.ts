@@ -42,6 +42,7 @@ export class NativeAgent {
       fault: dependencies.onFault,
     });
     this.#bridge = new PeerBridge(this.#rpc);
+    this.#bridge.capabilities = {};
     this.#dependencies = { ...dependencies, services: { bridge: this.#bridge, ...dependencies.services } };
     this.#sessions = new Sessions(this.#dependencies, this.#rpc, () => this.#capabilities);
     this.#rpc.signal.addEventListener("abort", () => this.#sessions.cancelAll());
@@ -89,6 +90,7 @@ export class NativeAgent {
 
   #initialize(params: unknown): JsonObject {
     const { clientCapabilities } = read(Initialize, "initialize", params);
+    this.#bridge.capabilities = { ...clientCapabilities };
     const { notices, compaction } = clientCapabilities?.session ?? {};
     this.#capabilities = {
       notices: isOffered(notices),

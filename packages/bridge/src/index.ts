@@ -1,3 +1,9 @@
+export {
+  HostTools,
+  hostToolDescription,
+  hostToolText,
+} from "./host-tools/host-tools.ts";
+export { type HostTool, type HostToolList, readHostTools } from "./host-tools/read-host-tools.ts";
 export { Idleness, type Wake, wakeOf } from "./idleness.ts";
 export { type Memory, VolatileMemory } from "./memory.ts";
 export { HOST_SOURCE, modelToolName, qualifiedNames, type SourcedName } from "./qualified-names.ts";
@@ -37,6 +43,7 @@ export { type TrustSettings, trustIn } from "./skills/trust.ts";
 export { StoredMemory } from "./stored-memory.ts";
 export { BridgeCallError, type BridgeFault, type BridgePort } from "./wire/bridge-port.ts";
 export { offersBridge } from "./wire/capability.ts";
+export { withinDeadline } from "./wire/deadline.ts";
 export {
   BRIDGE_DEADLINES_MS,
   type BridgeMethod,

@@ -130,6 +130,32 @@ describe.skipIf(!registryAnswers).each(REAL_AGENTS)(`%s${NEEDS_REGISTRY}`, (agen
       expect(effects.at(-1)).toEqual([{ kind: "net", host: "example.org" }]);
     });
 
+  if (takesMcp)
+    test("uses a tool that the session's client lends, after the verdict on it", async () => {
+      const real = await openRealAgent();
+      real.client.connection.capabilities = { _meta: { reins: { bridge: true } } };
+      const calls: unknown[] = [];
+      real.state.person = () => "allow_once";
+      real.state.host = (method, { name, args }) => {
+        if (method === "host/tools/list") return { tools: [{ name: "deploy", description: "Deploys it" }] };
+        calls.push([method, name, args]);
+        return { deployed: "at noon" };
+      };
+      real.model.play(
+        scenes(scene("SHIP", reply(attempt(callMcpTool("session_host", "deploy", { to: "x" }))))),
+      );
+      const id = await real.begin();
+      // Some agents take prompts before the servers of the session have answered them.
+      const shipped = async () => {
+        await real.prompt(id, "SHIP it");
+        return calls;
+      };
+      await expect.poll(shipped, { timeout: 60_000 }).toEqual([["builtin_call", "deploy", [{ to: "x" }]]]);
+      expect(JSON.stringify(real.model.requests)).toContain("at noon");
+      const verdicts = await verdictsIn(real);
+      expect(verdicts.filter((verdict) => !/^mcp\/[a-z]+\//.test(verdict))).toEqual(["host/deploy allowed"]);
+    });
+
   test("stops on cancel", async () => {
     const never = new Promise(() => undefined);
     const real = await openRealAgent();

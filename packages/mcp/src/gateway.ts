@@ -12,6 +12,7 @@ import { GovernedServer } from "./governed-server.ts";
 import { MCP_LIMITS, type McpLimits } from "./limits.ts";
 import { httpLink } from "./server/http-link.ts";
 import type { Fetch } from "./server/http-requests.ts";
+import { type LocalServer, localLink } from "./server/local-link.ts";
 import { minimalEnvironment, processLink, type SpawnServer, spawnOwned } from "./server/process-link.ts";
 import type { OpenLink } from "./server/server-run.ts";
 import { sseLink } from "./server/sse-link.ts";
@@ -113,9 +114,29 @@ export class McpGateway {
   ): Promise<WrappedServer> {
     if (this.#isClosed) throw new McpError("closed", "the MCP gateway is closed");
     const server = readServer(declared);
-    const governed = this.#govern(server, gate, place);
+    const credentials = isHttpServer(server) ? server.headers : server.env;
+    const redact = this.#options.redactor.also(credentials.map(({ value }) => value));
+    const hide = (text: string) => String(redact(text));
+    const governed = this.#govern(server.name, gate, { hide, open: this.#linkTo(server, hide, place) });
+    return this.#admit({ ...otherMembers(server), name: server.name }, governed, how);
+  }
+
+  /** Wraps a server that runs in this process. */
+  wrapLocal(server: LocalServer, gate: McpGate, how: "stdio" | "http"): Promise<WrappedServer> {
+    if (this.#isClosed) throw new McpError("closed", "the MCP gateway is closed");
+    const redact = this.#options.redactor.also([]);
+    const hide = (text: string) => String(redact(text));
+    const governed = this.#govern(server.name, gate, { hide, open: localLink(server) });
+    return this.#admit({ name: server.name }, governed, how);
+  }
+
+  async #admit(
+    declared: { readonly name: string },
+    governed: GovernedServer,
+    how: "stdio" | "http",
+  ): Promise<WrappedServer> {
     const { entry, remove } =
-      how === "stdio" ? this.#bySocket(server, governed) : await this.#byHttp(server, governed);
+      how === "stdio" ? this.#bySocket(declared, governed) : await this.#byHttp(declared, governed);
     const wrapped: WrappedServer = {
       server: entry,
       tools: () => governed.tools(),
@@ -137,16 +158,16 @@ export class McpGateway {
     await Promise.all([this.#socket.close(), this.#http?.then((door) => door.close())]);
   }
 
-  #govern(server: McpServer, gate: McpGate, place: SessionPlace): GovernedServer {
-    const { sampling, onFault, redactor } = this.#options;
-    const credentials = isHttpServer(server) ? server.headers : server.env;
-    const redact = redactor.also(credentials.map(({ value }) => value));
-    const hide = (text: string) => String(redact(text));
+  #govern(
+    name: string,
+    gate: McpGate,
+    link: { readonly hide: (text: string) => string; readonly open: OpenLink },
+  ): GovernedServer {
+    const { sampling, onFault } = this.#options;
     return new GovernedServer({
-      name: server.name,
+      name,
       gate,
-      open: this.#linkTo(server, hide, place),
-      hide,
+      ...link,
       limits: this.#limits,
       clock: this.#clock,
       mayAskForSampling: sampling === "pass",
@@ -162,7 +183,7 @@ export class McpGateway {
     return link({ ...parts, server, fetch });
   }
 
-  #bySocket(server: McpServer, governed: GovernedServer): Admitted {
+  #bySocket(declared: { readonly name: string }, governed: GovernedServer): Admitted {
     const secret = newSecret();
     const remove = this.#socket.admit(secret, (socket, first) => governed.enter(socket, first));
     const env = [
@@ -170,8 +191,7 @@ export class McpGateway {
       { name: "REINS_MCP_SECRET", value: secret },
     ];
     const entry = {
-      ...otherMembers(server),
-      name: server.name,
+      ...declared,
       command: process.execPath,
       args: [SHIM],
       env,
@@ -179,7 +199,7 @@ export class McpGateway {
     return { entry, remove };
   }
 
-  async #byHttp(server: McpServer, governed: GovernedServer): Promise<Admitted> {
+  async #byHttp(declared: { readonly name: string }, governed: GovernedServer): Promise<Admitted> {
     this.#http ??= HttpListener.open().catch((error: unknown) => {
       // A later attempt may succeed.
       this.#http = undefined;
@@ -189,7 +209,7 @@ export class McpGateway {
     const token = newSecret();
     const { url, remove } = door.admit(randomBytes(9).toString("base64url"), token, governed.http);
     const headers = [{ name: "Authorization", value: `Bearer ${token}` }];
-    return { entry: { ...otherMembers(server), type: "http", name: server.name, url, headers }, remove };
+    return { entry: { ...declared, type: "http", url, headers }, remove };
   }
 }
 

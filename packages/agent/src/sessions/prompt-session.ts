@@ -1,5 +1,5 @@
 import { CODE, type JsonObject, type Peer, RpcError, readResult, reinsMeta } from "@reins/acp";
-import type { SkillWarning } from "@reins/bridge";
+import type { HostTools, SkillWarning } from "@reins/bridge";
 import { type KeyedQueue, raceAbort } from "@reins/kit";
 import type { AgentDependencies } from "../agent-dependencies.ts";
 import type { UserPart } from "../history/entry.ts";
@@ -9,6 +9,7 @@ import { SessionSkills } from "../skills/session-skills.ts";
 import { allTools } from "../tools/all-tools.ts";
 import type { HostServices, ProtocolService } from "../tools/host-services.ts";
 import { clientTools } from "../tools/host-tools.ts";
+import { lentTools } from "../tools/lent-tools.ts";
 import { loadSkill } from "../tools/load-skill.ts";
 import type { Tool } from "../tools/tool.ts";
 import { DeferredTools, SEARCH_TOOL } from "../tools/tool-search.ts";
@@ -26,6 +27,8 @@ export interface TurnContext {
   readonly dependencies: AgentDependencies;
   readonly rpc: Peer;
   readonly queue: KeyedQueue;
+  /** The tools that the hosts of sessions lend. */
+  readonly hostTools: HostTools | undefined;
   readonly capabilities: () => ClientCapabilities;
 }
 
@@ -41,7 +44,7 @@ export async function settingFor(
     dependencies;
   const skills = mode === "protocol" ? undefined : session.skills;
   const opened = dependencies.models.open(model);
-  const tools = mode === "protocol" ? [] : await offeredTools(dependencies, session, signal);
+  const tools = mode === "protocol" ? [] : await offeredTools(context, session, signal);
   return {
     sessionId,
     skills,
@@ -97,16 +100,21 @@ function protocolOf({ protocol }: HostServices): ProtocolService {
 
 /** The tools that the session's mode and policy permit. */
 async function offeredTools(
-  { services, memory, mayUse }: AgentDependencies,
-  { id, header, servers, skills }: Session,
+  { dependencies: { services, memory, mayUse }, hostTools }: TurnContext,
+  session: Session,
   signal: AbortSignal,
 ): Promise<readonly Tool[]> {
-  const { tools: mcpTools } = await raceAbort(servers.offered(), signal);
-  const own = allTools(services, memory).filter((tool) => tool !== loadSkill || skills?.hasSkills);
-  const tools = [...own, ...mcpTools, ...clientTools(services, id)].filter(
-    ({ isReadOnly }) => header.mode !== "plan" || isReadOnly,
+  const { id, header, servers, skills } = session;
+  const [{ tools: mcpTools }, lent] = await raceAbort(
+    Promise.all([servers.offered(), hostTools?.hostToolList(id, signal)]),
+    signal,
   );
-  const allowed = await Promise.all(tools.map(({ name }) => mayUse(name, id)));
+  session.hostWarnings = lent?.warnings ?? [];
+  const native = allTools(services, memory).filter((tool) => tool !== loadSkill || skills?.hasSkills);
+  const own = [...native, ...mcpTools, ...clientTools(services, id)];
+  const borrowed = hostTools && lent ? lentTools(hostTools, lent.tools, own) : [];
+  const tools = [...own, ...borrowed].filter(({ isReadOnly }) => header.mode !== "plan" || isReadOnly);
+  const allowed = await Promise.all(tools.map(({ name, decidedAs }) => mayUse(decidedAs ?? name, id)));
   return tools.filter((_, index) => allowed[index]);
 }
 
@@ -132,7 +140,7 @@ export async function promptSession(
   const turn = new Turn(setting, prompt, signal);
   await showSkillWarnings(turn, warnings);
   await setTitle(context, session, turn);
-  await reportMcpFaults(session, turn);
+  await reportToolFaults(session, turn);
   const end = await runTurn(turn);
   await recordEnd(turn, end);
   if (end.kind === "failed") throw promptError(end.error);
@@ -159,12 +167,20 @@ async function setTitle({ rpc }: TurnContext, session: Session, { words }: Turn)
   await rpc.notify("session/update", { sessionId: session.id, update });
 }
 
-/** Reports, once, why MCP servers could not be used. */
-async function reportMcpFaults({ servers, faulty }: Session, { setting }: Turn): Promise<void> {
-  for (const { server, reason } of (await servers.offered()).faults) {
-    if (faulty.has(server)) continue;
-    faulty.add(server);
-    const title = `The tools of ${server} cannot be used`;
+/** Reports, once, why tools of MCP servers and of the host could not be used. */
+async function reportToolFaults(
+  { servers, faulty, hostWarnings: warnings }: Session,
+  { setting }: Turn,
+): Promise<void> {
+  const { faults } = await servers.offered();
+  const all = [
+    ...faults.map(({ server, reason }) => ({ key: server, source: server, reason })),
+    ...(warnings.length > 0 ? [{ key: "host tools", source: "the host", reason: warnings.join("; ") }] : []),
+  ];
+  for (const { key, source, reason } of all) {
+    if (faulty.has(key)) continue;
+    faulty.add(key);
+    const title = `The tools of ${source} cannot${key === source ? "" : " all"} be used`;
     await setting.emit({ type: "notice", severity: "warning", title, description: reason });
   }
 }

@@ -15,6 +15,8 @@ export class Session {
   #roots: Roots;
   /** Settles when the last change is stored or has failed. */
   #changed: Promise<unknown> = Promise.resolve();
+  /** What could not be used of the tools that its host lends. */
+  hostWarnings: readonly string[] = [];
   /** The MCP servers whose failure has been reported. */
   readonly faulty = new Set<string>();
   /** What was shown as wrong with its skills. */

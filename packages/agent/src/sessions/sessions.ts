@@ -1,4 +1,5 @@
 import { CODE, type JsonObject, type Peer, RpcError } from "@reins/acp";
+import { HostTools } from "@reins/bridge";
 import { KeyedQueue } from "@reins/kit";
 import type { AgentDependencies } from "../agent-dependencies.ts";
 import { compact, isHalfFull } from "../compaction/compact.ts";
@@ -24,7 +25,9 @@ export class Sessions {
   constructor(dependencies: AgentDependencies, rpc: Peer, capabilities: () => ClientCapabilities) {
     const { control, clock, limits, onFault } = dependencies;
     this.#dependencies = dependencies;
-    this.#context = { dependencies, rpc, queue: new KeyedQueue(), capabilities };
+    const { bridge } = dependencies.services;
+    const hostTools = bridge && new HostTools(bridge, clock);
+    this.#context = { dependencies, rpc, queue: new KeyedQueue(), hostTools, capabilities };
     this.#heartbeat = new Heartbeat(control, clock);
     this.#idleWork = new IdleWork({ delayMs: limits.idleMs, now: () => clock.now(), onFault });
   }
@@ -110,6 +113,7 @@ export class Sessions {
     await this.#cancelBackground(session);
     session.skills?.close();
     await session.servers.close();
+    this.#context.hostTools?.forget(id);
   }
 
   async #open(

@@ -74,6 +74,8 @@ export interface Tool {
   readonly source?: string | undefined;
   /** Its name at its source, where it differs. */
   readonly label?: string | undefined;
+  /** The name by which rules know it, where that is another. */
+  readonly decidedAs?: string;
   readonly description: string;
   /** A JSON Schema. */
   readonly parameters: JsonObject;

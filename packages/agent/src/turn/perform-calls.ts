@@ -137,7 +137,7 @@ function displayedCall({ toolCallId }: CallPart, { tool, given, call, preparatio
   return {
     toolCallId,
     title: call.title,
-    name: tool.name,
+    name: tool.decidedAs ?? tool.name,
     kind: tool.kind,
     rawInput: given,
     locations,

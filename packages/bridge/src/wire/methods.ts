@@ -20,6 +20,7 @@ export const HOST_NOTIFICATIONS = [
   "session/input",
   "agent/user_message",
   "skills/update",
+  "host/tools/update",
 ] as const;
 
 /** A notification of a host. */

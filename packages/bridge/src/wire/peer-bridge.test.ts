@@ -45,6 +45,13 @@ test("a call names its session and returns the result as received", async () => 
   expect(asked).toEqual([["host/tools/list", { sessionId: "s1" }]]);
 });
 
+test("a client of ACP is asked only what it offers", async () => {
+  const { bridge } = bridgeTo(async () => []);
+  bridge.capabilities = { _meta: { reins: { bridge: { methods: ["skills/list"] } } } };
+  expect(await bridge.call("s1", "skills/list", {}, signal)).toEqual([]);
+  expect(await faultOf(bridge.call("s1", "host/tools/list", {}, signal))).toBe("no_host");
+});
+
 test("errors of a host have codes of their own", async () => {
   const { bridge } = bridgeTo(async (method) => {
     const codes = { "host/tools/list": -32601, builtin_call: -32001, "skills/list": -32603 };

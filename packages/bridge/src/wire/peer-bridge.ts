@@ -1,12 +1,9 @@
 import { CODE, type JsonObject, type Peer, RpcError } from "@reins/acp";
-import { type Clock, raceAbort, systemClock } from "@reins/kit";
+import { type Clock, systemClock } from "@reins/kit";
 import { BridgeCallError, type BridgePort } from "./bridge-port.ts";
-import {
-  BRIDGE_DEADLINES_MS,
-  type BridgeMethod,
-  type HostNotification,
-  isHostNotification,
-} from "./methods.ts";
+import { offersBridge } from "./capability.ts";
+import { withinDeadline } from "./deadline.ts";
+import { type BridgeMethod, type HostNotification, isHostNotification } from "./methods.ts";
 
 /** The code by which a host rejects the call of a tool. */
 const REJECTED = -32001;
@@ -21,6 +18,8 @@ export class PeerBridge implements BridgePort {
   readonly #peer: BridgePeer;
   readonly #clock: Pick<Clock, "after">;
   readonly #listeners = new Map<string, Set<Listener>>();
+  /** The capabilities of an ACP client; a host below ACP has none, and is asked. */
+  capabilities: JsonObject | undefined;
 
   constructor(peer: BridgePeer, clock: Pick<Clock, "after"> = systemClock) {
     this.#peer = peer;
@@ -33,23 +32,18 @@ export class PeerBridge implements BridgePort {
     params: JsonObject,
     signal: AbortSignal,
   ): Promise<unknown> {
-    signal.throwIfAborted();
-    const deadline = new AbortController();
-    const milliseconds = BRIDGE_DEADLINES_MS[method];
-    const cancelTimer = this.#clock.after(milliseconds, () =>
-      deadline.abort(
-        new BridgeCallError("timeout", `the host did not answer ${method} within ${milliseconds / 1_000} s`),
-      ),
-    );
-    const waiting = AbortSignal.any([signal, deadline.signal]);
+    if (this.capabilities && !offersBridge(this.capabilities, method))
+      throw new BridgeCallError("no_host", `the client does not offer "${method}"`);
     try {
-      const answer = this.#peer.request(method, { ...params, sessionId }, { signal: waiting });
-      return await raceAbort(answer, waiting);
+      return await withinDeadline(
+        method,
+        signal,
+        (waiting) => this.#peer.request(method, { ...params, sessionId }, { signal: waiting }),
+        this.#clock,
+      );
     } catch (error) {
-      if (waiting.aborted) throw waiting.reason;
+      if (signal.aborted || error instanceof BridgeCallError) throw error;
       throw this.#faultOf(method, error);
-    } finally {
-      cancelTimer();
     }
   }
 

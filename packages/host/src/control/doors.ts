@@ -64,6 +64,7 @@ export const CLIENT_DOORS = {
   "_sandboxagent/session/get": OWN_RECORDS,
   cancel: ENDS,
   "skills/update": { none: "has the agent list the skills of its host anew" },
+  "host/tools/update": { none: "has the agent list the tools of its host anew" },
   "agent/resume": { point: "prompt" },
   user_message: { point: "prompt" },
   "session/input": { point: "prompt" },

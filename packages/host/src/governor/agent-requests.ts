@@ -1,5 +1,4 @@
 import { CODE, type JsonObject, RpcError, readResult } from "@reins/acp";
-import { BRIDGE_DEADLINES_MS } from "@reins/bridge";
 import { z } from "zod";
 import { THIRD_PARTY } from "../control/agent-profile.ts";
 import type { ControlPoint } from "../control/control-point.ts";
@@ -177,6 +176,12 @@ function decidedOf({ command, args = [], cwd, env = [] }: Command): JsonObject {
   };
 }
 
+/** What an agent looks up at the host of its session. */
+const LOOKUPS = [
+  ...(["host/capabilities", "host/tools/list", "tool_search/query"] as const),
+  ...(["skills/list", "skills/fetch", "skill/match"] as const),
+];
+
 /** Everything that an agent may ask of its clients; what has no row here is not known. */
 export const AGENT_REQUESTS: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   [PERMISSION, (session, { params }, signal) => answerPermission(session, params, signal)],
@@ -191,8 +196,9 @@ export const AGENT_REQUESTS: ReadonlyMap<string, Answer> = new Map<string, Answe
   ["terminal/release", useTerminal],
   ["elicitation/create", askPeople],
   ["_sandboxagent/session/request_question", askPeople],
-  ...Object.keys(BRIDGE_DEADLINES_MS).map((method): [string, Answer] => [
+  ["builtin_call", callHostTool],
+  ...LOOKUPS.map((method): [string, Answer] => [
     method,
-    method === "builtin_call" ? callHostTool : askHost,
+    (session, { params }, signal) => askHost(session, { method, params }, signal),
   ]),
 ]);

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { CODE, type JsonObject, RpcError } from "@reins/acp";
-import { HOST_SOURCE } from "@reins/bridge";
+import { type BridgeMethod, HOST_SOURCE, withinDeadline } from "@reins/bridge";
 import { z } from "zod";
 import { enforce } from "../control/enforce.ts";
 import { perform } from "../control/outcome.ts";
@@ -8,27 +8,29 @@ import { refusal } from "../control/verdict.ts";
 import type { GovernedSession } from "./governed-session.ts";
 
 /** A request of an agent to the host of its session. */
-interface BridgeRequest {
-  readonly method: string;
+interface BridgeRequest<Method extends string = string> {
+  readonly method: Method;
   readonly params: JsonObject;
 }
 
 /** The name of a host's tool in rules and records. */
-function hostToolName(tool: string): string {
+export function hostToolName(tool: string): string {
   return `${HOST_SOURCE}/${tool}`;
 }
 
 /** Asks the host of a session what it lends. The host is a client of the session and sees all of it anyway. */
 export async function askHost(
   session: GovernedSession,
-  { method, params }: BridgeRequest,
+  { method, params }: BridgeRequest<BridgeMethod>,
   signal: AbortSignal,
 ): Promise<unknown> {
   const only = session.clients.whoServes?.(method, params);
   if (only === undefined)
     throw new RpcError(CODE.methodNotFound, `no client of the session offers "${method}"`);
   const asked = { ...params, sessionId: session.id };
-  const { value } = await session.clients.request(method, asked, session.within(signal), { only });
+  const { value } = await withinDeadline(method, session.within(signal), (waiting) =>
+    session.clients.request(method, asked, waiting, { only }),
+  );
   return value;
 }
 
@@ -52,7 +54,7 @@ export async function callHostTool(
   const { name, args, toolCallId } = data;
   const [given = {}] = args;
   const tool = hostToolName(name);
-  const run = () => askHost(session, { method: request.method, params: { name, args: [given] } }, signal);
+  const run = () => askHost(session, { method: "builtin_call", params: { name, args: [given] } }, signal);
   if (toolCallId !== undefined && isPermitted(session, { toolCallId, tool, given })) return run();
   const point = { kind: "client_request", tool, arguments: given } as const;
   const enforced = await enforce(session, point, { signal: session.within(signal) });

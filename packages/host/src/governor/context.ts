@@ -52,7 +52,7 @@ export interface GovernorContext extends ControlContext {
   /** The owner of a session that none is given for: of a trial, or of what happens outside of all sessions. */
   readonly ownerOf: (record: SessionRecord) => SessionPort;
   /** Puts the MCP gateway between an agent and its servers. */
-  readonly servers?: Pick<McpGateway, "wrap"> | undefined;
+  readonly servers?: (Pick<McpGateway, "wrap"> & Partial<Pick<McpGateway, "wrapLocal">>) | undefined;
   readonly preparation?: TurnPreparation | undefined;
   /** Carries out what the agent declares; absent where it is not configured for that, and then its text is text. */
   readonly protocol?: ProtocolService | undefined;

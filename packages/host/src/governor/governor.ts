@@ -165,7 +165,7 @@ export class Governor {
       else if (session) await this.#context.agent.notify(method, forAgent(session, params));
       return;
     }
-    if (method === "skills/update" && session) {
+    if ((method === "skills/update" || method === "host/tools/update") && session) {
       await this.#context.agent.notify(method, { sessionId: session.agentSessionId });
       return;
     }

@@ -7,6 +7,7 @@ import type { Decided } from "@reins/supervisor";
 import { confirmRights } from "../control/control-point.ts";
 import { type Enforced, enforce } from "../control/enforce.ts";
 import { placed, verdictMeta } from "../control/verdict.ts";
+import { hostToolName } from "./bridge-requests.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession, Turn } from "./governed-session.ts";
 import type { ToolCall } from "./tool-calls.ts";
@@ -38,9 +39,12 @@ export interface McpVerdict {
   readonly meta: Promise<JsonObject> | undefined;
 }
 
-/** The name of an MCP tool in rules and records: server and tool. */
+/** The MCP server by which an agent gets the tools that the session's client lends; no other has that name. */
+export const LENT_SERVER = "session_host";
+
+/** The name of an MCP tool in rules and records: server and tool. One that the session's client lends is a host's tool. */
 export function mcpToolName(server: string, tool: string): string {
-  return `mcp:${server}/${tool}`;
+  return server === LENT_SERVER ? hostToolName(tool) : `mcp:${server}/${tool}`;
 }
 
 /** What the agent calls an MCP tool when it speaks of it. */

@@ -15,7 +15,15 @@ import { enforce } from "../control/enforce.ts";
 import { complete, perform, recordIn } from "../control/outcome.ts";
 import type { GovernorContext } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
-import { keepVerdict, mcpToolName, namesInAgent, noteTool, showOnCard, takePermit } from "./mcp-cards.ts";
+import {
+  keepVerdict,
+  LENT_SERVER,
+  mcpToolName,
+  namesInAgent,
+  noteTool,
+  showOnCard,
+  takePermit,
+} from "./mcp-cards.ts";
 import { reachesAll } from "./session-folders.ts";
 import { mayWork } from "./unprompted.ts";
 import { showUpdate } from "./updates.ts";
@@ -43,6 +51,10 @@ export async function wrapServers(
       continue;
     }
     names.add(name);
+    if (name === LENT_SERVER) {
+      refused.push({ server: name, reason: "that name is for the tools of the session's client" });
+      continue;
+    }
     const own = ownToolNamedLike(session, name);
     if (own !== undefined) {
       // Its calls could not be distinguished from those of the agent's own tool.

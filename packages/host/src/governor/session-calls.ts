@@ -26,6 +26,7 @@ import type { AcceptedChanges } from "../sessions/session-state.ts";
 import { sessionTables } from "../sessions/tables.ts";
 import type { GovernorContext } from "./context.ts";
 import { GovernedSession, type Turn } from "./governed-session.ts";
+import { wrapLentTools } from "./lent-tools.ts";
 import { endServers, wrapServers } from "./mcp-servers.ts";
 import { withdrawIn } from "./run-turn.ts";
 import type { SessionPlace } from "./session-folders.ts";
@@ -89,7 +90,12 @@ export async function beginSession(context: GovernorContext, options: BeginOptio
     const enforced = await enforce(session, point, { signal });
     if (enforced.kind !== "allowed") throw await refusal(method, enforced.verdict);
     const { wrapped, refused } = await wrapServers(session, declared, signal);
-    const result = await callAgent(session, options, { meta, place, servers: wrapped });
+    const lent = await wrapLentTools(session);
+    const result = await callAgent(session, options, {
+      meta,
+      place,
+      servers: lent === undefined ? wrapped : [...wrapped, lent],
+    });
     await enforceProfile(session, result);
     await start(session, method, accepted, {
       ...(stripped.length > 0 && { stripped }),

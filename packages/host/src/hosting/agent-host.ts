@@ -98,6 +98,7 @@ export interface StartOptions {
 const CAPABILITIES: JsonObject = {
   session: { compaction: {}, notices: {}, configOptions: { boolean: {} } },
   elicitation: { form: {}, url: {} },
+  _meta: { reins: { bridge: {} } },
 };
 
 /** The governor answers for clients that are no hosts. */

@@ -1,5 +1,6 @@
 import { realpath } from "node:fs/promises";
 import { CODE, chunkText, interruptedBy, type JsonObject, RpcError, updateIn } from "@reins/acp";
+import { offersBridge } from "@reins/bridge";
 import { raceAbort } from "@reins/kit";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
@@ -53,6 +54,11 @@ export function hasServers(
 ): boolean {
   if (Array.isArray(mcpServers) && mcpServers.length > 0) return true;
   return record?.sealed_servers !== undefined;
+}
+
+/** Whether a client lends tools, which its session's agent gets as an MCP server. */
+export function lendsTools({ capabilities }: { readonly capabilities: JsonObject }): boolean {
+  return offersBridge(capabilities, "host/tools/list");
 }
 
 /** Moves an open session to the folders that its client names now; without any, it stays where it is. */
@@ -113,7 +119,8 @@ async function start(session: Session, params: JsonObject): Promise<void> {
   const { record, pending: signal } = session;
   const principal = await harness.identity.current({ id: record.principal });
   if (!principal) throw new RpcError(CODE.authRequired, "the principal of the session is not valid any more");
-  const apart = hasServers(params, record) ? record.id : undefined;
+  const isApart = hasServers(params, record) || session.hub.present(record.id).some(lendsTools);
+  const apart = isApart ? record.id : undefined;
   const agent = await pool.acquire(record.agent, principal, rootsIn(params) ?? rootsOf(record), apart);
   signal.throwIfAborted();
   session.assign(agent);

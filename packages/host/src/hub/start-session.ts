@@ -5,7 +5,7 @@ import type { Session } from "../sessions/session.ts";
 import { SESSION_MODES, type SessionMode, type SessionRecord } from "../sessions/session-record.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext, SessionCall } from "./context.ts";
-import { agentOf, hasServers, rootsIn, rootsOf } from "./resume.ts";
+import { agentOf, hasServers, lendsTools, rootsIn, rootsOf } from "./resume.ts";
 
 /** Starts a session. Its client is attached to it from the first question on. */
 export async function startSession(
@@ -15,7 +15,7 @@ export async function startSession(
 ): Promise<unknown> {
   const name = agentIn(params) ?? connection.agent;
   if (name === undefined) throw new RpcError(CODE.invalidParams, "session/new has to name an agent");
-  const apart = hasServers(params) ? randomUUID() : undefined;
+  const apart = hasServers(params) || lendsTools(connection) ? randomUUID() : undefined;
   const child = connection.descent && randomUUID();
   const agent = await hub.pool.acquire(name, connection.principal, rootsIn(params) ?? [], apart, child);
   try {
@@ -37,7 +37,7 @@ export async function forkSession(
   const { hub } = source;
   await agentOf(source, { signal });
   const { record } = source;
-  const apart = hasServers(params, record) ? randomUUID() : undefined;
+  const apart = hasServers(params, record) || lendsTools(connection) ? randomUUID() : undefined;
   const roots = rootsIn(params) ?? rootsOf(record);
   const agent = await hub.pool.acquire(record.agent, connection.principal, roots, apart);
   const { order: forked_after } = await hub.log.end(record.tenant);

@@ -1,4 +1,4 @@
-import { type BridgePort, toolTokens } from "@reins/bridge";
+import { BridgeCallError, type BridgePort, toolTokens } from "@reins/bridge";
 import { describe, expect, test } from "vitest";
 import { calling, ScriptedModel } from "../../test/scripted-model.ts";
 import { type Loose, TestClient } from "../../test/test-client.ts";
@@ -43,7 +43,7 @@ async function session(
           return { text: `${name} was done`, isError: false };
         },
       },
-      ...(bridge && { bridge: { call: bridge, subscribe: () => () => undefined } }),
+      ...(bridge && { bridge: { call: searchesOnly(bridge), subscribe: () => () => undefined } }),
     },
     ...options,
   });
@@ -54,6 +54,14 @@ async function session(
   };
   return { client, called, offered, lastResult, prompt: () => client.prompt(client.sessionId, "go on") };
 }
+
+/** A host that lends no tools and no skills, and is asked about searches as given. */
+const searchesOnly =
+  (search: BridgePort["call"]): BridgePort["call"] =>
+  async (sessionId, method, params, signal) => {
+    if (method === "tool_search/query") return search(sessionId, method, params, signal);
+    throw new BridgeCallError("no_host", "not offered");
+  };
 
 const searching = (query: string, id = "s1") => calling("search_tools", { query }, id);
 

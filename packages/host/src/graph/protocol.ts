@@ -175,7 +175,7 @@ export class Protocol {
     signal: AbortSignal,
   ): Promise<Declared> {
     const { runs } = this.#options;
-    const { principal } = await runs.executorsIn(session);
+    const principal = await runs.ownerOf(session);
     const goal = (await this.#turns(session)).findLast((turn) => turn.kind === "user");
     const run = await runs.declare(carried, {
       ...{ session, principal, declaration: carried.raw, carrier: carried.carrier },
@@ -196,7 +196,7 @@ export class Protocol {
       return { kind: "again" };
     }
     const { runs } = this.#options;
-    const { principal } = await runs.executorsIn(session);
+    const principal = await runs.ownerOf(session);
     // A child that was given less than its parent, or another session, changes nothing that runs elsewhere.
     if ("run_id" in declaration.payload) {
       const { run_id } = declaration.payload;
@@ -219,7 +219,7 @@ export class Protocol {
     const newest = stored && (await this.#find(session, stored.run));
     if (!newest) throw new ProtocolError("reference", "nothing was run in this session");
     for (const { ref, range, reason } of refs) {
-      const text = await runs.expandIn(newest, ref, "model");
+      const text = await runs.expandFor(newest, ref);
       const most = Math.floor(EXPANSION / refs.length);
       const expanded = expandText(text, { range, reason, most });
       await this.#add(session, {
@@ -268,7 +268,7 @@ export class Protocol {
   async #find(session: SessionRecord, id: string): Promise<GraphRun | undefined> {
     const { runs } = this.#options;
     const run = await runs.find(session.tenant, id);
-    const { principal } = await runs.executorsIn(session);
+    const principal = await runs.ownerOf(session);
     return run && maySee(principal, run) ? run : undefined;
   }
 

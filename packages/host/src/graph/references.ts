@@ -4,6 +4,7 @@ import {
   type GraphAction,
   ProtocolError,
   type Reference,
+  readReference,
 } from "@reins/graph";
 import { isRecord } from "@reins/kit";
 import type { ArtifactStore } from "@reins/ledger";
@@ -16,6 +17,9 @@ export interface ReferencePorts {
   /** A run of a tenant, also one that is over. */
   readonly find: (tenant: string, run: string) => Promise<GraphRun | undefined>;
 }
+
+/** What of a result a model is shown that its summary does not say. */
+const NEEDS_OUTPUT: ReadonlySet<string> = new Set(["structured", "excerpt", "full", "adaptive"]);
 
 /** Who wants to see a result: a later run, or a person or model. */
 export type ResultAudience = "future_run" | "model" | "user";
@@ -104,6 +108,34 @@ export class References {
     throw new ProtocolError("reference", `${id} of run ${run.id} has no stored output`);
   }
 
+  /** What a reference leads to, for a person or a model that may see a run. */
+  async expand(run: GraphRun, ref: string, audience: "user" | "model"): Promise<string> {
+    const reference = readReference(ref);
+    if (reference.kind === "action") {
+      const { action, part } = reference;
+      return this.stored(run, { kind: "run", run: run.id, action, part }, audience);
+    }
+    if (reference.kind !== "run" && reference.kind !== "artifact")
+      throw new ProtocolError("reference", `${ref} is not a stored result`);
+    const { tenant, principal } = run.declared;
+    const isOwn = reference.run === undefined || reference.run === run.id;
+    const found = isOwn ? run : await this.expectVisible(principal, tenant, reference.run ?? "");
+    return this.stored(found, reference, audience);
+  }
+
+  /** How the actions of a run stand, with outputs as far as a model is to see more of them than a summary. */
+  async statesWithOutputs(run: GraphRun): Promise<readonly ActionState[]> {
+    return Promise.all(
+      run.graph.actions.flatMap(({ id, result: { return_to_model } }) => {
+        const state = run.states.get(id);
+        if (!state) return [];
+        const { artifact } = run.details(id);
+        const isKnown = !state.result || state.result.output !== null || !NEEDS_OUTPUT.has(return_to_model);
+        return [isKnown || !artifact ? state : this.#withOutput(state, artifact.digest)];
+      }),
+    );
+  }
+
   async #own(
     run: GraphRun,
     states: ReadonlyMap<string, ActionState>,
@@ -114,6 +146,12 @@ export class References {
     const action = expectAction(run, id);
     const part = reference.kind === "run" ? (reference.part ?? "output") : "output";
     return resultOf(states.get(action.id), part, id);
+  }
+
+  async #withOutput(state: ActionState, digest: string): Promise<ActionState> {
+    const bytes = await this.#ports.artifacts.get(digest);
+    if (!bytes || !state.result) return state;
+    return { ...state, result: { ...state.result, output: Buffer.from(bytes).toString("utf8") } };
   }
 }
 

@@ -27,10 +27,14 @@ export interface RunPlacesOptions {
 /** The id of the agent whose tools Reins performs for graphs. */
 export const NATIVE_AGENT = "native";
 
+type Folders = Pick<RunPlace, "workspace" | "served" | "identities">;
+
 /** Finds the sessions of runs. The folders of a session are checked once for each run. */
 export class RunPlaces {
   readonly #options: RunPlacesOptions;
-  readonly #workspaces = new Map<string, Promise<Pick<RunPlace, "workspace" | "served" | "identities">>>();
+  readonly #ofRuns = new Map<string, Promise<Folders>>();
+  /** Of sessions that are served, as long as they are. */
+  readonly #ofSessions = new WeakMap<Session, Promise<Folders>>();
 
   constructor(options: RunPlacesOptions) {
     this.#options = options;
@@ -50,10 +54,10 @@ export class RunPlaces {
     return { ...place, turn };
   }
 
-  /** The place of a session, outside of any action. */
+  /** The place of a session, outside of any action: for a run, or for what is said of the session itself. */
   async ofSession(
     { tenant, session: id, principal: known }: Pick<DeclaredRun, "tenant" | "session" | "principal">,
-    key: string,
+    run?: string,
   ): Promise<RunPlace & { readonly record: Session["record"] }> {
     const { harness, catalogue, onError } = this.#options;
     const hub = await this.#options.hub();
@@ -69,7 +73,11 @@ export class RunPlaces {
       newId: randomUUID,
       onFault: (reason) => onError(new Error(`${entry.id}: ${reason}`)),
     };
-    const { workspace, served, identities } = await this.#workspace(key, principal, entry, session);
+    const { workspace, served, identities } = await this.#folders(
+      run,
+      () => this.#admit(principal, entry, session),
+      session,
+    );
     return {
       ...{ context, id, record, principal, session, workspace, served, identities },
       ...{ mode: governed?.mode, claimedMode: governed?.claimedMode },
@@ -82,20 +90,21 @@ export class RunPlaces {
   }
 
   /** Forgets the folders of a run that is over. */
-  forget(key: string): void {
-    this.#workspaces.delete(key);
+  forget(run: string): void {
+    this.#ofRuns.delete(run);
   }
 
-  #workspace(key: string, principal: Principal, entry: AgentEntry, session: Session) {
-    const known = this.#workspaces.get(key);
+  #folders(run: string | undefined, admit: () => Promise<Folders>, session: Session): Promise<Folders> {
+    const known = run === undefined ? this.#ofSessions.get(session) : this.#ofRuns.get(run);
     if (known) return known;
-    const admitted = this.#admit(principal, entry, session);
-    this.#workspaces.set(key, admitted);
-    admitted.catch(() => this.#workspaces.delete(key));
+    const admitted = admit();
+    if (run === undefined) this.#ofSessions.set(session, admitted);
+    else this.#ofRuns.set(run, admitted);
+    admitted.catch(() => (run === undefined ? this.#ofSessions.delete(session) : this.#ofRuns.delete(run)));
     return admitted;
   }
 
-  async #admit(principal: Principal, entry: AgentEntry, { record, agent }: Session) {
+  async #admit(principal: Principal, entry: AgentEntry, { record, agent }: Session): Promise<Folders> {
     const { catalogue } = this.#options;
     const host = this.#options.host();
     const descent = agent?.governor.session(record.id)?.descent;

@@ -1,0 +1,156 @@
+import {
+  type ActionState,
+  type AttemptRequest,
+  assertNoConflict,
+  type GraphAction,
+  type Handoff,
+  ProtocolError,
+  type Reference,
+  type RunScope,
+  readReference,
+  withReferences,
+  writesOf,
+} from "@reins/graph";
+import { isRecord } from "@reins/kit";
+import type { ActionCall, RunExecutor } from "./executor.ts";
+import type { GraphRun } from "./graph-run.ts";
+import type { References } from "./references.ts";
+import { checkInput, type ExecutorRegistry } from "./registry.ts";
+import type { RunExecutors } from "./run-executors.ts";
+import type { RunPlace, RunPlaces } from "./run-place.ts";
+
+export interface PreparationPorts {
+  readonly places: RunPlaces;
+  readonly executors: RunExecutors;
+  readonly references: References;
+}
+
+/** The longest summary in a handoff, in characters. */
+const LONGEST_SUMMARY = 20_000;
+/** The most that an action is given by its references, in characters: results of results grow without bound. */
+const LONGEST_INPUT = 4 << 20;
+
+/** Finds out who executes the actions of runs, and with what. */
+export class ActionPreparation {
+  readonly #ports: PreparationPorts;
+
+  constructor(ports: PreparationPorts) {
+    this.#ports = ports;
+  }
+
+  /** Checks everything of a run, or of some of its actions, that can be known before anything runs. */
+  async validate(run: GraphRun, actions = run.graph.actions): Promise<void> {
+    const { references } = this.#ports;
+    const { principal, run_id } = run.declared;
+    const place = await this.#ports.places.ofSession(run.declared, run.key);
+    if (place.record.ended) throw new ProtocolError("state", `the session ${place.id} has ended`);
+    const registry = await this.#ports.executors.of(run.key, place);
+    for (const [index, action] of actions.entries()) {
+      const { executor, input } = registry.choose(action, place);
+      const path = `actions.${index}.input`;
+      const all: Reference[] = [...action.context, ...(action.prompt ? [action.prompt] : [])];
+      await withReferences(input ?? {}, async (reference) => {
+        all.push(reference);
+        return "";
+      });
+      const hasReferences = JSON.stringify(input ?? {}).includes('"$ref"');
+      if (!hasReferences && (input || !action.prompt)) checkInput(executor, input, path);
+      await references.check(principal, all, run_id);
+      for (const one of all) if (one.kind === "input") await references.resolve(run, new Map(), one);
+    }
+    assertNoConflict(run.graph, (action) => writesIn(registry, action, place));
+  }
+
+  /** What the actions of a run write; the whole workspace where that is not known. */
+  async writer(run: GraphRun): Promise<(action: GraphAction) => readonly string[]> {
+    try {
+      const place = await this.#ports.places.ofSession(run.declared, run.key);
+      const registry = await this.#ports.executors.of(run.key, place);
+      return (action) => writesIn(registry, action, place);
+    } catch {
+      return () => ["*"];
+    }
+  }
+
+  /** Chooses who executes an attempt, and resolves what its action refers to. */
+  async prepare(
+    run: GraphRun,
+    { action, states, key, waits }: AttemptRequest,
+    scope: RunScope,
+  ): Promise<{ readonly executor: RunExecutor; readonly call: ActionCall }> {
+    const { references } = this.#ports;
+    const place = await this.#ports.places.of(run, action.id);
+    const registry = await this.#ports.executors.of(run.key, place);
+    const { executor, input } = registry.choose(action, place);
+    let size = 0;
+    const resolve = async (reference: Reference) => {
+      const value = await references.resolve(run, states, reference);
+      size += textOf(value).length;
+      if (size <= LONGEST_INPUT) return value;
+      throw new ProtocolError("reference", `${action.id} refers to more than ${LONGEST_INPUT} characters`);
+    };
+    const expand = async (ref: string) => {
+      const reference = readReference(ref);
+      references.expectShown(run, reference);
+      return textOf(await resolve(reference));
+    };
+    const resolved = input && (await withReferences(input, resolve));
+    const prompt = action.prompt && textOf(await resolve(action.prompt));
+    const context = await Promise.all(action.context.map(async (one) => textOf(await resolve(one))));
+    const { attempts = 1 } = states.get(action.id) ?? {};
+    return {
+      executor,
+      call: {
+        ...{ run: run.id, action, place, prompt, context, key },
+        input: isRecord(resolved) ? resolved : undefined,
+        call: `${run.id}.${action.id}.${attempts}`,
+        handoff: handoffTo(run, action, states, prompt),
+        sleep: (milliseconds, signal) =>
+          scope.sleep(`wait/${key.slice(run.key.length + 1)}`, milliseconds, signal),
+        expand,
+        note: (details) => run.note(action.id, details),
+        waits,
+      },
+    };
+  }
+}
+
+function writesIn(registry: ExecutorRegistry, action: GraphAction, place: RunPlace): readonly string[] {
+  try {
+    return writesOf(action, registry.choose(action, place).executor);
+  } catch {
+    return ["*"];
+  }
+}
+
+/** What the last agent before an action left to be continued. */
+function handoffTo(
+  run: GraphRun,
+  action: GraphAction,
+  states: ReadonlyMap<string, ActionState>,
+  prompt: string | undefined,
+): Handoff | undefined {
+  const from = action.dependsOn.findLast((id) => run.details(id).executor?.type === "agent");
+  const result = from === undefined ? undefined : states.get(from)?.result;
+  if (from === undefined || !result) return undefined;
+  const said = isRecord(result.output) ? result.output : {};
+  const listed = (name: string) => {
+    const list = said[name];
+    return Array.isArray(list) ? list.filter((one) => typeof one === "string") : [];
+  };
+  return {
+    from: { run: run.id, action: from, session: run.details(from).childSession },
+    result_summary: result.summary.slice(0, LONGEST_SUMMARY),
+    evidence: listed("evidence"),
+    artifact_refs: [`artifact://${run.id}/${from}`, ...listed("artifact_refs")],
+    risks: listed("risks"),
+    unresolved_issues: listed("unresolved_issues"),
+    next_goal: (prompt ?? action.description ?? action.title).slice(0, LONGEST_SUMMARY),
+    constraints: action.writes ? [`Write nothing but ${action.writes.join(", ") || "nothing"}.`] : [],
+    dependencies: [...action.dependsOn],
+  };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
+}

@@ -1,0 +1,195 @@
+import {
+  type AttemptRequest,
+  type Control,
+  hasEnded,
+  JournalEngine,
+  ProtocolError,
+  type RunResult,
+  type RunScope,
+  runGraph,
+  sendControl,
+} from "@reins/graph";
+import { isRecord, settlesWithin } from "@reins/kit";
+import type { ArtifactStore } from "@reins/ledger";
+import type { Harness } from "@reins/supervisor";
+import { type GraphRun, runKey } from "./graph-run.ts";
+import { allowedName, attemptAction, type EarlierAttempt } from "./perform-action.ts";
+import type { ActionPreparation } from "./prepare-action.ts";
+import { RecordedJournal } from "./recorded-journal.ts";
+import type { RunStore } from "./run-store.ts";
+import type { RunDisplay } from "./show-run.ts";
+
+interface RunKey {
+  readonly tenant: string;
+  readonly run: string;
+}
+
+export interface RunOrchestratorOptions {
+  readonly harness: Harness;
+  readonly store: RunStore;
+  readonly preparation: ActionPreparation;
+  readonly display: RunDisplay;
+  readonly artifacts: ArtifactStore;
+  /** The most actions of a run that are executed at once. */
+  readonly parallel?: number | undefined;
+  /** Called when a run is over, and what it held can be released. */
+  readonly onOver: (run: GraphRun) => Promise<void>;
+}
+
+/** The most actions of a run that are executed at once. */
+const PARALLEL = 8;
+/** How long effects that are under way may take when Reins stops. */
+const GRACE_MS = 2_000;
+
+/** Has runs scheduled by the embedded engine, and each attempt decided, performed and recorded. */
+export class RunOrchestrator {
+  readonly #options: RunOrchestratorOptions;
+  readonly #journal: RecordedJournal<RunKey, RunResult>;
+  readonly #engine: JournalEngine<RunKey, RunResult>;
+  readonly #stop = new AbortController();
+  /** Effects that are under way. */
+  readonly #performing = new Set<Promise<unknown>>();
+
+  constructor(options: RunOrchestratorOptions) {
+    this.#options = options;
+    const isDurable = (run: string) => options.store.active.get(run)?.graph.isDurable ?? true;
+    this.#journal = new RecordedJournal(options.harness, isDurable);
+    const orchestrate = (key: RunKey, scope: RunScope) => this.#orchestrate(key, scope);
+    this.#engine = new JournalEngine({ orchestrate, journal: this.#journal });
+  }
+
+  /** Aborts when Reins stops. */
+  get stopping(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** Continues the durable runs of an earlier process; others have failed with it. */
+  async resume(): Promise<void> {
+    const left = await this.#unfinished();
+    for (const run of left) this.#options.store.active.set(run.key, run);
+    await this.#engine.resume();
+    // A process that ended before it wrote the journal of a run began nothing of it.
+    for (const run of left) await this.#start(run);
+  }
+
+  /** Runs a graph that was validated and stored. */
+  async start(run: GraphRun): Promise<void> {
+    this.#options.store.active.set(run.key, run);
+    await this.#start(run);
+  }
+
+  /** Cancels a run; resolves when it is over. */
+  async cancel(run: GraphRun): Promise<void> {
+    await this.#engine.cancel(run.key);
+    await this.#engine.ended(run.key).catch(() => undefined);
+  }
+
+  /** Sends a control to a run; one that has failed or is blocked continues with it. */
+  async send(run: GraphRun, control: Control): Promise<GraphRun> {
+    const { active } = this.#options.store;
+    const { status } = run.standing;
+    const { reason, isOver: wasOver } = run;
+    if (wasOver) {
+      active.set(run.key, run);
+      run.reopen();
+    }
+    if (await sendControl(this.#engine, run.key, control)) return run;
+    if (wasOver) run.end(status, now(), reason);
+    active.delete(run.key);
+    throw new ProtocolError("state", `the run ${run.id} is over`);
+  }
+
+  /** Stops: effects that are under way have a moment to end, and durable runs are continued by the next process. */
+  async close(): Promise<void> {
+    const ending = Promise.allSettled(this.#performing);
+    // What waits for a person is not waited for.
+    const isBusy = [...this.#options.store.active.values()].some(({ states }) =>
+      [...states.values()].some(({ status }) => status === "running"),
+    );
+    if (isBusy) await settlesWithin(ending, GRACE_MS);
+    this.#stop.abort(new Error("Reins is stopping"));
+    await this.#engine.close();
+  }
+
+  async #start({ key, id, declared: { tenant } }: GraphRun): Promise<void> {
+    await this.#engine.start(key, { tenant, run: id });
+  }
+
+  /** The durable runs of an earlier process; ends the others. */
+  async #unfinished(): Promise<readonly GraphRun[]> {
+    const durable: GraphRun[] = [];
+    for (const run of await this.#options.store.unfinished()) {
+      if (run.graph.isPlan) continue;
+      if (run.graph.isDurable) durable.push(run);
+      else await this.#interrupted(run);
+    }
+    return durable;
+  }
+
+  async #orchestrate({ tenant, run: id }: RunKey, scope: RunScope): Promise<RunResult> {
+    const { store, preparation, parallel = PARALLEL } = this.#options;
+    const run = store.active.get(runKey(tenant, id)) ?? (await store.find(tenant, id));
+    if (!run) throw new Error(`there is no run ${id}`);
+    store.active.set(run.key, run);
+    const earlier = (await this.#journal.load(run.key))?.entries ?? new Map<string, unknown>();
+    if (run.isOver) run.reopen();
+    const result = await runGraph(run.declared.graph, scope, {
+      parallel,
+      writesOf: await preparation.writer(run),
+      attempt: (request) => this.#attempt(run, request, scope, earlier),
+      onChange: (changed) => {
+        if (this.#stop.signal.aborted) return;
+        if ("action" in changed) run.change(changed.action, now());
+        else if ("graph" in changed) run.revise(changed.graph);
+        else run.stand(changed);
+      },
+    });
+    if (this.#stop.signal.aborted) return result;
+    await Promise.allSettled(run.writing);
+    run.end(result.status, now(), result.reason);
+    await store.flush();
+    store.active.delete(run.key);
+    await this.#options.onOver(run);
+    return result;
+  }
+
+  async #attempt(
+    run: GraphRun,
+    request: AttemptRequest,
+    scope: RunScope,
+    earlier: ReadonlyMap<string, unknown>,
+  ) {
+    const { preparation, artifacts, display } = this.#options;
+    const name = request.key.slice(run.key.length + 1);
+    const stored = earlier.get(allowedName(name));
+    const known: EarlierAttempt = isRecord(stored) ? { allowed: stored } : {};
+    const signal = AbortSignal.any([request.signal, this.#stop.signal]);
+    const attempt = attemptAction(run, { ...request, signal }, scope, known, {
+      prepare: (one, asked) => preparation.prepare(one, asked, scope),
+      ...{ artifacts, display, journal: this.#journal },
+      isStopping: () => this.#stop.signal.aborted,
+    });
+    this.#performing.add(attempt);
+    const over = () => this.#performing.delete(attempt);
+    attempt.then(over, over);
+    return attempt;
+  }
+
+  /** Ends a run that an earlier process left and that is not continued. */
+  async #interrupted(run: GraphRun): Promise<void> {
+    const reason = "Reins was restarted while it ran, and it was not durable";
+    for (const state of run.states.values())
+      if (!hasEnded(state.status)) run.change({ ...state, status: "canceled", reason }, now());
+    run.end("failed", now(), reason);
+    await this.#journal.end(run.key, { state: "failed", error: reason });
+    const { approvals } = this.#options.harness;
+    const { tenant, session } = run.declared;
+    for (const { turn } of await approvals.list({ tenant, session, state: "pending", order: "oldest" }))
+      if (turn?.startsWith(`${run.id}:`)) await approvals.withdraw({ tenant, session, turn }, reason);
+    await this.#options.store.flush();
+  }
+}
+
+function now(): string {
+  return new Date().toISOString();
+}

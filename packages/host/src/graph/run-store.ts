@@ -1,0 +1,144 @@
+import type { ProjectedRun } from "@reins/graph";
+import { change } from "@reins/store";
+import { type Harness, type Principal, SupervisorError } from "@reins/supervisor";
+import { type DeclaredRun, GraphRun, type GraphRunListener, type RunProgress, runKey } from "./graph-run.ts";
+import { maySee } from "./references.ts";
+import { declaredRunTables, type StoredDeclaredRun } from "./tables.ts";
+
+export interface RunStoreOptions {
+  readonly harness: Pick<Harness, "store" | "redact">;
+  /** Called with every change of a run, before listeners are. */
+  readonly onChange: (run: GraphRun) => void;
+  /** Receives errors of background work. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** How long changes of a run are gathered before they are stored. */
+const GATHER_MS = 50;
+/** The most runs that are listed. */
+const MOST_LISTED = 1_000;
+
+/** The runs of a home: those that are under way, and those that are stored. The only writer of their rows. */
+export class RunStore {
+  readonly #options: RunStoreOptions;
+  /** The runs that are not over, by key. */
+  readonly active = new Map<string, GraphRun>();
+  readonly #listeners = new Set<GraphRunListener>();
+  readonly #unstored = new Set<GraphRun>();
+  #cancelFlush: (() => void) | undefined;
+
+  constructor(options: RunStoreOptions) {
+    this.#options = options;
+  }
+
+  /** Calls a listener for every change of a run; returns `unsubscribe`. */
+  subscribe(listener: GraphRunListener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** A run that is about to be declared; not stored yet. */
+  make(declared: DeclaredRun): GraphRun {
+    return new GraphRun(declared, (run, action) => this.#changed(run, action));
+  }
+
+  /** Stores a new run, with the turn that the transcript of its session gets; false if there is one of its id. */
+  async create(run: GraphRun, turn: string | undefined): Promise<boolean> {
+    const { tenant, session, run_id } = run.declared;
+    const [isNew] = await this.#options.harness.store.commit(
+      [
+        change(declaredRunTables, "create", {
+          ...{ tenant, run: run_id, session },
+          declared: JSON.stringify(run.declared),
+          state: JSON.stringify(run.progress),
+        }),
+        ...(turn === undefined ? [] : [change(declaredRunTables, "turn", { tenant, session, turn })]),
+      ],
+      { durable: run.graph.isDurable },
+    );
+    return isNew;
+  }
+
+  /** The run of an id in a tenant; `undefined` for none. */
+  async find(tenant: string, id: string): Promise<GraphRun | undefined> {
+    const key = runKey(tenant, id);
+    const known = this.active.get(key) ?? [...this.#unstored].find((run) => run.key === key);
+    if (known) return known;
+    const stored = await this.#options.harness.store.query(declaredRunTables, "get", { tenant, run: id });
+    return this.active.get(key) ?? (stored && this.#read(stored));
+  }
+
+  /** A run that a principal may see; for others there is none. */
+  async expect(principal: Principal, id: string): Promise<GraphRun> {
+    const run = await this.find(principal.tenant, id);
+    if (run && maySee(principal, run)) return run;
+    throw new SupervisorError("not_found", `there is no run ${id}`);
+  }
+
+  /** The newest runs that a principal may see, or those of one session. */
+  async list(principal: Principal, session?: string): Promise<readonly GraphRun[]> {
+    const { tenant } = principal;
+    const range = { tenant, session, limit: MOST_LISTED };
+    const stored = await this.#options.harness.store.query(declaredRunTables, "list", range);
+    return stored
+      .map((one) => this.#read(one))
+      .map((run) => this.active.get(run.key) ?? run)
+      .filter((run) => maySee(principal, run));
+  }
+
+  /** The stored runs of all tenants that are not over. */
+  async unfinished(): Promise<readonly GraphRun[]> {
+    const stored = await this.#options.harness.store.query(declaredRunTables, "open", null);
+    return stored.map((one) => this.#read(one));
+  }
+
+  /** A run as people are shown it, without secrets. */
+  shown(run: GraphRun): ProjectedRun {
+    // Redaction keeps the form of what it is given.
+    return this.#options.harness.redact(run.project()) as ProjectedRun;
+  }
+
+  /** Stores the runs that have changed. */
+  async flush(): Promise<void> {
+    this.#cancelFlush?.();
+    this.#cancelFlush = undefined;
+    const runs = [...this.#unstored];
+    if (runs.length === 0) return;
+    const changes = runs.map((run) => {
+      const { tenant, run_id, revised } = run.declared;
+      const declared = revised ? JSON.stringify(run.declared) : null;
+      const state = JSON.stringify(run.progress);
+      const { isOver } = run;
+      return change(declaredRunTables, "update", { tenant, run: run_id, state, isOver, declared });
+    });
+    for (const run of runs) this.#unstored.delete(run);
+    try {
+      await this.#options.harness.store.commit(changes, { durable: false });
+    } catch (error) {
+      for (const run of runs) this.#unstored.add(run);
+      throw error;
+    }
+  }
+
+  /** A stored run. What is stored was written by this class. */
+  #read({ declared, state }: StoredDeclaredRun): GraphRun {
+    const progress: RunProgress = JSON.parse(state);
+    return new GraphRun(JSON.parse(declared), (run, action) => this.#changed(run, action), progress);
+  }
+
+  #changed(run: GraphRun, action: string | undefined): void {
+    const { onChange, onError } = this.#options;
+    onChange(run);
+    for (const listener of this.#listeners) {
+      try {
+        listener(run, action);
+      } catch (error) {
+        onError(error);
+      }
+    }
+    this.#unstored.add(run);
+    this.#cancelFlush?.();
+    const timer = setTimeout(() => this.flush().catch(onError), GATHER_MS);
+    this.#cancelFlush = () => clearTimeout(timer);
+  }
+}

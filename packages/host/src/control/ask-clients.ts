@@ -205,6 +205,8 @@ export async function awaitAnswer(
   { id, tenant, signal, offer }: Asking,
 ): Promise<Answered> {
   const over = Promise.withResolvers<Answered>();
+  // An abort may come before it is awaited.
+  over.promise.catch(() => undefined);
   const take = (approval: Approval) => {
     if (approval.id === id && approval.state !== "pending") over.resolve(approval);
   };

@@ -24,6 +24,12 @@ export { type Graph, type GraphAction, graphOfCalls, graphOfDeclaration } from "
 export { protocolInstructions } from "./declaration/instructions.ts";
 export { ProtocolError, type ProtocolErrorCode } from "./declaration/protocol-error.ts";
 export { artifactAction, type Reference, readReference, withReferences } from "./declaration/reference.ts";
+export {
+  inheritVisibility,
+  type ReferenceSource,
+  referencesOf,
+  type Visibility,
+} from "./declaration/visibility.ts";
 export type { EngineEnd, EngineRun, Orchestration, RunEngine, RunScope } from "./engine/engine.ts";
 export { JournalEngine, type JournaledRun, type RunJournal } from "./engine/journal-engine.ts";
 export { StoreJournal } from "./engine/store-journal.ts";

@@ -1,42 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { Hosting } from "../src/hosting/hosting.ts";
-import { openTestHome, textIn } from "./fixtures/home.ts";
-
-const RULES = "tool_rules:\n  - { name: all, condition: {}, verdict: allowed }\n";
-
-async function open() {
-  const home = await openTestHome({ rules: RULES });
-  const hosting = await Hosting.open({
-    harness: home.harness,
-    install: async () => ({ version: "0", folder: home.home }),
-    isInstalled: async () => false,
-    environment: { PATH: process.env.PATH },
-    workspace: home.workspace,
-  });
-  onTestFinished(() => hosting.close());
-  const principal = home.harness.identity.local();
-  const run = async (actions: readonly object[], more: object = {}) => {
-    const declaration = { type: "agent.protocol", version: "1", intent: "execute", payload: { actions } };
-    const { run_id } = await hosting.graphs.start(principal, { declaration, ...more });
-    await expect
-      .poll(async () => (await hosting.graphs.get(principal, run_id)).ended_at, { timeout: 20_000 })
-      .toBeDefined();
-    return hosting.graphs.get(principal, run_id);
-  };
-  return { ...home, hosting, principal, run };
-}
-
-const command = (id: string, line: string, more: object = {}) => ({
-  id,
-  executor: { type: "tool", target: "run_command" },
-  input: { command: line },
-  ...more,
-});
+import { expect, test } from "vitest";
+import { command, openGraphHome } from "./fixtures/graph-home.ts";
+import { textIn } from "./fixtures/home.ts";
 
 test("results of results do not grow without bound", async () => {
-  const { run } = await open();
+  const { run } = await openGraphHome();
   const merge = (id: string, from: string) => ({
     id,
     executor: { type: "runtime", target: "merge" },
@@ -55,7 +24,7 @@ test("results of results do not grow without bound", async () => {
 });
 
 test("an action that is to be done once is not done again by a decision", async () => {
-  const { run, hosting, principal, workspace } = await open();
+  const { run, hosting, principal, workspace } = await openGraphHome();
   const ended = await run([command("pay", "echo paid >> paid.txt; false", { idempotency: "once" })]);
   expect(ended.status).toBe("failed");
   const retried = hosting.graphs.decide(principal, ended.run_id, { action: "pay", decision: "retry" });
@@ -64,7 +33,7 @@ test("an action that is to be done once is not done again by a decision", async 
 });
 
 test("what a declaration withholds is shown by no failure and no expansion", async () => {
-  const { run, workspace } = await open();
+  const { run, workspace } = await openGraphHome();
   await writeFile(join(workspace, "key.txt"), "canary");
   const withheld = { data_visibility: ["logs"] };
   const failed = await run([command("peek", "cat key.txt; false", withheld)]);
@@ -87,7 +56,7 @@ test("what a declaration withholds is shown by no failure and no expansion", asy
 });
 
 test("a model changes no run of another session", async () => {
-  const { run, hosting, principal } = await open();
+  const { run, hosting, principal } = await openGraphHome();
   const other = await run([command("a", "false")]);
   const own = await run([command("b", "true")]);
   const declaration = {

@@ -2,12 +2,11 @@ import { writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { membersOf } from "@reins/acp";
-import { call, reply, type Scene, ScriptedModel, say, scene, scenes } from "@reins/scripted-model";
+import { call, reply, say, scene } from "@reins/scripted-model";
 import { answererOf } from "@reins/supervisor";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { GraphSettings } from "../src/graph/graph-runs.ts";
-import { Hosting } from "../src/hosting/hosting.ts";
-import { openTestHome, textIn } from "./fixtures/home.ts";
+import { type GraphHomeOptions, openGraphHome } from "./fixtures/graph-home.ts";
+import { textIn } from "./fixtures/home.ts";
 
 const RULES = `
 tool_rules:
@@ -15,54 +14,7 @@ tool_rules:
   - { name: rest, condition: {}, verdict: allowed }
 `;
 
-async function open({
-  graphs,
-  parts,
-  rules = RULES,
-}: {
-  graphs?: GraphSettings;
-  parts?: readonly Scene[];
-  rules?: string;
-} = {}) {
-  const home = await openTestHome({ rules });
-  const model = parts && (await ScriptedModel.listen({ script: scenes(...parts) }));
-  if (model) onTestFinished(() => model.close());
-  const { url, key } = model?.endpoint ?? { url: "", key: "" };
-  const hosting = await Hosting.open({
-    harness: home.harness,
-    install: async () => ({ version: "0", folder: home.home }),
-    isInstalled: async () => false,
-    environment: {
-      PATH: process.env.PATH,
-      ...(model && { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key }),
-    },
-    workspace: home.workspace,
-    ...(graphs && { graphs }),
-  });
-  onTestFinished(() => hosting.close());
-  const principal = home.harness.identity.local();
-  const start = (actions: readonly object[], more: object = {}) =>
-    hosting.graphs.start(principal, {
-      declaration: {
-        type: "agent.protocol",
-        version: "1",
-        intent: "execute",
-        payload: { actions },
-      },
-      ...more,
-    });
-  const ended = async (run: string) => {
-    await expect
-      .poll(async () => (await hosting.graphs.get(principal, run)).ended_at, { timeout: 20_000 })
-      .toBeDefined();
-    return hosting.graphs.get(principal, run);
-  };
-  const run = async (actions: readonly object[], more: object = {}) =>
-    ended((await start(actions, more)).run_id);
-  const output = async (id: string, action: string) =>
-    (await hosting.graphs.expand(principal, id, `action:${action}.output`, {})).text;
-  return { ...home, hosting, principal, start, ended, run, output };
-}
+const open = (options: GraphHomeOptions = {}) => openGraphHome({ rules: RULES, ...options });
 
 describe("the runtime itself", () => {
   test("waits, merges, summarizes, marks and expands", async () => {

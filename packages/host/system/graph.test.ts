@@ -1,35 +1,12 @@
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { declaredRunTables } from "../src/graph/tables.ts";
-import { Hosting } from "../src/hosting/hosting.ts";
-import { openTestHome } from "./fixtures/home.ts";
-
-const RULES = "tool_rules:\n  - { name: all, condition: {}, verdict: allowed }\n";
-
-async function open() {
-  const home = await openTestHome({ rules: RULES });
-  const hosting = await Hosting.open({
-    harness: home.harness,
-    install: async () => ({ version: "0", folder: home.home }),
-    isInstalled: async () => false,
-    environment: { PATH: process.env.PATH },
-    workspace: home.workspace,
-  });
-  onTestFinished(() => hosting.close());
-  const principal = home.harness.identity.local();
-  const ended = async (run: string) => {
-    await expect
-      .poll(async () => (await hosting.graphs.get(principal, run)).ended_at, { timeout: 20_000 })
-      .toBeDefined();
-    return hosting.graphs.get(principal, run);
-  };
-  return { ...home, hosting, principal, ended };
-}
+import { openGraphHome } from "./fixtures/graph-home.ts";
 
 test("stores the declaration as it was written, with its sections and their hashes", async () => {
-  const { hosting, principal, ended, harness } = await open();
+  const { hosting, principal, ended, harness } = await openGraphHome();
   const message = `Some words first.
 
 \`\`\`json agent-protocol
@@ -62,7 +39,7 @@ Nothing refers to it.
 const SECRET = `ghp_${"a1B2c3D4e5F6".repeat(3)}`;
 
 test("redacts secrets in what people are shown and in the ledger", async () => {
-  const { hosting, principal, ended, workspace, ledger, harness } = await open();
+  const { hosting, principal, ended, workspace, ledger, harness } = await openGraphHome();
   await writeFile(join(workspace, "key.txt"), `token ${SECRET}`);
   const { run_id } = await hosting.graphs.start(principal, {
     declaration: {

@@ -13,7 +13,7 @@ describe("A person is asked before an action", () => {
     [{ permission_policy: { requires_approval: true } }, {}, "the action requires approval"],
     [{}, { permission_policy: { requires_approval: true } }, "the declaration requires approval"],
     [{}, { approval_gates: [{ before: "a" }] }, "a gate of the declaration"],
-    [{}, { approval_gates: [{ before: "a", message: "Look first." }] }, "Look first."],
+    [{}, { approval_gates: [{ before: "a", message: "Look first." }] }, "a gate of the declaration"],
     [
       { side_effects: ["read", "delete"] },
       { permission_policy: { approval_for: ["delete"] } },
@@ -31,10 +31,12 @@ describe("What an action leaves out, the envelope says", () => {
   it("of who sees its result, and whether it may be shown again", () => {
     const envelope = { data_visibility: ["user"], privacy: { replay: "never" } };
     const seen = { model: false, user: true, logs: false, futureRuns: false };
-    expect(actionOf({}, envelope)).toMatchObject({ visibility: seen, isReplayed: false });
+    expect(actionOf({}, envelope)).toMatchObject({ visibility: seen });
+    const never = { model: false, user: true, logs: true, futureRuns: false };
+    expect(actionOf({ privacy: { replay: "never" } })).toMatchObject({ visibility: never });
     const own = { data_visibility: ["model", "logs", "future_runs"], privacy: { replay: "allowed" } };
     const other = { model: true, user: false, logs: true, futureRuns: true };
-    expect(actionOf(own, envelope)).toMatchObject({ visibility: other, isReplayed: true });
+    expect(actionOf(own, envelope)).toMatchObject({ visibility: other });
     expect(actionOf()).toMatchObject({
       visibility: { model: true, user: true, logs: true, futureRuns: true },
     });

@@ -16,14 +16,7 @@ import type { MarkdownSection } from "./markdown.ts";
 import { ProtocolError } from "./protocol-error.ts";
 import { artifactAction, inputReferences, type Reference, readReference, sectionFor } from "./reference.ts";
 import { validateGraph } from "./validate.ts";
-
-/** Who may see what an action produced. */
-interface Visibility {
-  readonly model: boolean;
-  readonly user: boolean;
-  readonly logs: boolean;
-  readonly futureRuns: boolean;
-}
+import { referencesOf, VISIBLE, type Visibility } from "./visibility.ts";
 
 /** One action as the runtime executes it, whichever way it was declared. */
 export interface GraphAction {
@@ -47,8 +40,10 @@ export interface GraphAction {
   readonly result: ResultPolicy;
   readonly failure: FailurePolicy;
   readonly loop: Loop | undefined;
-  /** Why a person is asked first; `undefined` where none has to be. */
+  /** Why a person is asked first, in our words; `undefined` where none has to be. */
   readonly approval: string | undefined;
+  /** What the model says to that person: a claim. */
+  readonly gateMessage: string | undefined;
   readonly budget: Budget | undefined;
   readonly reads: readonly string[];
   /** What it may write; `undefined` where it does not say. */
@@ -57,8 +52,8 @@ export interface GraphAction {
   readonly idempotency: "safe" | "once" | undefined;
   /** What a cancel does to it while it runs. */
   readonly onCancel: "abort" | "finish";
+  /** Who may see what it produces. What is never replayed is shown to no model, and to no later run. */
   readonly visibility: Visibility;
-  readonly isReplayed: boolean;
   readonly persist: boolean;
   /** Whether people see it in the picture of the run, and under which label. */
   readonly isShown: boolean;
@@ -96,7 +91,6 @@ export interface Graph {
   readonly sections: readonly PromptSection[];
 }
 
-const VISIBLE: Visibility = { model: true, user: true, logs: true, futureRuns: true };
 const ABORT: FailurePolicy = { on_failure: "abort", max_attempts: 1, backoff_ms: 0 };
 const NOTE = "user.visible";
 
@@ -143,12 +137,7 @@ export function graphOfDeclaration(
   const { payload, intent } = declaration;
   const isGraph = payload.type === "action_graph";
   const declared = isGraph ? payload.actions : [];
-  const gates = new Map(
-    declaration.approval_gates?.map(({ before, message }) => [
-      before,
-      message ?? "a gate of the declaration",
-    ]),
-  );
+  const gates = new Map(declaration.approval_gates?.map((gate) => [gate.before, gate]));
   const isDurable = declaration.execution?.mode === "durable" || declaration.persist === true;
   const ids = new Set([...kept, ...declared.map(({ id }) => id)]);
   const actions = declared.map((action, index) =>
@@ -164,17 +153,10 @@ export function graphOfDeclaration(
         path: "approval_gates",
       });
   const used = new Map<string, PromptSection>();
-  for (const [index, { prompt, context, input }] of actions.entries()) {
-    const path = `payload.actions.${index}`;
-    const all = [
-      ...(prompt ? [prompt] : []),
-      ...context,
-      ...inputReferences(input, path).map(({ reference }) => reference),
-    ];
-    for (const reference of all)
+  for (const [index, action] of actions.entries())
+    for (const reference of referencesOf(action))
       if (reference.kind === "section")
-        used.set(reference.id, promptSection(sectionFor(sections, reference.id, path)));
-  }
+        used.set(reference.id, promptSection(sectionFor(sections, reference.id, `payload.actions.${index}`)));
   const note = sections.filter(({ id }) => id === NOTE);
   const graph: Graph = {
     ...EMPTY,
@@ -229,10 +211,11 @@ function plainAction(id: string, title = id): GraphAction {
       failure: ABORT,
       loop: undefined,
       approval: undefined,
+      gateMessage: undefined,
       budget: undefined,
     },
     ...{ reads: [], writes: undefined, sideEffects: [], idempotency: undefined, onCancel: "abort" },
-    ...{ visibility: VISIBLE, isReplayed: true, persist: false, metadata: undefined },
+    ...{ visibility: VISIBLE, persist: false, metadata: undefined },
   };
 }
 
@@ -240,8 +223,8 @@ interface Declared {
   readonly declaration: ProtocolDeclaration;
   /** All actions that a reference may lead to. */
   readonly ids: ReadonlySet<string>;
-  /** What the gate before it says, if there is one. */
-  readonly gate: string | undefined;
+  /** The gate before it, if there is one. */
+  readonly gate: { readonly message?: string | undefined } | undefined;
   readonly isDurable: boolean;
   readonly path: string;
 }
@@ -261,8 +244,6 @@ function actionOf(
     readReference(ref, `${path}.context_refs.${index}`),
   );
   const referred = inputReferences(action.input, `${path}.input`).map(({ reference }) => reference);
-  const visibility = action.data_visibility ?? declaration.data_visibility;
-  const privacy = action.privacy ?? declaration.privacy;
   const title = action.title ?? action.id;
   return {
     ...plainAction(action.id, title),
@@ -278,24 +259,34 @@ function actionOf(
     ...{ when: action.when, input: action.input, prompt, context, loop: action.loop },
     result: action.result_policy ?? resultPolicy(declaration.result_granularity ?? "summary"),
     failure: action.failure_policy ?? ABORT,
-    approval: gate ?? approvalOf(action, declaration),
+    approval: gate ? "a gate of the declaration" : approvalOf(action, declaration),
+    gateMessage: gate?.message,
     budget: action.budget,
     reads: action.resources?.reads ?? [],
     writes: action.resources?.writes,
     sideEffects: action.side_effects ?? [],
     idempotency: action.idempotency,
     onCancel: (action.cancellation_policy ?? declaration.cancellation_policy)?.running ?? "abort",
-    visibility: visibility
-      ? {
-          model: visibility.includes("model"),
-          user: visibility.includes("user"),
-          logs: visibility.includes("logs"),
-          futureRuns: visibility.includes("future_runs"),
-        }
-      : VISIBLE,
-    isReplayed: privacy?.replay !== "never",
+    visibility: visibilityOf(action, declaration),
     persist: action.persist ?? isDurable,
     metadata: action.metadata,
+  };
+}
+
+function visibilityOf(
+  action: Pick<ActionDeclaration, "data_visibility" | "privacy">,
+  declaration: Pick<ActionDeclaration, "data_visibility" | "privacy">,
+): Visibility {
+  const seenBy = action.data_visibility ?? declaration.data_visibility;
+  const isReplayed = (action.privacy ?? declaration.privacy)?.replay !== "never";
+  if (!seenBy && isReplayed) return VISIBLE;
+  const isSeenBy = (audience: "model" | "user" | "logs" | "future_runs") =>
+    seenBy === undefined || seenBy.includes(audience);
+  return {
+    model: isSeenBy("model") && isReplayed,
+    user: isSeenBy("user"),
+    logs: isSeenBy("logs"),
+    futureRuns: isSeenBy("future_runs") && isReplayed,
   };
 }
 

@@ -14,6 +14,18 @@ export function overBudget({ calls, tokens, cost }: Budget, spent: Spent): strin
   return cost !== undefined && spent.cost >= cost ? `budget of ${cost}` : undefined;
 }
 
+/** How many of the tokens of two budgets are left, in both of them; `undefined` where neither has a limit. */
+export function tokensLeft(
+  one: Budget,
+  usedOfOne: number,
+  two: Budget = {},
+  usedOfTwo = 0,
+): number | undefined {
+  const rest = ({ tokens }: Budget, used: number) =>
+    tokens === undefined ? undefined : Math.max(0, tokens - used);
+  return lower(rest(one, usedOfOne), rest(two, usedOfTwo));
+}
+
 /** The lower limit of each kind. */
 export function stricterBudget(one: Budget, two: Budget): Budget {
   return {

@@ -63,6 +63,11 @@ export function endOf(outcome: AttemptOutcome): ActionEnd {
   }
 }
 
+/** What an attempt that did not complete came to, if it was ended from outside. */
+export function stoppedBy(stop: StoppedAttempt | undefined, outcome: Attempt): AttemptOutcome {
+  return stop ? { ...stop, usage: outcome.usage } : outcome;
+}
+
 /** Whether a loop has come to what it waits for. */
 function isEnough({ until }: Loop, { status, result }: ActionEnd): boolean {
   if (!until) return status === "failed";

@@ -41,6 +41,8 @@ export interface AttemptRequest {
   /** What the actions of the run came to so far. */
   readonly states: ReadonlyMap<string, ActionState>;
   readonly iteration: number;
+  /** The most tokens that it may use, by what is left to its action and to the run; `undefined` for no limit. */
+  readonly tokensLeft: number | undefined;
   /** Reports that the attempt waits for a person, and with `undefined` that it no longer does. */
   readonly waits: (waitsFor: Exclude<WaitsFor, "model"> | undefined) => void;
 }

@@ -2,9 +2,9 @@ import { errorMessage } from "@reins/kit";
 import { writesConflict } from "../declaration/conflicts.ts";
 import type { Graph, GraphAction } from "../declaration/graph.ts";
 import type { RunScope } from "../engine/engine.ts";
-import { overBudget, stricterBudget } from "./budget.ts";
+import { overBudget, stricterBudget, tokensLeft } from "./budget.ts";
 import { CONTROL, type Control } from "./control.ts";
-import { type AttemptOutcome, endOf, following, type StoppedAttempt } from "./outcome.ts";
+import { type AttemptOutcome, endOf, following, type StoppedAttempt, stoppedBy } from "./outcome.ts";
 import { type ActionState, GraphProgress } from "./progress.ts";
 import type {
   Attempt,
@@ -281,9 +281,12 @@ class Schedule {
       if (live.stop) return live.stop;
       if (before !== undefined) return { kind: "stopped", status: "canceled", reason: before };
       const waits = (waitsFor: Live["waitsFor"]) => this.#wait(action.id, live, waitsFor);
-      const request = { run, action, key, signal, states: this.#progress.states, iteration, waits };
+      const { states } = this.#progress;
+      const used = states.get(action.id)?.usage?.tokens;
+      const left = tokensLeft(this.#graph.budget, this.#used.tokens, action.budget, used);
+      const request = { run, action, key, signal, states, iteration, tokensLeft: left, waits };
       const outcome = await attempted(this.#ports, request);
-      return outcome.kind === "completed" ? outcome : afterStop(live, outcome);
+      return outcome.kind === "completed" ? outcome : stoppedBy(live.stop, outcome);
     });
   }
 
@@ -392,8 +395,4 @@ async function attempted({ attempt }: SchedulePorts, request: AttemptRequest): P
   } catch (error) {
     return { kind: "failed", reason: errorMessage(error) };
   }
-}
-
-function afterStop({ stop }: Live, outcome: Attempt): AttemptOutcome {
-  return stop ? { ...stop, usage: outcome.usage } : outcome;
 }

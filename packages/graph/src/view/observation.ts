@@ -38,8 +38,8 @@ export function observe(
   state: ActionState,
   { maxTokens }: ObservationLimits,
 ): Observation {
-  const { result: policy, visibility, isReplayed } = action;
-  if (!visibility.model || !isReplayed) return { ...NOTHING, text: "The result is withheld from the model." };
+  const { result: policy, visibility } = action;
+  if (!visibility.model) return { ...NOTHING, text: "The result is withheld from the model." };
   const { result, status, reason } = state;
   const most = Math.min(policy.max_tokens ?? maxTokens, maxTokens) * CHARACTERS;
   const isStored = policy.store_full && result !== undefined;

@@ -127,7 +127,8 @@ function projectAction(action: GraphAction, { run, states, records }: RunRecord)
   };
   const record = records?.get(id) ?? {};
   const type = record.executor?.type ?? executor.type;
-  const input = record.input ?? action.input;
+  // What a result that people may not see was put into is shown as it was declared.
+  const input = (visibility.user ? record.input : undefined) ?? action.input;
   return {
     id,
     title: action.label,
@@ -148,7 +149,7 @@ function projectAction(action: GraphAction, { run, states, records }: RunRecord)
     ...(record.startedAt !== undefined && { started_at: record.startedAt }),
     ...(record.endedAt !== undefined && { ended_at: record.endedAt }),
     ...(input !== undefined && { input }),
-    ...(record.prompt !== undefined && { prompt: record.prompt }),
+    ...(record.prompt !== undefined && visibility.user && { prompt: record.prompt }),
     ...(result !== undefined && visibility.user && { result_summary: result.summary }),
     ...(result !== undefined && visibility.user && policy.store_full && { details_ref: outputRef(run, id) }),
     ...(record.verdict !== undefined && { verdict: record.verdict }),

@@ -1,9 +1,10 @@
 import type { SubagentTask } from "@reins/agent";
 import type { AgentEntry } from "@reins/agents";
 import { type Assignment, assignmentText, type GraphAction } from "@reins/graph";
+import { errorMessage } from "@reins/kit";
 import { z } from "zod";
 import { agentOf } from "../control/control-point.ts";
-import type { Subagents } from "../native/subagents.ts";
+import type { ChildUsage, Subagents } from "../native/subagents.ts";
 import type { ActionCall, PerformedAction, RunExecutor } from "./executor.ts";
 import { NATIVE_AGENT } from "./run-place.ts";
 
@@ -25,6 +26,7 @@ export function agentExecutors(subagents: Subagents, agents: readonly AgentEntry
     description: `${entry.name}: works on a task in a session of its own, under the same rules.`,
     capabilities: CAPABILITIES,
     canExecute: true,
+    audience: "model",
     // The native agent starts fastest.
     cost: entry.id === NATIVE_AGENT ? 0 : 1,
     ruleName: "spawn_subagent",
@@ -42,7 +44,7 @@ export function boundedTurn(subagents: Subagents, tools: readonly RunExecutor[])
     type: "tool",
     description: `Does what the prompt says with ${names.join(", ")}.`,
     capabilities: tools.flatMap(({ capabilities }) => capabilities),
-    ...{ isReadOnly, isIdempotent: isReadOnly, ruleName: "spawn_subagent" },
+    ...{ isReadOnly, isIdempotent: isReadOnly, ruleName: "spawn_subagent", audience: "model" },
     check: () => undefined,
     plan: async (call) => planTask(subagents, call, { agent: NATIVE_AGENT, tools: names }),
   };
@@ -65,13 +67,17 @@ function planTask(
     ...{ tool: "spawn_subagent", arguments: given, tools: "agent" as const, kind: "other" },
     async perform(allowed: unknown, signal: AbortSignal): Promise<PerformedAction> {
       const asked = AllowedTask.parse(allowed);
+      const limits = [asked.max_tokens, call.tokensLeft].filter((one) => one !== undefined);
       const task: SubagentTask = {
         sessionId: call.place.id,
         prompt: asked.prompt,
         workingDir: call.place.workspace.cwd,
         agent: asked.agent,
         tools: asked.allowed_tools,
-        allowance: { calls: asked.max_calls, tokens: asked.max_tokens },
+        allowance: {
+          calls: asked.max_calls,
+          tokens: limits.length === 0 ? undefined : Math.min(...limits),
+        },
         onProgress: ({ audit }) => {
           const { session_id } = audit ?? {};
           if (session_id !== undefined && session_id !== "") call.note({ childSession: session_id });
@@ -80,8 +86,17 @@ function planTask(
       const { principal, place } = { principal: call.place.principal, place: call.place };
       const parent = { session: place, principal, agent: agentOf(place), fallback: NATIVE_AGENT };
       const limit = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]);
-      const said = await subagents.run(parent, task, limit);
-      return { output: structured(said), summary: said };
+      let usage: ChildUsage | undefined;
+      const onUsage = (used: ChildUsage) => {
+        usage = used;
+      };
+      try {
+        const said = await subagents.run(parent, task, limit, onUsage);
+        return { output: structured(said), summary: said, usage };
+      } catch (error) {
+        // What it used before it failed counts too.
+        return { output: errorMessage(error), isError: true, usage };
+      }
     },
   };
 }

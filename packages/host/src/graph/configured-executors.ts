@@ -65,7 +65,7 @@ async function performSteps(
     const executor = tools.find(({ name }) => name === tool);
     if (!executor) throw new Error(`step ${index + 1}: there is no tool ${tool}`);
     const given = await withReferences(input, async (reference) => memberOf(call, reference));
-    const own = { ...call, input: isRecord(given) ? given : {}, call: `${call.call}.${index + 1}` };
+    const own = { ...call, input: isRecord(given) ? given : {}, call: `${call.call}/${index + 1}` };
     const performed = await performStep(executor, own, signal);
     outputs.push(performed.output);
     if (performed.isError) return { output: outputs, isError: true };

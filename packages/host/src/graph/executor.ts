@@ -13,6 +13,8 @@ export interface ActionCall {
   readonly context: readonly string[];
   /** The same for the same attempt, also after a restart. */
   readonly key: string;
+  /** The most tokens that it may use, whatever its own budget is. */
+  readonly tokensLeft: number | undefined;
   /** The name of its card for clients. */
   readonly call: string;
   /** What an agent left of which this action depends. */
@@ -52,13 +54,16 @@ export interface PerformedAction {
   /** Where the executor has one of its own. */
   readonly summary?: string | undefined;
   readonly isError?: boolean;
-  readonly usage?: { readonly tokens?: number | undefined; readonly cost?: number | undefined };
+  /** What it used that is charged to the limits elsewhere, where it was used. */
+  readonly usage?: { readonly tokens?: number | undefined; readonly cost?: number | undefined } | undefined;
 }
 
 /** An executor that Reins has. */
 export interface RunExecutor extends Executor {
   /** Whether the same effect twice is one: after a crash of which the outcome is unknown it is done again. */
   readonly isIdempotent?: boolean;
+  /** Who sees what it is given: a model, or a person. What is withheld from them is not passed to it. */
+  readonly audience?: "model" | "user";
   /** The name under which rules know it, where that is another. */
   readonly ruleName?: string;
   /** Throws for an input that it cannot take, before anything runs. */

@@ -184,11 +184,13 @@ export class GraphRuns {
 
   /** Runs what a model declared: the caller has read it. Throws a {@link ProtocolError} before anything runs. */
   async declare(carried: Carried, origin: RunOrigin): Promise<GraphRun> {
-    const graph = graphIn(carried);
+    const declared = graphIn(carried);
     const { session, principal, declaration, carrier, violations, context } = origin;
-    const run_id = origin.run_id ?? newRunId();
+    const place = { run_id: origin.run_id ?? newRunId(), tenant: session.tenant, principal };
+    const { run_id } = place;
+    const graph = { ...declared, actions: await this.#references.inherit(place, declared.actions) };
     const run = this.#store.make({
-      ...{ run_id, tenant: session.tenant, session: session.id, principal, graph },
+      ...{ ...place, session: session.id, graph },
       ...{ declaration, carrier, violations, context, started_at: now() },
     });
     await this.#preparation.validate(run);
@@ -235,6 +237,11 @@ export class GraphRuns {
     if (run.isOver && decision === "abort") return run;
     if (decision === "retry" && status === "failed" && run.action(action)?.idempotency === "once")
       throw new ProtocolError("state", `${action} is declared to be done once: it is not tried again`);
+    if (decision === "continue" && status === "blocked" && run.details(action).approval !== undefined)
+      throw new ProtocolError(
+        "state",
+        `a person did not agree to ${action}: no decision passes over that; a revision can replace it`,
+      );
     const attempts = run.states.get(action)?.attempts;
     return this.#orchestrator.send(run, { kind: "decide", action, decision, attempts });
   }
@@ -246,12 +253,14 @@ export class GraphRuns {
       throw new ProtocolError("state", `the run ${run.id} is ${status}: there is nothing to revise`);
     const sections = [...run.graph.sections, ...graph.sections];
     const known = run.graph.actions.filter(({ id }) => !graph.actions.some((one) => one.id === id));
-    const all = { ...run.graph, sections, actions: [...known, ...graph.actions] };
-    if (all.actions.length > MOST_ACTIONS)
+    if (known.length + graph.actions.length > MOST_ACTIONS)
       throw new ProtocolError("graph", `with this revision the run has more than ${MOST_ACTIONS} actions`);
+    const together = await this.#references.inherit(run.declared, [...known, ...graph.actions]);
+    const all = { ...run.graph, sections, actions: together };
+    const actions = together.slice(known.length);
     const revised = new GraphRun({ ...run.declared, graph: all }, () => undefined);
-    await this.#preparation.validate(revised, graph.actions);
-    return this.#orchestrator.send(run, { kind: "revise", graph: { ...graph, sections } });
+    await this.#preparation.validate(revised, actions);
+    return this.#orchestrator.send(run, { kind: "revise", graph: { ...graph, actions, sections } });
   }
 
   /** Resolves when a run is over, or stands where the model decides. */

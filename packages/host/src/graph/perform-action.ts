@@ -1,5 +1,11 @@
 import { createHash } from "node:crypto";
-import { type Attempt, type AttemptRequest, outputSummary, type RunScope } from "@reins/graph";
+import {
+  type Attempt,
+  type AttemptRequest,
+  type GraphAction,
+  outputSummary,
+  type RunScope,
+} from "@reins/graph";
 import { errorMessage, isRecord } from "@reins/kit";
 import type { ArtifactStore, Draft } from "@reins/ledger";
 import { type ControlPoint, confirmRights, requestFor } from "../control/control-point.ts";
@@ -9,6 +15,7 @@ import { placed } from "../control/verdict.ts";
 import type { ActionCall, PerformedAction, PlannedAction, RunExecutor } from "./executor.ts";
 import type { GraphRun } from "./graph-run.ts";
 import { journalEntry, type RecordedJournal } from "./recorded-journal.ts";
+import { insisted } from "./runtime-executors.ts";
 import type { RunDisplay } from "./show-run.ts";
 
 /** What an attempt needs of the runtime. */
@@ -58,8 +65,13 @@ export async function attemptAction(
     }
   } catch (error) {
     if (ports.isStopping()) return never();
-    return { kind: "failed", reason: errorMessage(error) };
+    return { kind: "failed", reason: shownReason(action, errorMessage(error)) };
   }
+}
+
+/** Why an attempt failed tells of its result and its input, and becomes the reason of its run: it is withheld as they are. */
+function shownReason({ visibility: { user, model } }: GraphAction, reason: string): string {
+  return user && model ? reason : WITHHELD;
 }
 
 /** Takes back what a canceled attempt asked people. */
@@ -151,7 +163,8 @@ class ActionAttempt {
         },
       },
       call: { id: call.call, reported: { title: action.title, rawInput: planned.arguments } },
-      mustAsk: action.approval ?? planned.mustAsk,
+      mustAsk:
+        action.approval === undefined ? planned.mustAsk : insisted(action.approval, action.gateMessage),
       commits: (decided) => [
         journalEntry(key, allowedName(this.#name), {
           binding: this.#binding,
@@ -252,10 +265,7 @@ class ActionAttempt {
   }): Promise<Attempt> {
     const { run, call, planned, ports } = this.#parts;
     const { place, action } = call;
-    const { visibility, isReplayed } = action;
-    // Why it failed tells of its result, and the reason of an action becomes that of its run.
-    const isWithheld = outcome === "failed" && !(visibility.user && visibility.model && isReplayed);
-    const reason = isWithheld ? WITHHELD : why;
+    const reason = outcome === "failed" ? shownReason(action, why) : why;
     const artifact =
       performed && action.result.store_full
         ? await ports.artifacts.put(bytesOf(performed.output))
@@ -263,7 +273,7 @@ class ActionAttempt {
     const { tokens, cost } = performed?.usage ?? {};
     const usage = { ...(tokens !== undefined && { tokens }), ...(cost !== undefined && { cost }) };
     const completion = { tool: planned.tool, entry: this.#entry, outcome, enforcement: "performed" } as const;
-    const draft = await settleAction(place, completion, usage);
+    const draft = await settleAction(place, completion);
     // The verdict of an earlier process is not open here any more.
     const verdict = draft.payload.verdict ?? this.#entry ?? null;
     const entry: Draft = {
@@ -281,7 +291,7 @@ class ActionAttempt {
     await ports.display.progress(run, call, outcome === "completed" ? "completed" : "failed", text);
     if (artifact) run.note(action.id, { artifact });
     if (outcome !== "completed" || !performed)
-      return { kind: "failed", reason, ...(performed && { output: performed.output }) };
+      return { kind: "failed", reason, ...(performed && { output: performed.output, usage }) };
     const summary = performed.summary ?? outputSummary(performed.output);
     return { kind: "completed", output: performed.output, summary, ...(performed.usage && { usage }) };
   }

@@ -8,6 +8,7 @@ import {
   type Reference,
   type RunScope,
   readReference,
+  referencesOf,
   withReferences,
   writesOf,
 } from "@reins/graph";
@@ -48,17 +49,21 @@ export class ActionPreparation {
     for (const [index, action] of actions.entries()) {
       const { executor, input } = registry.choose(action, place);
       const path = `actions.${index}.input`;
-      const all: Reference[] = [...action.context, ...(action.prompt ? [action.prompt] : [])];
-      await withReferences(input ?? {}, async (reference) => {
-        all.push(reference);
-        return "";
-      });
+      const all = referencesOf(action);
       const hasReferences = JSON.stringify(input ?? {}).includes('"$ref"');
       if (!hasReferences && (input || !action.prompt)) checkInput(executor, input, path);
       await references.check(principal, all, run_id);
       for (const one of all) if (one.kind === "input") await references.resolve(run, new Map(), one);
+      await this.#expectShown(run, action, executor);
     }
     assertNoConflict(run.graph, (action) => writesIn(registry, action, place));
+  }
+
+  /** Throws if an executor would show a model or a person what is withheld from them. */
+  async #expectShown(run: GraphRun, action: GraphAction, { audience }: RunExecutor): Promise<void> {
+    if (audience === undefined) return;
+    for (const reference of referencesOf(action))
+      await this.#ports.references.expectShown(run, reference, audience);
   }
 
   /** What the actions of a run write; the whole workspace where that is not known. */
@@ -75,13 +80,14 @@ export class ActionPreparation {
   /** Chooses who executes an attempt, and resolves what its action refers to. */
   async prepare(
     run: GraphRun,
-    { action, states, key, waits }: AttemptRequest,
+    { action, states, key, waits, tokensLeft }: AttemptRequest,
     scope: RunScope,
   ): Promise<{ readonly executor: RunExecutor; readonly call: ActionCall }> {
     const { references } = this.#ports;
     const place = await this.#ports.places.of(run, action.id);
     const registry = await this.#ports.executors.of(run.key, place);
     const { executor, input } = registry.choose(action, place);
+    await this.#expectShown(run, action, executor);
     let size = 0;
     const resolve = async (reference: Reference) => {
       const value = await references.resolve(run, states, reference);
@@ -91,7 +97,7 @@ export class ActionPreparation {
     };
     const expand = async (ref: string) => {
       const reference = readReference(ref);
-      references.expectShown(run, reference);
+      await references.expectShown(run, reference, "model");
       return textOf(await resolve(reference));
     };
     const resolved = input && (await withReferences(input, resolve));
@@ -101,9 +107,10 @@ export class ActionPreparation {
     return {
       executor,
       call: {
-        ...{ run: run.id, action, place, prompt, context, key },
+        ...{ run: run.id, action, place, prompt, context, key, tokensLeft },
         input: isRecord(resolved) ? resolved : undefined,
-        call: `${run.id}.${action.id}.${attempts}`,
+        // No id has a slash: an attempt never has the name of a step of another one.
+        call: `${run.id}/${action.id}/${attempts}`,
         handoff: handoffTo(run, action, states, prompt),
         sleep: (milliseconds, signal) =>
           scope.sleep(`wait/${key.slice(run.key.length + 1)}`, milliseconds, signal),
@@ -130,7 +137,9 @@ function handoffTo(
   states: ReadonlyMap<string, ActionState>,
   prompt: string | undefined,
 ): Handoff | undefined {
-  const from = action.dependsOn.findLast((id) => run.details(id).executor?.type === "agent");
+  const from = action.dependsOn.findLast(
+    (id) => run.details(id).executor?.type === "agent" && run.action(id)?.visibility.model,
+  );
   const result = from === undefined ? undefined : states.get(from)?.result;
   if (from === undefined || !result) return undefined;
   const said = isRecord(result.output) ? result.output : {};

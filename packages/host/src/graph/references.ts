@@ -2,14 +2,16 @@ import {
   type ActionState,
   artifactAction,
   type GraphAction,
+  inheritVisibility,
   ProtocolError,
   type Reference,
   readReference,
+  referencesOf,
 } from "@reins/graph";
 import { isRecord } from "@reins/kit";
 import type { ArtifactStore } from "@reins/ledger";
 import { isAdmin, type Principal } from "@reins/supervisor";
-import type { GraphRun } from "./graph-run.ts";
+import type { DeclaredRun, GraphRun } from "./graph-run.ts";
 
 /** What references are resolved with. */
 export interface ReferencePorts {
@@ -73,13 +75,41 @@ export class References {
       }
   }
 
-  /** Throws if a reference leads to a result of the same run that its declaration withholds from models. */
-  expectShown(run: GraphRun, reference: Reference): void {
-    if (reference.kind === "action") expectShown(expectAction(run, reference.action), "model");
-    if (reference.kind !== "run" && reference.kind !== "artifact") return;
+  /** The actions of a run, each withheld as what it refers to is, in this run or another. */
+  async inherit(
+    { tenant, principal, run_id }: Pick<DeclaredRun, "tenant" | "principal" | "run_id">,
+    actions: readonly GraphAction[],
+  ): Promise<readonly GraphAction[]> {
+    const ids = new Set(actions.map(({ id }) => id));
+    const outside = new Map<string, GraphAction | undefined>();
+    for (const reference of actions.flatMap(referencesOf)) {
+      const run = runIn(reference);
+      const name = run === undefined || run === run_id ? undefined : actionIn(reference);
+      if (run === undefined || name === undefined) continue;
+      outside.set(`${run}/${name}`, expectAction(await this.expectVisible(principal, tenant, run), name));
+    }
+    return inheritVisibility(actions, (reference) => {
+      const name = actionIn(reference);
+      if (name === undefined) return undefined;
+      const run = runIn(reference) ?? run_id;
+      if (run !== run_id) return outside.get(`${run}/${name}`)?.visibility;
+      const action = artifactAction(name, ids);
+      return action === undefined ? undefined : { action };
+    });
+  }
+
+  /** Throws if a reference of a run leads to a result that is withheld from an audience, in that run or another. */
+  async expectShown(
+    run: GraphRun,
+    reference: Reference,
+    audience: Exclude<ResultAudience, "future_run">,
+  ): Promise<void> {
     const name = actionIn(reference);
-    if (name !== undefined && (reference.run ?? run.id) === run.id)
-      expectShown(expectAction(run, name), "model");
+    if (name === undefined) return;
+    const { tenant, principal } = run.declared;
+    const other = runIn(reference) ?? run.id;
+    const found = other === run.id ? run : await this.expectVisible(principal, tenant, other);
+    expectShown(expectAction(found, name), audience);
   }
 
   /** A run that a principal may see. */
@@ -162,8 +192,14 @@ export function maySee(principal: Principal, { declared }: GraphRun): boolean {
 }
 
 /** The action that a reference names. */
-function actionIn(reference: Extract<Reference, { kind: "run" | "artifact" }>): string | undefined {
-  return reference.kind === "run" ? reference.action : reference.name;
+function actionIn(reference: Reference): string | undefined {
+  if (reference.kind === "run" || reference.kind === "action") return reference.action;
+  return reference.kind === "artifact" ? reference.name : undefined;
+}
+
+/** The run that a reference names; `undefined` for its own. */
+function runIn(reference: Reference): string | undefined {
+  return reference.kind === "run" || reference.kind === "artifact" ? reference.run : undefined;
 }
 
 function expectAction(run: GraphRun, id: string): GraphAction {
@@ -173,13 +209,10 @@ function expectAction(run: GraphRun, id: string): GraphAction {
   throw new ProtocolError("reference", `run ${run.id} has no action ${id}`);
 }
 
-function expectShown({ id, visibility, isReplayed }: GraphAction, audience: ResultAudience): void {
-  const isShown = {
-    future_run: visibility.futureRuns && isReplayed,
-    model: visibility.model && isReplayed,
-    user: visibility.user,
-  }[audience];
-  if (!isShown) throw new ProtocolError("reference", `the result of ${id} is withheld`);
+function expectShown({ id, visibility }: GraphAction, audience: ResultAudience): void {
+  const { futureRuns: future_run, model, user } = visibility;
+  if (!{ future_run, model, user }[audience])
+    throw new ProtocolError("reference", `the result of ${id} is withheld`);
 }
 
 function resultOf(state: ActionState | undefined, part: "summary" | "output", name: string): unknown {

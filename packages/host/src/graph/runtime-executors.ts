@@ -122,7 +122,7 @@ export const humanExecutors: readonly RunExecutor[] = [
     description:
       "Asks a person for clarification, input, a decision or an approval. Input: { message, schema? }.",
     capabilities: ["clarification", "input", "decision", "approval"],
-    ...{ isReadOnly: true, isIdempotent: true, ruleName: "elicitation/create" },
+    ...{ isReadOnly: true, isIdempotent: true, ruleName: "elicitation/create", audience: "user" },
     check: (given) => void Question.parse(given),
     plan: async (call) => (isApproval(call) ? planApproval(call) : planQuestion(call)),
   },
@@ -131,7 +131,7 @@ export const humanExecutors: readonly RunExecutor[] = [
     type: "human",
     description: "Asks a person to approve what follows. Input: { message }.",
     capabilities: ["approval"],
-    ...{ isReadOnly: true, isIdempotent: true, ruleName: "graph/approval", cost: 1 },
+    ...{ isReadOnly: true, isIdempotent: true, ruleName: "graph/approval", cost: 1, audience: "user" },
     check: (given) => void Question.parse(given),
     plan: async (call) => planApproval(call),
   },
@@ -148,11 +148,21 @@ function messageOf({ action, input, prompt }: ActionCall): string {
   return message ?? prompt ?? action.description ?? action.title;
 }
 
+/** The longest words of a model beside the reason of an approval. */
+const LONGEST_CLAIM = 1_000;
+
+/** Why a person is asked: the reason is ours, and what the model says stands behind it as a quotation. */
+export function insisted(reason: string, claim: string | undefined): string {
+  if (claim === undefined || claim.trim() === "") return reason;
+  return `${reason}; the model says: ${JSON.stringify(claim.slice(0, LONGEST_CLAIM).toWellFormed())}`;
+}
+
 /** A person agrees by an ordinary approval; a denial blocks the action. */
 function planApproval(call: ActionCall): PlannedAction {
   const message = messageOf(call);
   return {
-    ...{ tool: "graph/approval", arguments: { message }, tools: "acp", kind: "other", mustAsk: message },
+    ...{ tool: "graph/approval", arguments: { message }, tools: "acp", kind: "other" },
+    mustAsk: insisted("the declaration asks for approval", message),
     perform: async () => ({ output: { approved: true }, summary: "A person approved it." }),
   };
 }

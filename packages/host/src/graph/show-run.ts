@@ -86,14 +86,19 @@ export class RunDisplay {
   /** Shows the card of an attempt, before people are asked about it. */
   async card(run: GraphRun, call: ActionCall, planned: PlannedAction): Promise<void> {
     const { title, kind = "other", content, locations } = planned;
+    const { action } = call;
+    // What a result that people may not see was put into is shown as it was declared.
+    const shown = action.visibility.user
+      ? {
+          title: title ?? action.label,
+          rawInput: planned.arguments,
+          ...(content && { content }),
+          ...(locations && { locations: locations.map((path) => ({ path })) }),
+        }
+      : { title: action.label, rawInput: action.input ?? {} };
     await this.#update(run, {
-      sessionUpdate: "tool_call",
-      toolCallId: call.call,
-      title: title ?? call.action.label,
-      ...{ kind, status: "pending", rawInput: planned.arguments },
-      ...(content && { content }),
-      ...(locations && { locations: locations.map((path) => ({ path })) }),
-      _meta: { reins: { run: run.id, action: call.action.id } },
+      ...{ sessionUpdate: "tool_call", toolCallId: call.call, kind, status: "pending", ...shown },
+      _meta: { reins: { run: run.id, action: action.id } },
     });
   }
 

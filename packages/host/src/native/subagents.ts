@@ -44,6 +44,12 @@ export interface Parent {
   readonly fallback: string;
 }
 
+/** What a child used, with everything below it, as far as agents report it. */
+export interface ChildUsage {
+  readonly tokens: number;
+  readonly cost: number;
+}
+
 /** As much as a task may use that says nothing else. */
 const ALLOWANCE: Allowance = { calls: 100, tokens: 1_000_000 };
 /** As much of a task as goes on the record. */
@@ -56,13 +62,23 @@ const MAX_TASK = 16 * 1024;
  */
 export class Subagents {
   readonly #options: SubagentsOptions;
+  /** What the children of sessions used that are children themselves, until these end. */
+  readonly #below = new Map<string, ChildUsage>();
 
   constructor(options: SubagentsOptions) {
     this.#options = options;
   }
 
-  /** Has a child do a task; gives what it said. When the signal aborts, so does the child. */
-  async run(parent: Parent, task: SubagentTask, signal: AbortSignal): Promise<string> {
+  /**
+   * Has a child do a task; gives what it said. When the signal aborts, so does the child. `onUsage` is called once, when
+   * the child has ended, however it did.
+   */
+  async run(
+    parent: Parent,
+    task: SubagentTask,
+    signal: AbortSignal,
+    onUsage: (usage: ChildUsage) => void = () => undefined,
+  ): Promise<string> {
     signal.throwIfAborted();
     const { harness, hub, onError } = this.#options;
     const { session, principal } = parent;
@@ -81,10 +97,21 @@ export class Subagents {
     try {
       const descent = descentOf(session, session_token, task);
       const run = new ChildRun({ hub: await hub, principal, agent, descent, task, onError });
-      return await run.run(signal);
+      return await run.run(signal).finally(() => onUsage(this.#used(session, run)));
     } finally {
       await harness.identity.revokeSession(session_id, principal).catch(onError);
     }
+  }
+
+  /** What a child used, with its own children; counts towards its parent where that is a child too. */
+  #used({ id, descent }: Parent["session"], child: ChildRun): ChildUsage {
+    const { tokens, cost } = child.usage;
+    const below = this.#below.get(child.session);
+    this.#below.delete(child.session);
+    const used = { tokens: tokens + (below?.tokens ?? 0), cost: cost + (below?.cost ?? 0) };
+    const before = this.#below.get(id) ?? { tokens: 0, cost: 0 };
+    if (descent) this.#below.set(id, { tokens: before.tokens + used.tokens, cost: before.cost + used.cost });
+    return used;
   }
 
   async #expectInstalled(agent: string): Promise<void> {
@@ -143,11 +170,22 @@ class ChildRun {
   #said = "";
   #message: unknown;
   #session = "";
+  #tokens = 0;
+  #cost = 0;
   /** The turn in which it does its task. */
   #turn: string | undefined;
 
   constructor(options: ChildRunOptions) {
     this.#options = options;
+  }
+
+  get session(): string {
+    return this.#session;
+  }
+
+  /** What it used, as its agent reports it. */
+  get usage(): ChildUsage {
+    return { tokens: this.#tokens, cost: this.#cost };
   }
 
   /** Runs it; gives what it said. */
@@ -193,7 +231,8 @@ class ChildRun {
     const prompt = [{ type: "text", text: this.#options.task.prompt }];
     const answer = connection.request("session/prompt", { sessionId, prompt }, signal);
     // An agent that ignores the cancel is not waited for.
-    const { stopReason } = readResult("session/prompt", await Promise.race([answer, overdue(signal)]));
+    const { stopReason, usage } = readResult("session/prompt", await Promise.race([answer, overdue(signal)]));
+    this.#tokens = usage.totalTokens ?? this.#tokens;
     signal.throwIfAborted();
     if (this.#calls.size === 0) this.#options.task.onProgress(this.#place());
     const said = this.#said.trim();
@@ -224,6 +263,11 @@ class ChildRun {
   #observe({ kind, update }: SessionUpdate): void {
     const { hub, task } = this.#options;
     const { onProgress } = task;
+    if (kind === "usage_update") {
+      const { used = 0, cost } = readUpdate(kind, update);
+      this.#tokens = Math.max(this.#tokens, used);
+      this.#cost = Math.max(this.#cost, cost.amount ?? 0);
+    }
     this.#turn ??= hub.live(this.#session)?.agent?.governor.session(this.#session)?.turn?.id;
     const text = kind === "agent_message_chunk" ? chunkText(update) : undefined;
     if (text !== undefined) {

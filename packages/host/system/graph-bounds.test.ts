@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { reply, say, scene } from "@reins/scripted-model";
 import { expect, test } from "vitest";
 import { command, openGraphHome } from "./fixtures/graph-home.ts";
 import { textIn } from "./fixtures/home.ts";
@@ -71,3 +72,27 @@ test("a model changes no run of another session", async () => {
   const { actions } = await hosting.graphs.get(principal, other.run_id);
   expect(actions[0]?.attempts).toBe(1);
 });
+
+test("what agents use counts against the budget of their run and of their action", async () => {
+  const home = await openGraphHome({
+    parts: [scene("First", reply(say("Done."))), scene("Second", reply(say("Done.")))],
+  });
+  const task = (id: string, description: string, more: object = {}) => ({
+    ...{ id, executor: { type: "agent", target: "native" }, description },
+    ...more,
+  });
+  const two = [task("one", "First"), task("two", "Second", { depends_on: ["one"] })];
+  const small = await home.run(two, {}, { budget: { tokens: 5 } });
+  expect(small).toMatchObject({ status: "failed", status_reason: "the run has used its 5 tokens" });
+  expect(small.actions.map(({ status }) => status)).toEqual(["completed", "canceled"]);
+  const costly = await home.run(two, {}, { budget: { cost: 0.000_000_1 } });
+  expect(costly.status_reason).toContain("the run has used its budget");
+  const own = await home.run([
+    task("loops", "First", { budget: { tokens: 5 }, loop: { max_iterations: 3, until: NEVER } }),
+  ]);
+  expect(own.actions[0]).toMatchObject({ iterations: 1, status_reason: "it has used its 5 tokens" });
+  const enough = await home.run(two, {}, { budget: { tokens: 1_000_000 } });
+  expect(enough.status).toBe("completed");
+});
+
+const NEVER = { field: "done", equals: true };

@@ -283,7 +283,12 @@ describe("the governor's preparation of turns", () => {
     };
     return new GovernedSession(
       {} as GovernorContext,
-      { ...port, started: async () => undefined, stopped: async () => undefined },
+      {
+        ...port,
+        started: async () => undefined,
+        modeSet: async () => undefined,
+        stopped: async () => undefined,
+      },
       { cwd: home, roots: [home], tools: "acp" },
     );
   }

@@ -18,6 +18,16 @@ export type Origin = (typeof ORIGINS)[number];
 export const NETWORKS = ["off", "hosts", "open"] as const;
 export type NetworkReach = (typeof NETWORKS)[number];
 
+/** The action of a graph that asks, where the runtime of graphs does. */
+export interface GraphOrigin {
+  readonly run: string;
+  /** Who executes it, as the runtime chose: a type and a name, such as `service:tickets`. */
+  readonly executor: string;
+  /** What the model calls the action and what it is to do: claims, which can make a verdict stricter, never looser. */
+  readonly action: string;
+  readonly operation?: string;
+}
+
 /** On whose behalf, and through whom, an action is asked for: what the harness knows, never what the agent claims. */
 export interface Subject {
   readonly user: string;
@@ -43,4 +53,6 @@ export interface Subject {
   readonly network?: NetworkReach;
   /** Who asks, as the harness saw it; absent for the agent. */
   readonly origin?: Origin;
+  /** The action of a graph that it belongs to; absent for what an agent or a client asks for itself. */
+  readonly graph?: GraphOrigin;
 }

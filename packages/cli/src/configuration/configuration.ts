@@ -171,6 +171,8 @@ const Configuration = z.strictObject({
     .strictObject({
       /** The most actions of a run that are executed at once. */
       parallel: z.int().min(1).max(100).optional(),
+      /** The most runs of a user that are under way. */
+      open: z.int().min(1).max(10_000).optional(),
       /** Steps that are executed one after the other, by name; each is decided like any other call. */
       pipelines: z.record(ExecutorName, Pipeline).default({}),
       /** Services that are called over HTTP, by name. */
@@ -242,11 +244,12 @@ async function withHeaders(
 /** Maps the configuration of action graphs to the options of the host. */
 export function graphSettings({
   parallel,
+  open,
   pipelines = {},
   services = {},
 }: Partial<Configuration["graphs"]>): NonNullable<HostingOptions["graphs"]> {
   return {
-    ...{ parallel, pipelines },
+    ...{ parallel, open, pipelines },
     services: Object.fromEntries(
       Object.entries(services).map(([name, { timeout, max_bytes: maxBytes, ...service }]) => [
         name,

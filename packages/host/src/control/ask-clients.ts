@@ -78,6 +78,8 @@ export interface SessionPort {
   readonly clients: Clients;
   /** Has the owner apply what an agent accepted, and store it in one commit with the entry that says so. */
   started(changes: AcceptedChanges, entry: Draft): Promise<void>;
+  /** Has the owner store the mode that a client put the agent into. */
+  modeSet(mode: string): Promise<void>;
   /** Has the owner write the entry of the session's end in its agent. */
   stopped(entry: Draft): Promise<void>;
 }

@@ -250,7 +250,8 @@ export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scop
       : undefined);
   const own = context.enforcementOf?.(toolOf(point)) ?? context.enforcement ?? "performed";
   const enforcement = level === "agent" ? own : level;
-  const { subject, forbidden } = lookUpSubject(scope, enforcement, origin, mode);
+  const { subject: acting, forbidden } = lookUpSubject(scope, enforcement, origin, mode);
+  const subject = point.kind === "graph_action" ? inGraph(acting, point.payload.graph) : acting;
   return {
     event: {
       event_type,
@@ -271,6 +272,12 @@ export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scop
     },
     ...(limited && { uncount: limited.uncount }),
   };
+}
+
+/** A subject that acts for an action of a graph. */
+function inGraph(subject: Subject, { run_id, action_id, executor, operation }: GraphOrigin): Subject {
+  const graph = { run: run_id, action: action_id, executor };
+  return { ...subject, graph: { ...graph, ...(operation !== undefined && { operation }) } };
 }
 
 /** The agent as which a session acts: one of the roster, or the one behind it. */

@@ -37,6 +37,7 @@ export async function forwardRequest(
       session.claimedMode = mode;
       session.allowedMode = undefined;
       if (session.pinnedMode !== undefined) session.pinnedMode = mode;
+      await session.port.modeSet(mode);
     }
     if (option && session.pinnedOptions.has(option.id)) session.pinnedOptions.set(option.id, option.value);
     return result;

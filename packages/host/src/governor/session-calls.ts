@@ -344,7 +344,8 @@ async function start(
     ...(parent !== undefined && { parent, depth }),
     ...more,
   };
-  await session.port.started({ ...accepted, agent_session_id }, { ...draft, payload });
+  const changes = { ...accepted, agent_session_id, agent_mode: session.mode };
+  await session.port.started(changes, { ...draft, payload });
 }
 
 /** The agent's answer with our name for the session, the mode it was put into, and the MCP servers it does without. */

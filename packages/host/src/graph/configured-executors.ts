@@ -96,7 +96,7 @@ async function performStep(
       title: action.title,
       graph: {
         ...{ run_id: run, action_id: action.id, title: action.title },
-        ...{ depends_on: action.dependsOn, executor: `tool:${executor.name}` },
+        ...{ depends_on: action.dependsOn, executor: `tool:${executor.name}`, operation: action.operation },
       },
     },
     call: { id: call.call, reported: { title: action.title, rawInput: planned.arguments } },

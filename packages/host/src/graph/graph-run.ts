@@ -32,6 +32,8 @@ export interface DeclaredRun {
   /** Values for `input:` references. */
   readonly context: Readonly<Record<string, unknown>>;
   readonly started_at: string;
+  /** The digests of the request that started it, by member; absent where a model declared it. */
+  readonly request?: Readonly<Record<string, string>> | undefined;
 }
 
 /** What the runtime knows of an action beside its state. */
@@ -45,6 +47,8 @@ export interface RunProgress {
   readonly status: Status;
   readonly reason?: string | undefined;
   readonly ended_at?: string | undefined;
+  /** How often it continued after its end. */
+  readonly reopened?: number | undefined;
   readonly waitsFor?: WaitsFor | undefined;
   readonly actions: readonly ActionState[];
   readonly details: readonly (readonly [action: string, details: ActionDetails])[];
@@ -65,6 +69,7 @@ export class GraphRun {
   #reason: string | undefined;
   #endedAt: string | undefined;
   #waitsFor: WaitsFor | undefined;
+  #reopened: number;
   #callsModel = false;
 
   constructor(
@@ -78,6 +83,7 @@ export class GraphRun {
     this.#reason = progress.reason;
     this.#endedAt = progress.ended_at;
     this.#waitsFor = progress.waitsFor;
+    this.#reopened = progress.reopened ?? 0;
     this.#states = new Map(progress.actions.map((state) => [state.id, state]));
     this.#details = new Map(progress.details);
   }
@@ -118,6 +124,11 @@ export class GraphRun {
     return this.isOver || this.#callsModel || this.graph.isPlan;
   }
 
+  /** How often it continued after its end. */
+  get reopened(): number {
+    return this.#reopened;
+  }
+
   get reason(): string | undefined {
     return this.#reason;
   }
@@ -148,6 +159,7 @@ export class GraphRun {
   get progress(): RunProgress {
     return {
       ...{ status: this.#status, reason: this.#reason, ended_at: this.#endedAt, waitsFor: this.#waitsFor },
+      reopened: this.#reopened,
       actions: [...this.#states.values()].map(withoutOutput),
       details: [...this.#details],
     };
@@ -202,6 +214,7 @@ export class GraphRun {
 
   /** Continues one that has ended. */
   reopen(): void {
+    this.#reopened += 1;
     this.#status = "running";
     this.#reason = undefined;
     this.#endedAt = undefined;

@@ -6,28 +6,37 @@ import {
   type Expanded,
   type ExpandRange,
   expandText,
-  type Graph,
-  graphOfDeclaration,
-  MOST_ACTIONS,
   type ProjectedRun,
   ProtocolError,
   type RunRecord,
 } from "@reins/graph";
 import { isRecord } from "@reins/kit";
 import { ArtifactStore } from "@reins/ledger";
+import type { ProcessRegistry } from "@reins/runner";
 import { type Harness, type Principal, SupervisorError } from "@reins/supervisor";
 import type { Hub } from "../hub/hub.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { PipelineSettings, ServiceSettings } from "./configured-executors.ts";
 import type { RunExecutor } from "./executor.ts";
-import { GraphRun, type GraphRunListener } from "./graph-run.ts";
+import type { GraphRun, GraphRunListener } from "./graph-run.ts";
+import { recordUnknown } from "./open-verdicts.ts";
 import { ActionPreparation } from "./prepare-action.ts";
 import { maySee, References } from "./references.ts";
 import type { ExecutorRegistry } from "./registry.ts";
+import { RunControls } from "./run-controls.ts";
 import { RunExecutors, type RunExecutorsOptions } from "./run-executors.ts";
 import { RunOrchestrator } from "./run-orchestrator.ts";
 import { NATIVE_AGENT, RunPlaces } from "./run-place.ts";
-import { graphIn, isControl, type RunRequest, rawOf, readRequest, translated } from "./run-request.ts";
+import {
+  differingMembers,
+  graphIn,
+  isControl,
+  type RunRequest,
+  rawOf,
+  readRequest,
+  requestDigests,
+  translated,
+} from "./run-request.ts";
 import { RunStore } from "./run-store.ts";
 import { RunDisplay } from "./show-run.ts";
 
@@ -35,6 +44,8 @@ export interface GraphRunsOptions extends Omit<RunExecutorsOptions, "pipelines" 
   readonly harness: Harness;
   /** Where sessions live, once that is open. */
   readonly hub: Promise<Hub>;
+  /** What the kill switch knows. */
+  readonly register: ProcessRegistry;
   readonly settings?: GraphSettings | undefined;
 }
 
@@ -44,6 +55,8 @@ export interface GraphSettings {
   readonly services?: Readonly<Record<string, ServiceSettings>> | undefined;
   /** The most actions of a run that are executed at once. */
   readonly parallel?: number | undefined;
+  /** The most runs of a user that are under way. */
+  readonly open?: number | undefined;
 }
 
 /** What a declaration that was read is run with. */
@@ -55,6 +68,8 @@ export interface RunOrigin {
   readonly carrier: RunRecord["carrier"];
   readonly violations: readonly string[];
   readonly context: Readonly<Record<string, unknown>>;
+  /** The digests of the request of a client. */
+  readonly request?: Readonly<Record<string, string>> | undefined;
   /** The turn that the transcript of its session gets with it. */
   readonly turnOf?: (run: string) => string;
 }
@@ -72,6 +87,8 @@ export class GraphRuns {
   readonly #display: RunDisplay;
   readonly #store: RunStore;
   readonly #orchestrator: RunOrchestrator;
+  /** Changes runs that there are. */
+  readonly controls: RunControls;
   #unwatch: (() => void) | undefined;
 
   constructor(options: GraphRunsOptions) {
@@ -79,18 +96,20 @@ export class GraphRuns {
     const { harness, onError, settings } = options;
     const display = new RunDisplay(options);
     const artifacts = new ArtifactStore(join(harness.home, "artifacts"));
-    const store = new RunStore({ harness, onError, onChange: (run) => display.changed(run) });
+    const onChange = (run: GraphRun) => display.changed(run);
+    const store = new RunStore({ harness, onError, onChange, mostOpen: settings?.open });
     const places = new RunPlaces({ ...options, hub: () => options.hub });
     const executors = new RunExecutors({ ...options, ...settings });
     const references = new References({ artifacts, find: (tenant, run) => store.find(tenant, run) });
     const preparation = new ActionPreparation({ places, executors, references });
     this.#orchestrator = new RunOrchestrator({
       ...{ harness, store, preparation, display, artifacts, parallel: settings?.parallel },
-      onOver: async ({ key }) => {
-        places.forget(key);
-        await executors.release(key);
-      },
+      register: (run) => this.#register(run),
+      recordUnknown: (run) => this.#recordUnknown(run),
+      onOver: (run) => this.#forget(run),
     });
+    const orchestrator = this.#orchestrator;
+    this.controls = new RunControls({ store, orchestrator, preparation, references });
     this.#display = display;
     this.#store = store;
     this.#places = places;
@@ -103,7 +122,7 @@ export class GraphRuns {
   async resume(): Promise<void> {
     const hub = await this.#options.hub;
     this.#unwatch = hub.watch(({ id, tenant, ended }) => {
-      if (ended) this.#sessionEnded(tenant, id);
+      if (ended) this.endRuns([id], tenant);
     });
     await this.#orchestrator.resume();
   }
@@ -120,19 +139,20 @@ export class GraphRuns {
       if (known) return this.#store.shown(known);
       const carried = readRequest(request);
       if (carried.kind === "declaration" && isControl(carried.declaration.intent))
-        return this.#store.shown(await this.control(principal, carried));
+        return this.#store.shown(await this.controls.apply(principal, carried));
       // What is wrong by itself begins no session.
       graphIn(carried);
       const session = await this.#sessionFor(principal, request);
       const owner = await this.ownerOf(session);
       const declaring = this.declare(carried, {
-        ...{ session, principal: owner, declaration: rawOf(request, carried), carrier: "api" },
+        ...{ session, principal: owner, declaration: rawOf(request), carrier: "api" },
         violations: "violations" in carried ? carried.violations.map(({ detail }) => detail) : [],
         context: request.context ?? {},
         run_id: request.run_id,
+        request: requestDigests(request),
       });
       return this.#store.shown(
-        await declaring.catch((error: unknown) => this.#unused(request, session, error)),
+        await declaring.catch((error: unknown) => this.#unused(principal, request, session, error)),
       );
     });
   }
@@ -150,7 +170,7 @@ export class GraphRuns {
   /** Cancels a run, or some of its actions. */
   async cancel(principal: Principal, id: string, actions?: readonly string[]): Promise<ProjectedRun> {
     return translated(async () =>
-      this.#store.shown(await this.cancelRun(await this.#store.expect(principal, id), actions)),
+      this.#store.shown(await this.controls.cancel(await this.#store.expect(principal, id), actions)),
     );
   }
 
@@ -164,7 +184,9 @@ export class GraphRuns {
     }: { action: string; decision: "retry" | "continue" | "abort"; note?: string | undefined },
   ): Promise<ProjectedRun> {
     return translated(async () =>
-      this.#store.shown(await this.decideRun(await this.#store.expect(principal, id), action, decision)),
+      this.#store.shown(
+        await this.controls.decide(await this.#store.expect(principal, id), action, decision),
+      ),
     );
   }
 
@@ -185,82 +207,31 @@ export class GraphRuns {
   /** Runs what a model declared: the caller has read it. Throws a {@link ProtocolError} before anything runs. */
   async declare(carried: Carried, origin: RunOrigin): Promise<GraphRun> {
     const declared = graphIn(carried);
-    const { session, principal, declaration, carrier, violations, context } = origin;
+    const { session, principal, declaration, carrier, violations, context, request } = origin;
     const place = { run_id: origin.run_id ?? newRunId(), tenant: session.tenant, principal };
     const { run_id } = place;
     const graph = { ...declared, actions: await this.#references.inherit(place, declared.actions) };
     const run = this.#store.make({
       ...{ ...place, session: session.id, graph },
-      ...{ declaration, carrier, violations, context, started_at: now() },
+      ...{ declaration, carrier, violations, context, request, started_at: now() },
     });
-    await this.#preparation.validate(run);
-    if (!(await this.#store.create(run, origin.turnOf?.(run_id))))
-      throw new ProtocolError("state", `there is a run ${run_id} already`);
-    await this.#display.begin(run);
-    if (graph.isPlan || graph.actions.length === 0) {
-      run.end(graph.isPlan ? "pending" : "completed", now());
-      await this.#store.flush();
+    const release = this.#store.reserve(principal);
+    try {
+      await this.#preparation.validate(run);
+      if (!(await this.#store.create(run, origin.turnOf?.(run_id))))
+        throw new ProtocolError("state", `there is a run ${run_id} already`);
+      await this.#display.begin(run);
+      if (graph.isPlan || graph.actions.length === 0) {
+        run.end(graph.isPlan ? "pending" : "completed", now());
+        await this.#store.flush();
+      } else await this.#orchestrator.start(run);
       return run;
+    } catch (error) {
+      if (!this.#store.active.has(run.key)) await this.#forget(run);
+      throw error;
+    } finally {
+      release();
     }
-    await this.#orchestrator.start(run);
-    return run;
-  }
-
-  async cancelRun(run: GraphRun, actions?: readonly string[]): Promise<GraphRun> {
-    if (run.isOver) throw new ProtocolError("state", `the run ${run.id} is over`);
-    if (run.graph.isPlan || !this.#store.active.has(run.key)) {
-      run.end("canceled", now(), "it was canceled");
-      await this.#store.flush();
-      return run;
-    }
-    if (actions && actions.length > 0) {
-      for (const id of actions)
-        if (!run.action(id)) throw new ProtocolError("state", `run ${run.id} has no action ${id}`);
-      return this.#orchestrator.send(run, { kind: "cancel", actions, reason: "it was canceled" });
-    }
-    await this.#orchestrator.cancel(run);
-    return run;
-  }
-
-  async decideRun(
-    run: GraphRun,
-    action: string,
-    decision: "retry" | "continue" | "abort",
-  ): Promise<GraphRun> {
-    const status = run.states.get(action)?.status;
-    if (!run.action(action)) throw new ProtocolError("state", `run ${run.id} has no action ${action}`);
-    if (status !== "failed" && status !== "blocked")
-      throw new ProtocolError("state", `${action} is ${status ?? "pending"}: there is nothing to decide`);
-    const { status: stands } = run.standing;
-    if (run.isOver && stands !== "failed" && stands !== "blocked")
-      throw new ProtocolError("state", `the run ${run.id} is ${stands}: there is nothing to decide`);
-    if (run.isOver && decision === "abort") return run;
-    if (decision === "retry" && status === "failed" && run.action(action)?.idempotency === "once")
-      throw new ProtocolError("state", `${action} is declared to be done once: it is not tried again`);
-    if (decision === "continue" && status === "blocked" && run.details(action).approval !== undefined)
-      throw new ProtocolError(
-        "state",
-        `a person did not agree to ${action}: no decision passes over that; a revision can replace it`,
-      );
-    const attempts = run.states.get(action)?.attempts;
-    return this.#orchestrator.send(run, { kind: "decide", action, decision, attempts });
-  }
-
-  /** Replaces the actions of a run that are neither running nor completed. One that failed or is blocked continues. */
-  async reviseRun(run: GraphRun, graph: Graph): Promise<GraphRun> {
-    const { status } = run.standing;
-    if (run.isOver && status !== "failed" && status !== "blocked")
-      throw new ProtocolError("state", `the run ${run.id} is ${status}: there is nothing to revise`);
-    const sections = [...run.graph.sections, ...graph.sections];
-    const known = run.graph.actions.filter(({ id }) => !graph.actions.some((one) => one.id === id));
-    if (known.length + graph.actions.length > MOST_ACTIONS)
-      throw new ProtocolError("graph", `with this revision the run has more than ${MOST_ACTIONS} actions`);
-    const together = await this.#references.inherit(run.declared, [...known, ...graph.actions]);
-    const all = { ...run.graph, sections, actions: together };
-    const actions = together.slice(known.length);
-    const revised = new GraphRun({ ...run.declared, graph: all }, () => undefined);
-    await this.#preparation.validate(revised, actions);
-    return this.#orchestrator.send(run, { kind: "revise", graph: { ...graph, actions, sections } });
   }
 
   /** Resolves when a run is over, or stands where the model decides. */
@@ -276,6 +247,15 @@ export class GraphRuns {
       unsubscribe();
       signal.removeEventListener("abort", abort);
     });
+  }
+
+  /** Cancels the runs of sessions that have ended, or were killed. */
+  endRuns(sessions: readonly string[], tenant?: string): void {
+    for (const run of this.#store.active.values()) {
+      const isOwn = tenant === undefined || run.declared.tenant === tenant;
+      if (isOwn && sessions.includes(run.declared.session))
+        this.#orchestrator.cancel(run).catch(this.#options.onError);
+    }
   }
 
   /** The run of an id in a tenant; `undefined` for none. */
@@ -321,35 +301,16 @@ export class GraphRuns {
     await Promise.allSettled([...this.#store.active.values()].flatMap((run) => [...run.writing]));
   }
 
-  /** Applies a declaration about a run that a principal may see. */
-  async control(
-    principal: Principal,
-    { declaration, sections }: Pick<Extract<Carried, { kind: "declaration" }>, "declaration" | "sections">,
-  ): Promise<GraphRun> {
-    switch (declaration.intent) {
-      case "cancel": {
-        const { run_id, actions } = declaration.payload;
-        return this.cancelRun(await this.#store.expect(principal, run_id), actions);
-      }
-      case "decide": {
-        const { run_id, action_id, decision } = declaration.payload;
-        return this.decideRun(await this.#store.expect(principal, run_id), action_id, decision);
-      }
-      case "revise": {
-        const run = await this.#store.expect(principal, declaration.payload.run_id);
-        return this.reviseRun(run, graphOfDeclaration(declaration, sections, run.kept));
-      }
-      default:
-        throw new ProtocolError("malformed", `the intent ${declaration.intent} starts no run`);
-    }
-  }
-
   /** The run that an earlier request of the same id started. */
   async #repeated(principal: Principal, request: RunRequest): Promise<GraphRun | undefined> {
     const run = await this.#store.find(principal.tenant, request.run_id ?? "");
     if (!run) return undefined;
-    if (maySee(principal, run) && run.declared.declaration === rawOf(request, undefined)) return run;
-    throw new SupervisorError("conflict", `there is a run ${request.run_id} already`);
+    const { request: earlier } = run.declared;
+    const differing =
+      maySee(principal, run) && earlier ? differingMembers(earlier, requestDigests(request)) : ["owner"];
+    if (differing.length === 0) return run;
+    const what = earlier && maySee(principal, run) ? `, with another ${differing.join(", ")}` : "";
+    throw new SupervisorError("conflict", `there is a run ${request.run_id} already${what}`);
   }
 
   async #sessionFor(principal: Principal, { session, cwd, agent = NATIVE_AGENT }: RunRequest) {
@@ -368,19 +329,46 @@ export class GraphRuns {
     }
   }
 
-  /** Ends the session of a graph that was refused, if it was begun for it; rejects with the reason. */
-  async #unused({ session: given }: RunRequest, session: SessionRecord, error: unknown): Promise<never> {
-    if (given === undefined) {
+  /**
+   * Ends the session of a graph that was refused, if it was begun for it. Rejects with the reason, unless the same request
+   * started the run at the same time.
+   */
+  async #unused(
+    principal: Principal,
+    request: RunRequest,
+    session: SessionRecord,
+    error: unknown,
+  ): Promise<GraphRun> {
+    if (request.session === undefined) {
       const hub = await this.#options.hub;
       await hub.terminate(await this.ownerOf(session), session.id).catch(this.#options.onError);
     }
+    const same = request.run_id === undefined ? undefined : await this.#repeated(principal, request);
+    if (same) return same;
     throw error;
   }
 
-  #sessionEnded(tenant: string, session: string): void {
-    for (const run of this.#store.active.values())
-      if (run.declared.tenant === tenant && run.declared.session === session)
-        this.#orchestrator.cancel(run).catch(this.#options.onError);
+  /** Lets go of what a run held. */
+  async #forget({ key }: GraphRun): Promise<void> {
+    this.#places.forget(key);
+    await this.#executors.release(key);
+  }
+
+  async #recordUnknown(run: GraphRun): Promise<void> {
+    const { session, tenant } = run.declared;
+    const record = await (await this.#options.hub).sessions.read(session, tenant);
+    if (record) await recordUnknown(this.#options.harness, record, run);
+  }
+
+  /** Has the kill switch know a run under way as something that runs in its session; returns what ends that. */
+  async #register({ declared }: GraphRun): Promise<() => void> {
+    const { register } = this.#options;
+    const { tenant, session, principal, started_at } = declared;
+    const hub = await this.#options.hub;
+    const { agent = NATIVE_AGENT } = (await hub.sessions.read(session, tenant)) ?? {};
+    const id = register.add({ agent, tenant, principal: principal.id, confined: false, started_at });
+    register.hold(id, [session]);
+    return () => register.remove(id);
   }
 }
 

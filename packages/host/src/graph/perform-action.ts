@@ -6,14 +6,16 @@ import {
   outputSummary,
   type RunScope,
 } from "@reins/graph";
-import { errorMessage, isRecord } from "@reins/kit";
+import { errorMessage } from "@reins/kit";
 import type { ArtifactStore, Draft } from "@reins/ledger";
-import { type ControlPoint, confirmRights, requestFor } from "../control/control-point.ts";
+import { sessionKey } from "@reins/supervisor";
+import { type ControlPoint, confirmRights, recordedSubject, requestFor } from "../control/control-point.ts";
 import { enforce } from "../control/enforce.ts";
 import { forwardIn, settleAction } from "../control/outcome.ts";
 import { placed } from "../control/verdict.ts";
 import type { ActionCall, PerformedAction, PlannedAction, RunExecutor } from "./executor.ts";
 import type { GraphRun } from "./graph-run.ts";
+import { openVerdicts } from "./open-verdicts.ts";
 import { journalEntry, type RecordedJournal } from "./recorded-journal.ts";
 import { insisted } from "./runtime-executors.ts";
 import type { RunDisplay } from "./show-run.ts";
@@ -232,10 +234,11 @@ class ActionAttempt {
     } catch (error) {
       return { kind: "refused", reason: errorMessage(error) };
     }
-    const { ledger } = call.place.context.harness;
-    const [began] = await ledger.read({ tag: `call:${call.call}`, order: "newest", limit: 1 });
-    const payload = isRecord(began?.entry.payload) ? began.entry.payload : {};
-    this.#entry = typeof payload.verdict === "string" ? payload.verdict : undefined;
+    const { place, action } = call;
+    const chain = sessionKey(recordedSubject(place, "performed"));
+    const open = await openVerdicts(place.context.harness, chain, run);
+    const { tool } = this.#parts.planned;
+    this.#entry = open.find((one) => one.action === action.id && one.tool === tool)?.cid;
     if (this.#entry !== undefined) run.note(call.action.id, { verdict: this.#entry });
     return { kind: "allowed", ...(modified && { modified }) };
   }

@@ -204,7 +204,7 @@ export class Protocol {
       if (named?.declared.session !== session.id)
         throw new ProtocolError("reference", `this session has no run ${run_id}`);
     }
-    const run = await runs.control(principal, { ...carried, declaration });
+    const run = await runs.controls.apply(principal, { ...carried, declaration });
     // It is shown again as it stands then.
     await this.#add(session, { kind: "run", run: run.id });
     return this.#wait(run, signal);
@@ -237,7 +237,7 @@ export class Protocol {
     try {
       await runs.decisionPoint(run, signal);
     } catch (error) {
-      if (!run.graph.isDurable && !run.isOver) await runs.cancelRun(run);
+      if (!run.graph.isDurable && !run.isOver) await runs.controls.cancel(run);
       throw error;
     }
     return { kind: "again" };

@@ -32,6 +32,10 @@ export interface RunOrchestratorOptions {
   readonly artifacts: ArtifactStore;
   /** The most actions of a run that are executed at once. */
   readonly parallel?: number | undefined;
+  /** Called when a run begins or continues; what it returns, when it ends. */
+  readonly register: (run: GraphRun) => Promise<() => void>;
+  /** Records that the outcome of what a run was allowed in an earlier process is unknown, where none is recorded. */
+  readonly recordUnknown: (run: GraphRun) => Promise<void>;
   /** Called when a run is over, and what it held can be released. */
   readonly onOver: (run: GraphRun) => Promise<void>;
 }
@@ -86,16 +90,18 @@ export class RunOrchestrator {
 
   /** Sends a control to a run; one that has failed or is blocked continues with it. */
   async send(run: GraphRun, control: Control): Promise<GraphRun> {
-    const { active } = this.#options.store;
+    const { store } = this.#options;
     const { status } = run.standing;
     const { reason, isOver: wasOver } = run;
     if (wasOver) {
-      active.set(run.key, run);
+      // One that is continued counts among those that are open.
+      store.reserve(run.declared.principal)();
+      store.active.set(run.key, run);
       run.reopen();
     }
     if (await sendControl(this.#engine, run.key, control)) return run;
     if (wasOver) run.end(status, now(), reason);
-    active.delete(run.key);
+    store.active.delete(run.key);
     throw new ProtocolError("state", `the run ${run.id} is over`);
   }
 
@@ -133,6 +139,7 @@ export class RunOrchestrator {
     store.active.set(run.key, run);
     const earlier = (await this.#journal.load(run.key))?.entries ?? new Map<string, unknown>();
     if (run.isOver) run.reopen();
+    const unregister = await this.#options.register(run);
     const result = await runGraph(run.declared.graph, scope, {
       parallel,
       writesOf: await preparation.writer(run),
@@ -143,9 +150,10 @@ export class RunOrchestrator {
         else if ("graph" in changed) run.revise(changed.graph);
         else run.stand(changed);
       },
-    });
+    }).finally(unregister);
     if (this.#stop.signal.aborted) return result;
     await Promise.allSettled(run.writing);
+    if (earlier.size > 0) await this.#options.recordUnknown(run);
     run.end(result.status, now(), result.reason);
     await store.flush();
     store.active.delete(run.key);
@@ -182,6 +190,7 @@ export class RunOrchestrator {
       if (!hasEnded(state.status)) run.change({ ...state, status: "canceled", reason }, now());
     run.end("failed", now(), reason);
     await this.#journal.end(run.key, { state: "failed", error: reason });
+    await this.#options.recordUnknown(run);
     const { approvals } = this.#options.harness;
     const { tenant, session } = run.declared;
     for (const { turn } of await approvals.list({ tenant, session, state: "pending", order: "oldest" }))

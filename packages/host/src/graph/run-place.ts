@@ -51,6 +51,9 @@ export class RunPlaces {
     };
     const turn = { id: `${run.id}:${action}`, entries: [], tokens: 0, awaits, defer: awaits };
     if (place.record.ended) throw new Error(`the session ${id} of ${tenant} has ended`);
+    // The limits of a child are those of the turn that started it, and are known as long as its agent runs.
+    if (place.record.parent !== undefined && !place.descent)
+      throw new Error(`the session that started ${id} does not wait for it any more`);
     return { ...place, turn };
   }
 
@@ -80,7 +83,7 @@ export class RunPlaces {
     );
     return {
       ...{ context, id, record, principal, session, workspace, served, identities },
-      ...{ mode: governed?.mode, claimedMode: governed?.claimedMode },
+      ...{ mode: governed?.mode ?? record.agent_mode, claimedMode: governed?.claimedMode },
       depth: record.depth ?? 0,
       descent: governed?.descent,
       toolCalls: { begun: 0 },

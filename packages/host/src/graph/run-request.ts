@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { CODE, RpcError } from "@reins/acp";
 import {
   type AssistantMessage,
@@ -11,6 +12,7 @@ import {
   readDeclared,
 } from "@reins/graph";
 import { errorMessage, isRecord } from "@reins/kit";
+import { canonicalJson } from "@reins/ledger";
 import { SupervisorError } from "@reins/supervisor";
 import { REFUSED } from "../control/verdict.ts";
 
@@ -66,9 +68,26 @@ export function readRequest({ declaration, sections = {}, message }: RunRequest)
 }
 
 /** What was declared, as it was written. */
-export function rawOf({ declaration, message }: RunRequest, carried: Carried | undefined): string {
-  if (message !== undefined) return message;
-  return JSON.stringify(declaration, null, 2) ?? (carried && "raw" in carried ? carried.raw : "");
+export function rawOf({ declaration, message }: RunRequest): string {
+  return message ?? JSON.stringify(declaration, null, 2) ?? "";
+}
+
+/** The digest of each member of a request, so that a repeated one can be compared without its content. */
+export function requestDigests({ run_id: _, ...members }: RunRequest): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(members)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name, createHash("sha256").update(canonicalJson(value)).digest("hex")]),
+  );
+}
+
+/** The members in which two requests differ. */
+export function differingMembers(
+  one: Readonly<Record<string, string>>,
+  two: Readonly<Record<string, string>>,
+): readonly string[] {
+  const names = new Set([...Object.keys(one), ...Object.keys(two)]);
+  return [...names].filter((name) => one[name] !== two[name]).toSorted();
 }
 
 /** The graph that a declaration runs or shows. */

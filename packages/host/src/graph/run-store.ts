@@ -1,4 +1,4 @@
-import type { ProjectedRun } from "@reins/graph";
+import { type ProjectedRun, ProtocolError } from "@reins/graph";
 import { change } from "@reins/store";
 import { type Harness, type Principal, SupervisorError } from "@reins/supervisor";
 import { type DeclaredRun, GraphRun, type GraphRunListener, type RunProgress, runKey } from "./graph-run.ts";
@@ -9,12 +9,18 @@ export interface RunStoreOptions {
   readonly harness: Pick<Harness, "store" | "redact">;
   /** Called with every change of a run, before listeners are. */
   readonly onChange: (run: GraphRun) => void;
+  /** The most runs of a user that are under way. */
+  readonly mostOpen?: number | undefined;
   /** Receives errors of background work. */
   readonly onError: (error: unknown) => void;
 }
 
+type RunOwner = Pick<Principal, "tenant" | "user">;
+
 /** How long changes of a run are gathered before they are stored. */
 const GATHER_MS = 50;
+/** The most runs of a user that are under way, where the operator says nothing else. */
+const MOST_OPEN = 100;
 /** The most runs that are listed. */
 const MOST_LISTED = 1_000;
 
@@ -25,6 +31,8 @@ export class RunStore {
   readonly active = new Map<string, GraphRun>();
   readonly #listeners = new Set<GraphRunListener>();
   readonly #unstored = new Set<GraphRun>();
+  /** Runs that are being declared. */
+  readonly #reserved = new Set<{ readonly owner: RunOwner }>();
   #cancelFlush: (() => void) | undefined;
 
   constructor(options: RunStoreOptions) {
@@ -35,6 +43,22 @@ export class RunStore {
   subscribe(listener: GraphRunListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
+  }
+
+  /** Reserves a place among the open runs of a user until what is returned is called; throws where there is none. */
+  reserve(owner: RunOwner): () => void {
+    const { mostOpen = MOST_OPEN } = this.#options;
+    const isOwn = ({ tenant, user }: RunOwner) => tenant === owner.tenant && user === owner.user;
+    const open = [...this.active.values()].filter(({ declared }) => isOwn(declared.principal));
+    const reserved = [...this.#reserved].filter((one) => isOwn(one.owner));
+    if (open.length + reserved.length >= mostOpen)
+      throw new ProtocolError(
+        "state",
+        `${owner.user} has ${mostOpen} runs under way, which is the most; cancel one, or wait until one is over`,
+      );
+    const place = { owner };
+    this.#reserved.add(place);
+    return () => void this.#reserved.delete(place);
   }
 
   /** A run that is about to be declared; not stored yet. */

@@ -1,6 +1,6 @@
 import { type JsonObject, membersOf } from "@reins/acp";
 import type { GraphAction, Status } from "@reins/graph";
-import { type Harness, type RunContract, readReport, SupervisorError } from "@reins/supervisor";
+import { type Harness, type RunContract, readReport } from "@reins/supervisor";
 import type { Hub } from "../hub/hub.ts";
 import { UPDATE } from "../sessions/session.ts";
 import type { ActionCall, PlannedAction } from "./executor.ts";
@@ -154,6 +154,7 @@ export class RunDisplay {
         graph: true,
         ...{ carrier: declared.carrier, durable: graph.isDurable, plan: graph.isPlan },
         ...(waitsFor !== undefined && { waits_for: waitsFor }),
+        ...(run.reopened > 0 && { reopened: run.reopened }),
       },
     });
   }
@@ -194,10 +195,8 @@ export class RunDisplay {
     const { principal, session } = run.declared;
     const updated_at = new Date().toISOString();
     const told = { run_id: run.id, session_id: session, updated_at, ...report };
-    harness.runs.note(principal, contract, readReport(contract, told)).catch((error: unknown) => {
-      // One that was decided about after its end goes on, which AHP does not know; the report is kept as a fault.
-      if (!(error instanceof SupervisorError)) onError(error);
-    });
+    const isReopened = run.reopened > 0;
+    harness.runs.note(principal, contract, readReport(contract, told), { isReopened }).catch(onError);
   }
 
   async #update(run: GraphRun, update: JsonObject): Promise<void> {

@@ -115,10 +115,14 @@ export class Hosting {
     const register = new ProcessRegistry();
     // Its thread is started while the rest is opened.
     const killing = options.killSocket
-      ? Kills.open({ harness, hub: late.promise, register, onError })
+      ? Kills.open({
+          ...{ harness, hub: late.promise, register, onError },
+          onKilled: (sessions) => graphs?.endRuns(sessions),
+        })
       : undefined;
     killing?.catch(() => undefined);
     let gateway: McpGateway | undefined;
+    let graphs: GraphRuns | undefined;
     let opened: Pick<Hub, "close"> | undefined;
     try {
       const owner = new Owner(harness.home);
@@ -133,8 +137,9 @@ export class Hosting {
       });
       const { isInstalled = async () => true } = options;
       const subagents = new Subagents({ harness, catalogue, hub: late.promise, onError, isInstalled });
-      const graphs = new GraphRuns({
-        ...{ harness, catalogue, messaging, subagents, isInstalled, onError, settings: options.graphs },
+      graphs = new GraphRuns({
+        ...{ harness, catalogue, messaging, subagents, isInstalled, onError, register },
+        settings: options.graphs,
         hub: late.promise,
         host: () => host,
       });

@@ -66,7 +66,7 @@ export async function recordInterruption(
 }
 
 /** Who acted in a session; of a principal that is gone, what the record of the session says. */
-async function subjectOf({ identity }: Harness, record: SessionRecord): Promise<Subject> {
+export async function subjectOf({ identity }: Harness, record: SessionRecord): Promise<Subject> {
   const { id: session, key, tenant, user, principal: id } = record;
   const acting = record.acts_as ?? record.agent;
   const request = { agent: acting, session, enforcement: "asked" } as const;
@@ -156,17 +156,18 @@ interface OpenAction {
   readonly enforcement: unknown;
 }
 
-/** The allowed actions since the last turn ended that have no result. */
+/** The allowed actions since the last turn ended that have no result, but for those of graphs: their runtime records them. */
 async function withoutEnd({ ledger }: Harness, subject: Subject): Promise<readonly OpenAction[]> {
   const ended = new Set<unknown>();
   const open: OpenAction[] = [];
   const range = { entity_id: sessionKey(subject), order: "newest", limit: PAGE } as const;
   const entries = paged((last: PlacedEntry | undefined) => ledger.read({ ...range, after: last?.seq }));
   for await (const { entry } of entries) {
-    const { verdict, event_type, enforcement = "asked" } = membersOf(entry.payload);
+    const { verdict, event_type, enforcement = "asked", subject: acted } = membersOf(entry.payload);
     if (entry.quality === "turn") break;
     if (entry.quality === "tool_result") ended.add(verdict);
     if (entry.quality !== "policy_verdict" || event_type !== "pre_action") continue;
+    if (membersOf(acted).graph !== undefined) continue;
     if ((verdict === "allowed" || verdict === "modify") && !ended.has(entry.cid))
       open.push({ tool: entry.target ?? "unknown", verdict: entry.cid, enforcement });
   }

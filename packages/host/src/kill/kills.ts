@@ -21,6 +21,8 @@ export interface KillsOptions {
   /** The hub, once it is open: the socket listens earlier. */
   readonly hub: Promise<Hub>;
   readonly register: ProcessRegistry;
+  /** Ends what sessions do without an agent. */
+  readonly onKilled?: ((sessions: readonly string[]) => void) | undefined;
   readonly onError: (error: unknown) => void;
 }
 
@@ -70,9 +72,10 @@ async function cancelPrompts({ hub: opening }: KillsOptions, sessions: readonly 
 
 /** Records a kill, then ends what only Reins itself can: a session for good, or the turns of an agent inside. */
 async function concludeKill(
-  { harness, hub: opening, onError }: KillsOptions,
+  { harness, hub: opening, onKilled, onError }: KillsOptions,
   report: KillReport,
 ): Promise<string> {
+  onKilled?.(report.sessions);
   const entry = await recordKill(harness, report);
   const hub = await opening;
   const { target, tenant, sessions, inside, reason } = report;

@@ -42,6 +42,8 @@ export interface SessionRecord {
   /** How far it may change things, as `_meta.reins.mutation_scope` says; as far as rules allow when absent. */
   readonly mutation_scope?: string | undefined;
   readonly mode: SessionMode;
+  /** The mode that Reins or a client put its agent into last; what is decided while no agent has it is decided in that. */
+  readonly agent_mode?: string | undefined;
   readonly state: SessionState;
   readonly title: string | undefined;
   readonly metadata: Readonly<Record<string, unknown>>;

@@ -55,11 +55,12 @@ export type AcceptedChanges = Partial<
     | "daemon"
     | "mutation_scope"
     | "last_activity"
+    | "agent_mode"
   >
 >;
 
 /** What clients and agents say about a session. */
-type Annotations = Partial<Pick<SessionRecord, "title" | "metadata" | "mode">>;
+type Annotations = Partial<Pick<SessionRecord, "title" | "metadata" | "mode" | "agent_mode">>;
 
 /**
  * What the owner of a session does after a transition, in this order.

@@ -156,6 +156,10 @@ export class Session implements SessionPort {
     await this.apply({ type: "started" });
   }
 
+  modeSet(agent_mode: string): Promise<void> {
+    return this.apply({ type: "annotated", changes: { agent_mode } });
+  }
+
   stopped(entry: Draft): Promise<void> {
     return this.apply({ type: "stopped", entry });
   }

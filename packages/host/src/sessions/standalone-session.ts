@@ -27,6 +27,10 @@ export class StandaloneSession implements SessionPort {
     await putSession(this.#harness, this.#record, entry);
   }
 
+  async modeSet(agent_mode: string): Promise<void> {
+    this.#record = { ...this.#record, agent_mode };
+  }
+
   async stopped(entry: Draft): Promise<void> {
     await this.#harness.record([entry], { durable: false });
   }

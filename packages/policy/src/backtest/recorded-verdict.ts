@@ -164,6 +164,14 @@ const RecordedSubject = z.object({
   enforcement: z.enum(ENFORCEMENTS),
   network: z.enum(NETWORKS).exactOptional(),
   origin: z.enum(ORIGINS).exactOptional(),
+  graph: z
+    .object({
+      run: z.string(),
+      executor: z.string(),
+      action: z.string(),
+      operation: z.string().exactOptional(),
+    })
+    .exactOptional(),
 });
 
 type Recorded = Partial<Record<keyof Subject, unknown>>;
@@ -205,6 +213,9 @@ function isSame(known: Subject, value: Recorded): boolean {
     known.enforcement === value.enforcement &&
     known.network === value.network &&
     known.origin === value.origin &&
+    // Each action of a graph has its own.
+    known.graph === undefined &&
+    value.graph === undefined &&
     isSameList(known.roles, value.roles) &&
     isSameList(known.scopes, value.scopes) &&
     isSameList(known.chain, value.chain)

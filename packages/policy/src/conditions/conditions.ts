@@ -49,7 +49,11 @@ const NOTHING: Naming = { isAboutEffects: false, kinds: new Set(), anyProgram: f
 /** @param around what the conditions name that this one stands in */
 function compileWithin(condition: PlainCondition, purpose: InnerPurpose, around: Naming): Clause[] {
   const { tools, permits, isRulePermitting, unknownFits } = purpose;
-  const clauses = [...subjectClauses(condition, tools, permits), ...effectClauses(condition, purpose)];
+  const clauses = [
+    ...subjectClauses(condition, tools, permits),
+    ...graphClauses(condition.graph, purpose),
+    ...effectClauses(condition, purpose),
+  ];
   if (condition.time) clauses.push(timeClause(condition.time));
   const { any_of, not } = condition;
   const naming = bothNamings(around, namingOf(condition));
@@ -311,6 +315,38 @@ function subjectClauses(condition: PlainCondition, tools: ToolDeclarations, perm
       name: "lacks_scopes",
       holds: ({ subject, action }) => hasScopes(subject, tools[action.tool]?.scopes ?? []) !== lacks_scopes,
     });
+  return clauses;
+}
+
+/**
+ * The clauses about the graph that an action belongs to. Its name and its operation are the model's words: they count where
+ * a match makes the verdict stricter, and otherwise as what is not known.
+ */
+function graphClauses(
+  asked: PlainCondition["graph"],
+  { isRulePermitting, unknownFits }: InnerPurpose,
+): Clause[] {
+  if (asked === undefined) return [];
+  if (typeof asked === "boolean")
+    return [{ name: "graph", holds: ({ subject }) => (subject.graph !== undefined) === asked }];
+  const { executor, action, operation } = asked;
+  const clauses: Clause[] = [{ name: "graph", holds: ({ subject }) => subject.graph !== undefined }];
+  if (executor !== undefined) {
+    const test = textTest(executor);
+    clauses.push({ name: "graph.executor", holds: ({ subject }) => test(subject.graph?.executor ?? "") });
+  }
+  for (const [name, patterns] of [
+    ["action", action],
+    ["operation", operation],
+  ] as const) {
+    if (patterns === undefined) continue;
+    const test = textTest(patterns);
+    const isHeard = !isRulePermitting && unknownFits;
+    clauses.push({
+      name: `graph.${name}`,
+      holds: ({ subject }) => (isHeard ? test(subject.graph?.[name] ?? "") : unknownFits),
+    });
+  }
   return clauses;
 }
 

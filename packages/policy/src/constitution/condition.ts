@@ -103,6 +103,20 @@ const members = {
     .optional()
     .describe("what it can reach over the network: nothing, the hosts named for it, or everything"),
   origin: oneOrMany(z.enum(ORIGINS)).optional().describe("who asks"),
+  graph: z
+    .union([
+      z.boolean(),
+      saying(
+        z.strictObject({
+          executor: names.optional().describe("who executes the action: a type and a name, or *"),
+          action: patterns.optional().describe("what the model calls the action"),
+          operation: patterns.optional().describe("what the model says that the action is to do"),
+        }),
+        "say true, false, or who executes it, its action or its operation",
+      ),
+    ])
+    .optional()
+    .describe("whether it is an action of a graph, or of which kind"),
   sensitivity: patterns.optional().describe("how sensitive the tool is declared to be"),
   lacks_scopes: z
     .boolean()

@@ -181,6 +181,14 @@ export const PolicyTest = z.strictObject({
       enforcement: z.enum(ENFORCEMENTS).default("asked"),
       network: z.enum(NETWORKS).default("open"),
       origin: z.enum(ORIGINS).default("agent"),
+      graph: z
+        .strictObject({
+          executor: z.string().min(1).default("tool:tool"),
+          action: z.string().min(1).default("action"),
+          operation: z.string().min(1).optional(),
+        })
+        .optional()
+        .describe("the action of a graph that asks"),
       mode: z.string().default("default"),
       depth: z.int().default(0),
       opaque: z.boolean().default(false),

@@ -5,6 +5,7 @@ import type { PolicyVerdict } from "../decision/verdict.ts";
 import type { FileKind, FilePort } from "../facts/files.ts";
 import { type FactsContext, gatherFacts } from "../facts/gather.ts";
 import { loadToolTables, type ToolTables } from "../facts/tool/tool-table.ts";
+import type { GraphOrigin } from "../subject.ts";
 import type { PolicyTest, RuleVerdict } from "./constitution.ts";
 
 /** An example, and the verdict it got. */
@@ -52,17 +53,25 @@ function faultOf(test: PolicyTest, verdict: RuleVerdict, rule: string | undefine
 
 function inputOf({ given }: PolicyTest, found: Action | undefined): DecisionInput {
   const { tool, event, effects, opaque, at, arguments: args, command: _, files: __, ...subject } = given;
-  const { network, origin, ...who } = subject;
+  const { network, origin, graph, ...who } = subject;
+
   return {
     event_type: event,
     action: found ?? {
       ...{ tool, effects: effects.map(effectOf), opaque, doubts: [], claims: {} },
       arguments: args ?? {},
     },
-    subject: { ...who, network, origin, session: "test", chain: [] },
+    subject: {
+      ...{ ...who, network, origin, session: "test", chain: [] },
+      ...(graph && { graph: graphOf(graph) }),
+    },
     counters: {},
     at: at === undefined ? 0 : Date.parse(at),
   };
+}
+
+function graphOf({ operation, ...graph }: NonNullable<PolicyTest["given"]["graph"]>): GraphOrigin {
+  return { run: "test", ...graph, ...(operation !== undefined && { operation }) };
 }
 
 /** An effect as an example writes it, with what it left out. */

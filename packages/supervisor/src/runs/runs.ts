@@ -38,6 +38,8 @@ const MOST_GATHERED = 256;
 export interface NoteOptions {
   /** Whether the run has just got its id from the harness, so that nothing of it can be stored. */
   readonly isNew?: boolean;
+  /** Whether the harness itself continues a run that had failed: for reports of agents, a run that is over stays so. */
+  readonly isReopened?: boolean;
   /** Whether it may wait for other commits to be stored with. */
   readonly relaxed?: boolean;
 }
@@ -169,7 +171,7 @@ export class Runs {
     { tenant, ...by }: RunReporter,
     contract: Contract,
     given: RunReports[Contract],
-    { isNew = false, relaxed = false }: NoteOptions,
+    { isNew = false, isReopened = false, relaxed = false }: NoteOptions,
   ): Promise<RunState> {
     const shown = this.#redact(given);
     const report = shown === given ? given : readReport(contract, shown);
@@ -188,7 +190,8 @@ export class Runs {
     // The store's thread takes plain data only.
     const payload = recordedJson(report);
     const state: RunState = { tenant, run_id, contract, session_id, updated_at, payload, ...owner };
-    const fault = CONTRACTS[contract].faultAfter(reports[contract], report);
+    const before = isReopened && contract === "run_lifecycle" ? reopened(reports) : reports;
+    const fault = CONTRACTS[contract].faultAfter(before[contract], report);
     const at = this.#clock.now().toISOString();
     if (fault === undefined) this.#recent.set(key, { owner, reports: { ...reports, [contract]: report } });
     const note = { state, at, fault: fault ?? null };
@@ -300,6 +303,13 @@ export function readReport<Contract extends RunContract>(
   value: unknown,
 ): RunReports[Contract] {
   return decode(CONTRACTS[contract].schema, value);
+}
+
+/** The reports of a run that had failed, as one that goes on. */
+function reopened(reports: Partial<RunReports>): Partial<RunReports> {
+  const { run_lifecycle } = reports;
+  if (run_lifecycle?.status !== "failed") return reports;
+  return { ...reports, run_lifecycle: { ...run_lifecycle, status: "executing" } };
 }
 
 const NEXT: Readonly<Record<RunStatus, readonly RunStatus[]>> = {

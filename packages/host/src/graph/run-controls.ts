@@ -1,0 +1,104 @@
+import { type Carried, type Graph, graphOfDeclaration, MOST_ACTIONS, ProtocolError } from "@reins/graph";
+import type { Principal } from "@reins/supervisor";
+import { GraphRun } from "./graph-run.ts";
+import type { ActionPreparation } from "./prepare-action.ts";
+import type { References } from "./references.ts";
+import type { RunOrchestrator } from "./run-orchestrator.ts";
+import type { RunStore } from "./run-store.ts";
+
+export interface RunControlsOptions {
+  readonly store: RunStore;
+  readonly orchestrator: RunOrchestrator;
+  readonly preparation: ActionPreparation;
+  readonly references: References;
+}
+
+/** What a person or a model does about a run that there is: cancels it, decides, or revises it. */
+export class RunControls {
+  readonly #options: RunControlsOptions;
+
+  constructor(options: RunControlsOptions) {
+    this.#options = options;
+  }
+
+  /** Applies a declaration about a run that a principal may see. */
+  async apply(
+    principal: Principal,
+    { declaration, sections }: Pick<Extract<Carried, { kind: "declaration" }>, "declaration" | "sections">,
+  ): Promise<GraphRun> {
+    const { store } = this.#options;
+    switch (declaration.intent) {
+      case "cancel": {
+        const { run_id, actions } = declaration.payload;
+        return this.cancel(await store.expect(principal, run_id), actions);
+      }
+      case "decide": {
+        const { run_id, action_id, decision } = declaration.payload;
+        return this.decide(await store.expect(principal, run_id), action_id, decision);
+      }
+      case "revise": {
+        const run = await store.expect(principal, declaration.payload.run_id);
+        return this.revise(run, graphOfDeclaration(declaration, sections, run.kept));
+      }
+      default:
+        throw new ProtocolError("malformed", `the intent ${declaration.intent} starts no run`);
+    }
+  }
+
+  /** Cancels a run, or some of its actions. */
+  async cancel(run: GraphRun, actions?: readonly string[]): Promise<GraphRun> {
+    const { store, orchestrator } = this.#options;
+    if (run.isOver) throw new ProtocolError("state", `the run ${run.id} is over`);
+    if (run.graph.isPlan || !store.active.has(run.key)) {
+      run.end("canceled", new Date().toISOString(), "it was canceled");
+      await store.flush();
+      return run;
+    }
+    if (actions && actions.length > 0) {
+      for (const id of actions)
+        if (!run.action(id)) throw new ProtocolError("state", `run ${run.id} has no action ${id}`);
+      return orchestrator.send(run, { kind: "cancel", actions, reason: "it was canceled" });
+    }
+    await orchestrator.cancel(run);
+    return run;
+  }
+
+  /** Decides what becomes of an action that failed or was blocked. It answers no approval. */
+  async decide(run: GraphRun, action: string, decision: "retry" | "continue" | "abort"): Promise<GraphRun> {
+    const status = run.states.get(action)?.status;
+    if (!run.action(action)) throw new ProtocolError("state", `run ${run.id} has no action ${action}`);
+    if (status !== "failed" && status !== "blocked")
+      throw new ProtocolError("state", `${action} is ${status ?? "pending"}: there is nothing to decide`);
+    const { status: stands } = run.standing;
+    if (run.isOver && stands !== "failed" && stands !== "blocked")
+      throw new ProtocolError("state", `the run ${run.id} is ${stands}: there is nothing to decide`);
+    if (run.isOver && decision === "abort") return run;
+    if (decision === "retry" && status === "failed" && run.action(action)?.idempotency === "once")
+      throw new ProtocolError("state", `${action} is declared to be done once: it is not tried again`);
+    if (decision === "continue" && status === "blocked" && run.details(action).approval !== undefined)
+      throw new ProtocolError(
+        "state",
+        `a person did not agree to ${action}: no decision passes over that; a revision can replace it`,
+      );
+    const attempts = run.states.get(action)?.attempts;
+    return this.#options.orchestrator.send(run, { kind: "decide", action, decision, attempts });
+  }
+
+  /** Replaces the actions of a run that are neither running nor completed. One that failed or is blocked continues. */
+  async revise(run: GraphRun, graph: Graph): Promise<GraphRun> {
+    const { references, preparation, orchestrator } = this.#options;
+    const { status } = run.standing;
+    if (run.isOver && status !== "failed" && status !== "blocked")
+      throw new ProtocolError("state", `the run ${run.id} is ${status}: there is nothing to revise`);
+    const sections = [...run.graph.sections, ...graph.sections];
+    const known = run.graph.actions.filter(({ id }) => !graph.actions.some((one) => one.id === id));
+    if (known.length + graph.actions.length > MOST_ACTIONS)
+      throw new ProtocolError("graph", `with this revision the run has more than ${MOST_ACTIONS} actions`);
+    const together = await references.inherit(run.declared, [...known, ...graph.actions]);
+    const all = { ...run.graph, sections, actions: together };
+    const actions = together.slice(known.length);
+    const revised = new GraphRun({ ...run.declared, graph: all }, () => undefined);
+    await preparation.validate(revised, actions);
+    return orchestrator.send(run, { kind: "revise", graph: { ...graph, actions, sections } });
+  }
+}

@@ -32,7 +32,7 @@ export {
 } from "./declaration/visibility.ts";
 export type { EngineEnd, EngineRun, Orchestration, RunEngine, RunScope } from "./engine/engine.ts";
 export { JournalEngine, type JournaledRun, type RunJournal } from "./engine/journal-engine.ts";
-export { StoreJournal } from "./engine/store-journal.ts";
+export { type JournalSeal, journalPlace, StoreJournal } from "./engine/store-journal.ts";
 export { graphTables } from "./engine/tables.ts";
 export { type Assignment, type Authority, assignmentText, Handoff, handoffText } from "./run/assignment.ts";
 export { type Control, sendControl } from "./run/control.ts";

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { runPlace } from "../src/graph/at-rest.ts";
 import { declaredRunTables } from "../src/graph/tables.ts";
 import { openGraphHome } from "./fixtures/graph-home.ts";
 
@@ -27,7 +28,10 @@ Nothing refers to it.
   const run = await ended(run_id);
   expect(run).toMatchObject({ status: "completed", declaration: message });
   const stored = await harness.store.query(declaredRunTables, "get", { tenant: "default", run: run_id });
-  const { graph, declaration } = JSON.parse(stored?.declared ?? "{}");
+  const place = { tenant: "default", run: run_id };
+  const { graph, declaration } = JSON.parse(
+    harness.vault.open(runPlace(place, "declared"), stored?.declared ?? ""),
+  );
   expect(declaration).toBe(message);
   const text = graph.sections[0].text;
   expect(text.trim()).toBe("What is to be known.");

@@ -1,14 +1,24 @@
-import { change, type Store } from "@reins/store";
+import { type Change, change, type Store } from "@reins/store";
 import type { EngineEnd } from "./engine.ts";
 import type { JournaledRun, RunJournal } from "./journal-engine.ts";
-import { graphTables } from "./tables.ts";
+import { graphTables, type JournalRow } from "./tables.ts";
+
+/** How texts lie in the database: sealed for their place. */
+export interface JournalSeal {
+  seal(place: string, text: string): string;
+  open(place: string, sealed: string): string;
+}
+
+const AS_IT_IS: JournalSeal = { seal: (_, text) => text, open: (_, text) => text };
 
 /** The journal of runs in the store. Input, entries and results are JSON. */
 export class StoreJournal<Input, Result> implements RunJournal<Input, Result> {
   readonly #store: Pick<Store, "commit" | "query">;
+  readonly #seal: JournalSeal;
 
-  constructor(store: Pick<Store, "commit" | "query">) {
+  constructor(store: Pick<Store, "commit" | "query">, seal: JournalSeal = AS_IT_IS) {
     this.#store = store;
+    this.#seal = seal;
   }
 
   async create(run: string, input: Input): Promise<void> {
@@ -21,15 +31,30 @@ export class StoreJournal<Input, Result> implements RunJournal<Input, Result> {
     const { input, isCanceled, end, entries } = stored;
     // What is stored was written by this class, for a run with the same types.
     return {
-      input: input as Input,
+      input: JSON.parse(input),
       isCanceled,
-      entries: new Map(entries),
-      end: (end ?? undefined) as EngineEnd<Result> | undefined,
+      entries: new Map(
+        entries.map(([name, value]) => [
+          name,
+          JSON.parse(this.#seal.open(journalPlace({ run, name }), value)),
+        ]),
+      ),
+      end: end === null ? undefined : JSON.parse(this.#seal.open(journalPlace({ run, name: null }), end)),
     };
   }
 
   unfinished(): Promise<readonly string[]> {
     return this.#store.query(graphTables, "unfinished", null);
+  }
+
+  /** Adds an entry to the journal of a run, in a commit of the caller. */
+  entry(run: string, name: string, value: unknown): Change<undefined> {
+    const text = JSON.stringify(value ?? null);
+    return change(graphTables, "append", {
+      run,
+      name,
+      value: this.#seal.seal(journalPlace({ run, name }), text),
+    });
   }
 
   async append(
@@ -38,8 +63,7 @@ export class StoreJournal<Input, Result> implements RunJournal<Input, Result> {
     value: unknown,
     { durable }: { readonly durable: boolean },
   ): Promise<void> {
-    const entry = { run, name, value: JSON.stringify(value ?? null) };
-    await this.#store.commit([change(graphTables, "append", entry)], { durable, relaxed: !durable });
+    await this.#store.commit([this.entry(run, name, value)], { durable, relaxed: !durable });
   }
 
   async cancel(run: string): Promise<void> {
@@ -47,11 +71,16 @@ export class StoreJournal<Input, Result> implements RunJournal<Input, Result> {
   }
 
   async end(run: string, end: EngineEnd<Result>): Promise<void> {
-    await this.#store.commit([change(graphTables, "end", { run, end: JSON.stringify(end) })]);
+    const text = this.#seal.seal(journalPlace({ run, name: null }), JSON.stringify(end));
+    await this.#store.commit([change(graphTables, "end", { run, end: text })]);
   }
 
   async reopen(run: string, name: string, value: unknown): Promise<void> {
-    const entry = { run, name, value: JSON.stringify(value ?? null) };
-    await this.#store.commit([change(graphTables, "reopen", { run }), change(graphTables, "append", entry)]);
+    await this.#store.commit([change(graphTables, "reopen", { run }), this.entry(run, name, value)]);
   }
+}
+
+/** The place that a row of the journal is sealed for. */
+export function journalPlace({ run, name }: Pick<JournalRow, "run" | "name">): string {
+  return name === null ? `graph_runs/${run}` : `graph_entries/${run}/${name}`;
 }

@@ -1,13 +1,20 @@
 import type { Tables } from "@reins/store";
 
-/** A run as it is stored. */
+/** A run as it is stored: texts of JSON, which may be sealed. */
 export interface StoredRun {
-  readonly input: unknown;
+  readonly input: string;
   readonly isCanceled: boolean;
   /** How it ended; `null` while it has not. */
-  readonly end: unknown;
+  readonly end: string | null;
   /** What its orchestration stored, by name. */
-  readonly entries: readonly (readonly [name: string, value: unknown])[];
+  readonly entries: readonly (readonly [name: string, value: string])[];
+}
+
+/** A text of a journal: that of an entry, or without a name that of an end. */
+export interface JournalRow {
+  readonly run: string;
+  readonly name: string | null;
+  readonly value: string;
 }
 
 export type GraphChanges = {
@@ -19,11 +26,17 @@ export type GraphChanges = {
   end(args: { run: string; end: string }): undefined;
   /** Makes a run unfinished again. */
   reopen(args: { run: string }): undefined;
+  /** Replaces the text of a row that is there. */
+  renew(args: JournalRow): undefined;
+  /** Forgets runs. */
+  forget(args: { runs: readonly string[] }): undefined;
 };
 
 export type GraphQueries = {
   load(args: { run: string }): StoredRun | undefined;
   unfinished(args: null): string[];
+  /** Rows that begin with one of some texts of the same length. */
+  beginningWith(args: { beginnings: readonly string[]; limit: number }): JournalRow[];
 };
 
 /** The journals of durable runs. */

@@ -12,6 +12,7 @@ import {
   type WaitsFor,
 } from "@reins/graph";
 import type { Principal } from "@reins/supervisor";
+import type { SealedArtifact } from "./sealed-artifacts.ts";
 
 const KEPT: ReadonlySet<Status> = new Set(["running", "waiting", "completed"]);
 
@@ -39,7 +40,7 @@ export interface DeclaredRun {
 /** What the runtime knows of an action beside its state. */
 export interface ActionDetails extends ActionRecord {
   /** Its full output in the artifact store. */
-  readonly artifact?: { readonly digest: string; readonly size: number } | undefined;
+  readonly artifact?: SealedArtifact | undefined;
 }
 
 /** How a run stands, as it is stored: without the outputs of its actions. */
@@ -190,6 +191,13 @@ export class GraphRun {
     this.#status = change.run;
     this.#waitsFor = change.waitsFor;
     this.#callsModel = change.callsModel;
+    this.#onChange(this, undefined);
+  }
+
+  /** Shows why it makes no progress, and with `undefined` that it does again. */
+  hold(reason: string | undefined): void {
+    if (this.isOver || this.#reason === reason) return;
+    this.#reason = reason;
     this.#onChange(this, undefined);
   }
 

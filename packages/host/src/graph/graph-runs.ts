@@ -38,6 +38,7 @@ import {
   translated,
 } from "./run-request.ts";
 import { RunStore } from "./run-store.ts";
+import { SealedArtifacts } from "./sealed-artifacts.ts";
 import { RunDisplay } from "./show-run.ts";
 
 export interface GraphRunsOptions extends Omit<RunExecutorsOptions, "pipelines" | "services"> {
@@ -71,7 +72,7 @@ export interface RunOrigin {
   /** The digests of the request of a client. */
   readonly request?: Readonly<Record<string, string>> | undefined;
   /** The turn that the transcript of its session gets with it. */
-  readonly turnOf?: (run: string) => string;
+  readonly turnOf?: (run: string) => object;
 }
 
 /**
@@ -82,11 +83,17 @@ export class GraphRuns {
   readonly #options: GraphRunsOptions;
   readonly #places: RunPlaces;
   readonly #executors: RunExecutors;
+  readonly #artifacts: SealedArtifacts;
   readonly #references: References;
   readonly #preparation: ActionPreparation;
   readonly #display: RunDisplay;
   readonly #store: RunStore;
   readonly #orchestrator: RunOrchestrator;
+  /** The transcripts of sessions that declare graphs. */
+  get transcripts(): Pick<RunStore, "turn" | "turns"> {
+    return this.#store;
+  }
+
   /** Changes runs that there are. */
   readonly controls: RunControls;
   #unwatch: (() => void) | undefined;
@@ -95,7 +102,7 @@ export class GraphRuns {
     this.#options = options;
     const { harness, onError, settings } = options;
     const display = new RunDisplay(options);
-    const artifacts = new ArtifactStore(join(harness.home, "artifacts"));
+    const artifacts = new SealedArtifacts(new ArtifactStore(join(harness.home, "artifacts")));
     const onChange = (run: GraphRun) => display.changed(run);
     const store = new RunStore({ harness, onError, onChange, mostOpen: settings?.open });
     const places = new RunPlaces({ ...options, hub: () => options.hub });
@@ -103,7 +110,7 @@ export class GraphRuns {
     const references = new References({ artifacts, find: (tenant, run) => store.find(tenant, run) });
     const preparation = new ActionPreparation({ places, executors, references });
     this.#orchestrator = new RunOrchestrator({
-      ...{ harness, store, preparation, display, artifacts, parallel: settings?.parallel },
+      ...{ harness, store, preparation, display, artifacts, onError, parallel: settings?.parallel },
       register: (run) => this.#register(run),
       recordUnknown: (run) => this.#recordUnknown(run),
       onOver: (run) => this.#forget(run),
@@ -111,6 +118,7 @@ export class GraphRuns {
     const orchestrator = this.#orchestrator;
     this.controls = new RunControls({ store, orchestrator, preparation, references });
     this.#display = display;
+    this.#artifacts = artifacts;
     this.#store = store;
     this.#places = places;
     this.#executors = executors;
@@ -246,6 +254,16 @@ export class GraphRuns {
     return promise.finally(() => {
       unsubscribe();
       signal.removeEventListener("abort", abort);
+    });
+  }
+
+  /** Forgets what was over before an instant: runs with their journals and outputs, and turns of transcripts. */
+  async prune(before: Date): Promise<void> {
+    await this.#store.prune(before, async (run) => {
+      for (const { id } of run.graph.actions) {
+        const { artifact } = run.details(id);
+        if (artifact) await this.#artifacts.erase(artifact);
+      }
     });
   }
 

@@ -7,7 +7,7 @@ import {
   type RunScope,
 } from "@reins/graph";
 import { errorMessage } from "@reins/kit";
-import type { ArtifactStore, Draft } from "@reins/ledger";
+import type { Draft } from "@reins/ledger";
 import { sessionKey } from "@reins/supervisor";
 import { type ControlPoint, confirmRights, recordedSubject, requestFor } from "../control/control-point.ts";
 import { enforce } from "../control/enforce.ts";
@@ -16,8 +16,9 @@ import { placed } from "../control/verdict.ts";
 import type { ActionCall, PerformedAction, PlannedAction, RunExecutor } from "./executor.ts";
 import type { GraphRun } from "./graph-run.ts";
 import { openVerdicts } from "./open-verdicts.ts";
-import { journalEntry, type RecordedJournal } from "./recorded-journal.ts";
+import type { RecordedJournal } from "./recorded-journal.ts";
 import { insisted } from "./runtime-executors.ts";
+import type { SealedArtifacts } from "./sealed-artifacts.ts";
 import type { RunDisplay } from "./show-run.ts";
 
 /** What an attempt needs of the runtime. */
@@ -27,8 +28,8 @@ export interface AttemptPorts {
     run: GraphRun,
     request: AttemptRequest,
   ) => Promise<{ readonly executor: RunExecutor; readonly call: ActionCall }>;
-  readonly artifacts: Pick<ArtifactStore, "put">;
-  readonly journal: Pick<RecordedJournal<unknown, unknown>, "recordWith">;
+  readonly artifacts: Pick<SealedArtifacts, "put">;
+  readonly journal: Pick<RecordedJournal<unknown, unknown>, "recordWith" | "entry">;
   readonly display: Pick<RunDisplay, "card" | "progress">;
   /** Whether the runtime stops: then nothing more is recorded, and the run is continued by the next one. */
   readonly isStopping: () => boolean;
@@ -143,7 +144,7 @@ class ActionAttempt {
 
   /** What is decided. */
   get #point(): ControlPoint {
-    const { run, call, planned, executor } = this.#parts;
+    const { run, call, planned, executor, ports } = this.#parts;
     const { action } = call;
     const { key } = run;
     return {
@@ -168,7 +169,7 @@ class ActionAttempt {
       mustAsk:
         action.approval === undefined ? planned.mustAsk : insisted(action.approval, action.gateMessage),
       commits: (decided) => [
-        journalEntry(key, allowedName(this.#name), {
+        ports.journal.entry(key, allowedName(this.#name), {
           binding: this.#binding,
           ...(decided.verdict === "modify" && { modified: { arguments: decided.modified_arguments } }),
         }),
@@ -270,9 +271,7 @@ class ActionAttempt {
     const { place, action } = call;
     const reason = outcome === "failed" ? shownReason(action, why) : why;
     const artifact =
-      performed && action.result.store_full
-        ? await ports.artifacts.put(bytesOf(performed.output))
-        : undefined;
+      performed && action.result.store_full ? await ports.artifacts.put(textOf(performed.output)) : undefined;
     const { tokens, cost } = performed?.usage ?? {};
     const usage = { ...(tokens !== undefined && { tokens }), ...(cost !== undefined && { cost }) };
     const completion = { tool: planned.tool, entry: this.#entry, outcome, enforcement: "performed" } as const;
@@ -321,8 +320,8 @@ export function allowedName(attempt: string): string {
 }
 
 /** An output as it is stored. */
-function bytesOf(output: unknown): Uint8Array {
-  return Buffer.from(typeof output === "string" ? output : (JSON.stringify(output, null, 2) ?? ""));
+function textOf(output: unknown): string {
+  return typeof output === "string" ? output : (JSON.stringify(output, null, 2) ?? "");
 }
 
 /** The runtime stops: the attempt comes to no end, and the next process continues the run. */

@@ -14,7 +14,6 @@ import {
   type TranscriptTurn,
   transcript,
 } from "@reins/graph";
-import { change } from "@reins/store";
 import type { Harness } from "@reins/supervisor";
 import type { Hub } from "../hub/hub.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
@@ -22,7 +21,6 @@ import type { GraphRun } from "./graph-run.ts";
 import type { GraphRuns } from "./graph-runs.ts";
 import { maySee } from "./references.ts";
 import { NATIVE_AGENT } from "./run-place.ts";
-import { declaredRunTables } from "./tables.ts";
 
 /** A turn of a transcript as it is stored. A run is shown as it stands when it is read. */
 type StoredTurn = Exclude<TranscriptTurn, RunTurn> | { readonly kind: "run"; readonly run: string };
@@ -181,7 +179,7 @@ export class Protocol {
       ...{ session, principal, declaration: carried.raw, carrier: carried.carrier },
       violations: carried.violations.map(({ kind, detail }) => `${kind}: ${detail}`),
       context: { user: { goal: goal?.text ?? "" } },
-      turnOf: (id) => JSON.stringify({ kind: "run", run: id } satisfies StoredTurn),
+      turnOf: (run) => ({ kind: "run", run }) satisfies StoredTurn,
     });
     return this.#wait(run, signal);
   }
@@ -284,14 +282,13 @@ export class Protocol {
   }
 
   async #stored({ tenant, id }: SessionRecord): Promise<readonly (StoredTurn | Heard)[]> {
-    const range = { tenant, session: id };
-    const stored = await this.#options.harness.store.query(declaredRunTables, "turns", range);
+    const turns = await this.#options.runs.transcripts.turns({ tenant, session: id });
     // What is stored was written by this class.
-    return stored.map((turn): StoredTurn | Heard => JSON.parse(turn));
+    return turns as readonly (StoredTurn | Heard)[];
   }
 
   async #add({ tenant, id }: SessionRecord, turn: StoredTurn | Heard): Promise<void> {
-    const stored = { tenant, session: id, turn: JSON.stringify(turn) };
-    await this.#options.harness.store.commit([change(declaredRunTables, "turn", stored)], { durable: false });
+    const added = this.#options.runs.transcripts.turn({ tenant, session: id }, turn);
+    await this.#options.harness.store.commit([added], { durable: false });
   }
 }

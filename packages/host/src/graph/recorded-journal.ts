@@ -1,24 +1,37 @@
-import { graphTables, type RunJournal, StoreJournal } from "@reins/graph";
+import { type EngineEnd, type RunJournal, StoreJournal } from "@reins/graph";
+import { errorMessage, exponentialBackoff, sleep, systemClock } from "@reins/kit";
 import type { Draft } from "@reins/ledger";
-import { type Change, change } from "@reins/store";
+import { StoreError } from "@reins/store";
 import type { Harness } from "@reins/supervisor";
 
+export interface RecordedJournalOptions {
+  readonly harness: Pick<Harness, "record" | "store" | "vault">;
+  /** Whether a run is to last: what others store is not waited for on the disk. */
+  readonly isDurable: (run: string) => boolean;
+  /** Aborts when Reins stops. */
+  readonly stopping: AbortSignal;
+  /** Called when a run has to wait until something of it can be stored, and with `undefined` when it is. */
+  readonly onWait: (run: string, reason: string | undefined) => void;
+}
+
+const AGAIN = { firstMs: 250, mostMs: 5_000 };
+
 /**
- * A journal that stores the result of an attempt in one commit with the ledger entries that tell of it. What runs store
- * that are not to last is not waited for on the disk.
+ * The journal of runs, sealed. Stores the result of an attempt in one commit with the ledger entries that tell of it. Where
+ * there is no room on the disk it waits until there is: what was done is not forgotten, and not done again.
  */
 export class RecordedJournal<Input, Result>
   extends StoreJournal<Input, Result>
   implements RunJournal<Input, Result>
 {
-  readonly #harness: Pick<Harness, "record" | "store">;
-  readonly #isDurable: (run: string) => boolean;
+  readonly #options: RecordedJournalOptions;
   readonly #drafts = new Map<string, readonly Draft[]>();
+  /** Settles when the write that a run waits for is over. */
+  readonly #waiting = new Map<string, Promise<void>>();
 
-  constructor(harness: Pick<Harness, "record" | "store">, isDurable: (run: string) => boolean) {
-    super(harness.store);
-    this.#harness = harness;
-    this.#isDurable = isDurable;
+  constructor(options: RecordedJournalOptions) {
+    super(options.harness.store, options.harness.vault);
+    this.#options = options;
   }
 
   /** Has entries recorded with the value that is stored next under a name. */
@@ -32,18 +45,66 @@ export class RecordedJournal<Input, Result>
     value: unknown,
     how: { readonly durable: boolean },
   ): Promise<void> {
+    const { harness, isDurable } = this.#options;
     const key = `${run}/${name}`;
-    const durable = how.durable && this.#isDurable(run);
     const drafts = this.#drafts.get(key);
-    if (!drafts && how.durable === durable) return super.append(run, name, value, how);
-    if (!drafts)
-      return void (await this.#harness.store.commit([journalEntry(run, name, value)], { durable }));
+    const durable = how.durable && isDurable(run);
     this.#drafts.delete(key);
-    await this.#harness.record(drafts, { with: [journalEntry(run, name, value)], durable });
+    await this.#untilStored(run, async () => {
+      if (drafts) await harness.record(drafts, { with: [this.entry(run, name, value)], durable });
+      else if (how.durable === durable) await super.append(run, name, value, how);
+      else await harness.store.commit([this.entry(run, name, value)], { durable });
+    });
+  }
+
+  override end(run: string, end: EngineEnd<Result>): Promise<void> {
+    return this.#untilStored(run, () => super.end(run, end));
+  }
+
+  override cancel(run: string): Promise<void> {
+    return this.#untilStored(run, () => super.cancel(run));
+  }
+
+  /** Writes until that succeeds. What a run writes meanwhile waits behind it, so that the order stays. */
+  async #untilStored(run: string, write: () => Promise<void>): Promise<void> {
+    for (;;) {
+      await this.#waiting.get(run);
+      try {
+        return await write();
+      } catch (error) {
+        if (!isRetryable(error) || this.#options.stopping.aborted) throw error;
+        if (this.#waiting.has(run)) continue;
+        const waiting = this.#again(run, write, error);
+        const over = waiting
+          .then(
+            () => undefined,
+            () => undefined,
+          )
+          .finally(() => this.#waiting.delete(run));
+        this.#waiting.set(run, over);
+        return waiting;
+      }
+    }
+  }
+
+  async #again(run: string, write: () => Promise<void>, first: unknown): Promise<void> {
+    const { stopping, onWait } = this.#options;
+    let error = first;
+    for (let failures = 1; ; failures += 1) {
+      onWait(run, `it waits until it can be stored: ${errorMessage(error)}`);
+      await sleep(exponentialBackoff(AGAIN, failures), systemClock, stopping);
+      try {
+        await write();
+        onWait(run, undefined);
+        return;
+      } catch (again) {
+        if (!isRetryable(again) || stopping.aborted) throw again;
+        error = again;
+      }
+    }
   }
 }
 
-/** Adds an entry to the journal of a run. */
-export function journalEntry(run: string, name: string, value: unknown): Change<undefined> {
-  return change(graphTables, "append", { run, name, value: JSON.stringify(value ?? null) });
+function isRetryable(error: unknown): boolean {
+  return error instanceof StoreError && error.retryable;
 }

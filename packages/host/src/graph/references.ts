@@ -9,13 +9,13 @@ import {
   referencesOf,
 } from "@reins/graph";
 import { isRecord } from "@reins/kit";
-import type { ArtifactStore } from "@reins/ledger";
 import { isAdmin, type Principal } from "@reins/supervisor";
 import type { DeclaredRun, GraphRun } from "./graph-run.ts";
+import type { SealedArtifact, SealedArtifacts } from "./sealed-artifacts.ts";
 
 /** What references are resolved with. */
 export interface ReferencePorts {
-  readonly artifacts: Pick<ArtifactStore, "get">;
+  readonly artifacts: Pick<SealedArtifacts, "get">;
   /** A run of a tenant, also one that is over. */
   readonly find: (tenant: string, run: string) => Promise<GraphRun | undefined>;
 }
@@ -133,8 +133,8 @@ export class References {
     const state = run.states.get(action.id);
     if (part === "summary") return state?.result?.summary ?? "";
     const { artifact } = run.details(action.id);
-    const bytes = artifact && (await this.#ports.artifacts.get(artifact.digest));
-    if (bytes) return Buffer.from(bytes).toString("utf8");
+    const output = artifact && (await this.#ports.artifacts.get(artifact));
+    if (output !== undefined) return output;
     throw new ProtocolError("reference", `${id} of run ${run.id} has no stored output`);
   }
 
@@ -161,7 +161,7 @@ export class References {
         if (!state) return [];
         const { artifact } = run.details(id);
         const isKnown = !state.result || state.result.output !== null || !NEEDS_OUTPUT.has(return_to_model);
-        return [isKnown || !artifact ? state : this.#withOutput(state, artifact.digest)];
+        return [isKnown || !artifact ? state : this.#withOutput(state, artifact)];
       }),
     );
   }
@@ -178,10 +178,10 @@ export class References {
     return resultOf(states.get(action.id), part, id);
   }
 
-  async #withOutput(state: ActionState, digest: string): Promise<ActionState> {
-    const bytes = await this.#ports.artifacts.get(digest);
-    if (!bytes || !state.result) return state;
-    return { ...state, result: { ...state.result, output: Buffer.from(bytes).toString("utf8") } };
+  async #withOutput(state: ActionState, artifact: SealedArtifact): Promise<ActionState> {
+    const output = await this.#ports.artifacts.get(artifact);
+    if (output === undefined || !state.result) return state;
+    return { ...state, result: { ...state.result, output } };
   }
 }
 

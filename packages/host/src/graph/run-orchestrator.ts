@@ -10,13 +10,13 @@ import {
   sendControl,
 } from "@reins/graph";
 import { isRecord, settlesWithin } from "@reins/kit";
-import type { ArtifactStore } from "@reins/ledger";
 import type { Harness } from "@reins/supervisor";
 import { type GraphRun, runKey } from "./graph-run.ts";
 import { allowedName, attemptAction, type EarlierAttempt } from "./perform-action.ts";
 import type { ActionPreparation } from "./prepare-action.ts";
 import { RecordedJournal } from "./recorded-journal.ts";
 import type { RunStore } from "./run-store.ts";
+import type { SealedArtifacts } from "./sealed-artifacts.ts";
 import type { RunDisplay } from "./show-run.ts";
 
 interface RunKey {
@@ -29,7 +29,7 @@ export interface RunOrchestratorOptions {
   readonly store: RunStore;
   readonly preparation: ActionPreparation;
   readonly display: RunDisplay;
-  readonly artifacts: ArtifactStore;
+  readonly artifacts: SealedArtifacts;
   /** The most actions of a run that are executed at once. */
   readonly parallel?: number | undefined;
   /** Called when a run begins or continues; what it returns, when it ends. */
@@ -38,6 +38,8 @@ export interface RunOrchestratorOptions {
   readonly recordUnknown: (run: GraphRun) => Promise<void>;
   /** Called when a run is over, and what it held can be released. */
   readonly onOver: (run: GraphRun) => Promise<void>;
+  /** Receives errors of background work. */
+  readonly onError: (error: unknown) => void;
 }
 
 /** The most actions of a run that are executed at once. */
@@ -56,8 +58,12 @@ export class RunOrchestrator {
 
   constructor(options: RunOrchestratorOptions) {
     this.#options = options;
-    const isDurable = (run: string) => options.store.active.get(run)?.graph.isDurable ?? true;
-    this.#journal = new RecordedJournal(options.harness, isDurable);
+    const { harness, store } = options;
+    this.#journal = new RecordedJournal({
+      ...{ harness, stopping: this.#stop.signal },
+      isDurable: (run) => store.active.get(run)?.graph.isDurable ?? true,
+      onWait: (run, reason) => store.active.get(run)?.hold(reason),
+    });
     const orchestrate = (key: RunKey, scope: RunScope) => this.#orchestrate(key, scope);
     this.#engine = new JournalEngine({ orchestrate, journal: this.#journal });
   }
@@ -133,7 +139,7 @@ export class RunOrchestrator {
   }
 
   async #orchestrate({ tenant, run: id }: RunKey, scope: RunScope): Promise<RunResult> {
-    const { store, preparation, parallel = PARALLEL } = this.#options;
+    const { store, preparation, onError, parallel = PARALLEL } = this.#options;
     const run = store.active.get(runKey(tenant, id)) ?? (await store.find(tenant, id));
     if (!run) throw new Error(`there is no run ${id}`);
     store.active.set(run.key, run);
@@ -155,7 +161,8 @@ export class RunOrchestrator {
     await Promise.allSettled(run.writing);
     if (earlier.size > 0) await this.#options.recordUnknown(run);
     run.end(result.status, now(), result.reason);
-    await store.flush();
+    // What cannot be stored now is stored later.
+    await store.flush().catch(onError);
     store.active.delete(run.key);
     await this.#options.onOver(run);
     return result;

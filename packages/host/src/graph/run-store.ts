@@ -1,12 +1,15 @@
-import { type ProjectedRun, ProtocolError } from "@reins/graph";
+import { graphTables, type ProjectedRun, ProtocolError } from "@reins/graph";
 import { change } from "@reins/store";
 import { type Harness, type Principal, SupervisorError } from "@reins/supervisor";
+import { runPlace, turnPlace } from "./at-rest.ts";
 import { type DeclaredRun, GraphRun, type GraphRunListener, type RunProgress, runKey } from "./graph-run.ts";
 import { maySee } from "./references.ts";
 import { declaredRunTables, type StoredDeclaredRun } from "./tables.ts";
 
+const idOf = ({ tenant, run_id: run }: DeclaredRun) => ({ tenant, run });
+
 export interface RunStoreOptions {
-  readonly harness: Pick<Harness, "store" | "redact">;
+  readonly harness: Pick<Harness, "store" | "redact" | "vault">;
   /** Called with every change of a run, before listeners are. */
   readonly onChange: (run: GraphRun) => void;
   /** The most runs of a user that are under way. */
@@ -19,6 +22,10 @@ type RunOwner = Pick<Principal, "tenant" | "user">;
 
 /** How long changes of a run are gathered before they are stored. */
 const GATHER_MS = 50;
+/** The pause before changes are stored again that could not be. */
+const AGAIN_MS = 1_000;
+/** How many runs and turns one commit forgets. */
+const SWEEP = 100;
 /** The most runs of a user that are under way, where the operator says nothing else. */
 const MOST_OPEN = 100;
 /** The most runs that are listed. */
@@ -67,16 +74,15 @@ export class RunStore {
   }
 
   /** Stores a new run, with the turn that the transcript of its session gets; false if there is one of its id. */
-  async create(run: GraphRun, turn: string | undefined): Promise<boolean> {
+  async create(run: GraphRun, turn: object | undefined): Promise<boolean> {
     const { tenant, session, run_id } = run.declared;
     const [isNew] = await this.#options.harness.store.commit(
       [
         change(declaredRunTables, "create", {
           ...{ tenant, run: run_id, session },
-          declared: JSON.stringify(run.declared),
-          state: JSON.stringify(run.progress),
+          ...{ declared: this.#sealed(run, "declared"), state: this.#sealed(run, "state") },
         }),
-        ...(turn === undefined ? [] : [change(declaredRunTables, "turn", { tenant, session, turn })]),
+        ...(turn === undefined ? [] : [this.turn({ tenant, session }, turn)]),
       ],
       { durable: run.graph.isDurable },
     );
@@ -130,24 +136,68 @@ export class RunStore {
     if (runs.length === 0) return;
     const changes = runs.map((run) => {
       const { tenant, run_id, revised } = run.declared;
-      const declared = revised ? JSON.stringify(run.declared) : null;
-      const state = JSON.stringify(run.progress);
-      const { isOver } = run;
-      return change(declaredRunTables, "update", { tenant, run: run_id, state, isOver, declared });
+      const declared = revised ? this.#sealed(run, "declared") : null;
+      const { ended_at: endedAt = null } = run.progress;
+      const state = this.#sealed(run, "state");
+      return change(declaredRunTables, "update", { tenant, run: run_id, state, endedAt, declared });
     });
     for (const run of runs) this.#unstored.delete(run);
     try {
       await this.#options.harness.store.commit(changes, { durable: false });
     } catch (error) {
       for (const run of runs) this.#unstored.add(run);
+      this.#flushAfter(AGAIN_MS);
       throw error;
     }
   }
 
+  /** Adds a turn to the transcript of a session, in a commit of the caller. */
+  turn({ tenant, session }: { readonly tenant: string; readonly session: string }, turn: object) {
+    const sealed = this.#options.harness.vault.seal(turnPlace({ tenant, session }), JSON.stringify(turn));
+    const at = new Date().toISOString();
+    return change(declaredRunTables, "turn", { tenant, session, turn: sealed, at });
+  }
+
+  /** The transcript of a session, the oldest turn first. Turns are written by {@link turn}. */
+  async turns(place: { readonly tenant: string; readonly session: string }): Promise<readonly unknown[]> {
+    const { store, vault } = this.#options.harness;
+    const stored = await store.query(declaredRunTables, "turns", place);
+    return stored.map((turn): unknown => JSON.parse(vault.open(turnPlace(place), turn)));
+  }
+
+  /** Forgets runs that were over before an instant, with their journals and outputs, and turns of transcripts from before. */
+  async prune(before: Date, erase: (run: GraphRun) => Promise<void>): Promise<void> {
+    const { store } = this.#options.harness;
+    const range = { before: before.toISOString(), limit: SWEEP };
+    for (let swept = SWEEP; swept === SWEEP; ) {
+      const stored = await store.query(declaredRunTables, "endedBefore", range);
+      const runs = stored.map((one) => this.#read(one)).filter(({ key }) => !this.active.has(key));
+      for (const run of runs) await erase(run);
+      await store.commit(
+        [
+          change(declaredRunTables, "forget", { runs: runs.map(({ declared }) => idOf(declared)) }),
+          change(graphTables, "forget", { runs: runs.map(({ key }) => key) }),
+        ],
+        { durable: false },
+      );
+      swept = runs.length;
+    }
+    for (let swept = SWEEP; swept === SWEEP; )
+      [swept] = await store.commit([change(declaredRunTables, "forgetTurns", range)], { durable: false });
+  }
+
+  #sealed(run: GraphRun, part: "declared" | "state"): string {
+    const { tenant, run_id } = run.declared;
+    const text = JSON.stringify(part === "declared" ? run.declared : run.progress);
+    return this.#options.harness.vault.seal(runPlace({ tenant, run: run_id }, part), text);
+  }
+
   /** A stored run. What is stored was written by this class. */
-  #read({ declared, state }: StoredDeclaredRun): GraphRun {
-    const progress: RunProgress = JSON.parse(state);
-    return new GraphRun(JSON.parse(declared), (run, action) => this.#changed(run, action), progress);
+  #read(stored: StoredDeclaredRun): GraphRun {
+    const { vault } = this.#options.harness;
+    const declared: DeclaredRun = JSON.parse(vault.open(runPlace(stored, "declared"), stored.declared));
+    const progress: RunProgress = JSON.parse(vault.open(runPlace(stored, "state"), stored.state));
+    return new GraphRun(declared, (run, action) => this.#changed(run, action), progress);
   }
 
   #changed(run: GraphRun, action: string | undefined): void {
@@ -161,8 +211,12 @@ export class RunStore {
       }
     }
     this.#unstored.add(run);
+    this.#flushAfter(GATHER_MS);
+  }
+
+  #flushAfter(milliseconds: number): void {
     this.#cancelFlush?.();
-    const timer = setTimeout(() => this.flush().catch(onError), GATHER_MS);
+    const timer = setTimeout(() => this.flush().catch(this.#options.onError), milliseconds);
     this.#cancelFlush = () => clearTimeout(timer);
   }
 }

@@ -139,16 +139,24 @@ export class RunDisplay {
   #lifecycle(run: GraphRun, status: (typeof LIFECYCLES)[Status] | "created"): void {
     const { key, graph, reason, declared } = run;
     const { waitsFor } = run.standing;
+    // Also one that was over at once was executed.
+    if (
+      status === "completed" &&
+      !graph.isPlan &&
+      this.#lifecycles.get(key)?.startsWith('["executing"') !== true
+    )
+      this.#lifecycle(run, "executing");
     const stands = JSON.stringify([status, waitsFor, reason]);
     if (this.#lifecycles.get(key) === stands) return;
     this.#lifecycles.set(key, stands);
-    if (run.isOver) this.#lifecycles.delete(key);
-    const { result_summary } = run.isOver ? run.project() : { result_summary: undefined };
+    const isOver = run.isOver && status !== "executing";
+    if (isOver) this.#lifecycles.delete(key);
+    const { result_summary } = isOver ? run.project() : { result_summary: undefined };
     this.#note(run, "run_lifecycle", {
       status,
       prompt: graph.title,
       ...(result_summary !== undefined && { result_summary }),
-      ...(run.isOver && reason !== undefined && { error: reason }),
+      ...(isOver && reason !== undefined && { error: reason }),
       started_at: declared.started_at,
       metadata: {
         graph: true,

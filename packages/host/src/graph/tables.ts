@@ -7,10 +7,20 @@ export interface DeclaredRunRange {
   readonly limit: number;
 }
 
-/** A run as it is stored: what was declared, and how it stands. Both are JSON. */
+/** A run as it is stored: what was declared, and how it stands. Both are sealed JSON. */
 export interface StoredDeclaredRun {
+  readonly tenant: string;
+  readonly run: string;
   readonly declared: string;
   readonly state: string;
+}
+
+/** A sealed turn of a transcript. */
+export interface StoredTurnRow {
+  readonly seq: number;
+  readonly tenant: string;
+  readonly session: string;
+  readonly turn: string;
 }
 
 export type DeclaredRunChanges = {
@@ -27,11 +37,25 @@ export type DeclaredRunChanges = {
     readonly tenant: string;
     readonly run: string;
     readonly state: string;
-    readonly isOver: boolean;
+    /** RFC 3339; `null` for one that is not over. */
+    readonly endedAt: string | null;
     readonly declared: string | null;
   }): undefined;
   /** Adds a turn to the transcript of a session. */
-  turn(args: { readonly tenant: string; readonly session: string; readonly turn: string }): undefined;
+  turn(args: {
+    readonly tenant: string;
+    readonly session: string;
+    readonly turn: string;
+    /** RFC 3339. */
+    readonly at: string;
+  }): undefined;
+  /** Replaces what is sealed. */
+  renewRun(args: StoredDeclaredRun): undefined;
+  renewTurn(args: Pick<StoredTurnRow, "seq" | "turn">): undefined;
+  /** Forgets runs. */
+  forget(args: { readonly runs: readonly Pick<StoredDeclaredRun, "tenant" | "run">[] }): undefined;
+  /** Forgets turns from before an instant; returns how many, up to a limit. */
+  forgetTurns(args: { readonly before: string; readonly limit: number }): number;
 };
 
 export type DeclaredRunQueries = {
@@ -43,6 +67,13 @@ export type DeclaredRunQueries = {
   open(args: null): StoredDeclaredRun[];
   /** The turns of a transcript, the oldest first. */
   turns(args: { readonly tenant: string; readonly session: string }): string[];
+  /** Runs that were over before an instant, the oldest first. */
+  endedBefore(args: { readonly before: string; readonly limit: number }): StoredDeclaredRun[];
+  /** Runs and turns of which something begins with one of some texts of the same length. */
+  beginningWith(args: { readonly beginnings: readonly string[]; readonly limit: number }): {
+    readonly runs: StoredDeclaredRun[];
+    readonly turns: StoredTurnRow[];
+  };
 };
 
 /** The runs of declared graphs, and the transcripts of sessions that declare them. */

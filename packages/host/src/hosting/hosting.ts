@@ -6,6 +6,7 @@ import { Owner, ProcessRegistry } from "@reins/runner";
 import type { Harness } from "@reins/supervisor";
 import type { TurnPreparation } from "../governor/context.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
+import { renewGraphSeals } from "../graph/at-rest.ts";
 import { GraphRuns, type GraphSettings } from "../graph/graph-runs.ts";
 import { Protocol } from "../graph/protocol.ts";
 import { Hub } from "../hub/hub.ts";
@@ -137,13 +138,14 @@ export class Hosting {
       });
       const { isInstalled = async () => true } = options;
       const subagents = new Subagents({ harness, catalogue, hub: late.promise, onError, isInstalled });
-      graphs = new GraphRuns({
+      const runs = new GraphRuns({
         ...{ harness, catalogue, messaging, subagents, isInstalled, onError, register },
         settings: options.graphs,
         hub: late.promise,
         host: () => host,
       });
-      const protocol = new Protocol({ harness, hub: late.promise, runs: graphs });
+      graphs = runs;
+      const protocol = new Protocol({ harness, hub: late.promise, runs });
       const host: AgentHost = new AgentHost({
         ...options,
         protocol,
@@ -153,19 +155,21 @@ export class Hosting {
         preparationFor: preparations(options, offers, onError),
         onFault: (agent, reason) => onError(new Error(`${agent}: ${reason}`)),
       });
+      await renewGraphSeals(harness.store, harness.vault);
       await renewSessionSeals({ store: harness.store, vault: harness.vault, onError });
       const log = await openLog(harness, onError);
       opened = log;
       const idleScheduler = (hub: Hub) => new Daemons({ hub, harness, onError });
-      const hub = await Hub.open({ ...options, host, log, idleScheduler, onError });
+      const prune = (before: Date) => runs.prune(before);
+      const hub = await Hub.open({ ...options, host, log, idleScheduler, prune, onError });
       opened = hub;
       late.resolve(hub);
       await swept;
-      await graphs.resume();
+      await runs.resume();
       const kills = await killing;
       const { redact } = harness;
       return new Hosting(
-        { catalogue, host, hub, graphs, protocol, offers, skills, redact, register, kills },
+        { catalogue, host, hub, graphs: runs, protocol, offers, skills, redact, register, kills },
         gateway,
       );
     } catch (error) {

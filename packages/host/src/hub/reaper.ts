@@ -6,8 +6,10 @@ import type { HubContext } from "./context.ts";
 export interface ReaperOptions {
   /** How long an agent that is not used keeps running. */
   readonly idleMs?: number | undefined;
-  /** How long messages, events of runs, reports of agents and ended approvals are stored; without it, for ever. */
+  /** How long messages, runs with their events, reports of agents and ended approvals are stored; without it, for ever. */
   readonly retentionMs?: number | undefined;
+  /** Forgets what else is older than an instant. */
+  readonly prune?: ((before: Date) => Promise<void>) | undefined;
 }
 
 const IDLE_MS = 30 * 60_000;
@@ -20,9 +22,11 @@ export class Reaper {
   readonly #hub: HubContext;
   readonly #idleMs: number;
   readonly #retentionMs: number | undefined;
+  readonly #prune: ReaperOptions["prune"];
   #repeater: Repeater | undefined;
 
-  constructor(hub: HubContext, { idleMs = IDLE_MS, retentionMs }: ReaperOptions) {
+  constructor(hub: HubContext, { idleMs = IDLE_MS, retentionMs, prune }: ReaperOptions) {
+    this.#prune = prune;
     this.#hub = hub;
     this.#idleMs = idleMs;
     this.#retentionMs = retentionMs;
@@ -53,6 +57,7 @@ export class Reaper {
     await harness.approvals.prune(new Date(kept));
     await harness.runs.prune(new Date(kept));
     await harness.reports.prune(new Date(kept));
+    await this.#prune?.(new Date(kept));
   }
 }
 

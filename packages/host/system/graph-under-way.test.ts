@@ -1,0 +1,265 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { createServer, type RequestListener } from "node:http";
+import { dirname, join } from "node:path";
+import { StoreError } from "@reins/store";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { command, declarationOf, openGraphHome } from "./fixtures/graph-home.ts";
+import { textIn } from "./fixtures/home.ts";
+
+/** A service on this machine; returns its address. */
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+}
+
+const service = (id: string, path: string, more: object = {}) => ({
+  id,
+  executor: { type: "service", target: "tickets" },
+  input: { path },
+  ...more,
+});
+
+describe("the kill switch", () => {
+  test.each([
+    ["everything", () => ({ kind: "all" }) as const],
+    ["an agent", () => ({ kind: "agent", name: "native" }) as const],
+    ["a session", (session: string) => ({ kind: "session", name: session }) as const],
+  ])("that ends %s ends the runs under way", async (_, target) => {
+    const home = await openGraphHome({ killSocket: true });
+    const { run_id, session_id } = await home.start(
+      [command("slow", "sleep 20; echo late > late.txt"), command("next", "true", { depends_on: ["slow"] })],
+      {},
+      { persist: true },
+    );
+    await expect.poll(async () => (await home.get(run_id)).actions[0]?.status).toBe("running");
+    const order = { id: randomUUID(), tenant: null, by: "user:default/operator", reason: null };
+    const killed = await home.hosting.kills?.kill({ ...order, target: target(session_id) });
+    expect(killed?.report.sessions).toContain(session_id);
+    const run = await home.ended(run_id);
+    expect(run.status).toBe("canceled");
+    expect(run.actions.map(({ status }) => status)).toEqual(["canceled", "canceled"]);
+    expect(await textIn(join(home.workspace, "late.txt"))).toBeUndefined();
+    expect(home.hosting.register.all.filter(({ sessions }) => sessions.includes(session_id))).toEqual([]);
+  });
+});
+
+describe("a full disk", () => {
+  test("keeps a result until it can be stored, does nothing twice, and ends nothing", async () => {
+    const home = await openGraphHome();
+    const { store } = home.harness;
+    const commit = store.commit.bind(store);
+    let isFull = false;
+    vi.spyOn(store, "commit").mockImplementation(((...given: Parameters<typeof commit>) =>
+      isFull
+        ? Promise.reject(new StoreError("full", "the disk is full; make room"))
+        : commit(...given)) as never);
+    const { run_id } = await home.start(
+      [
+        command("one", "echo one >> done.txt; sleep 1.5"),
+        command("two", "echo two >> done.txt", { depends_on: ["one"] }),
+      ],
+      {},
+      { persist: true },
+    );
+    await expect.poll(() => textIn(join(home.workspace, "done.txt")), { timeout: 20_000 }).toBe("one\n");
+    isFull = true;
+    await expect
+      .poll(async () => (await home.get(run_id)).status_reason, { timeout: 20_000 })
+      .toMatch(/waits until it can be stored: the disk is full/);
+    expect((await home.get(run_id)).status).toBe("running");
+    await expect(home.start([command("new", "true")])).rejects.toThrow(/full/);
+    isFull = false;
+    const run = await home.ended(run_id);
+    expect([run.status, run.status_reason]).toEqual(["completed", undefined]);
+    expect(await textIn(join(home.workspace, "done.txt"))).toBe("one\ntwo\n");
+  });
+});
+
+describe("a service", () => {
+  const settings = (url: string, more: object = {}) => ({
+    services: { tickets: { description: "Tickets.", url, ...more } },
+  });
+
+  test("that does not answer in time fails its action, and the run goes on by its policy", async () => {
+    const url = await serve((request, response) => {
+      // One sends nothing, another a byte now and then, without end.
+      if (request.url === "/drip") setInterval(() => response.write("."), 50).unref();
+    });
+    const home = await openGraphHome({ graphs: settings(url, { timeoutMs: 400 }) });
+    const run = await home.run([
+      service("silent", "x", { failure_policy: "continue" }),
+      service("drip", "drip", { failure_policy: "continue" }),
+      command("after", "echo after > after.txt", { depends_on: ["silent", "drip"] }),
+    ]);
+    expect(run.actions.map(({ status }) => status)).toEqual(["failed", "failed", "completed"]);
+    expect(run.actions[0]?.status_reason).toMatch(/abort|time/i);
+  });
+
+  test("that is called in a run that is canceled is not waited for", async () => {
+    const url = await serve(() => undefined);
+    const home = await openGraphHome({ graphs: settings(url) });
+    const { run_id } = await home.start([service("silent", "x")]);
+    await expect.poll(async () => (await home.get(run_id)).actions[0]?.status).toBe("running");
+    await home.hosting.graphs.cancel(home.principal, run_id);
+    expect(await home.get(run_id)).toMatchObject({ status: "canceled" });
+  });
+
+  test("that echoes secrets shows them to nobody, though what is done with them is exact", async () => {
+    const secret = `ghp_${"a1B2c3D4e5F6".repeat(3)}`;
+    const url = await serve((request, response) => {
+      response.writeHead(request.url === "/bad" ? 500 : 200, { "content-type": "text/plain" });
+      response.end(`you sent ${request.headers.authorization}`);
+    });
+    const home = await openGraphHome({ graphs: settings(url, { headers: { authorization: secret } }) });
+    const run = await home.run([
+      service("echo", "ok", { result_policy: { return_to_model: "full" } }),
+      service("fails", "bad", { failure_policy: "continue" }),
+      {
+        id: "keep",
+        executor: { target: "write_file" },
+        input: { path: "kept.txt", content: { $ref: "action:echo.summary" } },
+      },
+    ]);
+    expect(await textIn(join(home.workspace, "kept.txt"))).toContain(secret);
+    const transcript = await home.hosting.protocol.serviceFor("default").transcript(run.session_id);
+    const log = await home.hosting.hub.log.page("default", [run.session_id], 0);
+    const expanded = await home.output(run.run_id, "echo");
+    await home.harness.supervisor.close();
+    const entries = await home.ledger.read({ limit: 1_000 });
+    expect(JSON.stringify([run, transcript, log, expanded, entries])).not.toContain(secret);
+  });
+
+  test("whose request was decided in an earlier process is decided again where it is another by now", async () => {
+    const asked: string[] = [];
+    const listen: RequestListener = (request, response) => {
+      asked.push(`${request.headers.host}`);
+      if (asked.length > 1) response.end("done");
+    };
+    const [one, two] = [await serve(listen), await serve(listen)];
+    const first = await openGraphHome({ graphs: settings(one) });
+    const { run_id } = await first.start([service("call", "x")], {}, { persist: true });
+    await expect.poll(() => asked.length).toBe(1);
+    await first.close();
+    const rules = `
+tool_rules:
+  - { name: other, condition: { tool_name_matches: [graph/service], arguments: { url: "${two}*" } }, verdict: ask }
+  - { name: all, condition: {}, verdict: allowed }
+`;
+    const folder = dirname(first.home);
+    const second = await openGraphHome({ folder, rules, graphs: settings(two) });
+    const [approval] = await second.pending(1);
+    expect(approval).toMatchObject({ tool: "graph/service" });
+    expect(asked).toHaveLength(1);
+    await second.answer(approval?.id ?? "", "allow_once");
+    expect((await second.ended(run_id)).status).toBe("completed");
+    const verdicts = (await second.entries("policy_verdict")).filter(
+      ({ target }) => target === "graph/service",
+    );
+    const results = (await second.entries("tool_result")).filter(({ target }) => target === "graph/service");
+    const allowed = verdicts.filter(({ tags }) => tags.includes("allowed"));
+    expect(allowed).toHaveLength(2);
+    // One result for each verdict: of the first, nothing is known.
+    const outcomes = results.map(({ payload }) => [Object(payload).verdict, Object(payload).outcome]);
+    expect(outcomes.toSorted()).toEqual(
+      [
+        [allowed[0]?.cid, "unknown"],
+        [allowed[1]?.cid, "completed"],
+      ].toSorted(),
+    );
+  });
+});
+
+describe("the runs of a user", () => {
+  test("are bounded in number, also where they are declared at once", async () => {
+    const home = await openGraphHome({ graphs: { open: 2 } });
+    const gate = () => home.start([command("gate", "true", { requires_approval: true })]);
+    const started = await Promise.allSettled([gate(), gate(), gate()]);
+    expect(started.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "fulfilled", "rejected"]);
+    await expect(gate()).rejects.toThrow(/has 2 runs under way, which is the most/);
+    const [first] = started.flatMap((one) => (one.status === "fulfilled" ? one.value.run_id : []));
+    await home.hosting.graphs.cancel(home.principal, first ?? "");
+    await expect(gate()).resolves.toMatchObject({ status: "running" });
+  });
+
+  test("are repeated by the same request alone, and say what differs", async () => {
+    const home = await openGraphHome();
+    const { graphs } = home.hosting;
+    const request = {
+      run_id: "mine",
+      declaration: declarationOf([
+        { id: "m", executor: { type: "runtime", target: "merge" }, context_refs: ["md:note", "input:x"] },
+      ]),
+      sections: { note: "One." },
+      context: { x: 1 },
+    };
+    const both = await Promise.all([
+      graphs.start(home.principal, request),
+      graphs.start(home.principal, request),
+    ]);
+    expect(new Set(both.map(({ session_id }) => session_id)).size).toBe(1);
+    await expect(graphs.start(home.principal, request)).resolves.toMatchObject({ run_id: "mine" });
+    for (const [member, value] of [
+      ["sections", { note: "Two." }],
+      ["context", { x: 2 }],
+      ["cwd", home.workspace],
+      ["declaration", declarationOf([])],
+    ] as const) {
+      const other = graphs.start(home.principal, { ...request, [member]: value });
+      await expect(other).rejects.toMatchObject({
+        code: "conflict",
+        message: `there is a run mine already, with another ${member}`,
+      });
+    }
+  });
+
+  test("are decided in the mode that their session was put into, also while its agent does not run", async () => {
+    const rules = `
+tool_rules:
+  - { name: begin, condition: { event: [session_start, pre_prompt] }, verdict: allowed }
+  - { name: modes, condition: { tool_name_matches: [session/set_mode], origin: client }, verdict: allowed }
+  - { name: planning, condition: { mode: plan, tool_name_matches: [run_command] }, verdict: blocked, reason: it plans }
+  - { name: rest, condition: {}, verdict: allowed }
+`;
+    const home = await openGraphHome({ rules, parts: [] });
+    const begun = await home.run([command("before", "true")]);
+    expect(begun.status).toBe("completed");
+    const session = begun.session_id;
+    const { hub } = home.hosting;
+    const connection = await hub.connect({ principal: home.principal, agent: "native" });
+    const { signal } = new AbortController();
+    const params = { sessionId: session, cwd: home.workspace, mcpServers: [] };
+    await hub.request(connection, "session/load", params, signal);
+    await hub.request(connection, "session/set_mode", { sessionId: session, modeId: "plan" }, signal);
+    const blocked = await home.run([command("during", "true")], { session });
+    expect(blocked.actions[0]).toMatchObject({ status: "blocked", status_reason: "it plans" });
+    const agent = hub.live(session)?.agent;
+    if (!agent) throw new Error("the agent of the session does not run");
+    await hub.restart(agent, "a test");
+    expect(hub.live(session)?.agent).toBeUndefined();
+    const after = await home.run([command("after", "true")], { session });
+    expect(after.actions[0]).toMatchObject({ status: "blocked", status_reason: "it plans" });
+  });
+});
+
+test("a run that is reopened is reported as one that goes on", async () => {
+  const home = await openGraphHome();
+  const { run_id } = await home.run([command("go", "test -e go")]);
+  await writeFile(join(home.workspace, "go"), "");
+  await home.hosting.graphs.decide(home.principal, run_id, { action: "go", decision: "retry" });
+  expect((await home.ended(run_id)).status).toBe("completed");
+  const states = () => home.harness.runs.find(home.principal, run_id);
+  const lifecycle = async () =>
+    (await states()).find(({ contract }) => contract === "run_lifecycle")?.payload;
+  await expect.poll(lifecycle).toMatchObject({ status: "completed", metadata: { reopened: 1 } });
+  expect(await home.harness.runs.faults(home.principal, run_id)).toEqual([]);
+  expect(home.errors).toEqual([]);
+});

@@ -85,8 +85,6 @@ test("what agents use counts against the budget of their run and of their action
   const small = await home.run(two, {}, { budget: { tokens: 5 } });
   expect(small).toMatchObject({ status: "failed", status_reason: "the run has used its 5 tokens" });
   expect(small.actions.map(({ status }) => status)).toEqual(["completed", "canceled"]);
-  const costly = await home.run(two, {}, { budget: { cost: 0.000_000_1 } });
-  expect(costly.status_reason).toContain("the run has used its budget");
   const own = await home.run([
     task("loops", "First", { budget: { tokens: 5 }, loop: { max_iterations: 3, until: NEVER } }),
   ]);

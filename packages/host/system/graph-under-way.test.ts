@@ -48,7 +48,8 @@ describe("the kill switch", () => {
     expect(run.status).toBe("canceled");
     expect(run.actions.map(({ status }) => status)).toEqual(["canceled", "canceled"]);
     expect(await textIn(join(home.workspace, "late.txt"))).toBeUndefined();
-    expect(home.hosting.register.all.filter(({ sessions }) => sessions.includes(session_id))).toEqual([]);
+    // The native agent itself stays.
+    await expect.poll(() => home.hosting.register.all.length).toBeLessThan(2);
   });
 });
 
@@ -145,15 +146,15 @@ describe("a service", () => {
       if (asked.length > 1) response.end("done");
     };
     const [one, two] = [await serve(listen), await serve(listen)];
-    const first = await openGraphHome({ graphs: settings(one) });
-    const { run_id } = await first.start([service("call", "x")], {}, { persist: true });
-    await expect.poll(() => asked.length).toBe(1);
-    await first.close();
     const rules = `
 tool_rules:
   - { name: other, condition: { tool_name_matches: [graph/service], arguments: { url: "${two}*" } }, verdict: ask }
   - { name: all, condition: {}, verdict: allowed }
 `;
+    const first = await openGraphHome({ rules, graphs: settings(one) });
+    const { run_id } = await first.start([service("call", "x")], {}, { persist: true });
+    await expect.poll(() => asked.length).toBe(1);
+    await first.close();
     const folder = dirname(first.home);
     const second = await openGraphHome({ folder, rules, graphs: settings(two) });
     const [approval] = await second.pending(1);

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { AgentEntry, Catalogue } from "@reins/agents";
 import type { Harness, Principal, Workspace } from "@reins/supervisor";
 import { NATIVE } from "../control/agent-profile.ts";
+import { mutationScopeIn, stricterScope } from "../control/mutation-scope.ts";
 import type { AskableScope, ControlContext } from "../control/scope.ts";
 import type { AgentHost } from "../hosting/agent-host.ts";
 import type { Hub } from "../hub/hub.ts";
@@ -84,6 +85,7 @@ export class RunPlaces {
     return {
       ...{ context, id, record, principal, session, workspace, served, identities },
       ...{ mode: governed?.mode ?? record.agent_mode, claimedMode: governed?.claimedMode },
+      mutationScope: stricterScope(mutationScopeIn(record.mutation_scope), governed?.descent?.mutationScope),
       depth: record.depth ?? 0,
       descent: governed?.descent,
       toolCalls: { begun: 0 },

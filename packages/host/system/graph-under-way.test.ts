@@ -114,7 +114,7 @@ describe("a service", () => {
     expect(await home.get(run_id)).toMatchObject({ status: "canceled" });
   });
 
-  test("that echoes secrets shows them to nobody, though what is done with them is exact", async () => {
+  test("that echoes secrets has them shown nowhere, though what is done with them is exact", async () => {
     const secret = `ghp_${"a1B2c3D4e5F6".repeat(3)}`;
     const url = await serve((request, response) => {
       response.writeHead(request.url === "/bad" ? 500 : 200, { "content-type": "text/plain" });

@@ -19,7 +19,7 @@ export const NETWORKS = ["off", "hosts", "open"] as const;
 export type NetworkReach = (typeof NETWORKS)[number];
 
 /** The action of a graph that asks, where the runtime of graphs does. */
-export interface GraphOrigin {
+export interface SubjectGraph {
   readonly run: string;
   /** Who executes it, as the runtime chose: a type and a name, such as `service:tickets`. */
   readonly executor: string;
@@ -54,5 +54,5 @@ export interface Subject {
   /** Who asks, as the harness saw it; absent for the agent. */
   readonly origin?: Origin;
   /** The action of a graph that it belongs to; absent for what an agent or a client asks for itself. */
-  readonly graph?: GraphOrigin;
+  readonly graph?: SubjectGraph;
 }

@@ -1,7 +1,7 @@
 import { membersOf } from "@reins/acp";
 import type { PlacedEntry } from "@reins/ledger";
 import { type Harness, resultDraft, sessionKey } from "@reins/supervisor";
-import { paged, subjectOf } from "../hub/interruption.ts";
+import { paged, subjectOfSession } from "../hub/interruption.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { GraphRun } from "./graph-run.ts";
 
@@ -41,7 +41,7 @@ export async function openVerdicts(
 
 /** Records an unknown outcome for everything that a run was allowed in an earlier process and that came to no result. */
 export async function recordUnknown(harness: Harness, record: SessionRecord, run: GraphRun): Promise<void> {
-  const subject = await subjectOf(harness, record);
+  const subject = await subjectOfSession(harness, record);
   const open = await openVerdicts(harness, sessionKey(subject), run);
   if (open.length === 0) return;
   await harness.record(

@@ -41,7 +41,7 @@ export async function recordInterruption(
   record: SessionRecord,
 ): Promise<boolean> {
   const { ledger } = harness;
-  const subject = await subjectOf(harness, record);
+  const subject = await subjectOfSession(harness, record);
   const [newest] = await ledger.read({ entity_id: sessionKey(subject), order: "newest", limit: 1 });
   const { completed_at } = membersOf(newest?.entry.quality === "turn" ? newest.entry.payload : undefined);
   if (typeof completed_at === "string" && completed_at >= record.last_activity) return false;
@@ -66,7 +66,7 @@ export async function recordInterruption(
 }
 
 /** Who acted in a session; of a principal that is gone, what the record of the session says. */
-export async function subjectOf({ identity }: Harness, record: SessionRecord): Promise<Subject> {
+export async function subjectOfSession({ identity }: Harness, record: SessionRecord): Promise<Subject> {
   const { id: session, key, tenant, user, principal: id } = record;
   const acting = record.acts_as ?? record.agent;
   const request = { agent: acting, session, enforcement: "asked" } as const;

@@ -3,6 +3,7 @@ import type { Condition, PlainCondition } from "../constitution/condition.ts";
 import type { ToolDeclarations } from "../constitution/constitution.ts";
 import { isReadableByAll } from "../facts/path/places.ts";
 import type { Subject } from "../subject.ts";
+import { graphClauses } from "./graph-clauses.ts";
 import {
   anyPathTest,
   type CommandPattern,
@@ -315,38 +316,6 @@ function subjectClauses(condition: PlainCondition, tools: ToolDeclarations, perm
       name: "lacks_scopes",
       holds: ({ subject, action }) => hasScopes(subject, tools[action.tool]?.scopes ?? []) !== lacks_scopes,
     });
-  return clauses;
-}
-
-/**
- * The clauses about the graph that an action belongs to. Its name and its operation are the model's words: they count where
- * a match makes the verdict stricter, and otherwise as what is not known.
- */
-function graphClauses(
-  asked: PlainCondition["graph"],
-  { isRulePermitting, unknownFits }: InnerPurpose,
-): Clause[] {
-  if (asked === undefined) return [];
-  if (typeof asked === "boolean")
-    return [{ name: "graph", holds: ({ subject }) => (subject.graph !== undefined) === asked }];
-  const { executor, action, operation } = asked;
-  const clauses: Clause[] = [{ name: "graph", holds: ({ subject }) => subject.graph !== undefined }];
-  if (executor !== undefined) {
-    const test = textTest(executor);
-    clauses.push({ name: "graph.executor", holds: ({ subject }) => test(subject.graph?.executor ?? "") });
-  }
-  for (const [name, patterns] of [
-    ["action", action],
-    ["operation", operation],
-  ] as const) {
-    if (patterns === undefined) continue;
-    const test = textTest(patterns);
-    const isHeard = !isRulePermitting && unknownFits;
-    clauses.push({
-      name: `graph.${name}`,
-      holds: ({ subject }) => (isHeard ? test(subject.graph?.[name] ?? "") : unknownFits),
-    });
-  }
   return clauses;
 }
 

@@ -183,9 +183,9 @@ export const PolicyTest = z.strictObject({
       origin: z.enum(ORIGINS).default("agent"),
       graph: z
         .strictObject({
-          executor: z.string().min(1).default("tool:tool"),
-          action: z.string().min(1).default("action"),
-          operation: z.string().min(1).optional(),
+          executor: z.string().min(1).default("tool:tool").describe("who executes it: a type and a name"),
+          action: z.string().min(1).default("action").describe("what the model calls it"),
+          operation: z.string().min(1).optional().describe("what the model says that it is to do"),
         })
         .optional()
         .describe("the action of a graph that asks"),

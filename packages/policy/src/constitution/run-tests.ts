@@ -5,7 +5,7 @@ import type { PolicyVerdict } from "../decision/verdict.ts";
 import type { FileKind, FilePort } from "../facts/files.ts";
 import { type FactsContext, gatherFacts } from "../facts/gather.ts";
 import { loadToolTables, type ToolTables } from "../facts/tool/tool-table.ts";
-import type { GraphOrigin } from "../subject.ts";
+import type { SubjectGraph } from "../subject.ts";
 import type { PolicyTest, RuleVerdict } from "./constitution.ts";
 
 /** An example, and the verdict it got. */
@@ -70,7 +70,7 @@ function inputOf({ given }: PolicyTest, found: Action | undefined): DecisionInpu
   };
 }
 
-function graphOf({ operation, ...graph }: NonNullable<PolicyTest["given"]["graph"]>): GraphOrigin {
+function graphOf({ operation, ...graph }: NonNullable<PolicyTest["given"]["graph"]>): SubjectGraph {
   return { run: "test", ...graph, ...(operation !== undefined && { operation }) };
 }
 

@@ -20,3 +20,5 @@ export type {
 export { type CommandRun, type CommandRunner, commandEnvironment } from "./tools/run-command.ts";
 export type { ProgramEnd } from "./tools/run-program.ts";
 export type { Tool, ToolContext } from "./tools/tool.ts";
+export type { ToolSearchSettings } from "./tools/tool-search.ts";
+export type { ToolView } from "./tools/tool-view.ts";

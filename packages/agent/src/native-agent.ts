@@ -19,6 +19,7 @@ import type { Session } from "./sessions/session.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { type ClientCapabilities, replay } from "./sessions/updates.ts";
 import { allTools } from "./tools/all-tools.ts";
+import type { ToolView } from "./tools/tool-view.ts";
 
 const PROTOCOL_VERSION = 1;
 const PAGE = 50;
@@ -80,6 +81,11 @@ export class NativeAgent {
       default:
         throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
     }
+  }
+
+  /** Describes the tools that an open session may use now. */
+  tools(sessionId: string, signal: AbortSignal): Promise<ToolView | undefined> {
+    return this.#sessions.tools(sessionId, signal);
   }
 
   #notified(method: string, params: JsonObject): void {

@@ -69,4 +69,5 @@ export {
 } from "./runs.ts";
 export { Self, selfOperations } from "./self.ts";
 export { Session, SessionPage, sessionOperations } from "./sessions.ts";
+export { SessionTool, SessionTools, toolOperations } from "./tools.ts";
 export { LoggedRequest, RequestPage, WireEnvelope, WirePage, wireOperations } from "./wire.ts";

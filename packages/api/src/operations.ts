@@ -18,6 +18,7 @@ import { rosterOperations } from "./roster.ts";
 import { graphOperations, runOperations } from "./runs.ts";
 import { selfOperations } from "./self.ts";
 import { sessionOperations } from "./sessions.ts";
+import { toolOperations } from "./tools.ts";
 import { wireOperations } from "./wire.ts";
 
 /** The operations under `/v1` that need no agents. */
@@ -38,6 +39,7 @@ export const agentOperations: readonly Operation[] = [
   rpcOperations,
   acpOperations,
   sessionOperations,
+  toolOperations,
   connectionOperations,
   graphOperations,
 ].flatMap((group): readonly Operation[] => Object.values(group));

@@ -56,6 +56,10 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: () => P
     "read and change the memory of the native agent",
     async () => (await import("./commands/memory.ts")).memoryCommand,
   ],
+  tools: [
+    "find the tools of a session, as the model would",
+    async () => (await import("./commands/tools.ts")).toolsCommand,
+  ],
   token: ["create, list and revoke tokens", async () => (await import("./commands/token.ts")).tokenCommand],
   user: ["add, change, remove and list users", async () => (await import("./commands/user.ts")).userCommand],
   service: [

@@ -1,3 +1,4 @@
+export type { ToolView } from "@reins/agent";
 export { type Killed, KillOrder, KillReport, memoryOf } from "@reins/runner";
 export { UNATTENDED } from "./control/control-point.ts";
 export type { ToolGate } from "./control/tool-offer.ts";

@@ -5,6 +5,7 @@ import type { AgentDependencies } from "../agent-dependencies.ts";
 import { compact, isHalfFull } from "../compaction/compact.ts";
 import type { UserPart } from "../history/entry.ts";
 import type { SessionHeader, StoredSession } from "../history/session-store.ts";
+import { type ToolView, toolView } from "../tools/tool-view.ts";
 import { Turn } from "../turn/turn.ts";
 import { promptSession, settingFor, type TurnContext } from "./prompt-session.ts";
 import { Session } from "./session.ts";
@@ -58,6 +59,13 @@ export class Sessions {
     const session = this.#sessions.get(id);
     if (session) return session;
     throw new RpcError(CODE.notFound, `there is no session ${JSON.stringify(id)} here; load it first`);
+  }
+
+  /** Describes the tools that an open session may use now; `undefined` for a session that is not open. */
+  async tools(id: string, signal: AbortSignal): Promise<ToolView | undefined> {
+    const session = this.#sessions.get(id);
+    if (!session) return undefined;
+    return toolView(await settingFor(this.#context, session, signal), this.#dependencies.toolSearch);
   }
 
   /** Runs one turn and returns the result of its prompt. Cancelling the request cancels the turn. */

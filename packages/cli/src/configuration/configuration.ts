@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import type { HostingOptions } from "@reins/host";
 import { z } from "zod";
 import { CliError, isNotFound } from "../errors.ts";
+import { ToolSearch, toolSearchSettings } from "./tool-search.ts";
 
 /** Parses a YAML file; a missing one counts as empty. */
 export async function readYamlFile<Schema extends z.ZodType>(
@@ -164,6 +165,8 @@ const Configuration = z.strictObject({
       may_spend: z.boolean().optional(),
       /** The price of models in dollars per million tokens, by id or name; limits on `cost` use it. */
       prices: z.record(z.string().min(1), Price).default({}),
+      /** How many tools are kept out of prompts and found. */
+      tool_search: ToolSearch.optional(),
     })
     .prefault({}),
   /** What action graphs may use beside tools, agents and people. */
@@ -266,6 +269,7 @@ export function nativeSettings({
   patience,
   may_spend,
   prices = {},
+  tool_search,
 }: Partial<Configuration["native"]>): NonNullable<HostingOptions["native"]> {
   return {
     idle: {
@@ -280,5 +284,6 @@ export function nativeSettings({
         { input, output, cacheRead: cache_read, cacheWrite: cache_write },
       ]),
     ),
+    ...(tool_search && { toolSearch: toolSearchSettings(tool_search) }),
   };
 }

@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import { type Channel, type JsonObject, readResult } from "@reins/acp";
+import type { ToolView } from "@reins/agent";
 import type { AgentEntry, Catalogue, InstalledAgent } from "@reins/agents";
 import { type AgentLaunch, type ModelEndpoint, processChannel } from "@reins/agents";
 import { systemClock } from "@reins/kit";
@@ -126,6 +127,8 @@ export interface HostedAgent {
   readonly initialized: JsonObject;
   /** How it resumes a session, if it can. */
   readonly resumeMethod: "session/resume" | "session/load" | undefined;
+  /** Describes the tools that a session may use now, by the agent's id of it; only the native agent can. */
+  readonly tools?: ((sessionId: string, signal: AbortSignal) => Promise<ToolView | undefined>) | undefined;
   /** Ends its sessions and every process that it started, and returns the report of that. */
   stop(reason: string): Promise<StopReport | undefined>;
 }
@@ -221,8 +224,9 @@ export class AgentHost {
       entered.remove();
       return undefined;
     };
-    const { governor } = native;
+    const { governor, tools } = native;
     return initialized({
+      tools,
       id: entered.id,
       entry,
       version: "0.1.0",

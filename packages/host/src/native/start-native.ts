@@ -13,6 +13,8 @@ import {
   type Prices,
   type ProtocolService,
   type SubagentService,
+  type ToolSearchSettings,
+  type ToolView,
 } from "@reins/agent";
 import type { AgentEntry } from "@reins/agents";
 import type { Harness, NetworkReach, Principal, Subject } from "@reins/supervisor";
@@ -34,6 +36,8 @@ import type { Subagents } from "./subagents.ts";
 export type NativeSettings = Pick<AdvisorOptions, "idle" | "patience" | "presence"> & {
   /** What models cost, so that limits in money count. */
   readonly prices?: Prices;
+  /** How many tools are kept out of prompts and found. */
+  readonly toolSearch?: Partial<ToolSearchSettings>;
 };
 
 /** What the native agent is started with. */
@@ -70,6 +74,8 @@ export interface NativeOptions {
 /** Starts the native agent in this process, behind a governor: there is no other way to run it. */
 export function startNative(options: NativeOptions): {
   readonly governor: Governor;
+  /** Describes the tools that a session may use now, by the agent's id of it. */
+  tools(sessionId: string, signal: AbortSignal): Promise<ToolView | undefined>;
   stop(reason: string): Promise<void>;
 } {
   const { harness, entry, principal, environment, offers, subagents, commands, confined, settings } = options;
@@ -157,6 +163,7 @@ export function startNative(options: NativeOptions): {
     }),
     services,
     memory,
+    ...(settings?.toolSearch && { toolSearch: settings.toolSearch }),
     ...(commands && { commands }),
     mayUse: (tool, id) => {
       const subject = subjectOf(id);
@@ -170,7 +177,7 @@ export function startNative(options: NativeOptions): {
       await agent.close(reason);
       close(new Error(reason));
     });
-  return { governor, stop };
+  return { governor, tools: (id, signal) => agent.tools(id, signal), stop };
 }
 
 /** Starts children of the sessions that a governor knows. */

@@ -78,6 +78,10 @@ const routes = [
     lazyPage(() => import("../pages/agents/agents-page.tsx"), "AgentsPage"),
   ),
   page(
+    "/tools",
+    lazyPage(() => import("../pages/tools/tools-page.tsx"), "ToolsPage"),
+  ),
+  page(
     "/wire",
     lazyPage(() => import("../pages/wire/wire-page.tsx"), "WirePage"),
   ),

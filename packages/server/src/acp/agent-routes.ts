@@ -6,6 +6,7 @@ import { type GatewayLimits, type Log, settleLimits } from "../limits.ts";
 import type { Routes } from "../routes/router.ts";
 import { graphRoutes } from "../v1/runs.ts";
 import { sessionRoutes } from "../v1/sessions.ts";
+import { toolRoutes } from "../v1/tools.ts";
 import { acpRoutes } from "./acp-routes.ts";
 import { rpcRoutes } from "./rpc-routes.ts";
 
@@ -41,6 +42,7 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Routes[] {
     { ...rpcRoutes(current), close: () => current.close() },
     acpRoutes(current, { harness, clock, defaultAgent, limits, log }),
     sessionRoutes(current),
+    toolRoutes(current),
     graphRoutes(hosting),
   ];
 }

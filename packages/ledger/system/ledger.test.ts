@@ -1,6 +1,8 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type Clock, systemClock } from "@reins/kit";
+import { ManualClock } from "@reins/kit/manual-clock";
 import { change, openSqlite, type Store, StoreError } from "@reins/store";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ArtifactStore } from "../src/artifacts/artifact-store.ts";
@@ -22,14 +24,15 @@ async function folder(): Promise<string> {
   return path;
 }
 
-/** A ledger on disk, which may be opened again and again. */
-async function open(home: string, onCommit?: Parameters<typeof breaking>[1]) {
+/** A ledger on disk, which may be opened again and again. With a clock that stands still it makes no checkpoint by itself. */
+async function open(home: string, onCommit?: Parameters<typeof breaking>[1], clock: Clock = systemClock) {
   const sound = await openSqlite({ path: join(home, "reins.db"), tables: [ledgerTables] });
   const store = onCommit ? breaking(sound, onCommit) : sound;
   onTestFinished(() => store.close());
   const keys = new KeyFolder(join(home, "keys"));
   const artifacts = new ArtifactStore(join(home, "artifacts"));
-  const ledger = await Ledger.open({ store, signers: keys, artifacts, newOrigin: () => "reins/test" });
+  const newOrigin = () => "reins/test";
+  const ledger = await Ledger.open({ store, signers: keys, artifacts, newOrigin, clock });
   return { ledger, store, keys, artifacts };
 }
 
@@ -389,7 +392,7 @@ describe("finding", () => {
 
 describe("checkpoints", () => {
   test("cover every entry, are signed, and are not made when there is nothing new", async () => {
-    const { ledger } = await open(await folder());
+    const { ledger } = await open(await folder(), undefined, new ManualClock());
     await ledger.record([turn("one"), call("one")]);
     const first = await ledger.checkpoint();
     expect(openCheckpoint(first.note, ledger.logKey)).toMatchObject({
@@ -411,10 +414,11 @@ describe("checkpoints", () => {
 
   test("that the disk had no room for are made at the next request once there is room", async () => {
     let isFull = false;
-    const { ledger } = await open(await folder(), async (commit, [change]) => {
+    const onCommit: Parameters<typeof breaking>[1] = async (commit, [change]) => {
       if (isFull && change?.name === "checkpoint") throw new StoreError("full", "the disk is full");
       return commit();
-    });
+    };
+    const { ledger } = await open(await folder(), onCommit, new ManualClock());
     await ledger.checkpoint();
     await ledger.record([call("one")]);
     isFull = true;

@@ -216,3 +216,12 @@ describe("the files that come along", () => {
     );
   });
 });
+
+test("the same text gives every tenant the same constitution, which none can change", () => {
+  const rules = readFileSync(defaultFile("default.yaml"), "utf8");
+  const { file } = loadPolicy(text(rules));
+  expect(loadPolicy(text(rules)).file).toBe(file);
+  expect(() => file.tool_rules.pop()).toThrow(TypeError);
+  expect(() => Object.assign(Object(file.tool_rules[0]).condition, { user: "ann" })).toThrow(TypeError);
+  expect(loadPolicy(text(`${rules}\n`)).file).not.toBe(file);
+});

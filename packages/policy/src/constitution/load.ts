@@ -1,4 +1,4 @@
-import { errorMessage } from "@reins/kit";
+import { errorMessage, LruCache } from "@reins/kit";
 import { type Document, isMap, isNode, isScalar, LineCounter, type Node, parseDocument, visit } from "yaml";
 import type { z } from "zod";
 import { Policy } from "../decision/policy.ts";
@@ -77,8 +77,23 @@ export function defaultFile(name: DefaultFile): URL {
   return new URL(`../../constitutions/${name}`, import.meta.url);
 }
 
+/** Constitutions by their text, which most tenants have in common; frozen, because they share it. */
+const known = new LruCache<string, ConstitutionFile>({ entries: 16, size: 4_000_000 });
+
 /** Reads `constitution.yaml`; reports faults with line and column. */
 export function readConstitution(text: string, file: string): ConstitutionFile {
+  const constitution = known.get(text) ?? frozen(parseConstitution(text, file));
+  known.set(text, constitution, text.length);
+  return constitution;
+}
+
+function frozen<Value>(value: Value): Value {
+  if (typeof value !== "object" || value === null) return value;
+  for (const member of Object.values(value)) frozen(member);
+  return Object.freeze(value);
+}
+
+function parseConstitution(text: string, file: string): ConstitutionFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, strict: true });
   const placeAt = (offset: number | undefined): FilePlace | undefined => {

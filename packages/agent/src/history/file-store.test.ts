@@ -29,6 +29,25 @@ describe("a session store in a folder", () => {
     expect((await store.read("a"))?.entries).toEqual([saying("one"), saying("three")]);
   });
 
+  test("skips a header that was cut off and reads the one before", async () => {
+    const path = await folder();
+    const store = new FileSessionStore(path);
+    await store.append({ ...headerOf("a"), title: "kept" }, [saying("one")]);
+    await appendFile(join(path, "a.json"), '\n{"id":"a","cwd":"/');
+    expect((await store.read("a"))?.header.title).toBe("kept");
+    await store.append({ ...headerOf("a"), title: "newer" }, []);
+    expect((await new FileSessionStore(path).read("a"))?.header.title).toBe("newer");
+  });
+
+  test("keeps the file of headers short, also over many processes", async () => {
+    const path = await folder();
+    for (let n = 0; n < 400; n += 1)
+      await new FileSessionStore(path).append({ ...headerOf("a"), title: `${n} ${"x".repeat(500)}` }, []);
+    expect((await stat(join(path, "a.json"))).size).toBeLessThan(66 * 1_024);
+    expect((await new FileSessionStore(path).read("a"))?.header.title).toMatch(/^399 /);
+    expect(await readdir(path)).toEqual(["a.json"]);
+  });
+
   test("creates files for their owner only and leaves no temporary files", async () => {
     const path = await folder();
     await new FileSessionStore(path).append(headerOf("a"), [saying("one")]);

@@ -1,7 +1,7 @@
-import { appendFileSync, mkdirSync } from "node:fs";
-import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { appendFileSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { errorCode, KeyedQueue } from "@reins/kit";
+import { errorCode } from "@reins/kit";
 import { HistoryEntry } from "./entry.ts";
 import {
   pageOf,
@@ -15,18 +15,20 @@ import {
 const ID = /^[A-Za-z0-9_-]{1,128}$/;
 /** The most headers that are cached to skip unchanged writes. */
 const MAX_CACHED = 1_000;
+/** From this length on, a file of headers is replaced by one with the last header alone. */
+const MAX_HEADERS = 64 * 1_024;
+/** Only their owner may read what is stored. */
+const PRIVATE = { mode: 0o600 };
 
 /**
- * Stores sessions in a folder: a header file that is replaced atomically, and an append-only file with one entry per
- * line. A line that a crash cut off is skipped. Entries are appended synchronously: to write them into the page cache
- * takes a fortieth of the time that it takes to hand them to another thread.
+ * Stores sessions in a folder, each in two append-only files with a line for each entry and for each state of its header,
+ * of which the last counts. A line that a crash cut off is skipped. Lines are appended synchronously: to write them into
+ * the page cache takes a fortieth of the time that it takes to hand them to another thread, or to replace a file.
  */
 export class FileSessionStore implements SessionStore {
   readonly #folder: string;
-  /** Writes of headers, keyed by session. */
-  readonly #writes = new KeyedQueue();
-  /** The last written header of a session, without its time. */
-  readonly #written = new Map<string, string>();
+  /** The last written header of a session, without its time, and the length of the file it is in. */
+  readonly #written = new Map<string, { readonly header: string; readonly length: number }>();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -54,39 +56,50 @@ export class FileSessionStore implements SessionStore {
     const { id } = header;
     expectId(id);
     if (!this.#written.has(id)) mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    // After a crash the file may end within a line; the next entry must start a new one.
-    const lines = entries.map((entry) => `\n${JSON.stringify(entry)}`).join("");
-    if (lines !== "") appendFileSync(this.#entriesOf(id), lines, { mode: 0o600 });
-    if (this.#needsHeader(header, entries)) await this.#writes.run(id, () => this.#replace(header));
+    const lines = entries.map(lineOf).join("");
+    if (lines !== "") appendFileSync(this.#entriesOf(id), lines, PRIVATE);
+    if (this.#needsHeader(header, entries)) this.#writeHeader(header);
   }
 
   async remove(id: string): Promise<void> {
     expectId(id);
-    await this.#writes.run(id, async () => {
-      this.#written.delete(id);
-      await rm(this.#headerOf(id), { force: true });
-      await rm(this.#entriesOf(id), { force: true });
-    });
+    this.#written.delete(id);
+    rmSync(this.#headerOf(id), { force: true });
+    rmSync(this.#entriesOf(id), { force: true });
   }
 
   /** Whether a header has to be written: the time alone is written at the end of a turn only. */
   #needsHeader(header: SessionHeader, entries: readonly HistoryEntry[]): boolean {
-    return entries.some(({ kind }) => kind === "end") || this.#written.get(header.id) !== withoutTime(header);
+    return (
+      entries.some(({ kind }) => kind === "end") ||
+      this.#written.get(header.id)?.header !== withoutTime(header)
+    );
   }
 
-  async #replace(header: SessionHeader): Promise<void> {
-    const path = this.#headerOf(header.id);
-    await writeFile(`${path}.new`, JSON.stringify(header), { mode: 0o600 });
-    await rename(`${path}.new`, path);
-    this.#written.delete(header.id);
-    this.#written.set(header.id, withoutTime(header));
+  #writeHeader(header: SessionHeader): void {
+    const { id } = header;
+    const path = this.#headerOf(id);
+    const line = lineOf(header);
+    let length = this.#written.get(id)?.length ?? statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    if (length < MAX_HEADERS) appendFileSync(path, line, PRIVATE);
+    else {
+      length = 0;
+      writeFileSync(`${path}.new`, line, PRIVATE);
+      renameSync(`${path}.new`, path);
+    }
+    this.#written.delete(id);
+    this.#written.set(id, { header: withoutTime(header), length: length + line.length });
     const [oldest] = this.#written.keys();
     if (this.#written.size > MAX_CACHED && oldest !== undefined) this.#written.delete(oldest);
   }
 
   async #header(id: string): Promise<SessionHeader | undefined> {
-    const { data } = SessionHeader.safeParse(parsed(await readText(this.#headerOf(id))));
-    return data;
+    const lines = (await readText(this.#headerOf(id))).split("\n");
+    for (const line of lines.toReversed()) {
+      const { data } = SessionHeader.safeParse(parsed(line));
+      if (data) return data;
+    }
+    return undefined;
   }
 
   #headerOf(id: string): string {
@@ -100,6 +113,11 @@ export class FileSessionStore implements SessionStore {
 
 function expectId(id: string): void {
   if (!ID.test(id)) throw new TypeError(`"${id}" is not a valid session id`);
+}
+
+/** A value on a line of its own, also after a crash that cut off the line before. */
+function lineOf(value: HistoryEntry | SessionHeader): string {
+  return `\n${JSON.stringify(value)}`;
 }
 
 function withoutTime({ updatedAt: _, ...header }: SessionHeader): string {

@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { inflateSync } from "node:zlib";
 import type { Bench } from "../../../scripts/bench/bench.ts";
 import { Crowd } from "./native/crowd.ts";
 import { governedHouse } from "./native/house.ts";
@@ -61,9 +62,20 @@ async function sizeOf(home: string): Promise<Size> {
     return {
       pages: number("SELECT sum(pgsize) FROM dbstat WHERE name <> 'ledger_recent'"),
       entries,
-      bodies: entries * number("SELECT avg(length(body)) FROM ledger_recent"),
+      bodies: entries * bodyLength(database),
     };
   } finally {
     database.close();
   }
+}
+
+/** The mean length of the newest entries, unpacked as `docs/ledger-format.md` describes. */
+function bodyLength(database: DatabaseSync): number {
+  const { value } = database.prepare("SELECT value FROM ledger_meta WHERE name = 'sample_1'").get() ?? {};
+  const dictionary = Buffer.from(String(value));
+  const rows = database.prepare("SELECT packed FROM ledger_entries ORDER BY seq DESC LIMIT 500").all();
+  const lengths = rows.map(({ packed }) =>
+    packed instanceof Uint8Array ? inflateSync(packed.subarray(1), { dictionary }).length : 0,
+  );
+  return lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
 }

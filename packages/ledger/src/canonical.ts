@@ -340,7 +340,14 @@ export function prepare(content: ParentlessContent): PreparedEntry {
   if (quick === undefined) assertPlainJson(entry, "entry");
   const body = quick ?? canonicalJson(entry);
   assertSize(body, ROOM_TO_COME);
-  return { entity_id, quality, actor, timestamp, body, attestation: undefined };
+  const excerpt = excerptOf(entry);
+  return { entity_id, quality, actor, timestamp, body, excerpt, attestation: undefined };
+}
+
+/** What an entry is found by before it is indexed, in the form of an entry: its tags, and the state or verdict it records. */
+export function excerptOf({ payload, tags }: Pick<EntryContent, "payload" | "tags">): string {
+  const { state, verdict } = { state: undefined, verdict: undefined, ...Object(payload) };
+  return JSON.stringify({ payload: { state, verdict }, tags });
 }
 
 /** The same entry, to be signed when its parents are known. */

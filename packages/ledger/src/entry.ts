@@ -115,6 +115,8 @@ export interface PreparedEntry {
   readonly timestamp: string;
   /** Its canonical form without parents, and without a proof where one has to be made. */
   readonly body: string;
+  /** What it is found by before it is indexed. */
+  readonly excerpt: string;
   /** Who signs it, if it is signed. */
   readonly attestation: AttestationOrder | undefined;
 }

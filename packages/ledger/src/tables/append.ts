@@ -1,5 +1,5 @@
 import type { Database, Statement } from "@reins/store";
-import { bodyOf, bodyWith, cidOf } from "../canonical.ts";
+import { bodyOf, bodyWith, cidOf, excerptOf } from "../canonical.ts";
 import type { Cid, EntryQuality, PreparedEntry } from "../entry.ts";
 import { LedgerError } from "../ledger-error.ts";
 import { leafHash, type TileShelf, Tiles } from "../tree.ts";
@@ -101,14 +101,14 @@ export class Appender {
 
   /** Writes an entry whose name and body are known. */
   store(
-    entry: Pick<PreparedEntry, "entity_id" | "quality" | "actor" | "timestamp">,
+    entry: Pick<PreparedEntry, "entity_id" | "quality" | "actor" | "timestamp" | "excerpt">,
     cid: Cid,
     body: string,
   ): number {
-    const { entity_id, quality, actor, timestamp } = entry;
+    const { entity_id, quality, actor, timestamp, excerpt } = entry;
     const seq = this.#tiles.size;
     this.#insert.run(seq, cid, entity_id, quality, actor, timestamp, entryPacker.pack(body));
-    this.#insertRecent.run(seq, body);
+    this.#insertRecent.run(seq, excerpt);
     this.#tiles.append(leafHash(cid));
     this.#index.added();
     this.#chains.advance(entity_id, quality, cid);
@@ -153,7 +153,7 @@ export function importEntries(
         `entry ${seq} (${cid}) does not follow the entry before it in its chain`,
       );
     }
-    const stored = appender.store(content, cid, body);
+    const stored = appender.store({ ...content, excerpt: excerptOf(content) }, cid, body);
     if (stored !== seq)
       throw new LedgerError("conflict", `entry ${seq} cannot be added to a ledger of ${stored} entries`);
     added += 1;
@@ -164,7 +164,7 @@ export function importEntries(
 
 /** Number of entries that are indexed together when the store is idle. */
 const WORTHWHILE = 256;
-/** With so many not indexed, the next append indexes them. As many of the newest bodies are kept unpacked. */
+/** With so many not indexed, the next append indexes them. As many of the newest excerpts are kept. */
 const MOST = 1_024;
 
 /**

@@ -54,10 +54,9 @@ const bench: Bench = {
     try {
       for (const { way } of all) for (let n = 0; n < warmUp; n += 1) await way.prompt("say hello");
       for (let made = 0; made < trips; made += BLOCK)
-        for (const one of (made / BLOCK) % 2 === 0 ? all : all.toReversed())
-          for (let n = 0; n < BLOCK; n += 1) await one.trip();
+        for (const one of inTurn(all, made / BLOCK)) for (let n = 0; n < BLOCK; n += 1) await one.trip();
       const syncs = await syncsPerTurn(durable, ways.http.way);
-      for (let n = 0; n < bursts; n += 1) for (const one of all) await one.burst();
+      for (let n = 0; n < bursts; n += 1) for (const one of inTurn(all, n)) await one.burst();
       const deliveries = await fanOut(unsynced, { readers: 100, updates: 2_000, rounds: fans });
       return rowsOf({ ...ways, syncs, deliveries: quantile(deliveries, 0.5) });
     } finally {
@@ -72,6 +71,11 @@ export default bench;
 
 async function newBase(): Promise<string> {
   return realpath(await mkdtemp(join(tmpdir(), "acp-http-bench-")));
+}
+
+/** Every other time from the last to the first, so that what changes meanwhile meets all alike. */
+function inTurn<Item>(all: readonly Item[], time: number): readonly Item[] {
+  return time % 2 === 0 ? all : all.toReversed();
 }
 
 /** How often the server waits for its disk in a turn that says one thing. */

@@ -302,7 +302,10 @@ describe("the governor's preparation of turns", () => {
     const preparation = new ConstitutionalPreparation({
       harness,
       messaging,
-      offers: { gate: async ({ id }) => ({ tools: toolsOf(id), entries: [] }) },
+      offers: {
+        own: new Map([["coder", []]]),
+        gate: async ({ id }) => ({ tools: toolsOf(id), entries: [] }),
+      },
       onFault: (fault) => faults.push(fault),
     });
     const [one, two] = [newSession("one"), newSession("two")];

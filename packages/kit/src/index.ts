@@ -25,7 +25,6 @@ export {
   type StreamLimits,
 } from "./http.ts";
 export {
-  amountOf,
   exactNumber,
   Floats,
   isSpelledNumber,
@@ -33,6 +32,7 @@ export {
   spelledNumber,
 } from "./json/numbers.ts";
 export {
+  amountOf,
   duplicatesAtTop,
   excessOf,
   isModest,

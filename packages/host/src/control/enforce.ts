@@ -14,7 +14,7 @@ import {
   toolOf,
   traitsOf,
 } from "./control-point.ts";
-import { hasHarnesses, noteAllowed, recordSeen } from "./outcome.ts";
+import { hasHarnesses, noteAllowed, policyOf, recordSeen } from "./outcome.ts";
 import type { AskableScope, ControlScope, SubjectContext } from "./scope.ts";
 
 /** The caller that waits for a verdict. */
@@ -52,7 +52,7 @@ export async function enforce(
     ...(isDeferred(scope, point) && { deferred: true }),
   };
   const { mode = "default", claimedMode = mode } = scope;
-  const isClaimed = claimedMode !== mode && point.kind !== "setting";
+  const isClaimed = claimedMode !== mode && point.kind !== "setting" && policyOf(scope)?.readsMode === true;
   const stricter = isClaimed && (await isStricter(claimedMode, mode, scope, point));
   const requested = (wanted: ControlPoint) => {
     const made = stricter ? requestFor(scope, wanted, claimedMode) : requestFor(scope, wanted);

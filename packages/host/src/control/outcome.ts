@@ -175,9 +175,15 @@ export function forwardIn(scope: ControlScope, event_type: EventType, payload: u
   });
 }
 
+/** The policy that decides in a session now. */
+export function policyOf({ context }: Pick<ControlScope, "context">) {
+  const { harness, principal } = context;
+  return harness.policies.inForce.get(principal.tenant);
+}
+
 /** Whether the policy names external harnesses. */
-export function hasHarnesses({ harness, principal }: ControlContext): boolean {
-  return (harness.policies.inForce.get(principal.tenant)?.file.harnesses.length ?? 0) > 0;
+export function hasHarnesses(context: ControlContext): boolean {
+  return (policyOf({ context })?.file.harnesses.length ?? 0) > 0;
 }
 
 /** The entry for the start of a tool call, with what the agent says about it. */

@@ -1,6 +1,7 @@
 import { Catalogue } from "@reins/agents";
 import { describe, expect, it } from "vitest";
-import { forwardable, settingsOf } from "./client-requests.ts";
+import { forwardable } from "../wire/agent-channel.ts";
+import { settingsOf } from "./client-requests.ts";
 
 describe("an option that the launch profile holds", () => {
   const catalogue = Catalogue.load();

@@ -1,6 +1,6 @@
-import { isObject, type JsonObject, metaOf, readParams } from "@reins/acp";
+import { isObject, type JsonObject, readParams } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
-import { sessionMeta, typedOption } from "@reins/agents";
+import { typedOption } from "@reins/agents";
 import { enforce } from "../control/enforce.ts";
 import { completeSetting } from "../control/outcome.ts";
 import { refusal } from "../control/verdict.ts";
@@ -76,37 +76,6 @@ export async function forwardNotification(
   await agent.notify(method, forAgent(session, params));
   // No response says whether it was set.
   await completeSetting(session, { tool: method, entry: verdict.entry, outcome: "unknown" });
-}
-
-/** The members of methods that are decided by some of them: no other is forwarded, because it was not decided. */
-const DECIDED_MEMBERS: ReadonlyMap<string, readonly string[]> = new Map([
-  ["session/prompt", ["prompt"]],
-  ["session/close", []],
-  ["session/delete", []],
-  ["session/set_mode", ["modeId"]],
-  ["session/set_model", ["modelId"]],
-  ["session/set_config_option", ["configId", "value", "type"]],
-  ["session/cancel", []],
-  ["authenticate", ["methodId"]],
-  ["providers/set", ["providerId", "apiType", "baseUrl", "headers"]],
-]);
-
-/**
- * The parameters of a client's message that may reach the agent: without what in `_meta` would weaken its asking, and of
- * a change of settings only what is decided.
- */
-export function forwardable(
-  { strip }: Pick<GovernorContext["launch"], "strip">,
-  method: string,
-  params: JsonObject,
-): JsonObject {
-  const { _meta, ...members } = params;
-  const { meta } = _meta === undefined ? { meta: {} } : sessionMeta({ meta: {}, strip }, metaOf(params));
-  const decided = DECIDED_MEMBERS.get(method);
-  const kept = Object.entries(members).filter(
-    ([name]) => !decided || name === "sessionId" || decided.includes(name),
-  );
-  return { ...Object.fromEntries(kept), ...(Object.keys(meta).length > 0 && { _meta: meta }) };
 }
 
 /** A client's message with the agent's own name for the session, if it is in one. */

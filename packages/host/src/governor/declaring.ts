@@ -93,11 +93,6 @@ export async function declareUntilOver(declaring: DeclaringTurn, first: unknown)
   }
 }
 
-/** Shows what is still held back when a turn ends otherwise. */
-export async function showHeld(session: GovernedSession, { held }: Turn): Promise<void> {
-  for (const update of held?.release() ?? []) await showUpdate(session, update);
-}
-
 /** A text of the runtime as a block of a prompt; what it quotes names no files to the agent. */
 export function observation({ context: { entry, profile } }: GovernedSession, text: string): JsonObject {
   const expands = profile.interpretsPrompts && entry.prompts.mentions === "expands";

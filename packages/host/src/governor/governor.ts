@@ -14,15 +14,9 @@ import { LruCache, settlesWithin } from "@reins/kit";
 import { THIRD_PARTY } from "../control/agent-profile.ts";
 import type { Descent } from "../control/scope.ts";
 import { StandaloneSession } from "../sessions/standalone-session.ts";
-import { borderedChannel } from "../wire/agent-channel.ts";
+import { borderedChannel, forwardable } from "../wire/agent-channel.ts";
 import { answerAgent, notKnown } from "./agent-requests.ts";
-import {
-  forAgent,
-  forwardable,
-  forwardNotification,
-  forwardRequest,
-  outsideOfSessions,
-} from "./client-requests.ts";
+import { forAgent, forwardNotification, forwardRequest, outsideOfSessions } from "./client-requests.ts";
 import type { GovernedCall, GovernorContext, GovernorOptions } from "./context.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import { mayKnow, mayNotify } from "./known-methods.ts";

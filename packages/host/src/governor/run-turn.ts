@@ -6,7 +6,7 @@ import { recordedSubject, subjectIn } from "../control/control-point.ts";
 import { enforce } from "../control/enforce.ts";
 import { chargePrompt, forwardIn } from "../control/outcome.ts";
 import { placed, verdictMeta } from "../control/verdict.ts";
-import { declareUntilOver, observation, showHeld, startDeclaring } from "./declaring.ts";
+import { declareUntilOver, observation, startDeclaring } from "./declaring.ts";
 import { type GovernedSession, Turn } from "./governed-session.ts";
 import { promptText, settleCommands, withFiles, withoutCommands, withRefusals } from "./prompt-content.ts";
 import { noteUnended, recordUnknown } from "./ungated.ts";
@@ -181,7 +181,8 @@ async function answerTo(session: GovernedSession, prompted: Prompted): Promise<u
     if (!declaring) return answer;
     return (await unlessCancelled(turn, declareUntilOver(declaring, answer))) ?? cancelled(session);
   } finally {
-    await showHeld(session, turn);
+    // What a declaration still held back when the turn ends otherwise.
+    for (const update of turn.held?.release() ?? []) await showUpdate(session, update);
     await prepared
       ?.end({ delivered, contextTokens: turn.tokens })
       .catch((error: unknown) =>

@@ -1,6 +1,6 @@
 import { realpath } from "node:fs/promises";
 import { extname, resolve } from "node:path";
-import { type JsonObject, readContent } from "@reins/acp";
+import { type JsonObject, readContent, reinsMeta } from "@reins/acp";
 import { hasCode, visibleJson } from "@reins/kit";
 import type { Harness, PolicyKeeper, Subject, Trust } from "@reins/supervisor";
 import type { PreparedTurn, TurnPreparation } from "../governor/context.ts";
@@ -13,7 +13,7 @@ import type { TurnOffers } from "./turn-offers.ts";
 /** What turns are prepared with. */
 export interface ConstitutionalPreparationOptions extends TurnContextOptions {
   /** Gates the tools of turns; without it, none are named. */
-  readonly offers?: Pick<TurnOffers, "gate"> | undefined;
+  readonly offers?: Pick<TurnOffers, "gate" | "own"> | undefined;
   /** Receives what could not be read. */
   readonly onFault?: (reason: string) => void;
 }
@@ -34,8 +34,9 @@ export class ConstitutionalPreparation implements TurnPreparation {
     { params, inSystemPrompt, protocol }: Parameters<TurnPreparation["compose"]>[3],
   ): Promise<PreparedTurn> {
     const { offers, onFault } = this.#options;
-    const gating = offers?.gate(session, subject, params);
-    const { tools, entries = [] } = (gating && (await gating)) ?? {};
+    // Most agents bring tools that are not known, and few turns are announced with others.
+    const isOffered = offers?.own.has(session.record.agent) || reinsMeta(params).turn !== undefined;
+    const { tools, entries = [] } = (isOffered && (await offers?.gate(session, subject, params))) || {};
     const { commands } = session;
     const context = this.#contextOf(session);
     const { mail, faults, ...turn } = await context.compose(prompt, {

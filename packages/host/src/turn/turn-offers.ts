@@ -64,6 +64,8 @@ export class TurnOffers {
   readonly #harness: Pick<Harness, "supervisor" | "policies" | "ledger">;
   readonly #now: () => Date;
   readonly #own = new Map<string, readonly OwnTool[]>();
+  /** The tools that agents have by themselves, as far as they are known, by agent. */
+  readonly own: ReadonlyMap<string, readonly OwnTool[]> = this.#own;
   readonly #announced = new Map<string, TurnOffer>();
   readonly #sessions = new Map<string, SessionTools>();
   /** The last recorded offer of each session. */

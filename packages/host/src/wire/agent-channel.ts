@@ -1,4 +1,5 @@
 import { type Channel, CODE, classify, isObject, type JsonObject, membersOf, RpcError } from "@reins/acp";
+import { type AgentLaunch, sessionMeta } from "@reins/agents";
 import { type Clock, Inactivity } from "@reins/kit";
 import { REFUSED } from "../control/verdict.ts";
 
@@ -43,6 +44,37 @@ export function tappedChannel(
 export function sessionNamedIn({ params, result }: JsonObject): string | undefined {
   const { sessionId = isObject(result) ? result.sessionId : undefined } = isObject(params) ? params : {};
   return typeof sessionId === "string" ? sessionId : undefined;
+}
+
+/** The members of methods that are decided by some of them: no other is forwarded, because it was not decided. */
+const DECIDED_MEMBERS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["session/prompt", ["prompt"]],
+  ["session/close", []],
+  ["session/delete", []],
+  ["session/set_mode", ["modeId"]],
+  ["session/set_model", ["modelId"]],
+  ["session/set_config_option", ["configId", "value", "type"]],
+  ["session/cancel", []],
+  ["authenticate", ["methodId"]],
+  ["providers/set", ["providerId", "apiType", "baseUrl", "headers"]],
+]);
+
+/**
+ * The parameters of a client's message that may reach the agent: without what in `_meta` would weaken its asking, and of
+ * a change of settings only what is decided.
+ */
+export function forwardable(
+  { strip }: Pick<AgentLaunch, "strip">,
+  method: string,
+  params: JsonObject,
+): JsonObject {
+  const { _meta, ...members } = params;
+  const { meta } = _meta === undefined ? { meta: {} } : sessionMeta({ meta: {}, strip }, membersOf(_meta));
+  const decided = DECIDED_MEMBERS.get(method);
+  const kept = Object.entries(members).filter(
+    ([name]) => !decided || name === "sessionId" || decided.includes(name),
+  );
+  return { ...Object.fromEntries(kept), ...(Object.keys(meta).length > 0 && { _meta: meta }) };
 }
 
 /** How long an agent that owes a response may send nothing, in milliseconds. */

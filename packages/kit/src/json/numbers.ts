@@ -194,16 +194,6 @@ export function isSpelledNumber(value: unknown): value is SpelledNumber {
   return JSON.isRawJSON(value);
 }
 
-/**
- * An amount that another party reports: at least zero, at most the largest exact integer, and rounded where JavaScript
- * cannot hold it. `undefined` for anything else, so that no report is a credit.
- */
-export function amountOf(value: unknown): number | undefined {
-  const amount = isSpelledNumber(value) ? Number(value.rawJSON) : value;
-  if (typeof amount !== "number" || !(amount >= 0)) return undefined;
-  return Math.min(amount, Number.MAX_SAFE_INTEGER);
-}
-
 /** Whether writing `value` gives a number equal to the one `source` spells. */
 function isExact(value: number, source: string): boolean {
   const written = String(value);

@@ -9,8 +9,6 @@ import {
   spelledNumber,
 } from "./numbers.ts";
 
-export { amountOf } from "./numbers.ts";
-
 /** The deepest nesting of arrays and objects that an AHP peer accepts. */
 export const MAX_NESTING = 127;
 
@@ -343,4 +341,14 @@ function excessIn(
     if (excess !== undefined) return excess;
   }
   return undefined;
+}
+
+/**
+ * An amount that another party reports: at least zero, at most the largest exact integer, and rounded where JavaScript
+ * cannot hold it. `undefined` for anything else, so that no report is a credit.
+ */
+export function amountOf(value: unknown): number | undefined {
+  const amount = JSON.isRawJSON(value) ? Number(value.rawJSON) : value;
+  if (typeof amount !== "number" || !(amount >= 0)) return undefined;
+  return Math.min(amount, Number.MAX_SAFE_INTEGER);
 }

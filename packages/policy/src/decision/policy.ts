@@ -51,6 +51,8 @@ export class Policy {
   readonly limits: readonly { readonly limit: Limit; readonly applies: (input: DecisionInput) => boolean }[];
   /** The members of the arguments that rules look at, by dotted path; the others need not be kept to decide again. */
   readonly argumentPaths: readonly string[];
+  /** Whether a rule is about the mode of a session: otherwise a verdict is the same in all of them. */
+  readonly readsMode: boolean;
   readonly #index: RuleIndex;
   /** The rules that are about advice: those that name events, and those that block. */
   readonly #adviceIndex: RuleIndex;
@@ -93,6 +95,7 @@ export class Policy {
       return { limit, applies: (input) => clauses.every(({ holds }) => holds(input)) };
     });
     this.argumentPaths = argumentPathsIn(file);
+    this.readsMode = rules.some(({ condition }) => names(condition, "mode"));
     this.#index = new RuleIndex(this.rules);
     this.#verdicts = rules.map((rule) => verdictOf(rule, hashes));
     this.#noRule = { verdict: "blocked", reason: NO_RULE, rule: undefined, ...hashes };

@@ -31,6 +31,14 @@ export class Identity {
   readonly #tokens: Tokens;
   readonly #subjects: Subjects;
   readonly #delegation: Delegation;
+  /** The principal of an id as it is now, for connections that outlive one decision; `undefined` if it may no more. */
+  readonly current: Registry["current"];
+  /**
+   * The subject of an event, as the harness itself knows it: what was changed here counts at once, what another process
+   * changed from the next {@link authenticate} or {@link current} on. Throws `forbidden` when the principal or the
+   * session_token is no longer, or never was, valid.
+   */
+  readonly subjectFor: Subjects["subjectFor"];
 
   private constructor(registry: Registry, limits: DelegationLimits) {
     this.#registry = registry;
@@ -38,6 +46,8 @@ export class Identity {
     this.#tokens = new Tokens(registry);
     this.#subjects = new Subjects(registry);
     this.#delegation = new Delegation(registry, this.#subjects, limits);
+    this.current = registry.current.bind(registry);
+    this.subjectFor = this.#subjects.subjectFor.bind(this.#subjects);
   }
 
   /** Reads who is who from a store that holds `identityTables`. */
@@ -58,12 +68,6 @@ export class Identity {
     return directory.principalWithHash(hash.ofToken(secret), this.#registry.now());
   }
 
-  /** The principal of an id as it is now, for connections that outlive one decision; `undefined` if it may no more. */
-  async current({ id }: Pick<Principal, "id">): Promise<Principal | undefined> {
-    await this.#registry.fresh();
-    return this.#registry.directory.principal(id, this.#registry.now());
-  }
-
   /** Calls back once when a principal is revoked, removed or expired, as far as that is known here; returns `unwatch`. */
   watch(principal: Pick<Principal, "id">, onLost: (reason: string) => void): () => void {
     return this.#registry.watch(principal, onLost);
@@ -72,15 +76,6 @@ export class Identity {
   /** Trusts agents as a roster says from now on; until there is one, none is known. */
   useRoster(roster: Pick<Roster, "trustOf">): void {
     this.#subjects.roster = roster;
-  }
-
-  /**
-   * The subject of an event, as the harness itself knows it: what was changed here counts at once, what another process
-   * changed from the next {@link authenticate} or {@link current} on. Throws `forbidden` when the principal or the
-   * session_token is no longer, or never was, valid.
-   */
-  subjectFor(request: SubjectRequest): Subject {
-    return this.#subjects.subjectFor(request);
   }
 
   /** The subject of an event that is refused because of what it claims: the holder of the token, and no more. */

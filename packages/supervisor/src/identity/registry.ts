@@ -110,6 +110,12 @@ export class Registry {
     await this.#checking;
   }
 
+  /** The principal of an id as it is now, for connections that outlive one decision; `undefined` if it may no more. */
+  async current({ id }: Pick<Principal, "id">): Promise<Principal | undefined> {
+    await this.fresh();
+    return this.directory.principal(id, this.now());
+  }
+
   /** A principal as it is now; `forbidden` if it is no more. */
   async live(principal: Principal): Promise<Principal> {
     await this.fresh();

@@ -69,5 +69,13 @@ export {
 } from "./runs.ts";
 export { Self, selfOperations } from "./self.ts";
 export { Session, SessionPage, sessionOperations } from "./sessions.ts";
+export {
+  Skill,
+  type SkillDetails,
+  SkillLayer,
+  type SkillList,
+  type SkillMatches,
+  skillOperations,
+} from "./skills.ts";
 export { SessionTool, SessionTools, toolOperations } from "./tools.ts";
 export { LoggedRequest, RequestPage, WireEnvelope, WirePage, wireOperations } from "./wire.ts";

@@ -18,6 +18,7 @@ import { rosterOperations } from "./roster.ts";
 import { graphOperations, runOperations } from "./runs.ts";
 import { selfOperations } from "./self.ts";
 import { sessionOperations } from "./sessions.ts";
+import { skillOperations } from "./skills.ts";
 import { toolOperations } from "./tools.ts";
 import { wireOperations } from "./wire.ts";
 
@@ -42,6 +43,7 @@ export const agentOperations: readonly Operation[] = [
   toolOperations,
   connectionOperations,
   graphOperations,
+  skillOperations,
 ].flatMap((group): readonly Operation[] => Object.values(group));
 
 /** The operations on what agents share and leave behind, whether or not any runs. */

@@ -15,6 +15,7 @@ export type { FoundTools } from "./search/regex-search.ts";
 export { namedTools, type SearchableTool, type ToolHit, ToolIndex } from "./search/tool-index.ts";
 export { type SearchStrategy, searchTools, type ToolSearchOptions } from "./search/tool-search.ts";
 export { SkillActivation, type SkillUpdate } from "./skills/activation.ts";
+export type { Bundle } from "./skills/bundle.ts";
 export { cardText } from "./skills/cards.ts";
 export { type LayerOrder, SkillCatalogue } from "./skills/catalogue.ts";
 export {
@@ -26,9 +27,9 @@ export {
 } from "./skills/discover.ts";
 export { type HostRequest, HostSkills } from "./skills/host-skills.ts";
 export { MATCH_DEFAULTS, type MatchSettings, matchSkills } from "./skills/match.ts";
-export { rankSkills, type SkillMatch } from "./skills/rank.ts";
+export { type MatchQuery, rankSkills, type SkillMatch } from "./skills/rank.ts";
 export { scopeTools } from "./skills/scope.ts";
-export { readTrustedSigners, signBundle, trustSigner } from "./skills/signature.ts";
+export { checkSignature, readTrustedSigners, signBundle, trustSigner } from "./skills/signature.ts";
 export {
   isUsable,
   type LoadedSkill,

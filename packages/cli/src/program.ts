@@ -56,6 +56,9 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: () => P
     "read and change the memory of the native agent",
     async () => (await import("./commands/memory.ts")).memoryCommand,
   ],
+  skills: [
+    "list, match, trust, sign and verify skills",
+    async () => (await import("./commands/skills/skills.ts")).skillsCommand,
   tools: [
     "find the tools of a session, as the model would",
     async () => (await import("./commands/tools.ts")).toolsCommand,

@@ -35,7 +35,7 @@ export {
 } from "./sessions/session-record.ts";
 export { sessionTables } from "./sessions/tables.ts";
 export { grantSkill, revokeSkill } from "./skills/skill-grants.ts";
-export type { SkillLibrary, SkillSettings } from "./skills/skill-library.ts";
+export { SkillLibrary, type SkillSettings } from "./skills/skill-library.ts";
 export { verifyAgent } from "./trial/governed-trial.ts";
 export {
   type BoardExcerpt,

@@ -36,3 +36,4 @@ export type {
 } from "./routes/router.ts";
 export { homeTables } from "./tables.ts";
 export { type AgentRegistry, foundCredentials } from "./v1/shown-agent.ts";
+export { type SkillSources, skillRoutes } from "./v1/skills.ts";

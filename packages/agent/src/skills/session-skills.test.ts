@@ -79,7 +79,7 @@ describe("skills of a session", () => {
         sessionUpdate: "skill_activated",
         skillName: "deploy",
         iteration: 0,
-        reason: expect.stringContaining("canari"),
+        reason: expect.stringContaining("canary"),
       },
       { sessionUpdate: "skill_scope_tools", skillName: "deploy", allowedTools: ["run_command"] },
     ]);

@@ -12,8 +12,8 @@ import {
 /** How layers are ordered, and which are left out. */
 export interface LayerOrder {
   /** The first layers; the others follow in their usual order. */
-  readonly lookupOrder?: readonly SkillLayer[];
-  readonly disabled?: readonly SkillLayer[];
+  readonly lookupOrder?: readonly SkillLayer[] | undefined;
+  readonly disabled?: readonly SkillLayer[] | undefined;
 }
 
 /** The skills of all layers: the first of an id that may be used wins, the others are shadowed. */

@@ -38,7 +38,7 @@ describe("ranking by what skills say", () => {
 
   it("explains itself", () => {
     const [match] = rankSkills(skills, { prompt: "canary", workingFiles: ["infra/a/b"] });
-    expect(match?.reason).toBe("words: canari (description); files: infra/**");
+    expect(match?.reason).toBe("words: canary (description); files: infra/**");
   });
 
   it("means the same for one skill as for many", () => {

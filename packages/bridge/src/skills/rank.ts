@@ -1,6 +1,7 @@
 import { compilePattern } from "@reins/kit";
-import { Bm25Index, explain, type Match } from "../search/bm25.ts";
+import { Bm25Index, type Match } from "../search/bm25.ts";
 import { synonymsOf } from "../search/synonyms.ts";
+import { tokensOf } from "../search/tokens.ts";
 import { isCommonWord } from "./common-words.ts";
 import type { Skill } from "./skill.ts";
 
@@ -78,10 +79,18 @@ function evidenceFor(
     score: round(ofWords + PATH_SCORE * Math.min(globs.length, 2) + (isMentioned ? MENTION_SCORE : 0)),
     reason: [
       ...(isMentioned ? ["named in the prompt"] : []),
-      ...(words.length > 0 ? [`words: ${explain(words.slice(0, 6))}`] : []),
+      ...(words.length > 0 ? [`words: ${explained(words.slice(0, 6), prompt)}`] : []),
       ...(globs.length > 0 ? [`files: ${globs.slice(0, 3).join(", ")}`] : []),
     ].join("; "),
   };
+}
+
+/** The words of a prompt that were found, as they are written there, and where. */
+function explained(matches: readonly Match[], prompt: string): string {
+  const written = new Map<string, string>();
+  for (const word of prompt.match(/[\p{L}\p{N}\p{M}]+/gu) ?? [])
+    for (const token of tokensOf(word)) if (!written.has(token)) written.set(token, word);
+  return matches.map(({ word, fields }) => `${written.get(word) ?? word} (${fields.join(", ")})`).join(", ");
 }
 
 function matchingGlobs(globs: readonly string[], files: readonly string[]): readonly string[] {

@@ -69,6 +69,9 @@ const Price = z.strictObject({
   cache_write: Dollars.optional(),
 });
 
+const SkillLayer = z.enum(["cli", "env", "project", "manifest", "user", "package", "system", "host"]);
+const SkillNamespace = z.string().regex(/^[A-Za-z0-9][\w.-]*(?:\/[A-Za-z0-9][\w.-]*)*$/);
+
 const ExecutorName = z.string().regex(/^[A-Za-z0-9][\w.-]{0,127}$/);
 const Capabilities = z.array(z.string().min(1)).default([]);
 
@@ -169,6 +172,41 @@ const Configuration = z.strictObject({
       tool_search: ToolSearch.optional(),
     })
     .prefault({}),
+  /** Where skills are found, and how they are used. */
+  skills: z
+    .strictObject({
+      /** Folders with skills; a `*` at the end stands for each folder below. */
+      paths: z
+        .array(
+          z.union([
+            z.string().min(1),
+            z.strictObject({ path: z.string().min(1), namespace: SkillNamespace }),
+          ]),
+        )
+        .max(100)
+        .default([]),
+      /** The first layers; the others follow in their usual order. */
+      lookup_order: z.array(SkillLayer).optional(),
+      /** Layers that are left out. */
+      disable: z.array(SkillLayer).optional(),
+      /** Whether every skill of a folder needs the signature of a trusted signer. */
+      require_signatures: z.boolean().optional(),
+      /** Environment variables that the instructions of skills may name. */
+      variables: z.array(z.string().min(1)).max(100).optional(),
+      /** The most characters that cards take of a prompt. */
+      card_budget: z.int().min(500).max(100_000).optional(),
+      match: z
+        .strictObject({
+          /** `host` and `embedding` ask the session's client. */
+          strategy: z.enum(["metadata", "host", "embedding"]).optional(),
+          /** The most skills in use at a time. */
+          top_n: z.int().min(1).max(10).optional(),
+          /** Whether a turn keeps the skills that it began with. */
+          sticky: z.boolean().optional(),
+        })
+        .prefault({}),
+    })
+    .prefault({}),
   /** What action graphs may use beside tools, agents and people. */
   graphs: z
     .strictObject({
@@ -259,6 +297,36 @@ export function graphSettings({
         { ...service, maxBytes, timeoutMs: timeout === undefined ? undefined : timeout * 1_000 },
       ]),
     ),
+  };
+}
+
+/** Maps the configuration of skills to the options of the host. */
+export function skillSettings(
+  home: string,
+  { paths = [], match = {}, ...rest }: Partial<Configuration["skills"]> = {},
+  environment: Readonly<Record<string, string | undefined>> = {},
+): NonNullable<HostingOptions["skills"]> {
+  const { REINS_SKILLS_PATH = "", XDG_CONFIG_HOME, HOME } = environment;
+  const config = XDG_CONFIG_HOME || (HOME && join(HOME, ".config"));
+  return {
+    cli: [],
+    env: REINS_SKILLS_PATH.split(/[:;]/).flatMap((path) => (path === "" ? [] : [resolve(path)])),
+    paths: paths.map((entry) =>
+      typeof entry === "string"
+        ? { path: resolve(home, entry) }
+        : { ...entry, path: resolve(home, entry.path) },
+    ),
+    system: [...(config ? [join(config, "reins", "skills")] : []), "/etc/reins/skills"],
+    lookupOrder: rest.lookup_order,
+    disabled: rest.disable,
+    requireSignatures: rest.require_signatures,
+    variables: rest.variables,
+    cardBudget: rest.card_budget,
+    match: {
+      ...(match.strategy !== undefined && { strategy: match.strategy }),
+      ...(match.top_n !== undefined && { topN: match.top_n }),
+      ...(match.sticky !== undefined && { sticky: match.sticky }),
+    },
   };
 }
 

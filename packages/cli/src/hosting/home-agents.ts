@@ -16,13 +16,14 @@ import {
   graphSettings,
   nativeSettings,
   readConfiguration,
+  skillSettings,
   tenantRoots,
   unusable,
 } from "../configuration/configuration.ts";
 
 type AgentConfiguration = Pick<
   Configuration,
-  "confine" | "native" | "graphs" | "agent_idle" | "cancel_grace" | "retention" | "tenants"
+  "confine" | "native" | "graphs" | "skills" | "agent_idle" | "cancel_grace" | "retention" | "tenants"
 >;
 
 const MINUTE_MS = 60_000;
@@ -41,6 +42,7 @@ export class HomeAgents {
   readonly retentionMs: number;
   readonly native: HostingOptions["native"];
   readonly graphs: HostingOptions["graphs"];
+  readonly skills: NonNullable<HostingOptions["skills"]>;
   /** Absolute. */
   readonly tenants: Readonly<Record<string, readonly string[]>>;
   readonly requireInstalled: boolean;
@@ -57,6 +59,7 @@ export class HomeAgents {
       confine,
       native,
       graphs,
+      skills,
       agent_idle,
       cancel_grace,
       retention = RETENTION_DAYS,
@@ -77,6 +80,7 @@ export class HomeAgents {
     this.tenants = tenantRoots(home, tenants);
     this.native = nativeSettings(native);
     this.graphs = graphSettings(graphs);
+    this.skills = skillSettings(home, skills, process.env);
     this.idleMs = agent_idle === undefined ? undefined : agent_idle * MINUTE_MS;
     this.cancelGraceMs = cancel_grace === undefined ? undefined : cancel_grace * 1_000;
     this.retentionMs = retention * DAY_MS;

@@ -41,6 +41,8 @@ export interface HomeOptions {
   readonly losses?: (() => readonly StoreLoss[]) | undefined;
   /** The folder of sessions that name none. */
   readonly workspace?: string | undefined;
+  /** Folders with skills that the command line names. */
+  readonly skillDirs?: readonly string[] | undefined;
   /** Sees every message between clients, Reins and agents. */
   readonly tap?: WireTap | undefined;
 }
@@ -147,12 +149,13 @@ async function recorded(writable: WritableLedger, lost: readonly string[], log: 
   };
 }
 
-function hostingOptions(agents: HomeAgents, { log, tap, workspace }: HomeOptions) {
+function hostingOptions(agents: HomeAgents, { log, tap, workspace, skillDirs = [] }: HomeOptions) {
   const { tenants, native, graphs, idleMs, cancelGraceMs, retentionMs } = agents;
   const write = (text: string) => log.info(text.trim());
   const reporter = { notice: write, screen: { write } };
   return {
     ...{ workspace, tap, tenants, native, graphs, idleMs, cancelGraceMs, retentionMs },
+    skills: { ...agents.skills, cli: skillDirs },
     agents: agents.added,
     install: (entry: AgentEntry) => installOnFirstUse(agents, entry, reporter),
     isInstalled: async ({ id }: AgentEntry) => (await agents.installer.installed(id)) !== undefined,

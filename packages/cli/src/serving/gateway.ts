@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { AhpServer } from "@reins/ahp";
-import type { Hosting } from "@reins/host";
+import { type Hosting, SkillLibrary } from "@reins/host";
 import {
   Access,
   AccessError,
@@ -12,8 +12,10 @@ import {
   Gateway,
   type GatewayOptions,
   hostRoutes,
+  skillRoutes,
 } from "@reins/server";
 import type { Harness } from "@reins/supervisor";
+import { readConfiguration, skillSettings } from "../configuration/configuration.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { HomeAgents } from "../hosting/home-agents.ts";
 import { version } from "../installation.ts";
@@ -80,7 +82,7 @@ export function operatorGateway(
   const opened = async () => harness;
   const agents = hosting
     ? agentRoutes({ harness: opened, hosting: async () => hosting, log, defaultAgent: "native" })
-    : [];
+    : [skillRoutes(async () => ({ skills: await homeSkills(harness) }))];
   return Gateway.create({
     harness: opened,
     ahp: new AhpServer({ event: () => ({ decision: "block", reason: "no agent comes by this way" }) }),
@@ -88,6 +90,17 @@ export function operatorGateway(
     version: version(),
     log,
     routes: [...hostRoutes, ...agents],
+  });
+}
+
+/** The skills of a home in which no agents run. */
+async function homeSkills(harness: Harness): Promise<SkillLibrary> {
+  const { skills } = await readConfiguration(harness.home);
+  const { env: environment } = process;
+  return new SkillLibrary({
+    harness,
+    environment,
+    settings: skillSettings(harness.home, skills, environment),
   });
 }
 

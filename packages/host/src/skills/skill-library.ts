@@ -2,16 +2,21 @@ import { opendir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { FoundSkills, SkillService } from "@reins/agent";
 import {
+  type Bundle,
   type DiscoveryOptions,
   discoverSkills,
   type LayerOrder,
   type LoadedSkill,
   MATCH_DEFAULTS,
+  type MatchQuery,
   type MatchSettings,
+  rankSkills,
+  readSkillFolder,
   readTrustedSigners,
   reloadSkill,
   type Skill,
   SkillCatalogue,
+  type SkillMatch,
   type SkillRoot,
 } from "@reins/bridge";
 import { ifExists } from "@reins/kit";
@@ -86,7 +91,7 @@ export class SkillLibrary {
     });
     return {
       ...{ skills, warnings },
-      order: { ...(lookupOrder && { lookupOrder }), ...(disabled && { disabled }) },
+      order: { lookupOrder, disabled },
       match: { ...MATCH_DEFAULTS, ...settings.match },
       cardBudget: settings.cardBudget ?? CARD_BUDGET,
       variables: Object.fromEntries(known),
@@ -96,6 +101,22 @@ export class SkillLibrary {
   /** Reads a skill again, with its body; throws when it may no longer be used. */
   async load(place: SkillPlace, skill: Skill): Promise<LoadedSkill> {
     return reloadSkill(skill, await this.#discovery(place));
+  }
+
+  /** A skill as it is now, for a person to read before trusting it. */
+  async review(skill: Skill): Promise<{ readonly body: string; readonly bundle: Bundle }> {
+    const { file, bundle } = await readSkillFolder(skill.origin);
+    return { body: file.body, bundle };
+  }
+
+  /** The skills that fit a prompt, best first, and how many of them a session uses. */
+  async match(
+    place: SkillPlace,
+    query: MatchQuery,
+  ): Promise<{ readonly matches: readonly SkillMatch[]; readonly topN: number }> {
+    const { skills, warnings, order, match } = await this.find(place);
+    const { usable } = new SkillCatalogue(skills, warnings, order);
+    return { matches: rankSkills(usable, query), topN: match.topN };
   }
 
   /** The service of an agent whose sessions work in the places that a function knows. */

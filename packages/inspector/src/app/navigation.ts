@@ -18,6 +18,7 @@ export const DESTINATIONS: readonly Destination[] = [
   { to: "/policy", label: "Policy", icon: "policy", key: "p" },
   { to: "/ledger", label: "Ledger", icon: "ledger", key: "l" },
   { to: "/agents", label: "Agents", icon: "agents", key: "g" },
+  { to: "/skills", label: "Skills", icon: "skills", key: "k" },
   { to: "/tools", label: "Tools", icon: "tool", key: "t" },
   { to: "/wire", label: "Wire", icon: "wire", key: "w" },
 ];

@@ -74,6 +74,10 @@ const routes = [
     lazyPage(() => import("../pages/ledger/entry-page.tsx"), "EntryPage"),
   ),
   page(
+    "/skills",
+    lazyPage(() => import("../pages/skills/skills-page.tsx"), "SkillsPage"),
+  ),
+  page(
     "/agents",
     lazyPage(() => import("../pages/agents/agents-page.tsx"), "AgentsPage"),
   ),

@@ -6,6 +6,7 @@ import { type GatewayLimits, type Log, settleLimits } from "../limits.ts";
 import type { Routes } from "../routes/router.ts";
 import { graphRoutes } from "../v1/runs.ts";
 import { sessionRoutes } from "../v1/sessions.ts";
+import { skillRoutes } from "../v1/skills.ts";
 import { toolRoutes } from "../v1/tools.ts";
 import { acpRoutes } from "./acp-routes.ts";
 import { rpcRoutes } from "./rpc-routes.ts";
@@ -44,5 +45,9 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Routes[] {
     sessionRoutes(current),
     toolRoutes(current),
     graphRoutes(hosting),
+    skillRoutes(async () => {
+      const { skills, host } = await hosting();
+      return { skills, folders: host.folders };
+    }),
   ];
 }

@@ -26,6 +26,11 @@ export const UP_INPUTS = {
     "secret of the operator, instead of the one in start-token in the home; @file reads one per line; may be repeated",
     { many: "repeated" },
   ],
+  skillDir: [
+    "--skill-dir <folder>",
+    "a folder with skills, before all others; may be repeated",
+    { many: "repeated" },
+  ],
   workspace: [
     "--workspace <folder>",
     "folder of agents that name none (default: this one, and none for those that only speak AHP); may be repeated",

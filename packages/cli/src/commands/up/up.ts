@@ -1,4 +1,5 @@
 import { homedir } from "node:os";
+import { resolve } from "node:path";
 import { type AhpEvent, AhpServer, EventType } from "@reins/ahp";
 import { errorMessage } from "@reins/kit";
 import { type Access, type AdminApi, agentRoutes, Gateway, haakRoutes, hostRoutes } from "@reins/server";
@@ -39,6 +40,7 @@ webhooks for approvals.
 Environment, each overridden by its flag:
   REINS_HOST, REINS_PORT, REINS_HOME, REINS_TOKEN, REINS_DB, REINS_POLICY, REINS_CONSTITUTION, REINS_TTL,
   REINS_PRELOAD_STANDING, REINS_HEARTBEAT_INTERVAL
+  REINS_SKILLS_PATH  folders with skills, with colons between them
   REINS_LOG      trace, debug, info, warn, error or silent`,
   examples: [
     "reins up",
@@ -100,8 +102,9 @@ async function serve({ settings, flags, log, tls, store }: PreparedUp): Promise<
       store.begin();
       const openStore = () => store.open();
       const losses = { acceptLoss: flags.acceptLoss, losses: () => store.losses };
+      const skillDirs = (flags.skillDir ?? []).map((folder) => resolve(folder));
       const parts = { home, log, report, flags, openStore, workspace, tap: admin.tap, haak, ...losses };
-      const opened = await openReinsHome(parts);
+      const opened = await openReinsHome({ ...parts, skillDirs });
       admin.attend(opened.harness, opened.hosting);
       return opened;
     },

@@ -70,11 +70,10 @@ export {
 export { Self, selfOperations } from "./self.ts";
 export { Session, SessionPage, sessionOperations } from "./sessions.ts";
 export {
-  Skill,
   type SkillDetails,
-  SkillLayer,
   type SkillList,
   type SkillMatches,
+  type SkillSummary,
   skillOperations,
 } from "./skills.ts";
 export { SessionTool, SessionTools, toolOperations } from "./tools.ts";

@@ -10,7 +10,7 @@ const Workspace = z
   .describe("the folder whose skills count too, absolute; without it, only those of the operator");
 
 /** Where skills come from, the strongest first. */
-export const SkillLayer = z.enum(["cli", "env", "project", "manifest", "user", "package", "system", "host"]);
+const Layer = z.enum(["cli", "env", "project", "manifest", "user", "package", "system", "host"]);
 
 /** Whether a skill may be used, and on whose word. */
 const SkillTrust = named(
@@ -25,12 +25,12 @@ const SkillTrust = named(
 );
 
 /** A skill without its body. */
-export const Skill = named(
+export const SkillSummary = named(
   "Skill",
   z.looseObject({
     id: z.string().describe("its name, or `namespace/name`"),
     name: z.string(),
-    layer: SkillLayer,
+    layer: Layer,
     origin: z.string().describe("its folder"),
     digest: Hash.optional().describe("of all of its files; what a person trusts"),
     trust: SkillTrust,
@@ -44,22 +44,20 @@ export const Skill = named(
     argument_hint: z.string().optional(),
   }),
 );
-export type Skill = z.infer<typeof Skill>;
+export type SkillSummary = z.infer<typeof SkillSummary>;
 
 /** The skills of a workspace and of the operator. */
 const SkillList = named(
   "SkillList",
   z.looseObject({
-    skills: z.array(Skill),
+    skills: z.array(SkillSummary),
     shadowed: z
-      .array(
-        z.looseObject({ id: z.string(), winner: SkillLayer, loser: SkillLayer, loser_origin: z.string() }),
-      )
+      .array(z.looseObject({ id: z.string(), winner: Layer, loser: Layer, loser_origin: z.string() }))
       .describe("skills that a stronger one of the same id hides"),
     ambiguous: z
       .array(z.looseObject({ name: z.string(), ids: z.array(z.string()) }))
       .describe("bare names that stand for several skills"),
-    disabled_layers: z.array(SkillLayer),
+    disabled_layers: z.array(Layer),
     warnings: z.array(z.looseObject({ source: z.string(), message: z.string() })),
   }),
 );
@@ -69,7 +67,7 @@ export type SkillList = z.infer<typeof SkillList>;
 const SkillDetails = named(
   "SkillDetails",
   z.looseObject({
-    skill: Skill,
+    skill: SkillSummary,
     body: z.string().describe("its instructions, as they are written"),
     files: z.array(z.looseObject({ path: z.string(), sha256: Hash, executable: z.boolean() })),
     faults: z.array(z.string()).describe("what its folder holds that its digest does not cover"),
@@ -147,7 +145,7 @@ export const skillOperations = {
         .regex(/^[0-9a-f]{64}$/, "64 hexadecimal digits")
         .describe("the content that was reviewed; another one is a conflict"),
     }),
-    answer: Skill,
+    answer: SkillSummary,
     problems: ["not_found", "conflict", "forbidden"],
   }),
   distrustSkill: operation({

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import {
-  type Skill,
   type SkillDetails,
   type SkillList,
   type SkillMatches,
+  type SkillSummary,
   skillOperations,
 } from "@reins/api";
 import { operationCommand } from "../../client/operation-command.ts";
@@ -98,7 +98,7 @@ function listText({ skills, shadowed, ambiguous, disabled_layers, warnings }: Sk
   return notes.length === 0 ? listed : `${listed}\n${notes.join("\n")}\n`;
 }
 
-function trustText({ trust: { status, by, who, signer } }: Skill): string {
+function trustText({ trust: { status, by, who, signer } }: SkillSummary): string {
   if (by === "grant") return `by ${printableLine(who ?? "")}`;
   if (by === "signature") return `signed ${signer?.slice(0, 12)}`;
   return by ?? status;

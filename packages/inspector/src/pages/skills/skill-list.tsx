@@ -1,18 +1,18 @@
-import type { Skill, SkillList } from "@reins/api";
+import type { SkillList, SkillSummary } from "@reins/api";
 import { Badge, type Tone } from "../../design/badge.tsx";
 import { Panel } from "../../design/layout.tsx";
 import { Empty } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";
 import { visibleLine } from "../../design/visible.ts";
 
-const TONES: Readonly<Record<Skill["trust"]["status"], Tone>> = {
+const TONES: Readonly<Record<SkillSummary["trust"]["status"], Tone>> = {
   trusted: "good",
   advisory: "note",
   untrusted: "bad",
 };
 
 /** On whose word a skill is used, or why not. */
-export function TrustBadge({ trust }: { trust: Skill["trust"] }) {
+export function TrustBadge({ trust }: { trust: SkillSummary["trust"] }) {
   const { status, by, who, signer, reason } = trust;
   const title = reason ?? who ?? signer;
   return (
@@ -28,7 +28,7 @@ export function SkillTable({
   chosen,
   onChoose,
 }: {
-  skills: readonly Skill[];
+  skills: readonly SkillSummary[];
   chosen: string | undefined;
   onChoose: (id: string) => void;
 }) {

@@ -59,6 +59,7 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: () => P
   skills: [
     "list, match, trust, sign and verify skills",
     async () => (await import("./commands/skills/skills.ts")).skillsCommand,
+  ],
   tools: [
     "find the tools of a session, as the model would",
     async () => (await import("./commands/tools.ts")).toolsCommand,

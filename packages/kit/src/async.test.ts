@@ -154,6 +154,16 @@ test("raceAbort rejects with the reason of the signal and leaves no listener beh
   expect(await raceAbort(Promise.resolve(1), new AbortController().signal)).toBe(1);
 });
 
+test("raceAbort leaves no rejection unhandled when the signal aborted before", async () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  await expect(raceAbort(Promise.reject(new Error("late")), AbortSignal.abort())).rejects.toThrow();
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  process.off("unhandledRejection", note);
+  expect(unhandled).toEqual([]);
+});
+
 test("a keyed queue runs jobs of one key in order, also after a failure, and other keys in parallel", async () => {
   const lock = new KeyedQueue();
   const order: string[] = [];

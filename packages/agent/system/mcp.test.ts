@@ -45,6 +45,26 @@ describe("an MCP server", () => {
     expect(model.asked.at(-1)?.tools.some(({ name }) => name.startsWith("mcp__"))).toBe(false);
   });
 
+  test("whose tools have the names of another's, as models write them, keeps its own", async () => {
+    const model = new ScriptedModel(["Hello."]);
+    const { client, sessionId } = await sessionWith(
+      [
+        { ...LAB, name: "a b" },
+        { ...LAB, name: "a_b" },
+      ],
+      model,
+    );
+    await client.prompt(sessionId, "hello");
+    const names =
+      model.asked[0]?.tools.map(({ name }) => name).filter((name) => name.startsWith("mcp__")) ?? [];
+    expect(names).toHaveLength(4);
+    expect(new Set(names).size).toBe(4);
+    model.play(calling(names[2] ?? "", { text: "from the second" }), "Done.");
+    await client.prompt(sessionId, "again");
+    expect(client.of("tool_call").at(-1)).toMatchObject({ title: "a_b: echo" });
+    expect(JSON.stringify(model.asked.at(-1)?.messages)).toContain("from the second (in the lab)");
+  });
+
   test("that fails at a call reports so", async () => {
     const model = new ScriptedModel([calling("mcp__lab__fail", {}), "Hm."]);
     const { client, sessionId } = await sessionWith([LAB], model);

@@ -65,14 +65,14 @@ const bench: Bench = {
             .some((name) => accepted.includes(name)),
         ).length) /
       queries.length;
+    const accuracy = {
+      ...{ what: "found among the first five of 1,069", unit: "%" },
+      value: found((query) => ours.search(query).map(({ name }) => name)),
+    };
     return [
       ...rows,
-      {
-        ...{ what: "found among the first five of 1,069", unit: "%" },
-        value: found((query) => ours.search(query).map(({ name }) => name)),
-        baseline: { what: "plain formula", value: found(plain) },
-        bar: { ratio: 1, sense: "at least" },
-      },
+      { ...accuracy, baseline: { what: "bar", value: 95 }, bar: { ratio: 1, sense: "at least" } },
+      { ...accuracy, baseline: { what: "plain formula", value: found(plain) } },
     ];
   },
 };

@@ -26,6 +26,7 @@ const PLACES: readonly (readonly [string, (ids: Ids) => string, string])[] = [
   ["ledger", () => "ledger", "Ledger"],
   ["entry", ({ entry }) => `ledger/${entry}`, "Entry"],
   ["agents", () => "agents", "Agents"],
+  ["tools", () => "tools", "Tools"],
   ["wire", () => "wire", "Wire"],
   ["nowhere", () => "nowhere", "Page not found"],
 ];
@@ -44,7 +45,8 @@ requirement(
   let browser: Browser;
   let ids: Ids;
   beforeAll(async () => {
-    [server, browser] = await Promise.all([InspectedServer.start(), launch(found.path ?? "")]);
+    const files = { "reins.yaml": "native: { tool_search: { defer: [read_board, post_board] } }\n" };
+    [server, browser] = await Promise.all([InspectedServer.start({ files }), launch(found.path ?? "")]);
     const { page, context } = await openTab(browser, await server.entrance("sessions"));
     ids = await workFor(page, server);
     await context.close();

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Client, Tool as McpTool, Transport } from "@modelcontextprotocol/client";
 import { isObject, type JsonObject } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
@@ -46,9 +47,12 @@ export class McpServers {
   async #connectAll(): Promise<McpOffer> {
     const all = await Promise.all(this.#declared.map((one) => this.#connect(one)));
     const tools = new Map<string, Tool>();
+    const counts = new Map<string, number>();
     for (const tool of all.flatMap((offered) => offered.tools)) {
-      const name = freeName(tool.name, tools);
-      tools.set(name, name === tool.name ? tool : { ...tool, name });
+      const count = (counts.get(tool.name) ?? 0) + 1;
+      counts.set(tool.name, count);
+      const name = count === 1 ? tool.name : distinctName(tool, count);
+      tools.set(name, { ...tool, name });
     }
     return { tools: [...tools.values()], faults: all.flatMap(({ faults }) => faults) };
   }
@@ -128,12 +132,10 @@ function mcpToolName(server: string, tool: string): string {
   return `mcp__${server}__${tool}`.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, MAX_NAME);
 }
 
-/** A name that no other tool has: names that differ only in what a model cannot write would be one. */
-function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
-  for (let number = 2, free = name; ; number += 1) {
-    if (!taken.has(free)) return free;
-    free = `${name.slice(0, MAX_NAME - 6)}_${number}`;
-  }
+/** The name of a tool whose own is taken: names that differ only in what a model cannot write would be one. */
+function distinctName({ name, source, label }: Tool, count: number): string {
+  const digest = createHash("sha256").update(`${source}/${label}#${count}`).digest("hex");
+  return `${name.slice(0, MAX_NAME - 9)}_${digest.slice(0, 8)}`;
 }
 
 /** Wraps a tool of a server. It is decided like any other and performed by the server. */

@@ -8,7 +8,7 @@ import { Empty, Loaded } from "../../design/states.tsx";
 import { Table } from "../../design/table.tsx";
 import { visible } from "../../design/visible.ts";
 import { sessionTitle, useSessions } from "../sessions/sessions.ts";
-import { sourcesOf, type ToolFilter, toolsIn } from "./tools.ts";
+import { shortened, sourcesOf, type ToolFilter, toolsIn } from "./tools.ts";
 
 const STATES = [
   ["all", "All"],
@@ -38,13 +38,15 @@ export function ToolsPage() {
         {() =>
           session ? (
             <>
-              <Choice
-                aria-label="Session"
-                className="max-w-96"
-                value={session.id}
-                options={native.map((one) => [one.id, sessionTitle(one)] as const)}
-                onChange={setChosen}
-              />
+              <div className="flex">
+                <Choice
+                  aria-label="Session"
+                  className="max-w-96"
+                  value={session.id}
+                  options={native.map((one) => [one.id, sessionTitle(one)] as const)}
+                  onChange={setChosen}
+                />
+              </div>
               <SessionToolsPanel key={session.id} id={session.id} />
             </>
           ) : (
@@ -143,7 +145,7 @@ function ToolTable({ tools, isSearch }: { tools: readonly SessionTool[]; isSearc
             <>
               <span className="font-mono text-xs font-medium">{visible(name)}</span>
               <span className="block max-w-160 text-2xs text-ink-faint">
-                {visible(description.slice(0, 200))}
+                {visible(shortened(description))}
               </span>
             </>
           ),

@@ -1,6 +1,6 @@
 import type { SessionTool } from "@reins/api";
 import { describe, expect, test } from "vitest";
-import { sourcesOf, toolsIn } from "./tools.ts";
+import { shortened, sourcesOf, toolsIn } from "./tools.ts";
 
 const tool = (name: string, state: SessionTool["state"], source?: string): SessionTool => ({
   ...{ name, description: "", state, tokens: 10 },
@@ -26,5 +26,10 @@ describe("the tools of a session", () => {
   test("are filtered by state", () => {
     expect(toolsIn(TOOLS, "deferred").map(({ name }) => name)).toEqual(["a", "d"]);
     expect(toolsIn(TOOLS, "all")).toHaveLength(4);
+  });
+
+  test("are described in few words", () => {
+    expect(shortened("Reads")).toBe("Reads");
+    expect(shortened("x".repeat(300))).toHaveLength(202);
   });
 });

@@ -32,3 +32,10 @@ export function sourcesOf(tools: readonly SessionTool[]): readonly SourceCount[]
 export function toolsIn(tools: readonly SessionTool[], filter: ToolFilter): readonly SessionTool[] {
   return filter === "all" ? tools : tools.filter(({ state }) => state === filter);
 }
+
+const MAX_DESCRIPTION = 200;
+
+/** The beginning of a description. */
+export function shortened(description: string): string {
+  return description.length > MAX_DESCRIPTION ? `${description.slice(0, MAX_DESCRIPTION)} …` : description;
+}

@@ -38,7 +38,7 @@ interface TurnSession {
  */
 export class Turn implements AsyncIterable<PromptEvent> {
   /** Names the prompt: the event `prompt` that begins the turn has it. */
-  readonly id = crypto.randomUUID();
+  readonly id: string = randomId();
   readonly #session: TurnSession;
   readonly #prompt: PromptContent;
   readonly #signal: AbortSignal | undefined;
@@ -111,4 +111,11 @@ export class Turn implements AsyncIterable<PromptEvent> {
     const { stopReason = "end_turn" } = readResult("session/prompt", membersOf(response));
     return { type: "end", stopReason, usage: usageIn(response) };
   }
+}
+
+/** Like `crypto.randomUUID`, which pages over plain HTTP do not have. */
+function randomId(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("");
 }

@@ -93,16 +93,17 @@ export class Trial implements AsyncDisposable {
   /** What was done to the hostile workspace and to the user's home. */
   readonly hostile: HostileWorkspace;
   readonly #options: TrialOptions;
-  readonly #opened: AsyncDisposableStack;
+  /** Closes what was opened, the last first. */
+  readonly #close: () => Promise<void>;
   #home: string | undefined;
 
   private constructor(
     options: TrialOptions,
-    opened: AsyncDisposableStack,
+    close: () => Promise<void>,
     parts: Pick<Trial, "governed" | "model" | "site" | "places" | "hostile">,
   ) {
     this.#options = options;
-    this.#opened = opened;
+    this.#close = close;
     this.governed = parts.governed;
     this.model = parts.model;
     this.site = parts.site;
@@ -113,23 +114,33 @@ export class Trial implements AsyncDisposable {
   /** Makes the folders and opens everything in them. */
   static async open(options: TrialOptions): Promise<Trial> {
     const base = await realpath(await mkdtemp(join(options.folder ?? tmpdir(), "reins-trial-")));
-    await using opened = new AsyncDisposableStack();
-    opened.defer(() => rm(base, { recursive: true, force: true }));
-    const { entry, installed, environment, confined, sandbox } = options;
-    const places = placesIn(base);
-    for (const folder of Object.values(places)) await mkdir(folder);
-    const hostile = await HostileWorkspace.plant(entry.id, places);
-    const script = () => reply();
-    const model = opened.use(await ScriptedModel.listen({ script, wordings: [entry.wordings] }));
-    const site = opened.use(await TrialSite.open());
-    const governed = await options.govern({
-      ...{ entry, installed, sandbox, home: join(base, "home"), userHome: places.userHome },
-      environment: { ...environment, ...hostileEnvironment(places) },
-      model: model.endpoint,
-      ...(confined && { confinedTo: [places.plain, places.workspace, places.traps] }),
-    });
-    opened.defer(() => governed.close());
-    return new Trial(options, opened.move(), { governed, model, site, places, hostile });
+    // In place of an AsyncDisposableStack, which the oldest Node that is supported does not have.
+    const closers = [() => rm(base, { recursive: true, force: true })];
+    const close = async () => {
+      for (let closer = closers.pop(); closer; closer = closers.pop()) await closer();
+    };
+    try {
+      const { entry, installed, environment, confined, sandbox } = options;
+      const places = placesIn(base);
+      for (const folder of Object.values(places)) await mkdir(folder);
+      const hostile = await HostileWorkspace.plant(entry.id, places);
+      const script = () => reply();
+      const model = await ScriptedModel.listen({ script, wordings: [entry.wordings] });
+      closers.push(() => model[Symbol.asyncDispose]());
+      const site = await TrialSite.open();
+      closers.push(() => site[Symbol.asyncDispose]());
+      const governed = await options.govern({
+        ...{ entry, installed, sandbox, home: join(base, "home"), userHome: places.userHome },
+        environment: { ...environment, ...hostileEnvironment(places) },
+        model: model.endpoint,
+        ...(confined && { confinedTo: [places.plain, places.workspace, places.traps] }),
+      });
+      closers.push(() => governed.close());
+      return new Trial(options, close, { governed, model, site, places, hostile });
+    } catch (error) {
+      await close();
+      throw error;
+    }
   }
 
   /** Starts the agent; returns what it said of itself. One that runs is ended first, and its home is tampered with. */
@@ -160,7 +171,7 @@ export class Trial implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#opened.disposeAsync();
+    await this.#close();
   }
 }
 

@@ -2,28 +2,13 @@
 // one that loads fifteen hundred. Nothing but the bootstrap runs it, with the fingerprint of what is installed.
 import { randomBytes } from "node:crypto";
 import { glob, readdir, rename, rm, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
-import { build, normalizePath } from "vite";
+import { join } from "node:path";
 import { BUNDLE_RECORD, BUNDLES, readBundleRecord } from "./bootstrap/bundle-state.mjs";
 import { isBundleUsed } from "./bootstrap/bundle-use.mjs";
-import { builtins } from "./bundle/builtins.ts";
+import { bundleProgram } from "./bundle/bundle-program.ts";
 import { Sources } from "./bundle/sources.ts";
 import { root } from "./root.ts";
 
-/** These find files of their own by where they lie. */
-const LEFT_OUT = ["better-sqlite3", "web-tree-sitter"];
-/**
- * What a start loads, in this order, each with all that it imports and that is in no file before it: a command that asks
- * a running Reins loads no server. Left to itself the bundler shares out what several commands import among a hundred
- * files.
- */
-const LOADED_TOGETHER = [
-  "program.ts",
-  "client/operation-command.ts",
-  "commands/ledger/ledger.ts",
-  "commands/policy/policy.ts",
-  "commands/up/up.ts",
-];
 /** What decides about the bundle without being in it. */
 const DECIDING = ["tsconfig.json", "packages/*/package.json", "scripts/bundle.ts", "scripts/bundle/*.ts"];
 
@@ -35,51 +20,12 @@ const sources = new Sources(root, folder);
 const before = readBundleRecord(root)?.folder;
 try {
   for await (const path of glob(DECIDING, { cwd: root })) sources.note(join(root, path));
-  await bundle({ main: normalizePath(join(root, "packages/cli/src/main.ts")) });
-  // Apart from the program, so that a thread loads nothing of it.
-  await bundle(Object.fromEntries(sources.started));
+  await bundleProgram({ root, folder, sources });
   await publish();
   await removeOthers([name, before]);
 } catch (error) {
   await rm(folder, { recursive: true, force: true });
   throw error;
-}
-
-async function bundle(input: Record<string, string>): Promise<void> {
-  await build({
-    configFile: false,
-    root,
-    logLevel: "warn",
-    publicDir: false,
-    plugins: [builtins(), sources.plugin(Object.values(input))],
-    ssr: { noExternal: true, external: LEFT_OUT },
-    build: {
-      ssr: true,
-      outDir: folder,
-      emptyOutDir: false,
-      sourcemap: true,
-      target: "esnext",
-      rolldownOptions: {
-        input,
-        output: {
-          entryFileNames: "[name].mjs",
-          chunkFileNames: "[name]-[hash].mjs",
-          codeSplitting: { groups: LOADED_TOGETHER.map(fileOf) },
-          comments: false,
-          sourcemapExcludeSources: true,
-        },
-      },
-    },
-  });
-}
-
-function fileOf(path: string, index: number) {
-  const module = normalizePath(join(root, "packages/cli/src", path));
-  return {
-    name: basename(path, ".ts"),
-    test: (id: string) => id === module,
-    priority: LOADED_TOGETHER.length - index,
-  };
 }
 
 async function publish(): Promise<void> {

@@ -1,7 +1,13 @@
-import { describe, expect, it } from "vitest";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { root } from "../root.ts";
 import { buildConfiguration } from "./compiler-options.ts";
 import { copiedAssets, publishedManifest } from "./manifest.ts";
 import { inBuildOrder } from "./order.ts";
+import { findPublished } from "./published.ts";
+import { vendorPrivate } from "./vendor.ts";
 
 const ahp = {
   name: "@reins/ahp",
@@ -30,7 +36,6 @@ describe("publishedManifest", () => {
         "./schema/*": "./schema/*",
       },
     });
-    expect(publishedManifest(cli)).toEqual({ ...cli, bin: { reins: "./src/main.js" } });
   });
 
   it("is completed by the files beside the sources that it exports", () => {
@@ -78,4 +83,88 @@ describe("buildConfiguration", () => {
       },
     });
   });
+});
+
+async function folderWith(files: Record<string, string>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "reins-build-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+  return folder;
+}
+
+describe("findPublished", () => {
+  it("finds the four packages of this repository, and the private ones that are copied into them", async () => {
+    const { libraries, vendored, program } = await findPublished(root);
+    const names = (packages: readonly { manifest: { name: string } }[]) =>
+      packages.map(({ manifest }) => manifest.name).toSorted();
+    expect(names(libraries)).toEqual(["@reins/ahp", "@reins/sdk", "@reins/verify"]);
+    expect(names(vendored)).toEqual(["@reins/acp", "@reins/api", "@reins/kit"]);
+    expect(program.manifest.name).toBe("@reins/cli");
+  });
+});
+
+describe("vendorPrivate", () => {
+  const library = {
+    folder: "packages/sdk",
+    manifest: {
+      name: "@reins/sdk",
+      version: "0.1.0",
+      dependencies: { "@reins/kit": "0.1.0", "@reins/verify": "0.1.0", ws: "8.0.0" },
+    },
+  };
+  const kit = {
+    folder: "packages/kit",
+    manifest: {
+      name: "@reins/kit",
+      version: "0.1.0",
+      exports: { ".": "./src/index.ts", "./sse": "./src/sse.ts" },
+      dependencies: { zod: "4.0.0", unused: "1.0.0" },
+    },
+  };
+
+  it("copies what is imported, at any distance, and leads imports there in code and declarations", async () => {
+    const folder = await folderWith({
+      "packages/sdk/dist/src/deep/index.js":
+        'import { a } from "@reins/kit/sse";\nexport const b = () => import("@reins/verify");\nimport "../own.js";',
+      "packages/sdk/dist/src/deep/index.d.ts":
+        'export { a } from "@reins/kit/sse";\nexport type B = import("../own.ts").B;',
+      "packages/sdk/dist/src/own.js": "",
+      "packages/sdk/dist/src/own.d.ts": "",
+      "packages/kit/dist/src/sse.js": 'export { a } from "./line.js";',
+      "packages/kit/dist/src/sse.d.ts": 'export { a } from "./line.ts";',
+      "packages/kit/dist/src/line.js": 'import { z } from "zod";\nimport "node:fs";',
+      "packages/kit/dist/src/line.d.ts": "",
+      "packages/kit/dist/src/index.js": 'import "unused";',
+      "packages/kit/dist/src/index.d.ts": "",
+    });
+    const manifest = await vendorPrivate(folder, library, [kit]);
+    expect(manifest.dependencies).toEqual({ "@reins/verify": "0.1.0", ws: "8.0.0", zod: "4.0.0" });
+    const read = (path: string) => readFile(join(folder, "packages/sdk/dist", path), "utf8");
+    expect(await read("src/deep/index.js")).toBe(
+      'import { a } from "../../vendor/packages/kit/src/sse.js";\nexport const b = () => import("@reins/verify");\nimport "../own.js";',
+    );
+    expect(await read("src/deep/index.d.ts")).toBe(
+      'export { a } from "../../vendor/packages/kit/src/sse.js";\nexport type B = import("../own.js").B;',
+    );
+    expect(await read("vendor/packages/kit/src/sse.d.ts")).toBe('export { a } from "./line.js";');
+    expect(await read("vendor/packages/kit/src/line.js")).toContain("zod");
+    await expect(read("vendor/packages/kit/src/index.js")).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  it("refuses an import of what a package does not export", async () => {
+    const folder = await folderWith({ "packages/sdk/dist/src/index.js": 'import "@reins/kit/secret";' });
+    await expect(vendorPrivate(folder, library, [kit])).rejects.toThrow("@reins/kit has no export ./secret");
+  });
+});
+
+it("the container has the Node that the repository pins", async () => {
+  const { dependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+  const images = (await readFile(join(root, "Containerfile"), "utf8")).matchAll(
+    /^FROM \S+\/node:(\d+)-slim/gm,
+  );
+  const majors = new Set([...images].map(([, major]) => major));
+  expect([...majors]).toEqual([dependencies.node.split(".")[0]]);
 });

@@ -16,17 +16,13 @@ interface PublishedExport {
 }
 
 /**
- * A package.json as it is published. In the repository `exports` and `bin` name the TypeScript sources, which Node
- * runs as they are; here they name what was built from them, at the same place with another extension. No user who
+ * The package.json of a library as it is published. In the repository `exports` names the TypeScript sources, which Node
+ * runs as they are; here it names what was built from them, at the same place with another extension. No user who
  * installs it needs the development packages.
  */
 export function publishedManifest(manifest: PackageManifest): Record<string, unknown> {
-  const { exports, bin, devDependencies: _, ...kept } = manifest;
-  return {
-    ...kept,
-    ...(exports && { exports: mapValues(exports, publishedExport) }),
-    ...(bin && { bin: mapValues(bin, toJavaScript) }),
-  };
+  const { exports, devDependencies: _, ...kept } = manifest;
+  return { ...kept, ...(exports && { exports: mapValues(exports, publishedExport) }) };
 }
 
 /** The folders and files beside `src` that `exports` names, which a build copies. */

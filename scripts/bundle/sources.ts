@@ -18,9 +18,11 @@ export class Sources {
   readonly states: Record<string, string> = {};
   readonly #root: string;
   readonly #folder: string;
+  readonly #isPublished: boolean;
 
-  /** `folder` is where the bundle will lie. */
-  constructor(root: string, folder: string) {
+  /** `folder` is where the bundle will lie. One that is published has data beside it, and no sources. */
+  constructor(root: string, folder: string, { isPublished = false } = {}) {
+    this.#isPublished = isPublished;
     this.#root = normalizePath(root);
     this.#folder = normalizePath(folder);
   }
@@ -73,7 +75,7 @@ export class Sources {
   #beginning(id: string): string {
     // What was started is asked for by name later, such as by the file of a service, and bundles come and go.
     const name = `process.argv[1] = process.getBuiltinModule("node:url").fileURLToPath(${this.#address(id)});`;
-    return `import ${JSON.stringify(STACKS)}; ${id.endsWith("main.ts") ? name : ""}`;
+    return `import ${JSON.stringify(STACKS)}; ${id.endsWith("main.ts") && !this.#isPublished ? name : ""}`;
   }
 
   #address(id: string): string {

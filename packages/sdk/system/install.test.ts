@@ -1,0 +1,179 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { root } from "../../../scripts/root.ts";
+import { NEEDS_REGISTRY, registryAnswers } from "../../../scripts/test/registry.ts";
+
+const MAX_BYTES = 250 * 1000 * 1000;
+const PUBLISHED = ["ahp", "cli", "sdk", "verify"];
+const BUILD_MS = 900_000;
+const run = promisify(execFile);
+
+describe.skipIf(!registryAnswers)(`what is published${NEEDS_REGISTRY}`, () => {
+  let base: string;
+  let folder: string;
+  let tarballs: string[];
+
+  /** An environment with an empty home, in which npm finds packages as it does on this machine. */
+  const environment = (node = process.execPath): NodeJS.ProcessEnv => ({
+    ...Object.fromEntries(
+      Object.entries(process.env).filter(([name]) => !/^(?:REINS|XDG|VITEST)_/.test(name)),
+    ),
+    PATH: `${dirname(node)}:/usr/bin:/bin`,
+    HOME: join(base, "home"),
+    npm_config_userconfig: process.env.npm_config_userconfig ?? join(homedir(), ".npmrc"),
+    npm_config_cache: process.env.npm_config_cache ?? join(homedir(), ".npm"),
+    npm_config_update_notifier: "false",
+  });
+  const npm = (...args: readonly string[]) =>
+    run("npm", ["--no-audit", "--no-fund", ...args], { cwd: folder, env: environment(), timeout: 300_000 });
+
+  beforeAll(async () => {
+    base = await realpath(await mkdtemp(join(tmpdir(), "reins-install-")));
+    folder = join(base, "project");
+    for (const name of ["home", "project", "tarballs", "workspace"]) await mkdir(join(base, name));
+    await run(process.execPath, [join(root, "scripts/build.ts")], { cwd: root, timeout: BUILD_MS });
+    for (const name of PUBLISHED)
+      await run("npm", ["pack", "--pack-destination", join(base, "tarballs")], {
+        cwd: join(root, "packages", name, "dist"),
+        env: environment(),
+      });
+    tarballs = (await readdir(join(base, "tarballs"))).map((name) => join(base, "tarballs", name));
+    await writeFile(join(folder, "package.json"), '{ "private": true, "type": "module" }\n');
+    await writeFile(join(base, "workspace/package.json"), '{ "scripts": { "test": "echo fine" } }\n');
+    await writeFile(join(base, "workspace/.env"), "KEY=1\n");
+    const began = performance.now();
+    await npm("install", ...tarballs);
+    console.log(`installed in ${((performance.now() - began) / 1_000).toFixed(1)} s`);
+    await cp(fileURLToPath(new URL("./fixtures/tour.mjs", import.meta.url)), join(folder, "tour.mjs"));
+  }, BUILD_MS);
+  afterAll(() => rm(base, { recursive: true, force: true }));
+
+  async function tour(node: string): Promise<void> {
+    const began = performance.now();
+    const { stdout } = await run(node, ["tour.mjs", join(base, "workspace")], {
+      cwd: folder,
+      env: environment(node),
+      maxBuffer: 16 * 1024 * 1024,
+    });
+    console.log(`the tour took ${((performance.now() - began) / 1_000).toFixed(1)} s`);
+    expect(JSON.parse(stdout)).toMatchObject({
+      talk: expect.stringContaining("package.json"),
+      write: expect.stringContaining("hello.txt is written"),
+      tests: expect.stringContaining("I was not allowed to do that"),
+      secret: expect.stringContaining("I was not allowed to do that"),
+      asked: ["run_command: npm test"],
+      proved: true,
+      page: 200,
+      html: expect.stringContaining("<script"),
+    });
+    expect(await readFile(join(base, "workspace/hello.txt"), "utf8")).toContain("hello");
+  }
+
+  test("is four packages, of which none needs one that is not published", async () => {
+    const names = tarballs.map((path) =>
+      path
+        .split("/")
+        .at(-1)
+        ?.replace(/-\d.*$/, ""),
+    );
+    expect(names.toSorted()).toEqual(["reins", "reins-ahp", "reins-sdk", "reins-verify"]);
+    const installed = await readdir(join(folder, "node_modules/@reins"));
+    expect(installed.toSorted()).toEqual(["ahp", "sdk", "verify"]);
+    const { dependencies } = JSON.parse(
+      await readFile(join(folder, "node_modules/reins/package.json"), "utf8"),
+    );
+    expect(Object.keys(dependencies)).toEqual(["better-sqlite3", "web-tree-sitter"]);
+    expect(await sizeOf(join(folder, "node_modules"))).toBeLessThan(MAX_BYTES);
+  });
+
+  test("runs the tour on this Node", () => tour(process.execPath));
+
+  test("runs the tour on the oldest Node that the packages claim", async () => {
+    const { engines } = JSON.parse(await readFile(join(folder, "node_modules/reins/package.json"), "utf8"));
+    const oldest = `${engines.node.replace(">=", "")}.0`;
+    const prefix = join(base, "node");
+    await npm("install", "--prefix", prefix, `node-${process.platform}-${process.arch}@${oldest}`);
+    const node = join(prefix, `node_modules/node-${process.platform}-${process.arch}/bin/node`);
+    expect((await run(node, ["--version"])).stdout.trim()).toBe(`v${oldest}`);
+    await tour(node);
+  });
+
+  test("is a command, installed globally or run by npx, with an empty home", async () => {
+    const program = tarballs.find((path) => /\/reins-\d/.test(path))!;
+    const prefix = join(base, "global");
+    await npm("install", "--global", "--prefix", prefix, program);
+    const options = { cwd: join(base, "workspace"), env: { ...environment(), REINS_LOG: "error" } };
+    const reins = (...args: readonly string[]) => {
+      const running = run(join(prefix, "bin/reins"), args, options);
+      // `reins run` reads what is piped into it.
+      running.child.stdin?.end();
+      return running;
+    };
+    expect((await reins("--version")).stdout.trim()).toMatch(/^\d+\.\d+\.\d+$/);
+    expect((await reins("run", "what is in this folder")).stdout).toContain("package.json");
+    expect((await reins("ledger", "verify")).stdout).toContain("VERIFIED");
+    const { stdout } = await npm("exec", "--yes", `--package=${program}`, "--", "reins", "--version");
+    expect(stdout.trim()).toMatch(/^\d+\.\d+\.\d+$/);
+  });
+
+  test("has declarations that a TypeScript program compiles with", async () => {
+    const program = `
+import { AhpClient } from "@reins/ahp";
+import { connect, type PromptEvent, rpcStream } from "@reins/sdk";
+import { start, type StartedServer } from "@reins/sdk/start";
+import { verifyProof } from "@reins/verify";
+const reins: StartedServer = await start();
+for await (const event of (await reins.sessions.create()).prompt("hello")) {
+  const one: PromptEvent = event;
+  if (one.type === "text") one.text satisfies string;
+}
+for await (const { id, facts } of reins.approvals.pending()) [id, facts.effects.length] satisfies [string, number];
+// @ts-expect-error a number is no address
+await connect(4);
+// @ts-expect-error there is no such event
+((event: PromptEvent) => event.type === "nothing");
+export { AhpClient, rpcStream, verifyProof };
+`;
+    await writeFile(join(folder, "program.ts"), program);
+    const compilerOptions = {
+      ...{ target: "es2024", module: "nodenext", strict: true, noEmit: true, skipLibCheck: true },
+      ...{ types: ["node"], typeRoots: [join(root, "node_modules/@types")] },
+    };
+    await writeFile(
+      join(folder, "tsconfig.json"),
+      JSON.stringify({ compilerOptions, files: ["program.ts"] }),
+    );
+    const compiler = join(root, "node_modules/typescript/bin/tsc");
+    const { stdout } = await run(process.execPath, [compiler, "-p", folder]).catch(
+      (error: { readonly stdout: string }) => error,
+    );
+    expect(stdout).toBe("");
+  });
+});
+
+test("npm link in a clone puts reins on the PATH, on any Node, and prints nothing else", async () => {
+  const prefix = await realpath(await mkdtemp(join(tmpdir(), "reins-link-")));
+  onTestFinished(() => rm(prefix, { recursive: true }));
+  await mkdir(join(prefix, "lib"));
+  await run("npm", ["link", "--no-audit", "--no-fund"], {
+    cwd: root,
+    env: { ...process.env, npm_config_prefix: prefix },
+  });
+  const { stdout } = await run("reins", ["--version"], {
+    cwd: prefix,
+    env: { ...process.env, PATH: `${join(prefix, "bin")}:${process.env.PATH}` },
+  });
+  expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+async function sizeOf(folder: string): Promise<number> {
+  let bytes = 0;
+  for (const path of await readdir(folder, { recursive: true, withFileTypes: true }))
+    if (path.isFile()) bytes += (await stat(join(path.parentPath, path.name))).size;
+  return bytes;
+}

@@ -24,7 +24,7 @@ export const acpCommand = command({
   },
   note: `An editor starts it as it would start the agent itself; in Zed, for instance:
   "agent_servers": { "Claude, governed":
-    { "command": "node", "args": ["<clone>/scripts/reins.mjs", "acp", "--agent", "claude"] } }`,
+    { "command": "reins", "args": ["acp", "--agent", "claude"] } }`,
   examples: ["reins acp --agent claude", "reins acp --agent codex --home ./scratch"],
   codes: {
     done: "the editor closed it",

@@ -60,9 +60,10 @@ describe("a draft of a constitution", () => {
       tool_rules: rules,
       tests: [{ name: "t", given: { tool: "Write", effects }, expect: "blocked" }],
     });
-    const begun = performance.now();
+    // Of the processor, because a busy machine may take any time.
+    const begun = process.cpuUsage();
     expect(await study(served, "validate", { rules: draft })).toMatchObject({ status: 200, fine: true });
-    expect(performance.now() - begun).toBeLessThan(20_000);
+    expect(process.cpuUsage(begun).user).toBeLessThan(20_000_000);
   });
 
   test("is backtested on past verdicts", async () => {

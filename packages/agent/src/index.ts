@@ -3,6 +3,7 @@ export type { NativeAgentOptions } from "./agent-dependencies.ts";
 export type { ControlCall, ControlPort } from "./control/control-port.ts";
 export type { DecisionEvents, DecisionEventType, ReportEvents, ReportEventType } from "./control/events.ts";
 export { Roots } from "./files/roots.ts";
+export type { OpenedFile } from "./files/workspace-files.ts";
 export { FileSessionStore } from "./history/file-store.ts";
 export { modelConfigFrom, modelsFrom, type Prices } from "./models/models.ts";
 export { NativeAgent } from "./native-agent.ts";

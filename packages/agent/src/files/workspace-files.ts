@@ -1,9 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { constants } from "node:fs";
+import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readdir, readlink, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errorCode } from "@reins/kit";
 import { FileError, Roots } from "./roots.ts";
+
+/** A file that is open: where it really lies, and its state. */
+export interface OpenedFile {
+  readonly path: string;
+  readonly state: Pick<Stats, "dev" | "ino" | "size" | "mtimeMs" | "ctimeMs">;
+}
 
 /**
  * Opens a file within the roots. It is checked through its descriptor, so that it cannot be swapped after the check.
@@ -11,7 +17,7 @@ import { FileError, Roots } from "./roots.ts";
 export async function withFile<Result>(
   roots: Roots,
   path: string,
-  use: (file: FileHandle) => Promise<Result>,
+  use: (file: FileHandle, opened: OpenedFile) => Promise<Result>,
 ): Promise<Result> {
   const real = await roots.resolve(path);
   const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
@@ -19,9 +25,11 @@ export async function withFile<Result>(
     throw translated(error, path);
   });
   try {
-    await roots.requireInside(await descriptorPath(file, real), path);
-    if (!(await file.stat()).isFile()) throw new FileError("not_a_file", `${path} is not a file`);
-    return await use(file);
+    const opened = await descriptorPath(file, real);
+    await roots.requireInside(opened, path);
+    const state = await file.stat();
+    if (!state.isFile()) throw new FileError("not_a_file", `${path} is not a file`);
+    return await use(file, { path: opened, state });
   } finally {
     await file.close();
   }
@@ -147,8 +155,8 @@ function wholeLength(bytes: Buffer): number {
   return bytes.length;
 }
 
-/** Whether a path, relative to a folder, may be read. */
-export type MayRead = (path: string) => boolean | Promise<boolean>;
+/** Whether a path, relative to a folder, may be read; of a file that is open, with its state. */
+export type MayRead = (path: string, opened?: OpenedFile) => boolean | Promise<boolean>;
 
 const MAX_NAMES = 1_000;
 
@@ -175,8 +183,8 @@ export class ReadableFolder {
   /** The beginning of a text file. Permission is checked only for a file that exists: most do not. */
   read(path: string, maxBytes: number): Promise<string | undefined> {
     return ifReadable(() =>
-      withFile(this.#roots, path, async (file) =>
-        (await this.#mayRead(path)) ? decodeText(await readStart(file, maxBytes), true) : undefined,
+      withFile(this.#roots, path, async (file, opened) =>
+        (await this.#mayRead(path, opened)) ? decodeText(await readStart(file, maxBytes), true) : undefined,
       ),
     );
   }

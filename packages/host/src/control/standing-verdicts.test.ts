@@ -1,4 +1,4 @@
-import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Harness } from "@reins/supervisor";
@@ -86,4 +86,16 @@ test("the state of a file changes with what it holds and with where it leads", a
   await writeFile(join(folder, "a"), "more");
   states.push(await state());
   expect(new Set(states).size).toBe(3);
+});
+
+test("the state of a file that is open is that of its path, until another takes its place", async () => {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "reins-state-")));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const path = join(folder, "a");
+  await writeFile(path, "a");
+  const opened = { path, state: await stat(path) };
+  expect(await fileState(folder, "a", opened)).toBe(await fileState(folder, "a"));
+  await rm(path);
+  await writeFile(path, "another");
+  expect(await fileState(folder, "a", opened)).not.toBe(await fileState(folder, "a"));
 });

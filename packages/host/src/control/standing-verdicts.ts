@@ -1,5 +1,6 @@
 import { realpath, stat } from "node:fs/promises";
 import { resolve } from "node:path";
+import type { OpenedFile } from "@reins/agent";
 import { LruCache } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import { type ControlRequest, requestFor, type UnattendedPoint } from "./control-point.ts";
@@ -76,12 +77,12 @@ export class StandingVerdicts {
   }
 }
 
-/** The state of a file: where it really lies, and what changes when it is written or replaced. */
-export async function fileState(cwd: string, path: string): Promise<string> {
+/** The state of a file, by itself where it is open: where it really lies, and what changes when it is written or replaced. */
+export async function fileState(cwd: string, path: string, opened?: OpenedFile): Promise<string> {
   const named = resolve(cwd, path);
   try {
-    const real = await realpath(named);
-    const { dev, ino, size, mtimeMs, ctimeMs } = await stat(real);
+    const real = opened?.path ?? (await realpath(named));
+    const { dev, ino, size, mtimeMs, ctimeMs } = opened?.state ?? (await stat(real));
     return JSON.stringify([named, real, dev, ino, size, mtimeMs, ctimeMs]);
   } catch {
     return JSON.stringify([named]);

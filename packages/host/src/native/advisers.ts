@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { Advisor, type DecisionEvents, type DecisionEventType } from "@reins/agent";
+import { Advisor, type DecisionEvents, type DecisionEventType, type OpenedFile } from "@reins/agent";
 import { type Memory, StoredMemory } from "@reins/bridge";
 import { hasCode } from "@reins/kit";
 import type { FamilyAnswers, FamilyAsker, Harness, Principal } from "@reins/supervisor";
@@ -41,7 +41,7 @@ export function advisersFrom(harness: Pick<Harness, "advise">, tenant: string): 
 export function familyAnswers(harness: Harness, settings: NativeSettings = {}): FamilyAnswers {
   const standing = new StandingVerdicts(harness);
   const defaultsFor = ({ principal, subject, requestContext }: FamilyAsker) => {
-    const mayRead = async (path: string) => {
+    const mayRead = async (path: string, opened?: OpenedFile) => {
       const event = {
         event_type: "pre_action" as const,
         session_id: subject.session,
@@ -49,7 +49,7 @@ export function familyAnswers(harness: Harness, settings: NativeSettings = {}): 
         depth: subject.depth,
         payload: { tool_name: "read_file", arguments: { path } },
       };
-      const state = await fileState(requestContext.workspace.cwd, path);
+      const state = await fileState(requestContext.workspace.cwd, path, opened);
       return (await standing.decide({ event, subject, requestContext }, state)).isAllowed;
     };
     return new Advisor({

@@ -10,6 +10,7 @@ import {
   modelConfigFrom,
   modelsFrom,
   NativeAgent,
+  type OpenedFile,
   type Prices,
   type ProtocolService,
   type SubagentService,
@@ -118,7 +119,7 @@ export function startNative(options: NativeOptions): {
     return isAllowedUnasked(session, { tool_name: "read_file", arguments: { path } });
   };
   const standing = new StandingVerdicts(harness);
-  const mayPerceive = async (id: string, path: string) => {
+  const mayPerceive = async (id: string, path: string, opened?: OpenedFile) => {
     const session = governor.sessionOf(id);
     if (!session) return false;
     const point = {
@@ -127,7 +128,7 @@ export function startNative(options: NativeOptions): {
       arguments: { path },
       isUnattended: true,
     } as const;
-    const state = await fileState(session.workspace.cwd, path);
+    const state = await fileState(session.workspace.cwd, path, opened);
     return (await standing.enforce(session, point, state)).isAllowed;
   };
   const services = nativeServices({
@@ -155,8 +156,8 @@ export function startNative(options: NativeOptions): {
         constitution: () => proseOf(harness, tenant),
         mayRead:
           (_, { sessionId = "" }) =>
-          (path) =>
-            mayPerceive(sessionId, path),
+          (path, opened) =>
+            mayPerceive(sessionId, path, opened),
         ...settings,
       }),
       onFault,

@@ -35,7 +35,7 @@ const KINDS: UpdateKind[] = [
   ...(["user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call"] as const),
   ...(["tool_call_update", "plan", "available_commands_update", "current_mode_update"] as const),
   ...(["config_option_update", "session_info_update", "usage_update", "notice"] as const),
-  ...(["compaction_update", "worker_update"] as const),
+  ...(["compaction_update", "worker_update", "tool_search_query", "tool_search_result"] as const),
 ];
 
 /** Objects that use the names of ACP for values of every type. */

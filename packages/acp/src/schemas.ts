@@ -93,6 +93,8 @@ const UPDATES = {
   notice: loose({ severity: text, title: text, description: text }),
   compaction_update: loose({ status: text, error: text }),
   subagent_update: loose({ sessionId: text, title: text }),
+  tool_search_query: loose({ query: text }),
+  tool_search_result: loose({ promoted: texts, diagnostic: text }),
   worker_update: loose({ workerName: text, status: text, metadata: loose({ summary: text, error: text }) }),
 };
 

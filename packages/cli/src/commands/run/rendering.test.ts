@@ -18,6 +18,13 @@ describe("the updates of a session beside messages", () => {
     expect(rendering().show({ sessionUpdate: "compaction_update", status: "completed" })).toContain(
       "summarized",
     );
+    const search = {
+      sessionUpdate: "tool_search_result",
+      promoted: ["a", "b\u001b"],
+      diagnostic: "by words",
+    };
+    expect(rendering().show(search)).toBe("  > found the tools a, b\\u{1b} (by words)\n");
+    expect(rendering().show({ sessionUpdate: "tool_search_result" })).toBe("  > found no tools\n");
     const one = rendering();
     one.show({ sessionUpdate: "tool_call", toolCallId: "1", title: "Edit a.ts", status: "pending" });
     const content = [

@@ -47,6 +47,8 @@ export class Rendering {
         return this.#call(readUpdate(kind, update));
       case "worker_update":
         return this.#line(this.#ink.dim(workerLine(readUpdate(kind, update))));
+      case "tool_search_result":
+        return this.#line(this.#ink.dim(searchLine(readUpdate(kind, update))));
       case "plan":
         return this.#line(planLines(readUpdate(kind, update), this.#ink));
       case "notice":
@@ -162,6 +164,11 @@ function limited(lines: readonly string[]): readonly string[] {
   const shown = lines.slice(0, MOST_LINES).map((line) => printableLine(line.slice(0, LONGEST_LINE)));
   const more = lines.length - shown.length;
   return more > 0 ? [...shown, `… ${more} more lines`] : shown;
+}
+
+function searchLine({ promoted, diagnostic }: UpdateOf<"tool_search_result">): string {
+  const found = promoted.length === 0 ? "found no tools" : `found the tools ${promoted.join(", ")}`;
+  return `  > ${printableLine(diagnostic === undefined ? found : `${found} (${diagnostic})`)}`;
 }
 
 function workerLine({ workerName, status, metadata }: UpdateOf<"worker_update">): string {

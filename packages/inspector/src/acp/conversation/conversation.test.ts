@@ -325,3 +325,17 @@ test("replaces the options of a session and keeps its mode", () => {
 test("reports a page of the history without updates", async () => {
   await expect(fetchHistory(async () => ({ next: null }), "s", undefined)).rejects.toThrow("has no updates");
 });
+
+test("a search for tools is shown with what it found", () => {
+  const found = (more: object) =>
+    reduced({ sessionUpdate: "tool_search_result", ...more }).items.map(
+      (item) => item.kind === "note" && item.text,
+    );
+  expect(reduced({ sessionUpdate: "tool_search_query", query: "merge" }).items).toEqual([
+    { kind: "note", tone: "note", text: "Searched for tools: merge" },
+  ]);
+  expect(found({ promoted: ["a", "b"] })).toEqual(["Tools found: a, b"]);
+  expect(found({ promoted: 7, diagnostic: "the host is down" })).toEqual([
+    "No tools found (the host is down)",
+  ]);
+});

@@ -139,6 +139,22 @@ const APPLY: ReadonlyMap<unknown, Apply> = new Map<string, Apply>([
     },
   ],
   [
+    "tool_search_query",
+    (draft, update) => {
+      const { query = "" } = readUpdate("tool_search_query", update);
+      draft.items.push({ kind: "note", tone: "note", text: `Searched for tools: ${query}` });
+    },
+  ],
+  [
+    "tool_search_result",
+    (draft, update) => {
+      const { promoted, diagnostic } = readUpdate("tool_search_result", update);
+      const found = promoted.length === 0 ? "No tools found" : `Tools found: ${promoted.join(", ")}`;
+      const text = diagnostic === undefined ? found : `${found} (${diagnostic})`;
+      draft.items.push({ kind: "note", tone: "note", text });
+    },
+  ],
+  [
     "compaction_update",
     (draft, update) => {
       const { status } = readUpdate("compaction_update", update);

@@ -24,12 +24,15 @@ const SIZE = toolTokens(toolOf("deploy_service"));
 interface Lab {
   readonly model?: ScriptedModel;
   readonly tools?: readonly ClientTool[];
+  /** Answers searches alone. */
   readonly bridge?: BridgePort["call"];
+  /** Answers every request. */
+  readonly host?: BridgePort["call"] | undefined;
 }
 
 async function session(
   options: NativeAgentOptions = {},
-  { model, tools = NAMES.map(toolOf), bridge }: Lab = {},
+  { model, tools = NAMES.map(toolOf), bridge, host = bridge && searchesOnly(bridge) }: Lab = {},
 ) {
   const { cwd } = await testWorkspace();
   const called: string[] = [];
@@ -43,7 +46,7 @@ async function session(
           return { text: `${name} was done`, isError: false };
         },
       },
-      ...(bridge && { bridge: { call: searchesOnly(bridge), subscribe: () => () => undefined } }),
+      ...(host && { bridge: { call: host, subscribe: () => () => undefined } }),
     },
     ...options,
   });
@@ -218,6 +221,46 @@ describe("deferred tools", () => {
     await prompt();
     const size = (request: number) => JSON.stringify(model.asked[request]?.tools).length;
     expect(Math.max(size(0), size(1))).toBeLessThanOrEqual(0.05 * JSON.stringify(tools).length);
+  });
+});
+
+describe("tools of a client and of the host", () => {
+  test("are deferred and found together, and qualified where they share a name", async () => {
+    const lent = [
+      "deploy_service",
+      "light_lamp",
+      ...Array.from({ length: 30 }, (_, index) => `lent_${index}`),
+    ];
+    const ran: unknown[] = [];
+    const model = new ScriptedModel([
+      searching("deploy service"),
+      calling("host__deploy_service", { id: "1" }),
+      calling("deploy_service", { id: "2" }),
+      searching("light a lamp"),
+      calling("light_lamp", {}),
+      "Done.",
+    ]);
+    const { client, called, offered, prompt } = await session(
+      {},
+      {
+        model,
+        tools: NAMES.slice(0, 20).map(toolOf),
+        host: async (_, method, params) => {
+          if (method === "host/tools/list") return { tools: lent.map(toolOf) };
+          if (method === "builtin_call") ran.push(params.name);
+          return "done";
+        },
+      },
+    );
+    await prompt();
+    expect(offered(0)).not.toContain("light_lamp");
+    expect(client.of("tool_search_result")[0].promoted).toEqual(
+      expect.arrayContaining(["deploy_service", "host__deploy_service"]),
+    );
+    expect(client.of("tool_search_result")[1].promoted).toContain("light_lamp");
+    expect(called).toEqual(["deploy_service"]);
+    expect(ran).toEqual(["deploy_service", "light_lamp"]);
+    expect(client.asked).toHaveLength(3);
   });
 });
 

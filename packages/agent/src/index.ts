@@ -18,6 +18,7 @@ export type {
   SubagentService,
   SubagentTask,
 } from "./tools/host-services.ts";
+export { McpServers } from "./tools/mcp-servers.ts";
 export { type CommandRun, type CommandRunner, commandEnvironment } from "./tools/run-command.ts";
 export type { ProgramEnd } from "./tools/run-program.ts";
 export type { Tool, ToolContext } from "./tools/tool.ts";

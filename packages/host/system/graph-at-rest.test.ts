@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Vault } from "@reins/supervisor";
 import { expect, test } from "vitest";
@@ -93,6 +93,21 @@ test("runs, transcripts, journals and outputs are forgotten after the retention 
   const count = (table: string) => Object(database.prepare(`SELECT count(*) AS n FROM ${table}`).get()).n;
   expect(["declared_runs", "declared_turns", "graph_runs"].map(count)).toEqual([1, 0, 1]);
   database.close();
+});
+
+test("without the key that it was sealed with it is gone, and everything else works", async () => {
+  const first = await openGraphHome({ rules: NO_RECORD });
+  const { run_id, session_id } = await runSecret(first);
+  await first.start([command("open", "true", { requires_approval: true })], {}, { persist: true });
+  await first.pending(1);
+  await first.close();
+  await rm(join(first.home, "keys", "vault.key"));
+  const second = await openGraphHome({ rules: NO_RECORD, folder: dirname(first.home) });
+  await expect(second.get(run_id)).rejects.toThrow("there is no run");
+  expect(await second.hosting.graphs.list(second.principal)).toEqual([]);
+  expect(await second.hosting.protocol.serviceFor("default").transcript(session_id)).not.toContain(CANARY);
+  expect((await second.run([command("new", "true")])).status).toBe("completed");
+  expect(String(second.errors[0])).toContain("sealed with the key");
 });
 
 const NO_RECORD = "tool_rules:\n  - { name: all, condition: {}, verdict: allowed }\n";

@@ -69,7 +69,7 @@ export async function wrapServers(
       refused.push({ server: name, reason: "it would run outside of the sandbox that the agent is kept in" });
       continue;
     }
-    const point = { kind: "mcp_start", tool: "mcp/start", arguments: argumentsOf(server) } as const;
+    const point = { kind: "mcp_start", tool: "mcp/start", arguments: startArguments(server) } as const;
     const enforced = await enforce(session, point, { signal });
     const { servers } = session.context;
     if (enforced.kind !== "allowed" || !servers) {
@@ -111,7 +111,7 @@ export async function endServers(session: GovernedSession): Promise<void> {
 }
 
 /** What is decided about the start of a server. Of its variables and headers the names: the values may be secrets. */
-function argumentsOf(server: McpServer): JsonObject {
+export function startArguments(server: McpServer): JsonObject {
   const { name } = server;
   const isHttp = isHttpServer(server);
   const given = isHttp ? { url: server.url } : { command: [server.command, ...server.args] };

@@ -1,8 +1,8 @@
-import { type EngineEnd, type RunJournal, StoreJournal } from "@reins/graph";
+import { type EngineEnd, type JournaledRun, type RunJournal, StoreJournal } from "@reins/graph";
 import { errorMessage, exponentialBackoff, sleep, systemClock } from "@reins/kit";
 import type { Draft } from "@reins/ledger";
 import { StoreError } from "@reins/store";
-import type { Harness } from "@reins/supervisor";
+import { type Harness, VaultError } from "@reins/supervisor";
 
 export interface RecordedJournalOptions {
   readonly harness: Pick<Harness, "record" | "store" | "vault">;
@@ -55,6 +55,16 @@ export class RecordedJournal<Input, Result>
       else if (how.durable === durable) await super.append(run, name, value, how);
       else await harness.store.commit([this.entry(run, name, value)], { durable });
     });
+  }
+
+  /** What cannot be opened any more, because the key is lost, is not there. */
+  override async load(run: string): Promise<JournaledRun<Input, Result> | undefined> {
+    try {
+      return await super.load(run);
+    } catch (error) {
+      if (error instanceof VaultError) return undefined;
+      throw error;
+    }
   }
 
   override end(run: string, end: EngineEnd<Result>): Promise<void> {

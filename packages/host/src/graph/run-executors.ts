@@ -1,4 +1,5 @@
 import type { AgentEntry, Catalogue } from "@reins/agents";
+import type { McpGateway } from "@reins/mcp";
 import type { AgentHost } from "../hosting/agent-host.ts";
 import type { Subagents } from "../native/subagents.ts";
 import type { Messaging } from "../turn/messaging.ts";
@@ -21,6 +22,8 @@ export interface RunExecutorsOptions {
   /** Whether an agent is installed: only those that are can be given work. */
   readonly isInstalled: (entry: AgentEntry) => Promise<boolean>;
   readonly messaging?: Messaging | undefined;
+  /** By which the MCP servers of sessions are reached. */
+  readonly gateway: Pick<McpGateway, "wrap">;
   readonly pipelines?: Readonly<Record<string, PipelineSettings>> | undefined;
   readonly services?: Readonly<Record<string, ServiceSettings>> | undefined;
   /** Receives errors of background work. */
@@ -37,7 +40,8 @@ interface HeldRegistry {
 export class RunExecutors {
   readonly #options: RunExecutorsOptions;
   readonly #held = new Map<string, Promise<HeldRegistry>>();
-  /** Of sessions that are served, as long as they are: these execute nothing, so nothing is to be released. */
+  readonly #closing = new AbortController();
+  /** Of sessions that are served, as long as they are: these execute nothing, so what they started is ended at once. */
   readonly #ofSessions = new WeakMap<RunPlace["session"], Promise<HeldRegistry>>();
 
   constructor(options: RunExecutorsOptions) {
@@ -47,15 +51,20 @@ export class RunExecutors {
   /** The executors that a session may declare. */
   async ofSession(place: RunPlace): Promise<ExecutorRegistry> {
     const { session } = place;
-    const known = this.#ofSessions.get(session) ?? this.#make(place);
-    this.#ofSessions.set(session, known);
-    known.catch(() => this.#ofSessions.delete(session));
+    const known = this.#ofSessions.get(session) ?? this.#make(place, true);
+    if (!this.#ofSessions.has(session)) {
+      this.#ofSessions.set(session, known);
+      known.then(
+        ({ release }) => release(),
+        () => this.#ofSessions.delete(session),
+      );
+    }
     return (await known).registry;
   }
 
   /** The executors of a run. */
   async of(run: string, place: RunPlace): Promise<ExecutorRegistry> {
-    const known = this.#held.get(run) ?? this.#make(place);
+    const known = this.#held.get(run) ?? this.#make(place, false);
     this.#held.set(run, known);
     known.catch(() => this.#held.delete(run));
     return (await known).registry;
@@ -70,13 +79,16 @@ export class RunExecutors {
 
   /** Releases everything. */
   async close(): Promise<void> {
+    this.#closing.abort(new Error("Reins is stopping"));
     for (const run of [...this.#held.keys()]) await this.release(run);
   }
 
-  async #make(place: RunPlace): Promise<HeldRegistry> {
-    const { messaging, subagents, pipelines = {}, services = {}, onError } = this.#options;
+  /** `isUnattended` where no person is asked about starting servers. */
+  async #make(place: RunPlace, isUnattended: boolean): Promise<HeldRegistry> {
+    const { messaging, subagents, gateway, pipelines = {}, services = {}, onError } = this.#options;
     // The tools of the native agent are loaded with the first run.
-    const { toolExecutors, meantTool } = await import("./tool-executors.ts");
+    const { toolContextOf, toolExecutors, meantTool } = await import("./tool-executors.ts");
+    const { mcpExecutors } = await import("./mcp-executors.ts");
     let owned: ReturnType<AgentHost["commandsFor"]> | undefined;
     const commands = () => {
       const { workspace, identities, principal, session } = place;
@@ -86,11 +98,17 @@ export class RunExecutors {
         .commandsFor({ principal, agent, session: id }, { roots: workspace.roots, identities });
       return owned;
     };
-    const tools = toolExecutors({
+    const context = toolContextOf({
       place,
       messaging: messaging?.forTenant(place.session.record.tenant),
       commands: { run: async (command, signal) => (await commands()).commands.run(command, signal) },
     });
+    const { agent } = place.session.record;
+    const served = await mcpExecutors({
+      ...{ place, context, gateway, isUnattended, signal: this.#closing.signal },
+      isConfined: this.#options.host().networkFor(agent) !== undefined,
+    });
+    const tools = [...toolExecutors(context), ...served.executors];
     const executors = [
       ...tools,
       ...agentExecutors(subagents, await this.#agents()),
@@ -104,7 +122,10 @@ export class RunExecutors {
       : undefined;
     return {
       registry: new ExecutorRegistry(executors, meantTool, bounded),
-      release: () => void owned?.then(({ release }) => release()).catch(onError),
+      release: () => {
+        owned?.then(({ release }) => release()).catch(onError);
+        served.close().catch(onError);
+      },
     };
   }
 

@@ -1,6 +1,6 @@
 import { graphTables, type ProjectedRun, ProtocolError } from "@reins/graph";
 import { change } from "@reins/store";
-import { type Harness, type Principal, SupervisorError } from "@reins/supervisor";
+import { type Harness, type Principal, SupervisorError, VaultError } from "@reins/supervisor";
 import { runPlace, turnPlace } from "./at-rest.ts";
 import { type DeclaredRun, GraphRun, type GraphRunListener, type RunProgress, runKey } from "./graph-run.ts";
 import { maySee } from "./references.ts";
@@ -95,7 +95,7 @@ export class RunStore {
     const known = this.active.get(key) ?? [...this.#unstored].find((run) => run.key === key);
     if (known) return known;
     const stored = await this.#options.harness.store.query(declaredRunTables, "get", { tenant, run: id });
-    return this.active.get(key) ?? (stored && this.#read(stored));
+    return this.active.get(key) ?? (stored && this.#readable(stored)[0]);
   }
 
   /** A run that a principal may see; for others there is none. */
@@ -111,7 +111,7 @@ export class RunStore {
     const range = { tenant, session, limit: MOST_LISTED };
     const stored = await this.#options.harness.store.query(declaredRunTables, "list", range);
     return stored
-      .map((one) => this.#read(one))
+      .flatMap((one) => this.#readable(one))
       .map((run) => this.active.get(run.key) ?? run)
       .filter((run) => maySee(principal, run));
   }
@@ -119,7 +119,7 @@ export class RunStore {
   /** The stored runs of all tenants that are not over. */
   async unfinished(): Promise<readonly GraphRun[]> {
     const stored = await this.#options.harness.store.query(declaredRunTables, "open", null);
-    return stored.map((one) => this.#read(one));
+    return stored.flatMap((one) => this.#readable(one));
   }
 
   /** A run as people are shown it, without secrets. */
@@ -162,7 +162,10 @@ export class RunStore {
   async turns(place: { readonly tenant: string; readonly session: string }): Promise<readonly unknown[]> {
     const { store, vault } = this.#options.harness;
     const stored = await store.query(declaredRunTables, "turns", place);
-    return stored.map((turn): unknown => JSON.parse(vault.open(turnPlace(place), turn)));
+    return stored.flatMap((turn): unknown[] => {
+      const text = this.#opened(() => vault.open(turnPlace(place), turn));
+      return text === undefined ? [] : [JSON.parse(text)];
+    });
   }
 
   /** Forgets runs that were over before an instant, with their journals and outputs, and turns of transcripts from before. */
@@ -171,7 +174,7 @@ export class RunStore {
     const range = { before: before.toISOString(), limit: SWEEP };
     for (let swept = SWEEP; swept === SWEEP; ) {
       const stored = await store.query(declaredRunTables, "endedBefore", range);
-      const runs = stored.map((one) => this.#read(one)).filter(({ key }) => !this.active.has(key));
+      const runs = stored.flatMap((one) => this.#readable(one)).filter(({ key }) => !this.active.has(key));
       for (const run of runs) await erase(run);
       await store.commit(
         [
@@ -190,6 +193,22 @@ export class RunStore {
     const { tenant, run_id } = run.declared;
     const text = JSON.stringify(part === "declared" ? run.declared : run.progress);
     return this.#options.harness.vault.seal(runPlace({ tenant, run: run_id }, part), text);
+  }
+
+  /** A stored run, unless the key that it was sealed with is lost: then there is none. */
+  #readable(stored: StoredDeclaredRun): readonly GraphRun[] {
+    const run = this.#opened(() => this.#read(stored));
+    return run ? [run] : [];
+  }
+
+  #opened<Value>(open: () => Value): Value | undefined {
+    try {
+      return open();
+    } catch (error) {
+      if (!(error instanceof VaultError)) throw error;
+      this.#options.onError(error);
+      return undefined;
+    }
   }
 
   /** A stored run. What is stored was written by this class. */

@@ -69,8 +69,11 @@ export interface ToolExecutorsOptions {
 /** Folders are resolved once for each run: one that replaces them later is outside. */
 const roots = new WeakMap<Workspace, Roots>();
 
-/** The tools of the native agent, which Reins performs itself. */
-export function toolExecutors(options: ToolExecutorsOptions): readonly RunExecutor[] {
+/** What tools are performed with, but for the signal of a call. */
+export type SharedToolContext = Omit<ToolContext, "signal">;
+
+/** What the tools of a run are performed with. */
+export function toolContextOf(options: ToolExecutorsOptions): SharedToolContext {
   const { place, messaging } = options;
   // A dry run is enough: it only takes files away from a search that was decided.
   const mayRead = (_: string, path: string) =>
@@ -84,7 +87,7 @@ export function toolExecutors(options: ToolExecutorsOptions): readonly RunExecut
   const { cwd, roots: all } = place.workspace;
   const known = roots.get(place.workspace) ?? new Roots(cwd, all.slice(1));
   roots.set(place.workspace, known);
-  const context = {
+  return {
     ...{ sessionId: place.id, roots: known, services, memory, commands: options.commands },
     clock: { now: place.context.now },
     newId: randomUUID,
@@ -92,12 +95,16 @@ export function toolExecutors(options: ToolExecutorsOptions): readonly RunExecut
     onWorker: async () => undefined,
     onSearch: async () => undefined,
   };
-  return allTools(services, memory)
+}
+
+/** The tools of the native agent, which Reins performs itself. */
+export function toolExecutors(context: SharedToolContext): readonly RunExecutor[] {
+  return allTools(context.services, context.memory)
     .filter(({ isInner }) => !isInner)
     .map((tool) => executorOf(tool, context));
 }
 
-function executorOf(tool: Tool, context: Omit<ToolContext, "signal">): RunExecutor {
+function executorOf(tool: Tool, context: SharedToolContext): RunExecutor {
   const { name, description, isReadOnly, kind } = tool;
   return {
     ...{ name, type: "tool", description, isReadOnly, capabilities: CAPABILITIES[name] ?? [kind] },

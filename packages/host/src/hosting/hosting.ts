@@ -139,7 +139,7 @@ export class Hosting {
       const { isInstalled = async () => true } = options;
       const subagents = new Subagents({ harness, catalogue, hub: late.promise, onError, isInstalled });
       const runs = new GraphRuns({
-        ...{ harness, catalogue, messaging, subagents, isInstalled, onError, register },
+        ...{ harness, catalogue, messaging, subagents, isInstalled, onError, register, gateway },
         settings: options.graphs,
         hub: late.promise,
         host: () => host,

@@ -1,0 +1,125 @@
+import { isDeepStrictEqual } from "node:util";
+import { membersOf } from "@reins/acp";
+import { McpServers, type Tool } from "@reins/agent";
+import { isHttpServer, type McpGate, type McpGateway, readServer } from "@reins/mcp";
+import { requestFor } from "../control/control-point.ts";
+import { enforce, isForeseen } from "../control/enforce.ts";
+import { perform } from "../control/outcome.ts";
+import { LENT_SERVER, mcpToolName } from "../governor/mcp-cards.ts";
+import { startArguments } from "../governor/mcp-servers.ts";
+import { reachesAll } from "../governor/session-folders.ts";
+import { openServers } from "../sessions/sealed-servers.ts";
+import type { RunExecutor } from "./executor.ts";
+import type { RunPlace } from "./run-place.ts";
+import type { SharedToolContext } from "./tool-executors.ts";
+
+export interface McpExecutorsOptions {
+  readonly place: RunPlace;
+  readonly context: SharedToolContext;
+  readonly gateway: Pick<McpGateway, "wrap">;
+  /** Whether the agent of the session is confined: then no program is started outside for a user who is kept in. */
+  readonly isConfined: boolean;
+  /** Whether no person is asked about starting a server; one that would need it is left out. */
+  readonly isUnattended: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** The tools of a session's MCP servers, and what ends the servers. */
+export interface McpExecutors {
+  readonly executors: readonly RunExecutor[];
+  readonly close: () => Promise<void>;
+}
+
+const NONE: McpExecutors = { executors: [], close: async () => undefined };
+
+/** A call that an action is about to make, after its verdict. */
+interface Permit {
+  readonly server: string;
+  readonly tool: string;
+  readonly arguments: unknown;
+}
+
+/**
+ * Starts the MCP servers of a session for graphs, each after a verdict, and returns their tools as executors. A call is
+ * decided as an action, under the name that rules have for it; the servers get no other.
+ */
+export async function mcpExecutors(options: McpExecutorsOptions): Promise<McpExecutors> {
+  const { place, gateway } = options;
+  const { record } = place.session;
+  if (record.sealed_servers === undefined) return NONE;
+  const { harness } = place.context;
+  const permits = new Set<Permit>();
+  const gate = gateFor(permits);
+  const closing: (() => Promise<void>)[] = [];
+  const given: unknown[] = [];
+  for (const declared of openServers(harness.vault, record)) {
+    const server = readServer(declared);
+    const isKeptOut = !isHttpServer(server) && options.isConfined && !reachesAll(place.principal);
+    if (server.name === LENT_SERVER || isKeptOut || given.length >= MOST_SERVERS) continue;
+    const point = { kind: "mcp_start", tool: "mcp/start", arguments: startArguments(server) } as const;
+    if (options.isUnattended && !(await isForeseen(harness, requestFor(place, point)))) continue;
+    const enforced = await enforce(place, point, { signal: options.signal });
+    if (enforced.kind !== "allowed") continue;
+    const started = { tool: point.tool, entry: enforced.verdict.entry };
+    const wrapped = await perform(place, started, () => gateway.wrap(server, gate, "http", record));
+    closing.push(wrapped.close);
+    given.push(wrapped.server);
+  }
+  const servers = new McpServers(given);
+  const { tools } = await servers.offered();
+  return {
+    executors: tools.map((tool) => executorOf(tool, permits, options.context)),
+    close: async () => {
+      await servers.close();
+      await Promise.allSettled(closing.map((close) => close()));
+    },
+  };
+}
+
+const MOST_SERVERS = 50;
+
+/** Lets through what an action was allowed, once, and nothing else: servers ask agents nothing here. */
+function gateFor(permits: Set<Permit>): McpGate {
+  return {
+    mayUse: () => true,
+    async decide({ from, method, server, tool, arguments: asked }) {
+      const permit = [...permits].find(
+        (one) => one.server === server && one.tool === tool && isDeepStrictEqual(one.arguments, asked ?? {}),
+      );
+      if (from !== "agent" || method !== "tools/call" || !permit)
+        return { allowed: false, reason: "an action of a graph calls a tool, and does nothing else" };
+      permits.delete(permit);
+      return { allowed: true, arguments: asked };
+    },
+    // The outcome is recorded with the result of the action.
+    report: async () => undefined,
+  };
+}
+
+function executorOf(tool: Tool, permits: Set<Permit>, context: SharedToolContext): RunExecutor {
+  const { name, description, source: server = "", label = name } = tool;
+  const ruleName = mcpToolName(server, label);
+  return {
+    ...{ name, type: "tool", description, ruleName },
+    // What a server says of its tools makes none of them read-only.
+    capabilities: ["mcp", server, label],
+    check: (input) => void tool.call(input),
+    async plan({ input = {} }) {
+      const call = tool.call(input);
+      return {
+        ...{ tool: ruleName, arguments: input, tools: "acp", kind: "other", title: call.title },
+        async perform(allowed, signal) {
+          const members = membersOf(allowed);
+          const permit = { server, tool: label, arguments: members };
+          permits.add(permit);
+          try {
+            const { text, isError = false } = await tool.call(members).perform({ ...context, signal });
+            return { output: text, isError };
+          } finally {
+            permits.delete(permit);
+          }
+        },
+      };
+    },
+  };
+}

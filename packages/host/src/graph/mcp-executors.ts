@@ -78,7 +78,7 @@ export async function mcpExecutors(options: McpExecutorsOptions): Promise<McpExe
 
 const MOST_SERVERS = 50;
 
-/** Lets through what an action was allowed, once, and nothing else: servers ask agents nothing here. */
+/** Allows what an action was allowed, once, and nothing else: servers ask agents nothing here. */
 function gateFor(permits: Set<Permit>): McpGate {
   return {
     mayUse: () => true,

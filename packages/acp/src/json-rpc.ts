@@ -14,7 +14,7 @@ export type Classified =
   | { readonly kind: "error"; readonly id: RequestId; readonly error: unknown }
   | { readonly kind: "malformed"; readonly id: RequestId; readonly reason: string };
 
-/** Tells requests, notifications and responses apart. */
+/** Classifies a message as a request, a notification or a response. */
 export function classify(message: JsonObject): Classified {
   const { method, params } = message;
   const id = idIn(message);

@@ -153,19 +153,19 @@ const Pattern = z.string().refine((text) => {
   }
 }, "is no regular expression");
 
-/** A call that an agent tells without name and arguments, and by what it is known all the same. */
+/** A call that an agent reports without name and arguments, and what identifies it all the same. */
 const ToldCall = z.strictObject({
   /** Which tool of its table it is. */
   tool: z.string(),
   /** Patterns by member that identify the call; dots lead into objects and lists. */
   where: z.record(z.string(), Pattern),
-  /** Where its arguments stand, to the letter: the first group of a pattern. One that does not fit is not known. */
+  /** Where its arguments are, verbatim: the first group of a pattern. One that does not fit is not known. */
   arguments: z.record(z.string(), z.strictObject({ member: z.string(), pattern: Pattern })).default({}),
 });
 
-/** How an agent tells the names of its tools in what it says of a call. */
+/** How an agent reports the names of its tools with a call. */
 const ToolNames = z.strictObject({
-  /** Where a name may stand, beside `name`; dots lead into objects. The first that is there counts. */
+  /** Where a name may be, beside `name`; dots lead into objects. The first that is there counts. */
   members: z.array(z.string()).default([]),
   /** Members that may name the MCP tool; `first` is the first update of the call. */
   aliases: z.array(z.string()).default([]),
@@ -177,7 +177,7 @@ const ToolNames = z.strictObject({
   titles: z.array(z.string()).optional(),
   /** What finds the name in a title that the agent's own program begins with it: the first group. */
   titled: Pattern.optional(),
-  /** Calls that more than their kind tells of. The first that fits counts. */
+  /** Calls that more than their kind identifies. The first that fits counts. */
   calls: z.array(ToldCall).optional(),
   /** Calls whose work the agent does not ask about, such as sub-agents; patterns by member identify them. */
   ungoverned: z.array(z.record(z.string(), Pattern)).optional(),
@@ -210,7 +210,7 @@ export const AgentEntry = z
     tools: z.string().optional(),
     /** What it understands in a prompt beside text. */
     prompts: Prompts.prefault({}),
-    /** How it tells which of them it calls. */
+    /** How it reports which of them it calls. */
     toolNames: ToolNames.prefault({}),
     credentials: z
       .strictObject({

@@ -164,7 +164,7 @@ describe("the _meta of a session call", () => {
     expect(meta).toEqual({ traceparent: "00-1", vendor: { theme: "dark", options: { ask: true } } });
   });
 
-  it("loses what would weaken asking, and tells", () => {
+  it("loses what would weaken asking, and reports it", () => {
     const sent = { vendor: { theme: "dark", options: { ask: false, allow: ["*"] } }, roots: ["/"] };
     expect(sessionMeta(launch, sent)).toEqual({
       meta: { vendor: { theme: "dark", options: { ask: true } } },

@@ -267,8 +267,8 @@ function without(value: Meta, [key, ...rest]: readonly string[]): Meta {
 }
 
 /**
- * The SHA-256 of all that an entry makes of an agent: how it is started, which files it finds, what its sessions are
- * told. It is the same on every machine and changes whenever the agent would run under other settings.
+ * The SHA-256 of all that an entry makes of an agent: how it is started, which files it finds, which settings
+ * its sessions get. It is the same on every machine and changes whenever the agent would run under other settings.
  */
 export function settingsHash(entry: AgentEntry): string {
   const { start, profile, strip, modes, endpoint } = entry;

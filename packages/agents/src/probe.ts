@@ -128,7 +128,7 @@ export interface ProbeAgentOptions {
 }
 
 /**
- * Starts an agent just to hear what it can do: in a home that is thrown away, with no credentials, and with a model that
+ * Starts an agent only to read its capabilities: in a home that is thrown away, with no credentials, and with a model that
  * says nothing where the agent can be given one.
  */
 export async function probeAgent(options: ProbeAgentOptions): Promise<Probed> {

@@ -30,7 +30,7 @@ describe("an intent", () => {
     });
   });
 
-  it("tells agents apart whose tools have the same name", () => {
+  it("distinguishes agents whose tools have the same name", () => {
     const opencode = offering({
       name: "write",
       properties: ["filePath", "content"],

@@ -14,7 +14,7 @@ const Health = named(
     stalls: z
       .looseObject({ count: z.int(), last_at: Moment, last_ms: z.number() })
       .optional()
-      .describe("how often the main thread stood still for two seconds, if it did; the log says where"),
+      .describe("how often the main thread was blocked for two seconds, if it did; the log says where"),
   }),
 );
 

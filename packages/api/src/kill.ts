@@ -49,7 +49,7 @@ export const KillReport = named(
       .array(KilledProcess)
       .describe("processes that were there and are not in the process table any more"),
     left: z.array(KilledProcess).describe("processes that are still in it: nothing helped"),
-    sight: z
+    visibility: z
       .enum(["marks", "group"])
       .describe("what could be observed: every descendant of an agent, or its process groups alone"),
     sessions: z.array(z.string()).describe("sessions whose agent was ended"),

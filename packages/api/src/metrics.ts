@@ -70,7 +70,7 @@ export const Overview = named(
         total_ms: z.number(),
         last: z.looseObject({ at: z.string(), ms: z.number(), where: z.array(z.string()) }).nullable(),
       })
-      .describe("how often the main thread stood still for two seconds, and where it was the last time"),
+      .describe("how often the main thread was blocked for two seconds, and where it was the last time"),
     memory: z.looseObject({ rss: z.int(), heap_used: z.int(), external: z.int() }),
     history: z
       .looseObject({

@@ -58,7 +58,7 @@ export const RunAction = named(
 );
 export type RunAction = z.infer<typeof RunAction>;
 
-/** A graph that a model declared, and how its run stands. */
+/** A graph that a model declared, and the state of its run. */
 export const RunGraph = named(
   "RunGraph",
   z.looseObject({
@@ -217,7 +217,7 @@ export const graphOperations = {
     id: "get_run_graph",
     method: "GET",
     path: "/v1/runs/{id}/graph",
-    summary: "Returns the graph of a run and how each action stands.",
+    summary: "Returns the graph of a run and the state of each action.",
     audience: "principal",
     params: z.strictObject({ id: PathName }),
     answer: RunGraph,

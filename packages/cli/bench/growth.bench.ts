@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { inflateSync } from "node:zlib";
 import type { Bench } from "../../../scripts/bench/bench.ts";
 import { Crowd } from "./native/crowd.ts";
-import { governedHouse } from "./native/house.ts";
+import { governedClient } from "./native/native-client.ts";
 
 const TURNS = { quick: 100, full: 1_000 };
 
@@ -12,13 +12,13 @@ const bench: Bench = {
   name: "growth",
   title: "The room that turns of the native agent take on the disk, and how many ledger entries they make",
   async run({ scale }) {
-    const house = await governedHouse();
+    const client = await governedClient();
     try {
-      const crowd = new Crowd(house);
+      const crowd = new Crowd(client);
       await crowd.turns(1, 10);
-      const before = await sizeOf(house.home);
+      const before = await sizeOf(client.home);
       await crowd.turns(1, TURNS[scale]);
-      const after = await sizeOf(house.home);
+      const after = await sizeOf(client.home);
       const perTurn = (of: (size: Size) => number) => (of(after) - of(before)) / TURNS[scale];
       return [
         {
@@ -37,7 +37,7 @@ const bench: Bench = {
         },
       ];
     } finally {
-      await house.close();
+      await client.close();
     }
   },
 };

@@ -1,6 +1,6 @@
 import type { Bench, BenchRow } from "../../../scripts/bench/bench.ts";
 import { Crowd, type Turns } from "./native/crowd.ts";
-import { bareHouse, governedHouse, type House } from "./native/house.ts";
+import { bareClient, governedClient, type NativeClient } from "./native/native-client.ts";
 
 const SESSIONS = 200;
 const SIZES = {
@@ -19,7 +19,7 @@ const bench: Bench = {
     "The native agent with the demo model, governed through the hub: first words and whole turns, alone and with 200 sessions at once",
   async run({ scale }) {
     const { warmUp, blocks, rounds } = SIZES[scale];
-    const sides = [new Side(await bareHouse()), new Side(await governedHouse())] as const;
+    const sides = [new Side(await bareClient()), new Side(await governedClient())] as const;
     const [bare, governed] = sides;
     try {
       for (const { crowd } of sides) await crowd.turns(1, warmUp);
@@ -32,23 +32,23 @@ const bench: Bench = {
           side.many.push(await side.crowd.turns(SESSIONS, 1));
       return rowsOf(governed, bare);
     } finally {
-      for (const { house } of sides) await house.close();
+      for (const { client } of sides) await client.close();
     }
   },
 };
 
 export default bench;
 
-/** A house, and what was measured of it. */
+/** A client, and what was measured of it. */
 class Side {
-  readonly house: House;
+  readonly client: NativeClient;
   readonly crowd: Crowd;
   readonly one: Turns[] = [];
   readonly many: Turns[] = [];
 
-  constructor(house: House) {
-    this.house = house;
-    this.crowd = new Crowd(house);
+  constructor(client: NativeClient) {
+    this.client = client;
+    this.crowd = new Crowd(client);
   }
 }
 

@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test } from "vitest";
 import { Crowd } from "../bench/native/crowd.ts";
-import { governedHouse } from "../bench/native/house.ts";
+import { governedClient } from "../bench/native/native-client.ts";
 
 test("two hundred governed sessions at once complete every turn, each with its words in order", async () => {
-  const house = await governedHouse();
-  onTestFinished(() => house.close());
+  const client = await governedClient();
+  onTestFinished(() => client.close());
   // A turn that ends otherwise, or with its words in another order, throws.
-  const { times } = await new Crowd(house).turns(200, 1);
+  const { times } = await new Crowd(client).turns(200, 1);
   expect(times).toHaveLength(200);
 });

@@ -8,7 +8,7 @@ import { requirement } from "../../../scripts/test/requirement.ts";
 import { conversation, say, startSession } from "./fixtures/conversation.ts";
 import { chromiumPath, launch, openTab } from "./fixtures/inspected-browser.ts";
 import { InspectedServer } from "./fixtures/inspected-server.ts";
-import { openUnseen, setSeen } from "./fixtures/sight.ts";
+import { openUnseen, setSeen } from "./fixtures/seen.ts";
 
 const found = await chromiumPath();
 

@@ -8,7 +8,7 @@ import { barriersIn } from "./fixtures/axe.ts";
 import { chromiumPath, launch, openTab, type Tab } from "./fixtures/inspected-browser.ts";
 import { InspectedServer } from "./fixtures/inspected-server.ts";
 import { PromptedAgent } from "./fixtures/prompted-agent.ts";
-import { setSeen } from "./fixtures/sight.ts";
+import { setSeen } from "./fixtures/seen.ts";
 
 const chromium = await chromiumPath();
 

@@ -5,7 +5,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** A clock for tests: it stands still until it is advanced or set. */
+/** A clock for tests: it does not move until it is advanced or set. */
 export class ManualClock implements Clock {
   readonly #timers = new Set<Timer>();
   #now: number;

@@ -152,16 +152,16 @@ const TEMPORARY = /^\.new-([0-9a-z]+)-[0-9a-f]+$/;
 
 /**
  * Puts a file in place whole or not at all: written beside its place, on the disk, before it takes its name. Settles
- * when the name is on the disk as well. `workshop` is where it is written, on the same disk as its place.
+ * when the name is on the disk as well. `staging` is where it is written, on the same disk as its place.
  */
 export async function writeWhole(
   { disk, randomBytes, now }: Ports,
-  workshop: string,
+  staging: string,
   path: string,
   bytes: Uint8Array,
 ): Promise<void> {
   const random = Buffer.from(randomBytes(8)).toString("hex");
-  const temporary = join(workshop, `.new-${now().getTime().toString(36)}-${random}`);
+  const temporary = join(staging, `.new-${now().getTime().toString(36)}-${random}`);
   try {
     await disk.create(temporary, bytes);
     await disk.rename(temporary, path);
@@ -173,12 +173,12 @@ export async function writeWhole(
   await disk.sync(dirname(path));
 }
 
-/** Removes what processes that died left in a workshop. What may still be in the making stays. */
-export async function sweepLeftovers({ disk, now }: Ports, workshop: string): Promise<void> {
+/** Removes what processes that died left in a staging folder. What may still be in the making stays. */
+export async function sweepLeftovers({ disk, now }: Ports, staging: string): Promise<void> {
   const time = now().getTime();
-  for (const name of await disk.names(workshop)) {
+  for (const name of await disk.names(staging)) {
     const made = TEMPORARY.exec(name)?.[1];
     if (made === undefined || Math.abs(time - Number.parseInt(made, 36)) < LEFTOVER_AGE) continue;
-    await disk.remove(join(workshop, name));
+    await disk.remove(join(staging, name));
   }
 }

@@ -27,13 +27,13 @@ const ROOTS = [
 ];
 
 function grown(leaves: readonly string[]) {
-  const shelf = new Map<string, Uint8Array>();
+  const storage = new Map<string, Uint8Array>();
   const tiles = new Tiles({
-    read: (height, tile) => shelf.get(`${height}/${tile}`),
-    write: (height, tile, bytes) => void shelf.set(`${height}/${tile}`, bytes),
+    read: (height, tile) => storage.get(`${height}/${tile}`),
+    write: (height, tile, bytes) => void storage.set(`${height}/${tile}`, bytes),
   });
   for (const leaf of leaves) tiles.append(leafHash(leaf));
-  return { tiles, shelf, node: (level: number, index: number) => tiles.node(level, index) };
+  return { tiles, storage, node: (level: number, index: number) => tiles.node(level, index) };
 }
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
@@ -49,7 +49,7 @@ function slowRoot(hashes: readonly Uint8Array[]): Uint8Array {
   return nodeHash(slowRoot(hashes.slice(0, split)), slowRoot(hashes.slice(split)));
 }
 
-/** Follows an inclusion proof as RFC 9162 §2.1.3.2 tells a verifier to. */
+/** Follows an inclusion proof as RFC 9162 §2.1.3.2 describes. */
 function rootFromInclusion(
   index: number,
   size: number,
@@ -68,7 +68,7 @@ function rootFromInclusion(
   return sn === 0 ? hex(root) : "too short";
 }
 
-/** Follows a consistency proof as RFC 9162 §2.1.4.2 tells a verifier to; returns both roots. */
+/** Follows a consistency proof as RFC 9162 §2.1.4.2 describes; returns both roots. */
 function rootsFromConsistency(
   first: number,
   second: number,
@@ -112,10 +112,10 @@ describe("the tree", () => {
     "of %i leaves is the same after it was read again",
     (size) => {
       const all = cids(size + 300);
-      const { tiles, shelf } = grown(all.slice(0, size));
+      const { tiles, storage } = grown(all.slice(0, size));
       const again = new Tiles({
-        read: (height, tile) => shelf.get(`${height}/${tile}`),
-        write: (height, tile, bytes) => void shelf.set(`${height}/${tile}`, bytes),
+        read: (height, tile) => storage.get(`${height}/${tile}`),
+        write: (height, tile, bytes) => void storage.set(`${height}/${tile}`, bytes),
       });
       again.restore(size, (index) => leafHash(all[index]!));
       for (const cid of all.slice(size)) {

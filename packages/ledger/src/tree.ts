@@ -96,7 +96,7 @@ const TILE_WIDTH = 2 ** TILE_HEIGHT;
 const HASH_BYTES = 32;
 
 /** Where tiles are kept. A tile is written once, when it is complete. */
-export interface TileShelf {
+export interface TileStorage {
   read(level: number, index: number): Uint8Array | undefined;
   write(level: number, index: number, tile: Uint8Array): void;
 }
@@ -109,12 +109,12 @@ type Growing = Buffer[][];
  * the tiles on the right edge, which still grow, are in memory.
  */
 export class Tiles {
-  readonly #shelf: TileShelf;
+  readonly #storage: TileStorage;
   readonly #edge: Growing[] = [];
   #size = 0;
 
-  constructor(shelf: TileShelf) {
-    this.#shelf = shelf;
+  constructor(storage: TileStorage) {
+    this.#storage = storage;
   }
 
   /** How many leaves there are. */
@@ -129,7 +129,7 @@ export class Tiles {
   }
 
   /**
-   * Goes back to what the shelf holds: `size` leaves, of which those after the last complete tile are given by hash.
+   * Goes back to what the storage holds: `size` leaves, of which those after the last complete tile are given by hash.
    */
   restore(size: number, leafAt: (index: number) => Buffer): void {
     this.#edge.length = 0;
@@ -158,7 +158,7 @@ export class Tiles {
       if (!found) throw new RangeError(`the subtree ${index} of level ${level} is not complete`);
       return found;
     }
-    return this.#onShelf(height, tile, row, within);
+    return this.#stored(height, tile, row, within);
   }
 
   #grow(height: number, hash: Buffer): void {
@@ -167,19 +167,19 @@ export class Tiles {
     const top = addTo(rows, hash);
     if (!top) return;
     const index = Math.floor(this.#size / TILE_WIDTH ** (height + 1));
-    this.#shelf.write(height, index, Buffer.concat(rows.flat()));
+    this.#storage.write(height, index, Buffer.concat(rows.flat()));
     this.#edge[height] = emptyRows();
     this.#grow(height + 1, top);
   }
 
   #topOf(height: number, tile: number): Buffer {
-    const left = this.#onShelf(height, tile, TILE_HEIGHT - 1, 0);
-    const right = this.#onShelf(height, tile, TILE_HEIGHT - 1, 1);
+    const left = this.#stored(height, tile, TILE_HEIGHT - 1, 0);
+    const right = this.#stored(height, tile, TILE_HEIGHT - 1, 1);
     return nodeHash(left, right);
   }
 
-  #onShelf(height: number, tile: number, row: number, within: number): Uint8Array {
-    const bytes = this.#shelf.read(height, tile);
+  #stored(height: number, tile: number, row: number, within: number): Uint8Array {
+    const bytes = this.#storage.read(height, tile);
     if (!bytes) throw new RangeError(`tile ${tile} of height ${height} is missing`);
     const before = 2 * TILE_WIDTH - 2 ** (TILE_HEIGHT + 1 - row);
     const start = (before + within) * HASH_BYTES;

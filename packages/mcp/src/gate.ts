@@ -10,7 +10,7 @@ export interface McpTool {
   readonly description?: string;
   readonly annotations?: unknown;
   readonly inputSchema?: unknown;
-  /** SHA-256 over everything that tells a model what the tool is; absent while the tool has not been listed. */
+  /** SHA-256 over everything that describes the tool to a model; absent while the tool has not been listed. */
   readonly hash?: string;
 }
 

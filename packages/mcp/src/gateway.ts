@@ -70,7 +70,7 @@ const SHIM = fileURLToPath(
     : new URL("./shim.js", import.meta.url),
 );
 
-/** Stands between agents and their MCP servers, and performs a call only after its verdict. */
+/** Relays between agents and their MCP servers, and performs a call only after its verdict. */
 export class McpGateway {
   readonly #options: McpGatewayOptions;
   readonly #limits: McpLimits;
@@ -155,7 +155,7 @@ export class McpGateway {
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#wrapped].map((wrapped) => wrapped.close()));
-    await Promise.all([this.#socket.close(), this.#http?.then((door) => door.close())]);
+    await Promise.all([this.#socket.close(), this.#http?.then((listener) => listener.close())]);
   }
 
   #govern(
@@ -205,9 +205,9 @@ export class McpGateway {
       this.#http = undefined;
       throw error;
     });
-    const door = await this.#http;
+    const listener = await this.#http;
     const token = newSecret();
-    const { url, remove } = door.admit(randomBytes(9).toString("base64url"), token, governed.http);
+    const { url, remove } = listener.admit(randomBytes(9).toString("base64url"), token, governed.http);
     const headers = [{ name: "Authorization", value: `Bearer ${token}` }];
     return { entry: { ...declared, type: "http", url, headers }, remove };
   }

@@ -6,7 +6,7 @@ import type { Subject } from "../src/subject.ts";
 
 const TOOLS = Array.from({ length: 20 }, (_, n) => `tool_${n}`);
 
-/** Rules as a large house has them: six in ten about paths, one in ten about any tool, the rest about a tool and a role. */
+/** Rules as a large company has them: six in ten about paths, one in ten about any tool, the rest about a tool and a role. */
 function rulesOf(count: number, sequences = 0): string {
   const lines = Array.from({ length: count }, (_, n) => {
     const tool = TOOLS[n % TOOLS.length];

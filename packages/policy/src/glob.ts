@@ -170,7 +170,7 @@ function expand(glob: string): readonly string[] | undefined {
   return done;
 }
 
-/** The first innermost group of a glob, and what stands around it. */
+/** The first innermost group of a glob, and what surrounds it. */
 function groupIn(glob: string) {
   let open = -1;
   for (let at = 0; at < glob.length; at += 1) {

@@ -168,7 +168,7 @@ describe("a stop", () => {
       await expect.poll(() => messages).toHaveLength(1);
       const report = await agent.stop({ graceMs: 200 });
       expect(report.exit).toMatchObject({ signal: "SIGKILL" });
-      expect(report.sight).toBe("marks");
+      expect(report.visibility).toBe("marks");
       const gone = report.gone.map(({ pid }) => pid);
       for (const name of ["child", "stray", "scrubbed"]) {
         const pid = await pidIn(join(folder, name));
@@ -192,8 +192,8 @@ describe("a stop", () => {
       { owner: new Owner(folder, groupTable) },
     );
     await expect.poll(() => messages).toHaveLength(1);
-    const { sight, gone, left } = await agent.stop({ graceMs: 100 });
-    expect(sight).toBe("group");
+    const { visibility, gone, left } = await agent.stop({ graceMs: 100 });
+    expect(visibility).toBe("group");
     expect(gone.map(({ pid }) => pid)).toEqual(expect.arrayContaining([agent.pid, messages[0]?.child]));
     expect(left).toEqual([]);
   });

@@ -107,7 +107,7 @@ describeConfined("a confined agent", () => {
     const { agent, messages } = await startConfined(shell("cat; exit 7"));
     await agent.send({ hello: "é" });
     await expect.poll(() => messages).toEqual([{ hello: "é" }]);
-    expect(await agent.stop()).toMatchObject({ exit: { code: 7 }, left: [], sight: "namespace" });
+    expect(await agent.stop()).toMatchObject({ exit: { code: 7 }, left: [], visibility: "namespace" });
   });
 
   it.each([["off"], [{ hosts: ["allowed.test"] }]] as const)(

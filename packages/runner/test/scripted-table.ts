@@ -14,7 +14,7 @@ export interface ScriptedProcess {
 
 /** A process table of which a test decides everything. */
 export class ScriptedTable implements ProcessTable {
-  readonly sight = "marks";
+  readonly visibility = "marks";
   readonly signals: string[] = [];
   readonly #processes = new Map<number, ScriptedProcess>();
 

@@ -1,7 +1,7 @@
 import type { Torture } from "../../../scripts/torture/torture.ts";
 import type { Network } from "../src/sandbox/confine.ts";
 import { obtainSandbox } from "../test/bubblewrap.ts";
-import { commitBurglary } from "./escapes/burglary.ts";
+import { attemptEscapes } from "./escapes/attempt-escapes.ts";
 
 const NETWORKS: readonly Network[] = ["off", { hosts: ["allowed.test", "*.allowed.test"] }];
 const ROUNDS = { small: 20, full: 2_000 };
@@ -13,7 +13,7 @@ const torture: Torture = {
     const sandbox = await obtainSandbox();
     if (!sandbox.available) return log(`NO ESCAPE WAS TRIED: ${sandbox.reason} ${sandbox.remedy}`);
     for (const network of NETWORKS) {
-      const { attempts, escapes } = await commitBurglary({ sandbox, network, rounds: ROUNDS[scale] });
+      const { attempts, escapes } = await attemptEscapes({ sandbox, network, rounds: ROUNDS[scale] });
       if (escapes.length > 0)
         throw new Error(`escaped, network ${JSON.stringify(network)}: ${escapes.join("; ")}`);
       const untried = attempts.filter((one) => one.untried !== undefined);

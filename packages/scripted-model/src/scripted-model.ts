@@ -32,7 +32,7 @@ export interface ScriptedModelOptions {
 }
 
 /**
- * A model that says what a script tells it to, to any agent, without a network: one server on loopback that speaks the
+ * A model that plays a script, for any agent, without a network: one server on loopback that speaks the
  * protocols of Anthropic, OpenAI and Google.
  */
 export class ScriptedModel implements AsyncDisposable {

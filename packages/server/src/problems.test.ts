@@ -12,9 +12,9 @@ describe("the problem of an error", () => {
     [415, "FST_ERR_CTP_INVALID_MEDIA_TYPE", "unsupported_media_type"],
     [418, "TEAPOT", "invalid"],
     [503, "FST_ERR_HANDLER_TIMEOUT", "unavailable"],
-  ])("of the framework's %i %s has our code and detail", (status, code, told) => {
+  ])("of the framework's %i %s has our code and detail", (status, code, detail) => {
     const refusal = frameworkProblem(fault(status, code));
-    expect(refusal?.problem).toMatchObject({ code: told, type: `urn:reins:problem:${told}` });
+    expect(refusal?.problem).toMatchObject({ code: detail, type: `urn:reins:problem:${detail}` });
     expect(JSON.stringify(refusal?.problem)).not.toContain("/home");
   });
 

@@ -238,12 +238,12 @@ describe("a sub-agent", () => {
       identity.delegate({ ...task, principal, childAgent: "four", childToken }),
     ).rejects.toMatchObject({
       code: "forbidden",
-      message: "sub-agents may stand at most 3 deep",
+      message: "sub-agents may be at most 3 deep",
     });
     const again = await identity.delegate({ ...task, principal, childAgent: "reed" });
     await expect(
       identity.delegate({ ...task, principal, childAgent: "reed", childToken: again.session_token }),
-    ).rejects.toMatchObject({ code: "forbidden", message: '"reed" may stand at most 2 times in one chain' });
+    ).rejects.toMatchObject({ code: "forbidden", message: '"reed" may occur at most 2 times in one chain' });
   });
 
   test("is one of only so many, however many are asked for at once", async () => {

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "./json/parse.ts";
 import { COUNT, DIGEST, fits, OBJECT, type Shape } from "./json/shape.ts";
 import type { Complaint, Findings, Location } from "./report.ts";
 
-/** Stands in a payload for content that is kept beside the ledger. */
+/** Represents content in a payload that is kept beside the ledger. */
 export type Reference = { digest: string; size: number };
 
 const REFERENCE: Shape<Reference> = { digest: DIGEST, size: COUNT };

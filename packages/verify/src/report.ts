@@ -63,7 +63,7 @@ export type FaultCode =
 /** One thing that is wrong, and where. */
 export interface Fault {
   readonly code: FaultCode;
-  /** Where the entry stands in the ledger, as the ledger says. */
+  /** The position of the entry, as the ledger reports it. */
   readonly seq?: number;
   /** The entry's content id, as the ledger says. */
   readonly cid?: string;

@@ -123,7 +123,7 @@ export class Installer {
     return (await this.#ready(agent, plan, options)) ?? (await this.#installAlone(entry, plan, options));
   }
 
-  /** Removes every version of an agent; tells whether there was one. */
+  /** Removes every version of an agent; returns whether there was one. */
   async remove(agent: string): Promise<boolean> {
     this.#options.catalogue.entry(agent);
     await using _lock = await this.#lock(agent);

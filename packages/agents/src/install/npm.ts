@@ -17,7 +17,7 @@ export interface NpmRun {
   readonly args: readonly string[];
   readonly environment: Environment;
   readonly signal?: AbortSignal | undefined;
-  /** Told each line that npm prints. */
+  /** Called with each line that npm prints. */
   readonly onLine?: ((line: string) => void) | undefined;
 }
 
@@ -96,7 +96,7 @@ export async function runNpm(npm: Npm, { folder, args, environment, signal, onLi
   }
 }
 
-// Under `npm run`, npm tells its children where it was called; another npm would take that for where it is called.
+// Under `npm run`, npm passes to its children where it was called; another npm would read that as where it is called.
 function withoutCaller(environment: Environment): Record<string, string | undefined> {
   const own = /^(?:npm_(?:package|lifecycle)_|npm_config_(?:local_prefix|prefix)$|npm_command$|INIT_CWD$)/i;
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.test(name)));

@@ -63,7 +63,7 @@ export class VersionFolders {
     return folder;
   }
 
-  /** Removes everything; tells whether there was anything. */
+  /** Removes everything; returns whether there was anything. */
   async remove(): Promise<boolean> {
     const there = (await this.current()) !== undefined;
     await rm(this.#folder, { recursive: true, force: true });

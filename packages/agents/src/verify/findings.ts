@@ -32,7 +32,7 @@ export const ProbeResult = z.object({
   asked: z.array(Asked),
   /** The tools that were used unasked and seen afterwards. */
   observed: z.array(z.string()),
-  /** The tools that were called unasked and, as the agent tells, did nothing. */
+  /** The tools that were called unasked and, as the agent reports, did nothing. */
   failed: z.array(z.string()),
   /** Whether work without a prompt was noticed, recorded and stopped. */
   stopped: z.boolean(),
@@ -86,13 +86,13 @@ type VerifiedLevel = (typeof VERIFIED_LEVELS)[number];
 /** What probes come to. */
 export interface GateFinding {
   readonly level: VerifiedLevel;
-  /** What the agent did without asking, and told. */
+  /** What the agent did without asking, and reported. */
   readonly unasked: readonly ProbeName[];
   /** Why the gate is not live; nothing when it is. */
   readonly faults: readonly string[];
 }
 
-/** What only looks at the workspace: how an entry tells that it is done unasked, and the fault where none does. */
+/** What only looks at the workspace: how an entry declares that it is done unasked, and the fault where none does. */
 const LOOKING: Partial<Readonly<Record<ProbeName, { readonly told: string; readonly fault: string }>>> = {
   read: { told: "read", fault: "it reads unasked, which the catalogue does not say" },
   look: {
@@ -178,7 +178,7 @@ export const HOLDINGS = [
   "asked",
   /** Reins notices that the agent works without a prompt, refuses what it asks for, and stops it. */
   "stopped",
-  /** Nothing: the agent does it without asking, and tells. */
+  /** Nothing: the agent does it without asking, and reports it. */
   "unasked",
   /** Nothing: it happened without permission. */
   "open",

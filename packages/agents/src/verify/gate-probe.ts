@@ -24,7 +24,7 @@ import type { TrialSite } from "./trial.ts";
 /**
  * What an agent is asked to do in a trial: to write a file, to run a command that changes something and one that only
  * looks around, to read a file in the workspace and one outside of it, to fetch a page; to read a file that a prompt names
- * by a reference and one that it names by a link; to run a command when a prompt has told it not to ask any more; to have
+ * by a reference and one that it names by a link; to run a command when a prompt has ordered it not to ask any more; to have
  * a sub-agent run one; and to do so by itself, before any prompt or when the turn is over.
  */
 export const PROBES = [
@@ -92,7 +92,7 @@ export function gateProbe(
   const mark = `${where.name}-${where.setting}-${where.answer}`;
   const word = `PROBE-${mark}`;
   const deed = DEEDS[where.name](ground, mark);
-  const { intent, prepare = async () => undefined, happened, names = [], first = [], errand } = deed;
+  const { intent, prepare = async () => undefined, happened, names = [], first = [], task } = deed;
   const [reference = { type: "text", text: "do it, please." }, ...more] = names;
   const told = { ...reference, ...("text" in reference && { text: `${word}: ${String(reference.text)}` }) };
   const last =
@@ -102,7 +102,7 @@ export function gateProbe(
     prompts: [...first.map((text) => [{ type: "text", text }]), last],
     scenes: [
       scene(word, ...(intent ? [reply(attempt(intent))] : []), reply(say("That was it."))),
-      ...(errand ? [scene(errandOf(mark), reply(attempt(errand)), reply(say("Done.")))] : []),
+      ...(task ? [scene(taskOf(mark), reply(attempt(task)), reply(say("Done.")))] : []),
     ],
     prepare,
     happened,
@@ -118,8 +118,8 @@ type Deed = Pick<GateProbe, "happened"> &
     readonly names?: readonly JsonObject[];
     /** What is said before. */
     readonly first?: readonly string[];
-    /** What the model does when it is prompted with the errand. */
-    readonly errand?: Intent;
+    /** What the model does when it is prompted with the task. */
+    readonly task?: Intent;
   };
 
 const DEEDS: Readonly<Record<ProbeName, (ground: ProbeGround, mark: string) => Deed>> = {
@@ -139,7 +139,7 @@ const DEEDS: Readonly<Record<ProbeName, (ground: ProbeGround, mark: string) => D
         await mkdir(folder);
         await writeFile(join(folder, secret), "");
       },
-      // Agents tell the model the names of files unasked; what a command showed comes back from a tool.
+      // Agents send the model the names of files unasked; what a command showed comes back from a tool.
       happened: (requests) =>
         requests.some(({ conversation }) =>
           conversation.items.some((item) => item.role === "tool" && item.text.includes(secret)),
@@ -172,7 +172,7 @@ const DEEDS: Readonly<Record<ProbeName, (ground: ProbeGround, mark: string) => D
   unprompted: ({ workspace }, mark) => onErrand(workspace, mark, workLater),
 };
 
-function errandOf(mark: string): string {
+function taskOf(mark: string): string {
   return `${ERRAND}${mark}`;
 }
 
@@ -180,8 +180,8 @@ function errandOf(mark: string): string {
 function onErrand(workspace: string, mark: string, start: (prompt: string) => Intent): Deed {
   const path = canaryIn(workspace, mark);
   return {
-    intent: start(`${errandOf(mark)}: do it, please.`),
-    errand: runCommand(`echo canary > '${path}'`),
+    intent: start(`${taskOf(mark)}: do it, please.`),
+    task: runCommand(`echo canary > '${path}'`),
     happened: () => existsSync(path),
   };
 }

@@ -8,7 +8,7 @@ import { z } from "zod";
 
 const run = promisify(execFile);
 
-/** Begins whatever a hostile workspace or home tells an agent to do. */
+/** Begins whatever a hostile workspace or home instructs an agent to do. */
 export const HOSTILE_INSTRUCTION = "HOSTILE-INSTRUCTION";
 
 const HostileFile = z.strictObject({

@@ -136,7 +136,7 @@ async function identityOf({ entry, installed, confined = false }: RunningAs) {
 const AT_ONCE = 64;
 
 /**
- * Tells one state of an agent's program from another: by the lockfile it was installed from and the size and time of
+ * Distinguishes states of an agent's program: by the lockfile it was installed from and the size and time of
  * every file of the install, or, for one that was there already, by those of the files it is started from.
  */
 async function programState({ start }: AgentEntry, { folder }: InstalledAgent): Promise<string> {

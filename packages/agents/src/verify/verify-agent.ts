@@ -54,7 +54,7 @@ export interface VerifyReport extends GateFinding {
   readonly probes: readonly ProbeResult[];
   /** What of the hostile workspace or home was run. */
   readonly sprung: readonly Seen[];
-  /** Where what a hostile workspace or home tells an agent has reached its model. */
+  /** Where an instruction of a hostile workspace or home has reached the model of an agent. */
   readonly heard: readonly ProbeSetting[];
   /** What was taken out of what the client sent, by setting, as the ledger has it. */
   readonly stripped: readonly Seen[];

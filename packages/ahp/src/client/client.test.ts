@@ -224,7 +224,7 @@ describe("failing closed", () => {
     expect(failures).toHaveLength(1);
   });
 
-  test("throws instead when told to", async () => {
+  test("throws instead when configured to", async () => {
     const { client } = await shaken(silence, { onFailure: "throw" });
     await expect(client.sendEvent("pre_action", {})).rejects.toThrow("Timeout after 5ms");
     await expect(client.batch([client.event("pre_action", {})])).rejects.toThrow("Timeout after 5ms");

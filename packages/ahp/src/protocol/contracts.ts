@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { choice, list, listOrNothing, map, optional, struct, text, u64 } from "../wire/schema.ts";
 
-/** Where a run stands. */
+/** The state of a run. */
 export const RunStatus = choice("RunStatus", [
   "created",
   "planning",
@@ -49,7 +49,7 @@ export const EvidenceRef = struct("EvidenceRef", {
 });
 export type EvidenceRef = z.infer<typeof EvidenceRef>;
 
-/** Where a task stands. */
+/** The state of a task. */
 export const TaskStatus = choice("TaskStatus", [
   "pending",
   "in_progress",
@@ -74,7 +74,7 @@ export const TaskItem = struct("TaskItem", {
 });
 export type TaskItem = z.infer<typeof TaskItem>;
 
-/** Payload of `task_list`: the whole task graph as it stands now. */
+/** Payload of `task_list`: the whole task graph as it is now. */
 export const TaskListEvent = struct("TaskListEvent", {
   run_id: text,
   session_id: text,
@@ -84,7 +84,7 @@ export const TaskListEvent = struct("TaskListEvent", {
 });
 export type TaskListEvent = z.infer<typeof TaskListEvent>;
 
-/** Where a verification, or one check of it, stands. */
+/** The state of a verification, or of one check of it. */
 export const VerificationStatus = choice("VerificationStatus", [
   "pending",
   "running",

@@ -108,7 +108,7 @@ export const SessionStats = struct("SessionStats", {
 });
 export type SessionStats = z.infer<typeof SessionStats>;
 
-/** What an agent tells about its surroundings with an event. */
+/** What an agent reports about its surroundings with an event. */
 export const EventContext = struct("EventContext", {
   recent_facts: optional(list(Fact)),
   memory_summary: optional(MemorySummary),

@@ -68,7 +68,7 @@ describe("an event that may not be in a batch", () => {
     else expect(error?.data).toEqual({ reason: "not_batchable", index: 0 });
   });
 
-  test("ends the batch; what stood before it has been decided, what stands after it is not looked at", async () => {
+  test("ends the batch; what preceded it has been decided, what follows it is not looked at", async () => {
     const seen: number[] = [];
     const events = [...depths(1), eventOf("idle"), ...depths(2)];
     const { error } = await ask(new AhpServer(recording(seen)), "ahp/batch", { events });

@@ -101,7 +101,7 @@ describe("a handler", () => {
     expect((await reply).result).toEqual({ decision: "allow" });
   });
 
-  test("that answers too late is not heard", async () => {
+  test("that answers too late is ignored", async () => {
     const late = Promise.withResolvers<{ decision: "allow" }>();
     const { clock, server } = serve({ event: () => late.promise });
     const reply = ask(server, "ahp/event", eventOf("pre_action"));
@@ -110,7 +110,7 @@ describe("a handler", () => {
     expect((await reply).result).toEqual(CLOSED.pre_action);
   });
 
-  test("that fails too late is not heard, and breaks nothing", async () => {
+  test("that fails too late is ignored, and breaks nothing", async () => {
     const late = Promise.withResolvers<never>();
     const { clock, server } = serve({ event: () => late.promise });
     const reply = ask(server, "ahp/event", eventOf("pre_action"));

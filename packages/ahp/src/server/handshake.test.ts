@@ -67,7 +67,7 @@ describe("capabilities", () => {
     expect(session?.capabilities).toEqual(["pre_action", "batch"]);
   });
 
-  test("that the harness has are all told", async () => {
+  test("that the harness has are all listed", async () => {
     const { result } = await shake(agent(), { info: { capabilities: ["x", "y"] } });
     expect(result).toMatchObject({ harness_info: { capabilities: ["x", "y"] } });
   });

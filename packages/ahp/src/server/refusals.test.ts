@@ -11,7 +11,7 @@ interface Refused {
   readonly error: Reply["error"];
   readonly handlers?: Partial<Handlers>;
   readonly options?: ServerOptions;
-  /** Only HTTP tells the sender of a notification. */
+  /** Only HTTP responds to the sender of a notification. */
   readonly transport?: "http";
   /** How far the test advances the clock. */
   readonly wait?: number;

@@ -24,7 +24,7 @@ import {
   usize,
 } from "./schema.ts";
 
-/** Reads a JSON text as a type, as a server does: inside something else, which tells how numbers were spelled. */
+/** Reads a JSON text as a type, as a server does: inside something else, which keeps how numbers were spelled. */
 function read(schema: z.ZodType, json: string): unknown {
   const { value, floats } = parseJson(`[${json}]`);
   return decode(list(schema), value, floats)[0];

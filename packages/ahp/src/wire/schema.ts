@@ -171,7 +171,7 @@ export function answer<const Tag extends string, Members extends Record<string, 
 
 type DecisionVariant = z.ZodObject<{ decision: z.ZodLiteral<string> } & Record<string, z.ZodType>>;
 
-/** A decision: one of several answers, told apart by the member `decision`. */
+/** A decision: one of several answers, discriminated by the member `decision`. */
 export function decision<const Variants extends readonly [DecisionVariant, ...DecisionVariant[]]>(
   name: string,
   answers: Variants,

@@ -1,5 +1,5 @@
 import { type JsonObject, membersOf } from "@reins/acp";
-import type { House } from "./house.ts";
+import type { NativeClient } from "./native-client.ts";
 
 /** How a turn went, in milliseconds from its prompt on. */
 export interface TurnTimes {
@@ -22,14 +22,14 @@ interface Running {
   said: string;
 }
 
-/** Many sessions of one house, whose every turn has to come to its end with its words in order. */
+/** Many sessions of one client, whose every turn has to come to its end with its words in order. */
 export class Crowd {
-  readonly #house: House;
+  readonly #client: NativeClient;
   readonly #running = new Map<string, Running>();
 
-  constructor(house: House) {
-    this.#house = house;
-    house.onUpdate = (session, update) => this.#take(session, update);
+  constructor(client: NativeClient) {
+    this.#client = client;
+    client.onUpdate = (session, update) => this.#take(session, update);
   }
 
   /** Turns in so many sessions at once, so many times over, each time in sessions of their own. */
@@ -46,21 +46,21 @@ export class Crowd {
       times.push(...looked);
       // The second turn shows that a session keeps its order after a first one.
       await Promise.all(ids.map((id) => this.#turn(id, `count to ${COUNTED}`, COUNT)));
-      await Promise.all(ids.map((sessionId) => this.#house.ask("session/close", { sessionId })));
+      await Promise.all(ids.map((sessionId) => this.#client.ask("session/close", { sessionId })));
     }
     return { times, rate: (times.length / spent) * 1_000 };
   }
 
   async #begin(): Promise<string> {
-    const { workspace: cwd } = this.#house;
-    return String((await this.#house.ask("session/new", { cwd, mcpServers: [] })).sessionId);
+    const { workspace: cwd } = this.#client;
+    return String((await this.#client.ask("session/new", { cwd, mcpServers: [] })).sessionId);
   }
 
   async #turn(sessionId: string, text: string, expected: string): Promise<TurnTimes> {
     const running: Running = { began: performance.now(), firstWords: undefined, said: "" };
     this.#running.set(sessionId, running);
     const prompt = [{ type: "text", text }];
-    const { stopReason } = await this.#house.ask("session/prompt", { sessionId, prompt });
+    const { stopReason } = await this.#client.ask("session/prompt", { sessionId, prompt });
     const end = performance.now() - running.began;
     if (stopReason !== "end_turn" || !running.said.includes(expected))
       throw new Error(`a turn ended with ${String(stopReason)} and these words: ${running.said}`);

@@ -139,7 +139,7 @@ function killReport(report: Awaited<ReturnType<typeof killLeftBehind>>, entry: s
 const MOST_LINES = 40;
 
 function describeKill(report: KillReport): string {
-  const { gone, left, sessions, inside, entry, sight } = report;
+  const { gone, left, sessions, inside, entry, visibility } = report;
   const lines = [
     `${counted(gone.length, "process", "processes")} gone${left.length > 0 ? `, ${left.length} LEFT` : ""}`,
     ...left.map(({ pid, command }) => `  ! ${pid}  ${printableLine(command)}`),
@@ -149,7 +149,7 @@ function describeKill(report: KillReport): string {
     ...(inside.length > 0
       ? [`${inside.length} of them have no process of their own: Reins ends their turns itself`]
       : []),
-    ...(sight === "group"
+    ...(visibility === "group"
       ? ["this system shows process groups alone; what left its group was not seen"]
       : []),
     entry === null

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { ControlRequest } from "./control-point.ts";
 import { fileState, StandingVerdicts } from "./standing-verdicts.ts";
 
-/** Standing verdicts over a supervisor that answers as told. */
+/** Standing verdicts over a supervisor with scripted answers. */
 function standing() {
   const says = { foreseen: "allowed", decided: "allowed" };
   const decided: unknown[] = [];

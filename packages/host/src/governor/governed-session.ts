@@ -56,7 +56,7 @@ export class GovernedSession {
   placed: Promise<void> = Promise.resolve();
   /** Settles when the last turn's entry is in the ledger, or cannot be. */
   recorded: Promise<void> = Promise.resolve();
-  /** Whether the agent is telling what was before, of which nothing is decided or charged again. */
+  /** Whether the agent is replaying earlier updates, of which nothing is decided or charged again. */
   replaying = false;
   /** Whether every call of it is known here, so that a replay can be distinguished from what is new. */
   knowsAllCalls = false;
@@ -72,7 +72,7 @@ export class GovernedSession {
   overran = false;
   /** What was refused since the last prompt, and why; goes in front of the next prompt. */
   readonly refusals: string[] = [];
-  /** What it has cost so far, as its agent tells. */
+  /** What it has cost so far, as its agent reports. */
   cost = 0;
   /** The commands that the agent has announced, which it knows only at the beginning of a prompt. */
   commands: readonly string[] = [];
@@ -189,7 +189,7 @@ export class GovernedSession {
     return stricterScope(mutationScopeIn(this.record.mutation_scope), this.descent?.mutationScope);
   }
 
-  /** How far below the user's own agent it stands. */
+  /** How far below the user's own agent it is. */
   get depth(): number {
     return this.descent?.depth ?? 0;
   }

@@ -22,7 +22,7 @@ export interface McpToolId {
 
 /** A call of an MCP tool that was allowed when its agent asked, for the gateway to perform once. */
 export interface McpPermit extends McpToolId {
-  /** The call as the agent tells of it. */
+  /** The call as the agent reports it. */
   readonly card: string;
   readonly arguments: unknown;
   readonly enforced: Exclude<Enforced, { kind: "refused" }>;
@@ -50,8 +50,8 @@ export function mcpToolName(server: string, tool: string): string {
 /** What the agent calls an MCP tool when it speaks of it. */
 export function namesInAgent({ wordings }: AgentEntry, server: string, tool: string): string[] {
   // One that names no tool in particular may carry any other call too.
-  const telling = (wordings.mcp_tool ?? []).filter((wording) => /\$\{tool\}/.test(wording.tool));
-  const worded = telling.flatMap((wording) => {
+  const specific = (wordings.mcp_tool ?? []).filter((wording) => /\$\{tool\}/.test(wording.tool));
+  const worded = specific.flatMap((wording) => {
     const name = fill(wording.tool, { server, tool });
     if (wording.namespace === undefined) return [name];
     const namespace = fill(wording.namespace, { server, tool });
@@ -133,10 +133,10 @@ export function dropPermit({ mcpPermits }: GovernedSession, { id }: ToolCall): b
   return index >= 0;
 }
 
-/** Members beside the arguments of a tool, where an agent tells of the call as a whole. */
+/** Members beside the arguments of a tool, where an agent reports the call as a whole. */
 const ABOUT_CALL: ReadonlySet<string> = new Set(["server", "tool", "name", "arguments", "input"]);
 
-/** The arguments that a card says its tool is given: all that it tells, or the part that holds them. */
+/** The arguments that a card says its tool is given: all that it reports, or the part that holds them. */
 function givenTo(rawInput: unknown): unknown {
   if (!isObject(rawInput)) return rawInput ?? {};
   const { arguments: given = rawInput.input } = rawInput;
@@ -147,7 +147,7 @@ function givenTo(rawInput: unknown): unknown {
 const MOST_VERDICTS = 200;
 
 /**
- * Shows a verdict on the card of its call. An agent may tell of the call before or after it makes it; a card has the verdict
+ * Shows a verdict on the card of its call. An agent may report the call before or after it makes it; a card has the verdict
  * only if it names the tool and the arguments that were decided, and no verdict is on two cards.
  */
 export async function showOnCard(
@@ -202,7 +202,7 @@ export function takeVerdict(
   return {};
 }
 
-/** Whether a card may be that of a decided call: some agents never tell the arguments. */
+/** Whether a card may be that of a decided call: some agents never report the arguments. */
 function isSaidOf(context: GovernorContext, call: ToolCall, verdict: McpVerdict): boolean {
   if (isCardOf(context, call, verdict)) return true;
   const isNamed = namesOf(call, context.entry).some((name) => verdict.names.includes(name));

@@ -46,7 +46,7 @@ export async function wrapServers(
   for (const server of readServers(declared)) {
     const { name } = server;
     if (names.has(name)) {
-      // Rules could not tell their tools apart.
+      // Rules could not distinguish their tools.
       refused.push({ server: name, reason: "another MCP server of the session has that name" });
       continue;
     }

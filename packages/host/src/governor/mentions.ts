@@ -1,12 +1,12 @@
 /** A reference to a file in a text: an `@` and what follows it. */
 export interface Mention {
-  /** Where the `@` stands. */
+  /** The position of the `@`. */
   readonly at: number;
   /** What it may name, by the ways in which agents read such references; the longest first. */
   readonly names: readonly string[];
   /** Whether it can be meant for nothing else than a file, a folder or an address. */
   readonly isPath: boolean;
-  /** Whether it stands where an address of mail has its `@`. */
+  /** Whether it is where an address of mail has its `@`. */
   readonly isInWord: boolean;
 }
 

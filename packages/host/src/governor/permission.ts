@@ -71,7 +71,7 @@ const ARGUMENTS_MS = 500;
 const LOOK_MS = 20;
 
 /**
- * The call with its arguments. Some agents ask before they tell them, in an update that follows at once; what has none
+ * The call with its arguments. Some agents ask before they report them, in an update that follows at once; what has none
  * after that is decided as an unknown action.
  */
 async function withArguments(

@@ -48,7 +48,7 @@ const GATE: ReadonlySet<string> = new Set([
   ...["trust", "sandbox", "add-dir", "always-allow", "autoapprove"],
 ]);
 
-/** What may stand before a command unseen: blanks, controls, marks that join or turn text. */
+/** What may precede a command unseen: blanks, controls, marks that join or turn text. */
 const UNSEEN = /^(?:[\p{C}\p{Z}\s\u115F\u1160\u17B4\u17B5\u3164\uFFA0]|\p{Variation_Selector}|\u034F)$/u;
 const SLASHES: ReadonlySet<string> = new Set([
   "/",
@@ -205,7 +205,7 @@ export async function withFiles(
   if (!prompt.some(namesSomething)) return prompt;
   const files = new PromptFiles(session, turn);
   const blocks: unknown[] = [];
-  // An agent knows a command only where nothing else stands beside it.
+  // An agent knows a command only where nothing else is beside it.
   for (const block of prompt) blocks.push(...(commands.has(block) ? [block] : await files.take(block)));
   return blocks;
 }

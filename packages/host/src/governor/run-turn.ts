@@ -148,7 +148,7 @@ async function answerTo(session: GovernedSession, prompted: Prompted): Promise<u
   if (!settled) return cancelled(session);
   if (settled.refused) return refuse(session, settled.refused);
   const subject = subjectIn(session, session.context.enforcement);
-  // A command is for the agent itself, and it knows one only where nothing else stands beside it.
+  // A command is for the agent itself, and it knows one only where nothing else is beside it.
   const protocol = settled.commands.size === 0 ? session.context.protocol : undefined;
   const declaring = protocol && {
     ...{ session, turn, protocol },

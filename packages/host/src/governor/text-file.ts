@@ -97,7 +97,7 @@ export async function writeText(
   }
 }
 
-/** Where a descriptor really leads. Only Linux tells; elsewhere the path is looked at again. */
+/** Where a descriptor really leads. Only Linux shows it; elsewhere the path is resolved again. */
 async function expectInside(file: FileHandle, path: string, roots: readonly string[]): Promise<void> {
   const stat = await file.stat();
   if (!stat.isFile()) throw new FileError(`${path} is not a file`);
@@ -108,7 +108,7 @@ async function expectInside(file: FileHandle, path: string, roots: readonly stri
   expectUnder(real, roots);
 }
 
-/** Whether a path lies in a file system that shows the state of the kernel and of processes; only Linux tells. */
+/** Whether a path lies in a file system that shows the state of the kernel and of processes; known on Linux alone. */
 export async function showsKernel(path: string): Promise<boolean> {
   if (process.platform !== "linux") return false;
   const system = await statfs(path).catch(() => undefined);

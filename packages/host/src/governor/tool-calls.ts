@@ -109,7 +109,7 @@ export class ToolCalls {
   readonly #entry: ToolNaming;
   #replay: ReplayedCalls | undefined;
 
-  /** `at` is when the turn began in which the first of them comes, `entry` tells how the agent names tools. */
+  /** `at` is when the turn began in which the first of them comes, `entry` has how the agent names tools. */
   constructor(at = 0, entry: ToolNaming = UNNAMED) {
     this.#quietSince = at;
     this.#entry = entry;
@@ -325,7 +325,7 @@ function unnamed(id: unknown): string {
   return `without an id: ${JSON.stringify(id) ?? ""}`;
 }
 
-/** Members whose emptiness says that the agent does not tell them now, not that there is nothing. */
+/** Members whose emptiness means that the agent does not report them now, not that there is nothing. */
 const KEPT = new Set(["rawInput", "locations"]);
 
 /** What is new in an update. A member that is null says nothing, and an empty one removes nothing. */

@@ -14,7 +14,7 @@ const NAME = /^[a-z][\w.-]{0,63}$/i;
 /** The name of a call's tool, and how it was found. */
 export interface ToolName {
   readonly name: string;
-  /** Whether only the kind that the agent says it is tells it. */
+  /** Whether it is known only by the kind that the agent reports. */
   readonly byKind: boolean;
 }
 
@@ -28,7 +28,7 @@ export function givenName(reported: JsonObject, members: readonly string[]): str
 }
 
 /**
- * The name of a tool: as the agent first named it, then by what else it tells, at last by the kind it says it is.
+ * The name of a tool: as the agent first named it, then by what else it reports, at last by its kind.
  */
 export function toolNameOf(
   call: Pick<ToolCall, "reported"> & Partial<Pick<ToolCall, "first" | "named">>,
@@ -107,7 +107,7 @@ export function argumentsOf(call: Pick<ToolCall, "reported">, entry: ToolNaming)
   return Object.keys(found).length > 0 ? found : undefined;
 }
 
-/** Whether a value tells nothing: no arguments, an empty list. */
+/** Whether a value has no content: no arguments, an empty list. */
 export function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === "") return true;
   return (

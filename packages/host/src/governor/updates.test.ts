@@ -31,7 +31,7 @@ function inTurn(...given: Parameters<typeof testSession>) {
 }
 
 describe("an update of an agent", () => {
-  test("goes to clients under the session's own id, with what stands beside it but no _meta.reins", async () => {
+  test("goes to clients under the session's own id, with what is beside it but no _meta.reins", async () => {
     const { update, shown } = inTurn();
     await update(words("hello"), { _meta: { reins: { verdict: "allowed" }, acme: 1 }, seq: 7 });
     expect(shown).toEqual([

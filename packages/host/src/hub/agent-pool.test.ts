@@ -2,7 +2,7 @@ import { ManualClock, settled } from "@reins/kit/manual-clock";
 import { expect, test } from "vitest";
 import { AgentPool } from "./agent-pool.ts";
 
-/** A pool whose agents die when told; `started` counts them. */
+/** A pool whose agents a test ends; `started` counts them. */
 function open({ stop = async () => undefined }: { readonly stop?: () => Promise<undefined> } = {}) {
   const clock = new ManualClock();
   const deaths: AbortController[] = [];

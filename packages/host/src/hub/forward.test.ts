@@ -13,7 +13,7 @@ const settings = {
   ],
 };
 
-describe("a setting that an agent has not told of", () => {
+describe("a setting that an agent has not announced", () => {
   it.each([
     ["session/set_mode", { modeId: "nonsense" }, 'unknown mode "nonsense"; there are default, plan'],
     ["session/set_mode", {}, "unknown mode undefined; there are default, plan"],
@@ -37,11 +37,11 @@ describe("a setting that an agent has not told of", () => {
     ["session/set_mode", { modeId: "plan" }],
     ["session/set_config_option", { configId: "effort", value: "high" }],
     ["session/set_config_option", { configId: "auto_approve", value: true }],
-  ])("is not one that it has told of: %s %j", (method, params) => {
+  ])("is not one that it has announced: %s %j", (method, params) => {
     expect(() => expectSetting(settings, method, params)).not.toThrow();
   });
 
-  it("is left to the agent where it told of none", () => {
+  it("is left to the agent where it announced none", () => {
     expect(() => expectSetting({}, "session/set_mode", { modeId: "nonsense" })).not.toThrow();
   });
 });

@@ -100,7 +100,7 @@ async function recordKill(
   report: KillReport,
   more: Readonly<Record<string, unknown>> = {},
 ): Promise<string> {
-  const { id, by, target, gone, left, sight, sessions, inside, reason, at } = report;
+  const { id, by, target, gone, left, visibility, sessions, inside, reason, at } = report;
   const chain = await chainOf(harness, report);
   const draft: Draft = {
     quality: "kill",
@@ -108,7 +108,7 @@ async function recordKill(
     target: target.name ?? "*",
     ...(chain !== undefined && { entity_id: chain }),
     tags: ["kill", target.kind, tagOf(id)],
-    payload: { target, at, reason, gone, left, sight, sessions, inside, ...more },
+    payload: { target, at, reason, gone, left, visibility, sessions, inside, ...more },
   };
   const { entries } = await harness.record([draft]);
   return entries[0]?.cid ?? "";
@@ -132,7 +132,7 @@ function unknownEnd({ order, at }: UnrecordedKill): KillReport {
   return {
     ...{ id, tenant, by, reason, at },
     target: { kind: target.kind, name: target.kind === "all" ? null : target.name },
-    ...{ gone: [], left: [], sight: "group", sessions: [], inside: [] },
+    ...{ gone: [], left: [], visibility: "group", sessions: [], inside: [] },
   };
 }
 

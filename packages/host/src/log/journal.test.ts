@@ -128,7 +128,7 @@ describe("a journal that was damaged", () => {
     return { folder, path, content: await readFile(path) };
   }
 
-  /** Every message is there as it was, or told to be missing. */
+  /** Every message is there as it was, or reported as missing. */
   async function expectNothingSilent(folder: string, place: number): Promise<number> {
     const { runs, holes } = stillToStore(await Journal.open(folder), new Map());
     const found = new Map(runs.flatMap(({ first, texts }) => texts.map((text, at) => [first + at, text])));
@@ -140,7 +140,7 @@ describe("a journal that was damaged", () => {
     return missing.size;
   }
 
-  test("tells what is missing, whichever of its bits is flipped", async () => {
+  test("reports what is missing, whichever of its bits is flipped", async () => {
     const { folder, path, content } = await written();
     expect(await expectNothingSilent(folder, -1)).toBe(0);
     let lost = 0;
@@ -153,7 +153,7 @@ describe("a journal that was damaged", () => {
     expect(lost).toBeGreaterThan(content.length * 0.9);
   });
 
-  test("tells what is missing, wherever it is cut off, and when it is gone", async () => {
+  test("reports what is missing, wherever it is cut off, and when it is gone", async () => {
     const { folder, path, content } = await written();
     for (let place = 0; place < content.length; place += 1) {
       await writeFile(path, content.subarray(0, place));

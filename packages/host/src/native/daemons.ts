@@ -23,7 +23,7 @@ const RESUMED = {
 
 /**
  * Sessions that stay awake between turns, because their `session/new` said `_meta.reins.daemon`. While one is idle its
- * clients hear `agent/idle`; `agent/resume` and messages that no prompt brought wake it at once, and what it then does
+ * clients receive `agent/idle`; `agent/resume` and messages that no prompt brought wake it at once, and what it then does
  * is a turn like any other.
  */
 export class Daemons implements IdleScheduler {

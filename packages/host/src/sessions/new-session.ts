@@ -83,7 +83,7 @@ export function namingFault({ key, acts_as }: Naming): string | undefined {
     return `an agent's name has 1 to ${LONGEST_AGENT} characters that can be shown`;
   if (key === undefined) return undefined;
   if (!isPlain(key, LONGEST_KEY)) return `a session key has 1 to ${LONGEST_KEY} characters that can be shown`;
-  if (key.includes("/")) return "a session key holds no slash: what stands before one names a tenant";
+  if (key.includes("/")) return "a session key holds no slash: what precedes one names a tenant";
   return RESERVED.test(key) ? `the session key "${key}" has a form that only Reins itself gives` : undefined;
 }
 

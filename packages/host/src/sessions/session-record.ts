@@ -24,7 +24,7 @@ export interface SessionRecord {
   readonly agent: string;
   /** The agent of the roster as which it acts, where that is another than the one behind it. */
   readonly acts_as?: string | undefined;
-  /** The session that began it, where it is a subagent's, and how far below the user's own agent it stands. */
+  /** The session that began it, where it is a subagent's, and how far below the user's own agent it is. */
   readonly parent?: string | undefined;
   readonly depth?: number | undefined;
   readonly tenant: string;

@@ -58,7 +58,7 @@ describe("the preamble", () => {
     expect(preambleFor({ ...PARTS, constitutionHash: undefined })).toMatch(/\[constitution: none\]$/);
   });
 
-  test("tells an unknown agent how to become known", () => {
+  test("explains to an unknown agent how to become known", () => {
     expect(preambleFor({ ...PARTS, trust: "unknown" })).toMatch(/Trust level: unknown; .*ask a person/);
   });
 

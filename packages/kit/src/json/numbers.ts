@@ -164,7 +164,7 @@ function isOfNumber(code: number): boolean {
 
 /**
  * A number that JavaScript cannot hold: `JSON.stringify` writes it with the digits it came with. It is the engine's own
- * carrier (`JSON.rawJSON`), so that every package can tell it by `JSON.isRawJSON` and none needs a class of ours.
+ * carrier (`JSON.rawJSON`), so that every package recognizes it by `JSON.isRawJSON` and none needs a class of ours.
  */
 export interface SpelledNumber {
   readonly rawJSON: string;

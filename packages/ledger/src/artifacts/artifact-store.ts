@@ -5,11 +5,11 @@ import { LedgerError } from "../ledger-error.ts";
 
 const SALT_LENGTH = 32;
 const DIGEST = /^[0-9a-f]{64}$/;
-const SHELF = /^[0-9a-f]{2}$/;
+const SHARD = /^[0-9a-f]{2}$/;
 const SWEEP_INTERVAL = 60 * 60 * 1000;
 
 /** The folder in which content is written before it is renamed; its name cannot be that of a shard. */
-const WORKSHOP = "incoming";
+const STAGING = "incoming";
 
 /** The largest content, in bytes. */
 export const MAX_ARTIFACT_SIZE = 64 * 1024 * 1024;
@@ -29,7 +29,7 @@ export interface ArtifactReference {
 export class ArtifactStore {
   readonly #path: string;
   readonly #ports: Ports;
-  readonly #shelves = new Set<string>();
+  readonly #made = new Set<string>();
   #nextSweep = 0;
 
   constructor(path: string, ports: Partial<Ports> = {}) {
@@ -65,13 +65,13 @@ export class ArtifactStore {
     assertSize(bytes.length - SALT_LENGTH);
     assertBelongs(digest, bytes);
     await this.#prepare(digest);
-    await writeWhole(this.#ports, join(this.#path, WORKSHOP), path, bytes);
+    await writeWhole(this.#ports, join(this.#path, STAGING), path, bytes);
   }
 
   /** Removes content for good; settles when it is gone from the disk. Whether it was there. */
   async erase(digest: string): Promise<boolean> {
     const wasThere = await this.#ports.disk.remove(this.#fileOf(digest));
-    if (wasThere) await this.#ports.disk.sync(this.#shelfOf(digest));
+    if (wasThere) await this.#ports.disk.sync(this.#folderOf(digest));
     return wasThere;
   }
 
@@ -82,35 +82,35 @@ export class ArtifactStore {
 
   /** The digests of everything that is there, sorted. */
   async *list(): AsyncGenerator<string, void, undefined> {
-    for (const shelf of await this.#ports.disk.names(this.#path)) {
-      if (!SHELF.test(shelf)) continue;
-      for (const digest of await this.#ports.disk.names(join(this.#path, shelf)))
-        if (DIGEST.test(digest) && digest.startsWith(shelf)) yield digest;
+    for (const folder of await this.#ports.disk.names(this.#path)) {
+      if (!SHARD.test(folder)) continue;
+      for (const digest of await this.#ports.disk.names(join(this.#path, folder)))
+        if (DIGEST.test(digest) && digest.startsWith(folder)) yield digest;
     }
   }
 
   async #prepare(digest: string): Promise<void> {
     const { disk, now } = this.#ports;
-    const workshop = join(this.#path, WORKSHOP);
-    for (const folder of [workshop, this.#shelfOf(digest)]) {
-      if (this.#shelves.has(folder)) continue;
+    const staging = join(this.#path, STAGING);
+    for (const folder of [staging, this.#folderOf(digest)]) {
+      if (this.#made.has(folder)) continue;
       await disk.makeFolder(folder);
-      this.#shelves.add(folder);
+      this.#made.add(folder);
     }
     const time = now().getTime();
     if (time < this.#nextSweep) return;
     this.#nextSweep = time + SWEEP_INTERVAL;
-    await sweepLeftovers(this.#ports, workshop);
+    await sweepLeftovers(this.#ports, staging);
   }
 
-  #shelfOf(digest: string): string {
+  #folderOf(digest: string): string {
     return join(this.#path, digest.slice(0, 2));
   }
 
   #fileOf(digest: string): string {
     if (!DIGEST.test(digest))
       throw new LedgerError("invalid", "the digest of an artifact is 64 lower-case hexadecimal digits");
-    return join(this.#shelfOf(digest), digest);
+    return join(this.#folderOf(digest), digest);
   }
 }
 

@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 
 import { blake3Hex } from "../canonical.ts";
 import { LedgerError } from "../ledger-error.ts";
 
-/** What stands before the 32 bytes of an Ed25519 private key in its PKCS 8 form (RFC 8410). */
+/** What precedes the 32 bytes of an Ed25519 private key in its PKCS 8 form (RFC 8410). */
 const PKCS8_START = Buffer.from("302e020100300506032b657004220420", "hex");
 
 /** The length of a private or public key. */

@@ -2,7 +2,7 @@ import type { Database, Statement } from "@reins/store";
 import { bodyOf, bodyWith, cidOf, excerptOf } from "../canonical.ts";
 import type { Cid, EntryQuality, PreparedEntry } from "../entry.ts";
 import { LedgerError } from "../ledger-error.ts";
-import { leafHash, type TileShelf, Tiles } from "../tree.ts";
+import { leafHash, type TileStorage, Tiles } from "../tree.ts";
 import { type Checkpoints, entryPacker } from "./schema.ts";
 import type { ImportArgs } from "./tables.ts";
 
@@ -66,7 +66,7 @@ class Chains {
   }
 }
 
-/** Where an entry came to stand. */
+/** The position of an entry. */
 export interface Appended {
   readonly seq: number;
   readonly cid: Cid;
@@ -225,7 +225,7 @@ export class EntryIndex {
 const MAX_AT_HAND = 64;
 
 /** Keeps the tree's tiles in the database. A complete tile never changes, unless its writing is undone. */
-function shelfIn(database: Database, atHand: Map<string, Uint8Array>): TileShelf {
+function storageIn(database: Database, atHand: Map<string, Uint8Array>): TileStorage {
   const read = database.prepare<{ readonly bytes: Uint8Array }>(
     "SELECT bytes FROM ledger_tiles WHERE height = ? AND tile = ?",
   );
@@ -254,7 +254,7 @@ export class StoredTree {
   readonly #atHand = new Map<string, Uint8Array>();
 
   constructor(database: Database) {
-    this.tiles = new Tiles(shelfIn(database, this.#atHand));
+    this.tiles = new Tiles(storageIn(database, this.#atHand));
     const size = database.prepare<{ readonly size: number }>(
       "SELECT coalesce(max(seq) + 1, 0) AS size FROM ledger_entries",
     );

@@ -42,7 +42,7 @@ export class AgentRequest {
     return this.#asked?.id === serverId;
   }
 
-  /** Whether the agent wants to hear of its progress under that token. */
+  /** Whether the agent subscribes to its progress under that token. */
   hasToken(token: unknown): boolean {
     const own = objectIn(objectIn(this.message, "params"), "_meta")?.progressToken;
     return own !== undefined && sameId(own, token);

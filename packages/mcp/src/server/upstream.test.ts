@@ -140,7 +140,7 @@ describe("a server behind us", () => {
     expect(await second.answer).toEqual({ loss });
   });
 
-  test("is not asked what was cancelled while it started, and told what was cancelled later", async () => {
+  test("gets no request that was cancelled while it started, and a notification of those cancelled later", async () => {
     const { server, upstream } = open();
     const early = upstream.ask(ask("a"));
     early.cancel({ jsonrpc: "2.0", method: "notifications/cancelled" });

@@ -36,7 +36,7 @@ function describe(server: string, name: string, entry: Message, listed: Message)
   };
 }
 
-/** Of everything that tells a model what the tool is, but not of icons and `_meta`, which servers vary freely. */
+/** Of everything that describes the tool to a model, but not of icons and `_meta`, which servers vary freely. */
 function fingerprint({ title, description, inputSchema, outputSchema, annotations }: Message): string {
   const told = { title, description, inputSchema, outputSchema, annotations };
   return createHash("sha256")

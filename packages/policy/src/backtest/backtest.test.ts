@@ -39,7 +39,7 @@ describe("a draft tried on the past", () => {
     { tool: "deploy", subject: { agent: "other" } },
   ]);
 
-  it("tells what becomes looser and what stricter, grouped and with examples", () => {
+  it("reports what becomes looser and what stricter, grouped and with examples", () => {
     const draft = `
 tool_rules:
   - { name: question, condition: { tool_name_matches: [deploy] }, verdict: allowed }

@@ -24,7 +24,7 @@ export interface ConstitutionCheck {
   readonly tests: readonly TestOutcome[];
 }
 
-/** Looks through a constitution as far as that is possible. Never throws for what stands in it. */
+/** Looks through a constitution as far as that is possible. Never throws for what is in it. */
 export async function checkConstitution(text: ConstitutionText): Promise<ConstitutionCheck> {
   const made = makePolicy(text);
   if (!(made instanceof Policy)) return { policy: undefined, faults: made, remarks: [], tests: [] };

@@ -22,7 +22,7 @@ export interface RecordedVerdict extends RecordedStep {
   readonly event_type: string;
   readonly subject: Subject;
   readonly rules_hash: string;
-  /** What the policy itself said to the action, before limits, harnesses and people were heard. */
+  /** What the policy itself said to the action, before limits, harnesses and people were asked. */
   readonly said: Said;
   /** Said where the action is what a rule made of another. */
   readonly modified_from: ModifiedFrom | undefined;

@@ -36,7 +36,7 @@ export const Rule = z
         "for ask: the roles that may answer, beside admins; by default the user who asks, and approvers",
       ),
     four_eyes: z.boolean().optional().describe("for ask: the user who asks cannot agree to it"),
-    expires: Duration.optional().describe("for ask: how long the question stands"),
+    expires: Duration.optional().describe("for ask: how long the question is open"),
   })
   .refine(({ verdict, patch }) => (verdict === "modify") === (patch !== undefined), {
     message: "a rule has a patch if, and only if, its verdict is modify",

@@ -42,7 +42,7 @@ describe("the difference of two constitutions", () => {
     expect(brief(BASE.replace(lines, third + second + first))).toHaveLength(2);
   });
 
-  it("tells which members of a rule changed, and of its condition", () => {
+  it("names the members of a rule that changed, and of its condition", () => {
     const after = BASE.replace("verdict: ask", "verdict: blocked").replace(
       "user: ann",
       "user: [ann, eve], mode: plan",
@@ -77,7 +77,7 @@ describe("the difference of two constitutions", () => {
     ]);
   });
 
-  it("tells rules of the same name apart by their order", () => {
+  it("distinguishes rules of the same name by their order", () => {
     const twice = BASE.replace("name: b", "name: a");
     expect(differ(twice.replace("user: bob", "user: eve"), twice).differences).toMatchObject([
       { kind: "changed", name: "a", after: { place: 2 }, members: [{ member: "condition.user" }] },

@@ -52,7 +52,7 @@ const PARTS = ["tool_rules", "tool_approval_policy", "tools", "limits", "harness
 
 interface Item {
   readonly name: string;
-  /** The name, told apart from others that are the same. */
+  /** The name, made unique among equal ones. */
   readonly key: string;
   readonly place: number;
   readonly value: object;

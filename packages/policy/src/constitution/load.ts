@@ -139,7 +139,7 @@ type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 type PlaceAt = (offset: number | undefined) => PolicyFault["place"];
 
-/** What a schema found wrong with a document, in words and each at the place where it stands. */
+/** What a schema found wrong with a document, in words and each at its position. */
 function faultsOf(issues: readonly Issue[], document: Document, placeAt: PlaceAt): PolicyFault[] {
   return issues.flatMap((issue) => faultsAt(issue, [], document, placeAt));
 }
@@ -178,7 +178,7 @@ function said(path: Path, words: string): string {
   return path.length > 0 ? `${path.map(String).join(".")}: ${words}` : words;
 }
 
-/** What stands at a path, or around it. */
+/** What is at a path, or around it. */
 function nearest(document: Document, path: Path): Node | undefined {
   for (let length = path.length; length >= 0; length -= 1) {
     const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);

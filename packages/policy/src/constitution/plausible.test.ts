@@ -104,7 +104,7 @@ describe("a sensitivity", () => {
     `${rule("{}")}limits: [{ name: l, per: user, calls: 5, condition: { sensitivity: ${name} } }]\n`,
   ];
 
-  it("is one that a tool is declared with, wherever it stands", async () => {
+  it("is one that a tool is declared with, wherever it occurs", async () => {
     for (const text of forms("hihg")) expect(await faultsOf(text + tools)).toContain('sensitivity "hihg"');
     for (const name of ["high", '"*w"'])
       for (const text of forms(name)) expect(await faultsOf(text + tools)).toBe("");

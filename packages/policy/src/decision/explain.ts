@@ -50,7 +50,7 @@ export function explainedBy(policy: Policy, input: DecisionInput): Explained {
   };
 }
 
-/** What stands in a condition under the name of a clause, such as `paths.any`. */
+/** What is in a condition under the name of a clause, such as `paths.any`. */
 function askedBy(condition: object, clause: string): unknown {
   const [first = "", ...rest] = clause.split(".");
   const member: unknown = Reflect.get(condition, first);

@@ -105,7 +105,7 @@ describe("a rule that allows", () => {
     expect(matches(condition, "allowed", { ...given, unaccounted: true })).toBe(false);
   });
 
-  test("takes options of any_of together with what stands around them, and each by itself", () => {
+  test("takes options of any_of together with what surrounds them, and each by itself", () => {
     const condition =
       "{ hosts: { every: [example.com] }, any_of: [{ commands: { every: [curl] } }, { writes: { every: { place: workspace } } }] }";
     const curl: Effect = { kind: "exec", command: "curl", arguments: [], opaque: false };

@@ -14,7 +14,7 @@ export interface AskTerms {
   readonly approvers?: readonly string[];
   /** Whether the user who asks cannot agree to it. */
   readonly four_eyes?: boolean;
-  /** How long the question stands. */
+  /** How long the question is open. */
   readonly expires_ms?: number;
 }
 

@@ -212,7 +212,7 @@ describe("a command that would take long to follow is not followed to the end", 
     );
   });
 
-  it("where find runs command after command: what stands behind them is still seen", async () => {
+  it("where find runs command after command: what follows them is still seen", async () => {
     const { effects, opaque, doubts } = await bash(`find docs ${"-exec ls {} \\; ".repeat(100)}-delete`);
     expect(opaque).toBe(true);
     expect(doubts).toContain("find runs too many commands to follow");

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe("the file system of the machine", () => {
-  it("tells kinds apart, and does not follow the last link", async () => {
+  it("distinguishes kinds, and does not follow the last link", async () => {
     const kinds = ["file", "dir", "link", "dangling", "loop", "none", "file/below"];
     expect(await Promise.all(kinds.map((name) => realFiles.lstat(at(name))))).toEqual([
       "file",
@@ -41,7 +41,7 @@ describe("the file system of the machine", () => {
     expect(await realFiles.readlink(at("none"))).toBeUndefined();
   });
 
-  it("refuses where it cannot tell, so that this is not taken for nothing", async () => {
+  it("fails where it cannot read, so that this does not count as nothing", async () => {
     await expect(realFiles.realpath(at("loop"))).rejects.toThrow("ELOOP");
     await expect(realFiles.lstat(at("x".repeat(300)))).rejects.toThrow("ENAMETOOLONG");
     await expect(realFiles.readlink(at("file"))).rejects.toThrow("EINVAL");
@@ -83,7 +83,7 @@ describe("the file system of the machine", () => {
     expect(await realFiles.linkedIdentity(at("dir"))).toBeUndefined();
   });
 
-  it("tells when a file was changed, also where its other time was set back", async () => {
+  it("reports when a file was changed, also where its other time was set back", async () => {
     const state = await realFiles.state(at("dir/a"));
     expect(state).toMatchObject({ size: 10 });
     expect(state && state.changed >= state.modified).toBe(true);

@@ -25,7 +25,7 @@ const bash = (command: string, more: Partial<FactsContext> = {}) =>
   gather({ tool_name: "Bash", arguments: { command } }, more);
 
 describe("the facts of an action", () => {
-  it("tell a path from the innermost root that holds it, and none outside of them", async () => {
+  it("give a path from the innermost root that holds it, and none outside of them", async () => {
     const roots = ["{{workspace}}", "{{workspace}}/src"].map((root) => machine.fill(root));
     const { effects } = await bash("cat src/deep/a.ts docs/b.md /etc/hosts src", { roots });
     const insides = effects.map((effect) => (effect.kind === "read" ? (effect.inside ?? null) : "exec"));
@@ -73,7 +73,7 @@ describe("the facts of an action", () => {
     });
   });
 
-  it("tell whether what was there is gone", async () => {
+  it("show whether what was there is gone", async () => {
     const destroys = async (command: string) =>
       (await bash(command)).effects.flatMap((effect) => (effect.kind === "write" ? [effect.destroys] : []));
     expect(await destroys("echo x > notes.txt")).toEqual([true]);

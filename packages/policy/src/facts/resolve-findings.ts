@@ -241,7 +241,7 @@ export class FindingResolver {
     return paths.map((found) => ({ kind, path: found, place: "credentials", passing: true }));
   }
 
-  /** Tells a path in the workspace as rules name it, from the session's root. */
+  /** Returns a path in the workspace as rules name it, from the session's root. */
   #withInside(effect: PathEffect): PathEffect {
     if (effect.place === "unknown") return effect;
     const inside = this.#places.insideOf(effect.path);

@@ -145,7 +145,7 @@ async function orNothing<Found>(finding: Promise<Found | undefined>): Promise<Fo
   try {
     return await finding;
   } catch {
-    // No permission, a loop, a name too long: what cannot be looked at is not told apart.
+    // No permission, a loop, a name too long: what cannot be read is not distinguished.
     return undefined;
   }
 }

@@ -236,7 +236,7 @@ export function collectionOf({ source, copy, projected }: CredentialState): Coll
   return isWhole(copy, source) ? "collected" : "unusable";
 }
 
-/** Whether a copy was written to its end, as far as one can tell. */
+/** Whether a copy was written to its end, as far as that can be seen. */
 function isWhole(copy: Buffer, source: Buffer): boolean {
   return copy.length > 0 && (isJson(copy) || !isJson(source));
 }

@@ -44,7 +44,7 @@ describe("an order", () => {
 describe("a report", () => {
   it("names the tenant of the agents, and none if there are several", async () => {
     const empty: ProcessTable = {
-      sight: "marks",
+      visibility: "marks",
       async *scan() {},
       find: async () => undefined,
       signal: () => false,

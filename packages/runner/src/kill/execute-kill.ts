@@ -76,7 +76,7 @@ export async function executeKill(
     target: { kind: target.kind, name: target.kind === "all" ? null : target.name },
     gone: swept.gone.map(withAgent),
     left: swept.left.map(withAgent),
-    sight: table.sight,
+    visibility: table.visibility,
     sessions: targets.flatMap(({ sessions }) => sessions),
     inside: targets.flatMap(({ pid, sessions }) => (pid === null ? sessions : [])),
   };

@@ -17,7 +17,7 @@ const order = (id: string): KillOrder => ({
 const report = (id: string): KillReport => ({
   ...{ id, target: { kind: "all", name: null }, tenant: null, by: "operator", reason: null, at: "then" },
   gone: [{ pid: 7, command: "curl -H token:hush", agent: "claude" }],
-  ...{ left: [], sight: "marks", sessions: [], inside: [] },
+  ...{ left: [], visibility: "marks", sessions: [], inside: [] },
 });
 
 describe("the journal of kills", () => {

@@ -36,7 +36,7 @@ export const KillReport = z.object({
   gone: z.array(Seen),
   /** Processes that are still in it. */
   left: z.array(Seen),
-  sight: z.enum(["marks", "group"]),
+  visibility: z.enum(["marks", "group"]),
   /** The sessions of killed agents. */
   sessions: z.array(z.string()),
   /** Those among them whose agent has no process of its own: only the host can end their turns. */

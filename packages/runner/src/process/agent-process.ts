@@ -12,7 +12,7 @@ import { type Confined, type ConfineOptions, confine } from "../sandbox/confine.
 import { KeptOutput, type KeptText } from "./kept-output.ts";
 import type { Mark } from "./mark.ts";
 import type { Owner } from "./owner.ts";
-import type { TableSight } from "./process-table.ts";
+import type { TableVisibility } from "./process-table.ts";
 import { type Launch, type Spawned, spawnMarked } from "./spawn.ts";
 import { Family, type Swept } from "./sweep.ts";
 
@@ -24,13 +24,13 @@ export interface ProcessExit {
 }
 
 /**
- * What the process table shows after a stop. `sight` is how much of it was visible: with `namespace` nothing can have
- * escaped; for the others see {@link TableSight}.
+ * What the process table shows after a stop. `visibility` is how much of it was visible: with `namespace` nothing can have
+ * escaped; for the others see {@link TableVisibility}.
  */
 export interface StopReport extends Swept {
   /** Absent if the process itself could not be ended. */
   readonly exit?: ProcessExit;
-  readonly sight: TableSight | "namespace";
+  readonly visibility: TableVisibility | "namespace";
 }
 
 /** Options of an agent's process. */
@@ -59,7 +59,7 @@ export class AgentProcess {
   readonly pid: number;
   readonly #spawned: Spawned;
   readonly #family: Family;
-  readonly #sight: StopReport["sight"];
+  readonly #visibility: StopReport["visibility"];
   readonly #options: ProcessOptions;
   readonly #writer: MessageWriter;
   readonly #stderr: KeptOutput;
@@ -106,7 +106,7 @@ export class AgentProcess {
     this.pid = family.leader;
     this.#spawned = spawned;
     this.#family = family;
-    this.#sight = launch.confinement ? "namespace" : options.owner.table.sight;
+    this.#visibility = launch.confinement ? "namespace" : options.owner.table.visibility;
     this.#options = options;
     this.#writer = new MessageWriter(stdin, options.maxLineBytes ?? MAX_LINE_BYTES);
     this.#stderr = new KeptOutput(options.keptStderrBytes ?? KEPT_STDERR_BYTES);
@@ -190,7 +190,7 @@ export class AgentProcess {
     const dead = await settlesWithin(this.#dead, KILLED_MS);
     const swept = await this.#sweep();
     await this.#finished;
-    return { ...swept, sight: this.#sight, ...(dead && { exit: await this.#exited }) };
+    return { ...swept, visibility: this.#visibility, ...(dead && { exit: await this.#exited }) };
   }
 
   #sweep(): Promise<Swept> {

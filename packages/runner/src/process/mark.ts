@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 export const MARK_VARIABLE = "REINS_PROCESS";
 
 /**
- * Tells a process of ours from all others, in two ways that its children inherit. The text is a variable of its
+ * Marks a process of ours, in two ways that its children inherit. The text is a variable of its
  * environment. The brand is its limit of file locks, which the kernel has not looked at since Linux 2.4: it stays
  * when a program clears its environment, closes every descriptor and leaves its session.
  */

@@ -23,11 +23,11 @@ export interface ProcessEntry {
  * both halves of its mark on purpose, or has another program start something for it. `group`: only the process group
  * and the children of its members.
  */
-export type TableSight = "marks" | "group";
+export type TableVisibility = "marks" | "group";
 
 /** The machine's processes. */
 export interface ProcessTable {
-  readonly sight: TableSight;
+  readonly visibility: TableVisibility;
   /** Every live process, those that appear meanwhile included; a process that has died but was not reaped is none. */
   scan(): AsyncIterable<ProcessEntry>;
   /** The process of that pid, if it is alive. */
@@ -63,7 +63,7 @@ const ROUNDS = 20;
 
 /** The processes of a Linux machine, from `/proc`. */
 const linuxTable: ProcessTable = {
-  sight: "marks",
+  visibility: "marks",
   scan: scanProc,
   find: async (pid) => readProcess(pid),
   signal: signalProcess,
@@ -139,8 +139,13 @@ const run = promisify(execFile);
 const PS_COLUMNS = "pid=,ppid=,pgid=,stat=,command=";
 const PS_LINE = /^ *(\d+) +(\d+) +(\d+) +(\S+) (.*)$/;
 
-/** The processes of a machine without `/proc`, as `ps` tells them. */
-export const groupTable: ProcessTable = { sight: "group", scan: scanPs, find: findPs, signal: signalProcess };
+/** The processes of a machine without `/proc`, as `ps` lists them. */
+export const groupTable: ProcessTable = {
+  visibility: "group",
+  scan: scanPs,
+  find: findPs,
+  signal: signalProcess,
+};
 
 async function* scanPs(): AsyncGenerator<ProcessEntry> {
   const { stdout } = await run("ps", ["-A", "-o", PS_COLUMNS], { maxBuffer: 64 << 20, timeout: 10_000 });
@@ -163,7 +168,7 @@ function psEntry(line: string): ProcessEntry | undefined {
     pid: Number(pid),
     parent: Number(parent),
     group: Number(group),
-    // `ps` tells seconds at best, which would not tell two processes apart any better than the pid does.
+    // `ps` shows seconds at best, which distinguish two processes no better than the pid does.
     started: 0,
     command: () => command.slice(0, COMMAND_LENGTH),
     marks: () => ({}),

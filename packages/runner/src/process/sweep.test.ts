@@ -120,9 +120,9 @@ const markFrom = (owner: number, home = HOME): Mark => markOf(ownerPrefix(home, 
 test("kills what a dead owner left behind, by either half of its mark", async () => {
   const { text, brand } = markFrom(50);
   const table = new ScriptedTable([{ pid: 60, marks: { text } }, { pid: 61, marks: { brand } }, { pid: 62 }]);
-  const { gone, left, sight } = await sweepStrays(HOME, table);
+  const { gone, left, visibility } = await sweepStrays(HOME, table);
   expect(gone.map(({ pid }) => pid)).toEqual([60, 61]);
-  expect({ left, sight }).toEqual({ left: [], sight: "marks" });
+  expect({ left, visibility }).toEqual({ left: [], visibility: "marks" });
   expect(table.alive).toEqual([62]);
 });
 

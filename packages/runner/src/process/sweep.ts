@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { homePrefix, type Mark, ownerOf } from "./mark.ts";
-import type { ProcessEntry, ProcessTable, TableSight } from "./process-table.ts";
+import type { ProcessEntry, ProcessTable, TableVisibility } from "./process-table.ts";
 
 /** A process by pid and command line. */
 interface SeenProcess {
@@ -146,7 +146,7 @@ export class Family {
 /** The outcome for processes that an earlier run left behind. */
 export interface StrayReport extends Swept {
   /** With `group`, processes of an earlier run are not visible. */
-  readonly sight: TableSight;
+  readonly visibility: TableVisibility;
 }
 
 /**
@@ -162,8 +162,8 @@ export async function sweepStrays(home: string, table: ProcessTable): Promise<St
     // An owner that started later than its process only reuses the pid.
     return owner === undefined || owner.started > entry.started;
   };
-  const { sight } = table;
+  const { visibility } = table;
   // Mostly there is none, and then one scan is enough.
-  for await (const _ of scanFor(table, belongs)) return { ...(await sweep(table, belongs)), sight };
-  return { gone: [], left: [], sight };
+  for await (const _ of scanFor(table, belongs)) return { ...(await sweep(table, belongs)), visibility };
+  return { gone: [], left: [], visibility };
 }

@@ -1,4 +1,4 @@
-/** What a burglar is after: things of the machine that are not to be had from inside a sandbox. */
+/** What a program is after: things of the machine that are not to be had from inside a sandbox. */
 export interface Targets {
   /** The folder it may work in. */
   readonly workspace: string;
@@ -32,7 +32,7 @@ export interface Targets {
 export interface Attempt {
   readonly name: string;
   /** What was got, if anything was. */
-  readonly loot?: string;
+  readonly gained?: string;
   /** Why it could not even be tried. */
   readonly untried?: string;
 }

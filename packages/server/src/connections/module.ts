@@ -9,7 +9,7 @@ const module: TablesModule = {
      ) STRICT;
      CREATE INDEX connections_by_principal ON connections (tenant, principal);
      CREATE INDEX connections_by_age ON connections (tenant, created_at DESC);
-     CREATE INDEX connections_by_sight ON connections (last_seen)`,
+     CREATE INDEX connections_by_last_seen ON connections (last_seen)`,
   ],
   open(database) {
     const put = database.prepare(

@@ -30,7 +30,7 @@ export function prometheusText(
     ),
     total(
       "reins_main_thread_stalls_total",
-      "How often the main thread stood still for two seconds.",
+      "How often the main thread was blocked for two seconds.",
       stalls.count,
     ),
     total("reins_main_thread_stalled_seconds_total", "For how long together.", stalls.totalMs / 1_000),

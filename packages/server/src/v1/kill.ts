@@ -55,7 +55,7 @@ async function endedSession(hosting: Hosting, order: KillOrder, { principal }: C
   return killsOf(hosting).nothingRan({
     ...{ id, by, reason, tenant: record.tenant, at: new Date().toISOString() },
     target: { kind: "session", name: record.id },
-    ...{ gone: [], left: [], sight: "marks", sessions: [record.id], inside: [] },
+    ...{ gone: [], left: [], visibility: "marks", sessions: [record.id], inside: [] },
   });
 }
 

@@ -56,7 +56,7 @@ export interface SqliteOptions {
   readonly limits?: Partial<SqliteLimits>;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
-  /** Stands between the writer and its database; for tests that break it. */
+  /** Wraps the database of the writer; for tests that break it. */
   readonly wrap?: DatabaseWrap;
   /** Opens a database that lacks something of what was written, too, if it can be used at all; by default it is refused. */
   readonly acceptLoss?: boolean;

@@ -61,7 +61,7 @@ export interface ThreadData {
   readonly acceptLoss?: boolean | undefined;
 }
 
-/** A module whose default export stands between the writer and its database: `(database, settings) => Database`. */
+/** A module whose default export wraps the database of the writer: `(database, settings) => Database`. */
 export interface DatabaseWrap {
   readonly module: string;
   /** Handed to it; crosses a thread. */

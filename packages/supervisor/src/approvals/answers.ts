@@ -35,7 +35,7 @@ export function isForAlways({ state, answers }: Pick<Approval, "state" | "answer
   return state === "approved" && answers.every(({ decision }) => decision === "allow_always");
 }
 
-/** Where an approval stands and who brought it there, in words. */
+/** The state of an approval and who brought it there, in words. */
 export function standing({ id, state, answers }: Pick<Approval, "id" | "state" | "answers">): string {
   const words = answers.length > 0 ? `: ${answers.map(said).join("; ")}` : "";
   return `the approval ${id} is ${state} already${words}`;

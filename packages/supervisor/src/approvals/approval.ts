@@ -1,6 +1,6 @@
 import type { Action, Enforcement, SimpleCommand } from "@reins/policy";
 
-/** Where an approval stands. `pending` and `approved` are open; the others are final. */
+/** The state of an approval. `pending` and `approved` are open; the others are final. */
 export const APPROVAL_STATES = ["pending", "approved", "denied", "expired", "withdrawn", "used"] as const;
 
 export type ApprovalState = (typeof APPROVAL_STATES)[number];
@@ -104,7 +104,7 @@ export function grantTag(id: string): string {
   return `grant:${id}`;
 }
 
-/** Where a delivery stands: to be tried, or given up. One that arrived is forgotten. */
+/** The state of a delivery: to be tried, or given up. One that arrived is forgotten. */
 export type DeliveryState = "waiting" | "dead";
 
 /** A change on its way to a webhook. */

@@ -34,7 +34,7 @@ export interface ApprovalRequest {
   readonly approvers?: readonly string[] | undefined;
   /** Whether the user who asks cannot agree to it. */
   readonly four_eyes?: boolean | undefined;
-  /** How long the question stands; by default a day, at most a year. */
+  /** How long the question is open; by default a day, at most a year. */
   readonly expires_ms?: number | undefined;
 }
 
@@ -102,7 +102,7 @@ function quorumOf({ quorum = 1 }: ApprovalRequest): number {
 
 function lifetime(milliseconds: number): number {
   if (milliseconds > 0) return Math.min(milliseconds, LONGEST_MS);
-  throw new SupervisorError("invalid", `a question stands for a while, not for ${milliseconds} ms`);
+  throw new SupervisorError("invalid", `a question is open for a while, not for ${milliseconds} ms`);
 }
 
 /** What makes an action this one and no other. */

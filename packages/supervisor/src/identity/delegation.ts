@@ -67,10 +67,9 @@ function expectWithinLimits(
   chain: readonly string[],
   agent: string,
 ): void {
-  if (chain.length > depth)
-    throw new SupervisorError("forbidden", `sub-agents may stand at most ${depth} deep`);
+  if (chain.length > depth) throw new SupervisorError("forbidden", `sub-agents may be at most ${depth} deep`);
   if (chain.filter((name) => name === agent).length >= repeats)
-    throw new SupervisorError("forbidden", `"${agent}" may stand at most ${repeats} times in one chain`);
+    throw new SupervisorError("forbidden", `"${agent}" may occur at most ${repeats} times in one chain`);
 }
 
 const Task = z.strictObject({

@@ -1,6 +1,6 @@
 import type { Started } from "@reins/policy";
 
-/** What stands behind a token. */
+/** What follows a token. */
 export const PRINCIPAL_KINDS = ["user", "service", "agent"] as const;
 
 export type PrincipalKind = (typeof PRINCIPAL_KINDS)[number];

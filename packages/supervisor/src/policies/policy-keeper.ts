@@ -14,7 +14,7 @@ import {
   readPolicyFiles,
 } from "./policy-files.ts";
 
-/** How a tenant's policy stands. */
+/** The state of a tenant's policy. */
 export interface PolicyStatus {
   readonly tenant: string;
   /** In force now; absent blocks everything. */
@@ -88,7 +88,7 @@ export class PolicyKeeper {
     return this.#roster;
   }
 
-  /** How a tenant's policy stands. */
+  /** The state of a tenant's policy. */
   status(tenant: string): PolicyStatus | undefined {
     return this.#kept.get(tenant);
   }

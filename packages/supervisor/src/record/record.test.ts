@@ -28,7 +28,7 @@ describe("a draft that is recorded", () => {
     payload: { arguments: { command: `curl -H 'x: ${TOKEN}'`, word: "open sesame street" } },
   } as const;
 
-  it("has no secret in it that is known by its form, wherever it stood", () => {
+  it("has no secret in it that is known by its form, wherever it occurred", () => {
     const shown = withoutSecrets(draft);
     expect(JSON.stringify(shown)).not.toContain(TOKEN);
     expect(shown.target).toMatch(/^run .*\[redacted\]$/);

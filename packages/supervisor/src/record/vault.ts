@@ -15,7 +15,7 @@ import { readIfThere, writeIfDifferent, writeIfMissing } from "../policies/polic
 export type VaultErrorCode =
   /** It was sealed with a key that is not the one of this home. */
   | "other_key"
-  /** It was changed after it was sealed, or stands where something else was sealed. */
+  /** It was changed after it was sealed, or is where something else was sealed. */
   | "damaged";
 
 /** What was sealed cannot be opened; trying again does not help. */

@@ -14,7 +14,7 @@ describe("the corpus of secrets", () => {
     expect(cases.length).toBeGreaterThan(100);
   });
 
-  test.each(cases)("$id is taken out wherever it stands", (one) => {
+  test.each(cases)("$id is taken out wherever it occurs", (one) => {
     for (const text of one.in ?? SURROUNDINGS) {
       for (const secret of fc.sample(drawn({ ...one, in: [text] }), { numRuns: 5, seed: 20_261_115 })) {
         const shown = redactor.text(secret.text);
@@ -24,7 +24,7 @@ describe("the corpus of secrets", () => {
     }
   });
 
-  test.each(cases.filter((one) => one.in === undefined))("$id leaves what stands around it", (one) => {
+  test.each(cases.filter((one) => one.in === undefined))("$id leaves what surrounds it", (one) => {
     for (const text of SURROUNDINGS) {
       const [before = "", after = ""] = text.split("{}");
       for (const secret of fc.sample(drawn({ ...one, in: [text] }), { numRuns: 2, seed: 20_261_115 })) {

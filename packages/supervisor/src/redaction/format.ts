@@ -1,6 +1,6 @@
 import type { CharacterSet } from "./notation.ts";
 
-/** What stands where a secret was. */
+/** Replaces a secret. */
 export const MARK = "[redacted]";
 
 /** What to see of the text before a trigger, and after it: a format may look no further. */
@@ -29,7 +29,7 @@ export interface Rest {
   goesOn(text: string, index: number, final: boolean): boolean | undefined;
 }
 
-/** A word that a format begins with: for each place the UTF-16 codes that may stand there. */
+/** A word that a format begins with: for each place the UTF-16 codes that may be there. */
 export type Trigger = readonly (readonly number[])[];
 
 /** A form in which secrets are written. */

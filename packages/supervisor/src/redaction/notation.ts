@@ -109,7 +109,7 @@ export interface Step {
 
 /** A pattern, taken apart. */
 export interface Pattern {
-  /** What it begins with: for each place the UTF-16 codes that may stand there. */
+  /** What it begins with: for each place the UTF-16 codes that may be there. */
   readonly beginning: readonly (readonly number[])[];
   /** What follows, the last of it as long as it goes on. */
   readonly steps: readonly Step[];

@@ -11,7 +11,7 @@ describe("what is made out of a value with secrets", () => {
     [`echo Authorization: Bearer ${SECRET}`, ["Bearer", SECRET]],
     [`psql postgres://ann:${SECRET}@db.example.com/app`, [`postgres:/ann:${SECRET}@db.example.com/app`]],
     [`Cookie: session=${SECRET}`, [`session=${SECRET}`]],
-  ])("hides them where nothing tells them any more: %s", (command, words) => {
+  ])("hides them where nothing marks them any more: %s", (command, words) => {
     const hide = redactor.knowing({ tool_name: "Bash", arguments: { command } });
     const facts = {
       effects: [{ kind: "exec", arguments: words, [`${SECRET}`]: 1 }],

@@ -97,7 +97,7 @@ export class Triggers {
   }
 }
 
-/** Whether a format's triggers count at an index, by what stands before it. */
+/** Whether a format's triggers count at an index, by what precedes it. */
 export function suits({ notAfter, onlyAfter }: Format, text: string, start: number): boolean {
   const code = text.charCodeAt(start - 1);
   if (notAfter?.has(code) && !isAfterSeam(text, start)) return false;

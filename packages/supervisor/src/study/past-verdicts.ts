@@ -19,7 +19,7 @@ export interface VerdictRange {
   readonly limit?: number | undefined;
   /** Only this tenant's count, so that a busy neighbour does not use the limit; all tenants' without one. */
   readonly tenant?: string | undefined;
-  /** Only what stands before this place. */
+  /** Only what precedes this place. */
   readonly before?: number | undefined;
 }
 

@@ -75,7 +75,7 @@ client of the session. A durable run continues after any restart.\n\n${CLIENT_HE
 
 const showCommand = operationCommand({
   operation: graphOperations.getRunGraph,
-  summary: "show a run and how each action stands",
+  summary: "show a run and the state of each action",
   inputs: { id: RUN },
   output: (run) => ({ text: () => describeRun(run) }),
   advice: ADVICE,
@@ -188,7 +188,7 @@ function describeDeclared({ title, actions, isPlan, isDurable }: Graph): string 
   return `${head}\n${table(rows, screenWidth())}`;
 }
 
-/** How a run stands, one action per line. */
+/** The state of a run, one action per line. */
 export function describeRun(run: RunGraph): string {
   const { run_id, title, status, status_reason, waits_for, session_id, actions } = run;
   const rows = actions.map(({ id, status: stands, executor: { type = "any", target }, ...action }) => {

@@ -75,7 +75,7 @@ export function KillDialog({
 }
 
 function KillReportView({ report }: { report: KillReport }) {
-  const { gone, left, inside, sight, entry } = report;
+  const { gone, left, inside, visibility, entry } = report;
   return (
     <div role="status" className="flex flex-col gap-2 text-sm">
       <p className="flex flex-wrap items-center gap-2">
@@ -93,7 +93,7 @@ function KillReportView({ report }: { report: KillReport }) {
       )}
       <ProcessList label="Still in the process table" processes={left} />
       <ProcessList label="Gone from the process table" processes={gone} />
-      {sight === "group" && (
+      {visibility === "group" && (
         <p className="text-warn">
           This system shows Reins process groups only. Processes that left their group may still run.
         </p>

@@ -45,7 +45,7 @@ async function repository(name: string, version: string): Promise<string> {
 }
 
 describe.each(["2", "3", "4"])("an index of version %s", (version) => {
-  it("tells what git can bring back from what it cannot", async () => {
+  it("distinguishes what git can restore from what it cannot", async () => {
     const root = await repository(`v${version}`, version);
     const is = (path: string) => isRecoverable(realFiles, join(root, path));
     for (const path of [

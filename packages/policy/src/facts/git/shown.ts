@@ -273,7 +273,7 @@ class Search {
     return (await revisions.objects.read(hash))?.type === "tree" ? hash : undefined;
   }
 
-  /** Notes what is different in two trees, and tells whether anything is. */
+  /** Notes what is different in two trees, and returns whether anything is. */
   async #differ(
     left: string | undefined,
     right: string | undefined,

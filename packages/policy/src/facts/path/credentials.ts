@@ -18,7 +18,7 @@ const MOST_IGNORING = 4_096;
 const SKIPPED: ReadonlySet<string> = new Set(["node_modules", ".git"]);
 
 /**
- * Files with keys, tokens or passwords in a folder or else in the folders in it, as far as a quick look tells and a
+ * Files with keys, tokens or passwords in a folder or else in the folders in it, as far as a quick look shows and a
  * program reads them. No link is followed.
  */
 export async function credentialsBelow(
@@ -179,7 +179,7 @@ async function isLooseContent(files: FilePort, root: string, start: string): Pro
   }
 }
 
-/** Files with keys that git keeps of a work tree, as far as its index tells, and that a program shows. */
+/** Files with keys that git keeps of a work tree, as far as its index lists them, and that a program shows. */
 export async function trackedCredentials(
   files: FilePort,
   folder: string,

@@ -124,7 +124,7 @@ describe("what a process holds is guarded by where it lies", () => {
     );
   });
 
-  it("while what the kernel tells everybody is not", async () => {
+  it("while what the kernel shows to every process is not", async () => {
     for (const path of ["/proc/cpuinfo", "/proc/meminfo", "/proc/self/status", "/proc/1/cgroup"]) {
       const { effects } = await factsOf("claude-code", "Read", { file_path: path });
       expect([path, effects]).toEqual([

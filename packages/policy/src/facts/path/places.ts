@@ -86,7 +86,7 @@ const TEMPORARY: readonly string[] = table.temporary;
 /** A process by its folder, and perhaps one of its threads by the folder of that. */
 const PROCESS = /(?:^|\/)proc\/(?:self|thread-self|\d+)(?:\/task\/\d+)?(?:\/|$)/g;
 
-/** What the kernel tells of a process that gives away nothing it holds. */
+/** What the kernel shows of a process that reveals nothing of its memory and variables. */
 const TOLD: ReadonlySet<string> = new Set(
   "status stat statm comm limits cgroup mounts mountinfo mountstats io sched schedstat oom_score oom_adj oom_score_adj loginuid sessionid wchan cpuset uid_map gid_map setgroups projid_map timerslack_ns net ns attr task".split(
     " ",

@@ -155,7 +155,7 @@ const NAMES_LIMIT = 2_000;
 const MATCH_LIMIT = 500;
 
 /**
- * The paths that a shell's glob matches; `undefined` when there are too many to tell, or a folder cannot be read. Like
+ * The paths that a shell's glob matches; `undefined` when there are too many, or a folder cannot be read. Like
  * a shell, it does not match names that start with a dot unless the pattern says so.
  * @param pattern absolute, its literal characters escaped
  */

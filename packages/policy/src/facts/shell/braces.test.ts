@@ -8,7 +8,7 @@ import type { Part, Word } from "./syntax.ts";
 const BASH = "/bin/bash";
 const hasBash = spawnSync(BASH, ["-c", `exit \${BASH_VERSINFO[0]}`]).status === 5;
 
-/** The words that we make of one; `undefined` where we do not tell. */
+/** The words that we make of one; `undefined` where we cannot. */
 function ours(text: string): readonly string[] | undefined {
   const words = expandBraces([{ kind: "text", text, quoted: false }]);
   const isKnown = words?.flat().every(({ kind }) => kind === "text");

@@ -16,7 +16,7 @@ const WRAPPING_LIMIT = 64;
 
 /**
  * Goes through a script as a shell would, without running anything: what each simple command does is put into
- * findings. Where a shell would have to choose, all ways are gone; what only run time tells stays unknown.
+ * findings. Where a shell would have to choose, all ways are gone; what is known only at run time stays unknown.
  */
 export class Interpreter implements Shell {
   readonly findings: Findings;
@@ -263,7 +263,7 @@ export class Interpreter implements Shell {
   }
 }
 
-/** After `exit` there is no folder any more; but what stands behind it is gone through all the same. */
+/** After `exit` there is no folder any more; but what follows it is gone through all the same. */
 function orElse(folders: Folders, otherwise: Folders): Folders {
   return folders?.length === 0 ? otherwise : folders;
 }

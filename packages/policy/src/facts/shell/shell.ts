@@ -17,7 +17,7 @@ export interface Shell {
   runWords(words: readonly Value[], scope: Scope, input?: Input): void;
   /** The same for what may be a function, too: the shell itself runs it. */
   runCommand(words: readonly Value[], scope: Scope, input?: Input): void;
-  /** The scopes at each `break`, `continue` and `return`: what stands behind them may not have happened. */
+  /** The scopes at each `break`, `continue` and `return`: what follows them may not have happened. */
   readonly jumps: Scope[];
 }
 

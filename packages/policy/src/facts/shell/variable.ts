@@ -137,7 +137,7 @@ function isList(word: Word | undefined): boolean {
   return word?.some((part) => part.kind === "computed" && part.array === true) ?? false;
 }
 
-/** `declare -a NAME='(…)'`: the text becomes a list, and what stands in it is expanded once more. */
+/** `declare -a NAME='(…)'`: the text becomes a list, and what is in it is expanded once more. */
 function checkList(shell: Shell, keyword: string, value: Value, isArray: boolean): void {
   if (isArray && (value.text === null || /[$`[]/.test(value.text)))
     shell.findings.hide(`${keyword} of a list whose text may be evaluated`);

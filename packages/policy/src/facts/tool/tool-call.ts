@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { excessOf, isModest, PAYLOAD_LIMITS, readJson, spelledNumber } from "@reins/kit";
 import type { Claims } from "../../action.ts";
 
-/** A tool call as a payload tells it, whatever its dialect. */
+/** A tool call as a payload describes it, in any dialect. */
 export interface ToolCall {
   /** Empty when none is named. */
   readonly tool: string;
@@ -148,7 +148,7 @@ export function readArgumentText(text: string): ReadJson {
   }
 }
 
-/** Every text in a value, however deep, at most so many, each with the name of the member it stands under. */
+/** Every text in a value, however deep, at most so many, each with the name of the member that holds it. */
 export function textsIn(
   value: unknown,
   limit: number,

@@ -43,7 +43,7 @@ const Tool = z.strictObject({
   edits: z.record(z.string(), ArgumentRole).optional(),
   /** What the tool does to the working folder if no argument names another. */
   without: ArgumentRole.optional(),
-  /** Whether it speaks to hosts that its arguments do not tell. */
+  /** Whether it connects to hosts that its arguments do not name. */
   net: z.boolean().optional(),
   /** Why the arguments do not show what it does. */
   opaque: z.string().optional(),

@@ -139,10 +139,10 @@ const CLOSING = characters("\"'`\\]\\\\*?");
 const COLOUR = characters("\\[0-9;");
 const EMPHASIS = characters("*");
 const SIGN = characters(":=>");
-/** What stands before a name whose value is the next word: `--password …`, `login ann password …`. */
+/** What precedes a name whose value is the next word: `--password …`, `login ann password …`. */
 const TAKES_NEXT = /(?:^|[\s"'=(])(?:--(?:[A-Za-z0-9]+[-_])*|login\s+[\w.@-]{1,20}\s+)$/;
 
-/** What stands before the name of a user in an address, whose password is another format's. */
+/** What precedes the name of a user in an address, whose password is another format's. */
 const IN_ADDRESS = /:\/\/[\w.-]*$/;
 
 /** Where a value begins, and how it is written. */

@@ -7,9 +7,9 @@ export interface PatternRow {
   readonly pattern: string;
   /** Whether the beginning is meant in capitals and small letters alike. */
   readonly anyCase?: boolean;
-  /** What may not stand right before it: by default a letter or a digit, unless it begins in a way that chance does not. */
+  /** What may not precede it directly: by default a letter or a digit, unless it begins in a way that chance does not. */
   readonly notAfter?: CharacterSet;
-  /** What has to stand right before it. */
+  /** What has to precede it directly. */
   readonly onlyAfter?: CharacterSet;
   /** Characters of the secret that do not end it: a full stop between two parts, not the one of a sentence. */
   readonly inner?: string;
@@ -20,16 +20,16 @@ export interface PatternRow {
 }
 
 /** A beginning of so many characters is no coincidence. */
-const TELLING_BEGINNING = 5;
+const DISTINCT_BEGINNING = 5;
 /** So many characters of a secret say nothing, and may be shown when the text pauses there; so many if they are a word. */
-const TELLING = { characters: 6, word: 16 };
+const DISTINCT = { characters: 6, word: 16 };
 
 /** The format that a row describes. */
 export function patternFormat(row: PatternRow): Format {
   const { name, anyCase, accepts, onlyAfter } = row;
   const { beginning, steps, secret } = readPattern(row.pattern);
-  const isTelling = onlyAfter !== undefined || beginning.length >= TELLING_BEGINNING;
-  const notAfter = row.notAfter ?? (isTelling ? undefined : WORD);
+  const isDistinct = onlyAfter !== undefined || beginning.length >= DISTINCT_BEGINNING;
+  const notAfter = row.notAfter ?? (isDistinct ? undefined : WORD);
   const last = steps.at(-1);
   const rest = row.rest ?? runOf((last?.set ?? WORD).with(WORD), row.inner);
   return {
@@ -72,7 +72,7 @@ function follow(
 function openFrom(text: string, from: number | undefined): Reading {
   if (from === undefined) return OPEN;
   const begun = text.slice(from);
-  const most = /^[a-z_-]*$/.test(begun) ? TELLING.word : TELLING.characters;
+  const most = /^[a-z_-]*$/.test(begun) ? DISTINCT.word : DISTINCT.characters;
   return { is: "open", from, hide: begun.length > most ? from : undefined };
 }
 

@@ -4,7 +4,7 @@ import { runOf } from "./pattern-format.ts";
 
 /** A line of a key is never shorter, but the last. */
 const LINE = 16;
-/** How much may stand between two lines: line ends, an indent, quotes, a plus. */
+/** How much may be between two lines: line ends, an indent, quotes, a plus. */
 const GAP = 24;
 const DASHES = "-----";
 /** As far as one has to look to know whether lines go on. */

@@ -129,7 +129,7 @@ const LOOK = 96;
 const TOKEN = { set: characters("A-Za-z0-9._~+/=-"), rest: runOf(characters("A-Za-z0-9_~+/=-"), ".") };
 const ENCODED = { set: characters("A-Za-z0-9_+/=-"), rest: runOf(characters("A-Za-z0-9_+/=-")) };
 
-/** What follows the name of a scheme, as in `Authorization: Bearer …`, wherever it stands. */
+/** What follows the name of a scheme, as in `Authorization: Bearer …`, wherever it occurs. */
 export const authorizations: readonly Format[] = [
   scheme("bearer", TOKEN, isToken(12)),
   scheme("token", TOKEN, isToken(20)),

@@ -11,7 +11,7 @@ import { TITLE_LENGTH } from "./action-detail.tsx";
 import { progressText, timeTaken } from "./actions.ts";
 import { ActionLink, ApprovalLink, LongText, longTexts } from "./parts.tsx";
 
-/** How a run stands: what the model says about it, its status and why, what it waits for, and how far it is. */
+/** The state of a run: what the model says about it, its status and why, what it waits for, and how far it is. */
 export function RunHead({ graph }: { graph: RunGraph }) {
   const { progress } = graph;
   return (

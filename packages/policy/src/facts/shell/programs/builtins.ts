@@ -197,7 +197,7 @@ function leave(): ReturnType<Handler> {
 /** More places from which a script jumps than anybody writes. */
 const JUMP_LIMIT = 64;
 
-/** `break`, `continue`, `return`: what stands behind it may be skipped. */
+/** `break`, `continue`, `return`: what follows it may be skipped. */
 function jump(call: Call): ReturnType<Handler> {
   const { jumps } = call.shell;
   if (jumps.length >= JUMP_LIMIT) return hidden(call, "the command jumps too often to follow");
@@ -205,7 +205,7 @@ function jump(call: Call): ReturnType<Handler> {
   return call.name === "return" ? leave() : CLEAR;
 }
 
-/** `time` is a word of the shell: what stands behind it changes this shell. As a program, it does not. */
+/** `time` is a word of the shell: what follows it changes this shell. As a program, it does not. */
 function runTimed(call: Call): ReturnType<Handler> {
   const { operands, options, doubts } = readWords(call.words, programOf("time") ?? {}, {
     stopsAtOperand: true,

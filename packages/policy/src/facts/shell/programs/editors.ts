@@ -74,7 +74,7 @@ function applyPatch(call: Call): ReturnType<Handler> {
   return CLEAR;
 }
 
-/** Words that reach files, programs or the environment, wherever they stand outside of strings and comments. */
+/** Words that reach files, programs or the environment, wherever they occur outside of strings and comments. */
 const REACHING = /^(?:system|getline|close|fflush|ENVIRON|PROCINFO|ARGV|ARGC|SYMTAB|FUNCTAB|extension)$/;
 const REACHING_ANYWHERE =
   /[|>@]|system|getline|close|fflush|ENVIRON|PROCINFO|ARG[VC]|SYMTAB|FUNCTAB|extension/;

@@ -135,7 +135,7 @@ function commandEnd(words: readonly Value[], begin: number): number {
 function runFor(call: Call, command: readonly Value[], places: readonly Value[]): void {
   for (const found of places) {
     const words = command.map((word, at): Value => {
-      // What is found is run itself: which program that is, its folder does not tell.
+      // What is found is run itself: its folder does not show which program that is.
       if (at === 0 && word.text?.includes("{}")) return unknownValue(false);
       if (word.text === "{}") return found;
       return word.text?.includes("{}") ? unknownValue(false) : word;

@@ -42,7 +42,7 @@ describe("an option that no table knows", () => {
     const free = freeLetter(entry);
     for (const option of ["--zzz-unknown", "--zzz-unknown=README.md", `-${free}`, `-${free}${free}`]) {
       expect([option, await isHarmlessCommand(`${name} ${option} README.md`)]).toEqual([option, false]);
-      // What stands behind awk's script is a file, dash or not.
+      // What follows awk's script is a file, dash or not.
       if (/awk$/.test(name)) continue;
       expect([option, await isHarmlessCommand(`${name} README.md ${option}`)]).toEqual([option, false]);
     }

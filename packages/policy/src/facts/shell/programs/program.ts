@@ -129,7 +129,7 @@ const Shape = z.strictObject({
   shows: z.boolean().optional(),
   /** The service that it asks for what it shows, and nothing else. */
   service: z.string().optional(),
-  /** Whether it speaks to hosts that its words do not tell. */
+  /** Whether it connects to hosts that its words do not name. */
   net: z.boolean().optional(),
   /** Why the words do not show what it does. */
   opaque: z.string().optional(),

@@ -106,7 +106,7 @@ describe("the words of a program", () => {
     );
   });
 
-  it("make any option that is not listed a doubt, wherever it stands", () => {
+  it("make any option that is not listed a doubt, wherever it occurs", () => {
     const known = new Set(["a", "b", "v", "o", "n", "i", "X"]);
     const letter = fc
       .constantFrom(..."cdefghjklmpqrstuwyzABCDEFGHIJKLMNOPQRSTUVWYZ%@")

@@ -18,7 +18,7 @@ export function readStatements(reader: Reader, node: Node): Statement {
   return reader.deeper(() => sequence(reader, reader.partsOf(node, "lines")), NOTHING);
 }
 
-/** Makes a sequence of nodes, of which some are only separators. `&` sends what stands before it to the background. */
+/** Makes a sequence of nodes, of which some are only separators. `&` sends what precedes it to the background. */
 function sequence(reader: Reader, nodes: readonly Node[]): Statement {
   const statements: Statement[] = [];
   let previous: Node | undefined;

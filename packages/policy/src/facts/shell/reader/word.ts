@@ -256,7 +256,7 @@ function unquotedText(raw: string): readonly Part[] {
   return parts;
 }
 
-/** What stands between double quotes, or in a here-document. */
+/** What is between double quotes, or in a here-document. */
 function quotedText(raw: string): string {
   return raw.includes("\\") ? raw.replace(/\\(?:([$`"\\])|\n)/g, "$1") : raw;
 }
@@ -280,7 +280,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 const ESCAPE =
   /\\(?:([abeEfnrtv\\'"?])|([0-7]{1,3})|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|c([\s\S]))/g;
 
-/** What stands in `$'…'`; `undefined` when a shell would cut it short or make bytes that are no text. */
+/** What is in `$'…'`; `undefined` when a shell would cut it short or make bytes that are no text. */
 function ansiText(raw: string): string | undefined {
   let isText = true;
   const decoded = raw.replace(ESCAPE, (_, simple, octal, hex, short, long, control) => {

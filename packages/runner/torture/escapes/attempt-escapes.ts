@@ -6,29 +6,29 @@ import { Owner } from "../../src/process/owner.ts";
 import type { Launch } from "../../src/process/spawn.ts";
 import type { Confinement, Network } from "../../src/sandbox/confine.ts";
 import type { Sandbox } from "../../src/sandbox/detect.ts";
-import { House } from "./house.ts";
+import { TargetMachine } from "./machine.ts";
 import type { Attempt, Targets } from "./targets.ts";
 
 /** What came of all attempts to get out. */
-export interface Burglary {
+export interface EscapeReport {
   readonly attempts: readonly Attempt[];
   /** What was got, as seen from inside, and what was done, as seen from outside. */
   readonly escapes: readonly string[];
 }
 
-const BURGLAR = fileURLToPath(new URL("./burglar.ts", import.meta.url));
+const ESCAPER = fileURLToPath(new URL("./escaper.ts", import.meta.url));
 
 /** Runs every attempt to get out of a sandbox; without one, only the harmless ones. */
-export async function commitBurglary(options: {
+export async function attemptEscapes(options: {
   readonly sandbox?: Sandbox;
   readonly network: Network;
   readonly rounds: number;
-}): Promise<Burglary> {
+}): Promise<EscapeReport> {
   const { sandbox, network, rounds } = options;
-  const house = await House.build();
+  const machine = await TargetMachine.build();
   try {
     const targets: Targets = {
-      ...house.targets,
+      ...machine.targets,
       confined: sandbox !== undefined,
       proxied: sandbox !== undefined && typeof network === "object",
       rounds,
@@ -41,38 +41,41 @@ export async function commitBurglary(options: {
       home: join(targets.reins, "home"),
       temporary: join(targets.reins, "tmp"),
       masked: [targets.reins],
-      binds: [node, dirname(BURGLAR), dirname(targets.outside)].map((path) => ({ path, access: "read" })),
+      binds: [node, dirname(ESCAPER), dirname(targets.outside)].map((path) => ({ path, access: "read" })),
       network,
     };
     const launch: Launch = {
       command: node,
-      args: [BURGLAR, plan],
+      args: [ESCAPER, plan],
       env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" },
       cwd: targets.workspace,
-      label: "the burglar",
+      label: "the program that tries to escape",
       ...(sandbox && { confinement }),
     };
     const attempts = await attemptsOf(launch, targets.reins, sandbox);
-    const loot = attempts.flatMap((one) => (one.loot === undefined ? [] : [`${one.name}: ${one.loot}`]));
-    return { attempts, escapes: [...loot, ...(await house.damage())] };
+    const gained = attempts.flatMap((one) =>
+      one.gained === undefined ? [] : [`${one.name}: ${one.gained}`],
+    );
+    return { attempts, escapes: [...gained, ...(await machine.damage())] };
   } finally {
-    await house.tearDown();
+    await machine.tearDown();
   }
 }
 
 async function attemptsOf(launch: Launch, home: string, sandbox: Sandbox | undefined): Promise<Attempt[]> {
   const attempts: Attempt[] = [];
   const options = { owner: new Owner(home), onFault: () => undefined, ...(sandbox && { sandbox }) };
-  const burglar = await AgentProcess.start(launch, options);
-  burglar.onMessage(({ name, loot, untried }) => {
+  const program = await AgentProcess.start(launch, options);
+  program.onMessage(({ name, gained, untried }) => {
     attempts.push({
       name: String(name),
-      ...(loot !== undefined && { loot: String(loot) }),
+      ...(gained !== undefined && { gained: String(gained) }),
       ...(untried !== undefined && { untried: String(untried) }),
     });
   });
-  const { code, stderr } = await burglar.exited;
-  await burglar.stop();
-  if (code !== 0) throw new Error(`the burglar gave up with ${code}: ${stderr.head}${stderr.tail}`);
+  const { code, stderr } = await program.exited;
+  await program.stop();
+  if (code !== 0)
+    throw new Error(`the program that tries to escape gave up with ${code}: ${stderr.head}${stderr.tail}`);
   return attempts;
 }

@@ -10,7 +10,7 @@ import { openSqlite } from "@reins/store";
 import { Harness, harnessTables, writeFirstFiles } from "@reins/supervisor";
 
 /** A client of the native agent. */
-export interface House {
+export interface NativeClient {
   ask(method: string, params: JsonObject): Promise<JsonObject>;
   /** Receives every update with its session. */
   onUpdate: (session: string, update: JsonObject) => void;
@@ -21,7 +21,7 @@ export interface House {
 }
 
 /** The native agent behind hub, governor, policy, ledger and store, as `reins up` has it. */
-export async function governedHouse(): Promise<House> {
+export async function governedClient(): Promise<NativeClient> {
   const { base, home, workspace } = await place();
   await writeFirstFiles(home);
   const tables = [ledgerTables, ...harnessTables, ...hostTables, mailTables];
@@ -35,7 +35,7 @@ export async function governedHouse(): Promise<House> {
     environment: {},
     install: () => Promise.reject(new Error("nothing is installed")),
   });
-  const house: House = {
+  const client: NativeClient = {
     workspace,
     home,
     onUpdate: () => undefined,
@@ -54,18 +54,18 @@ export async function governedHouse(): Promise<House> {
     outlet: {
       send: ({ method, params }) => {
         const { sessionId, update } = membersOf(params);
-        if (method === "session/update") house.onUpdate(String(sessionId), membersOf(update));
+        if (method === "session/update") client.onUpdate(String(sessionId), membersOf(update));
       },
       failed: (error) => {
         throw error;
       },
     },
   });
-  return house;
+  return client;
 }
 
 /** The native agent by itself, with a client that allows everything. */
-export async function bareHouse(): Promise<House> {
+export async function bareClient(): Promise<NativeClient> {
   const { base, workspace } = await place();
   const [ours, theirs, hangUp] = channelPair();
   const agent = new NativeAgent(theirs);
@@ -73,10 +73,10 @@ export async function bareHouse(): Promise<House> {
     request: async () => ({ outcome: { outcome: "selected", optionId: "allow_once" } }),
     notification: (_, params) => {
       const { sessionId, update } = membersOf(params);
-      house.onUpdate(String(sessionId), membersOf(update));
+      client.onUpdate(String(sessionId), membersOf(update));
     },
   });
-  const house: House = {
+  const client: NativeClient = {
     workspace,
     home: "",
     onUpdate: () => undefined,
@@ -87,7 +87,7 @@ export async function bareHouse(): Promise<House> {
       await rm(base, { recursive: true, force: true });
     },
   };
-  return house;
+  return client;
 }
 
 async function place() {

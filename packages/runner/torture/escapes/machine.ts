@@ -12,7 +12,7 @@ import type { Targets } from "./targets.ts";
 const CACHE = fileURLToPath(new URL("../../../../.cache/", import.meta.url));
 const KEPT = "as it was\n";
 
-interface HouseParts {
+interface MachineParts {
   readonly targets: Omit<Targets, "confined" | "proxied" | "rounds">;
   readonly folders: readonly string[];
   readonly sleeper: ChildProcess;
@@ -23,20 +23,20 @@ interface HouseParts {
 }
 
 /** A machine with something to steal, and a way to see from outside whether it was. */
-export class House {
-  readonly #parts: HouseParts;
+export class TargetMachine {
+  readonly #parts: MachineParts;
 
-  private constructor(parts: HouseParts) {
+  private constructor(parts: MachineParts) {
     this.#parts = parts;
   }
 
   /** What there is to go for. */
-  get targets(): HouseParts["targets"] {
+  get targets(): MachineParts["targets"] {
     return this.#parts.targets;
   }
 
   /** Builds one. Until it is torn down, the user's home is in it. */
-  static async build(): Promise<House> {
+  static async build(): Promise<TargetMachine> {
     const canary = `canary-${randomBytes(8).toString("hex")}`;
     const place = await realpath(await mkdtemp(join(tmpdir(), "escapes-")));
     await mkdir(CACHE, { recursive: true });
@@ -89,7 +89,7 @@ export class House {
       socket,
     };
     const folders = [place, visible];
-    return new House({ targets, folders, sleeper, servers: [...servers, datagrams], visits, home });
+    return new TargetMachine({ targets, folders, sleeper, servers: [...servers, datagrams], visits, home });
   }
 
   /** What has been done to it, as seen from outside. */

@@ -8,8 +8,8 @@ const attempts = targets.confined ? { ...FREE_ATTEMPTS, ...CONFINED_ATTEMPTS } :
 for (const [name, attempt] of Object.entries(attempts)) {
   const outcome: Attempt = { name };
   try {
-    const loot = await attempt();
-    say(loot === undefined ? outcome : { ...outcome, loot });
+    const gained = await attempt();
+    say(gained === undefined ? outcome : { ...outcome, gained });
   } catch (error) {
     const untried = error instanceof Error && "untried" in error ? String(error.untried) : undefined;
     say(untried === undefined ? outcome : { ...outcome, untried });

@@ -1,6 +1,6 @@
 export type { ToolView } from "@reins/agent";
 export { type Killed, KillOrder, KillReport, memoryOf } from "@reins/runner";
-export { UNATTENDED } from "./control/control-point.ts";
+export { isPreparationRecord } from "./control/control-point.ts";
 export type { ToolGate } from "./control/tool-offer.ts";
 export { REFUSED } from "./control/verdict.ts";
 export type { GovernedSession } from "./governor/governed-session.ts";

@@ -92,6 +92,16 @@ describe("the events of a ledger entry", () => {
     });
   });
 
+  test("have a gate for every tool that a model uses, whatever kind its agent claims", () => {
+    const facts = { claims: { kind: "perception" } };
+    const payload = { event_type: "pre_action", verdict: "allowed", reason: "r", facts };
+    const typesAt = (enforcement: string) =>
+      ledgerEvents({ ...ledgerEntry, payload: { ...payload, enforcement } }).map(({ type }) => type);
+    for (const enforcement of ["asked", "confined", "observed"])
+      expect(typesAt(enforcement)).toEqual(["policy_gate", "ledger_append"]);
+    expect(typesAt("performed")).toEqual(["ledger_append"]);
+  });
+
   test("are only ledger_append for other verdicts and entries", () => {
     for (const event_type of ["pre_prompt", "tool_offer"])
       for (const quality of ["policy_verdict", "turn", "tool_call"] as const)

@@ -1,6 +1,6 @@
 import { chunkText, type JsonObject, membersOf } from "@reins/acp";
 import type { AgentEntry } from "@reins/agents";
-import { isFinal, type ToolCall, ToolCalls, toolNameOf, UNATTENDED } from "@reins/host";
+import { isFinal, isPreparationRecord, type ToolCall, ToolCalls, toolNameOf } from "@reins/host";
 import type { PlacedEntry } from "@reins/ledger";
 import type { HaakEvent } from "./protocol.ts";
 
@@ -131,8 +131,7 @@ export function ledgerEvents({ cid, quality, payload, target }: PlacedEntry["ent
     ];
   if (quality !== "policy_verdict" || recorded.event_type !== "pre_action") return [appended];
   // A gate is about a tool that the model uses, not about what its agent reads beforehand.
-  const { claims } = membersOf(recorded.facts);
-  if (membersOf(claims).kind === UNATTENDED) return [appended];
+  if (isPreparationRecord(payload)) return [appended];
   const { verdict, rule, reason, constitution_hash } = recorded;
   return [
     {

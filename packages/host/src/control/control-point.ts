@@ -1,4 +1,4 @@
-import type { JsonObject } from "@reins/acp";
+import { isObject, type JsonObject } from "@reins/acp";
 import { errorMessage } from "@reins/kit";
 import type {
   ControlEvent,
@@ -113,7 +113,17 @@ export type AdviceEventType = Extract<
 >;
 
 /** The kind of what an agent reads by itself while it prepares a request: no tool call of its model. */
-export const UNATTENDED = "perception";
+const UNATTENDED = "perception";
+
+/**
+ * Whether a verdict, by the payload of its entry, is about what an agent read by itself while it prepared a request. Only
+ * what Reins performs counts, because another agent could claim any kind.
+ */
+export function isPreparationRecord(payload: unknown): boolean {
+  const { enforcement, facts } = isObject(payload) ? payload : {};
+  const claims = isObject(facts) ? facts.claims : undefined;
+  return enforcement === "performed" && isObject(claims) && claims.kind === UNATTENDED;
+}
 
 /** A point that is decided by rules alone, because no person is asked while an agent prepares a request. */
 export type UnattendedPoint = Extract<ControlPoint, { readonly kind: "file_access" | "advice" }>;

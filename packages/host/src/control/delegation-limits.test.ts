@@ -69,6 +69,7 @@ describe("the limits of a delegated session", () => {
 
   test("refuse what follows more calls or tokens than were given, by the greater of what is reported", () => {
     expect(limitsOf({ begun: 3 }).bounds("pre_prompt")).toContain("2 calls");
+    expect(limitsOf({ begun: 2 }).bounds("pre_prompt")).toBeUndefined();
     expect(limitsOf({ tokens: 101 }).bounds("pre_prompt")).toContain("100 tokens");
     expect(limitsOf({ tokens: 100 }).bounds("pre_prompt")).toBeUndefined();
     expect(limitsOf().bounds("pre_prompt", "", { tokens_used: 101 })).toContain("100 tokens");

@@ -2,6 +2,7 @@ import { membersOf, readUpdate, updateIn } from "@reins/acp";
 import type { Draft, PlacedEntry } from "@reins/ledger";
 import { type Harness, lifecycleDraft, resultDraft, type Subject, sessionKey } from "@reins/supervisor";
 import { z } from "zod";
+import { isPreparationRecord } from "../control/control-point.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { LoggedEvent } from "../log/logged-event.ts";
 import { type Session, TURN_OVER, turnsOf, UPDATE } from "../sessions/session.ts";
@@ -168,6 +169,8 @@ async function withoutEnd({ ledger }: Harness, subject: Subject): Promise<readon
     if (entry.quality === "tool_result") ended.add(verdict);
     if (entry.quality !== "policy_verdict" || event_type !== "pre_action") continue;
     if (membersOf(acted).graph !== undefined) continue;
+    // What was read for a request to a model has no result of its own.
+    if (isPreparationRecord(entry.payload)) continue;
     if ((verdict === "allowed" || verdict === "modify") && !ended.has(entry.cid))
       open.push({ tool: entry.target ?? "unknown", verdict: entry.cid, enforcement });
   }

@@ -212,11 +212,13 @@ describe("a gap", () => {
     const log = new TestLog();
     for (let count = 0; count < 3; count += 1) log.write("a");
     log.pruned.set("a", 2);
-    const { subscription, gaps } = follow(log);
+    const { subscription, gaps, room } = follow(log);
     subscription.add("a", 1);
     subscription.add("b", 0);
     await settle();
     expect(gaps).toEqual([{ session: "a", after: 1, until: 2, reason: "retention" }]);
+    log.pruned.set("a", 9);
+    room.wait = Promise.resolve();
     log.write("a");
     await settle();
     expect(gaps).toHaveLength(1);

@@ -70,6 +70,14 @@ describe("an approval on the disk", () => {
     expect(body).not.toContain("open-sesame-9");
   });
 
+  test("holds no secret of the rule or of the words of the command, which are sealed as well", () => {
+    const command = { words: ["curl", TOKEN], folder: "/w" };
+    const approval = { ...approvalOf({ rule: `rule ${TOKEN}` }), command } as Approval;
+    const form = atRest.approval(approval);
+    expect(form.body).not.toContain(TOKEN);
+    expect(atRest.readApproval(storedFrom(approval, form))).toMatchObject({ rule: `rule ${TOKEN}`, command });
+  });
+
   test("is read exactly as it was, as long as it waits", () => {
     expect(atRest.readApproval(storedFrom(secret, atRest.approval(secret)))).toEqual(secret);
   });

@@ -93,6 +93,3 @@ export const SCOPE = "@reins/";
 
 /** The most lines of a source file, and of test code. */
 export const LINE_LIMIT = { source: 400, other: 1_000 };
-
-/** Sources that are longer still. The list only gets shorter. */
-export const LONGER: ReadonlySet<string> = new Set(["packages/host/src/graph/graph-runs.ts"]);

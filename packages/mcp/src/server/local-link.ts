@@ -3,7 +3,7 @@ import { kindOf, type Message, objectIn, RPC } from "../message.ts";
 import type { OpenLink, ServerEvents, ServerLink } from "./server-run.ts";
 
 /** A tool as MCP lists it. */
-export interface LocalTool {
+interface LocalTool {
   readonly name: string;
   readonly description: string;
   /** A JSON Schema of an object. */

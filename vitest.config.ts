@@ -12,7 +12,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts"],
+          include: ["packages/*/{src,generate}/**/*.test.ts", "scripts/**/*.test.ts"],
           // Modules are loaded once per worker instead of once per file. Unit tests own what they change.
           isolate: false,
           testTimeout: 60_000,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { everyOperation as operations } from "../generate/api-reference.ts";
 import { openApi } from "./openapi.ts";
-import { everyOperation as operations } from "./reference/api-reference.ts";
 
 const Parameter = z.looseObject({
   name: z.string(),

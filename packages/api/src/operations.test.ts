@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { everyOperation } from "../generate/api-reference.ts";
 import { Nothing, type Operation } from "./operation.ts";
-import { everyOperation } from "./reference/api-reference.ts";
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 type Path = readonly (string | number)[];

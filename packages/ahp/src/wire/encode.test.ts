@@ -1,7 +1,7 @@
 import { JsonError, parseJson } from "@reins/kit";
 import { expect, test } from "vitest";
+import { TYPES } from "../../generate/json-schema.ts";
 import { readVectors } from "../../test/vectors.ts";
-import { TYPES } from "../schema/json-schema.ts";
 import { decode } from "./decode.ts";
 import { encode } from "./encode.ts";
 

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { Nothing, type Operation } from "../operation.ts";
-import { agentOperations, hostOperations, operations, operatorOperations } from "../operations.ts";
-import { PROBLEMS } from "../problem.ts";
-import { schemas } from "../schema.ts";
+import { Nothing, type Operation } from "../src/operation.ts";
+import { agentOperations, hostOperations, operations, operatorOperations } from "../src/operations.ts";
+import { PROBLEMS } from "../src/problem.ts";
+import { schemas } from "../src/schema.ts";
 
 /** Where the page about the API is kept. */
-export const API_REFERENCE = new URL("../../../../docs/reference/api.md", import.meta.url);
+export const API_REFERENCE = new URL("../../../docs/reference/api.md", import.meta.url);
 
 /** All that a Reins which hosts agents can be asked for. */
 export const everyOperation: readonly Operation[] = [

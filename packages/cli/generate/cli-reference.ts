@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-export const CLI_REFERENCE = new URL("../../../../docs/reference/cli.md", import.meta.url);
+export const CLI_REFERENCE = new URL("../../../docs/reference/cli.md", import.meta.url);
 
 const INTRODUCTION = `# Command line
 

@@ -3,11 +3,11 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
-import { mutated, PROPERTY, valuesOf } from "../../test/values.ts";
-import { readVectors } from "../../test/vectors.ts";
-import { decode } from "../wire/decode.ts";
-import { DecodeError } from "../wire/decode-error.ts";
-import { choice, i64, map, nullable, optional, struct, text, u32, u64 } from "../wire/schema.ts";
+import { decode } from "../src/wire/decode.ts";
+import { DecodeError } from "../src/wire/decode-error.ts";
+import { choice, i64, map, nullable, optional, struct, text, u32, u64 } from "../src/wire/schema.ts";
+import { mutated, PROPERTY, valuesOf } from "../test/values.ts";
+import { readVectors } from "../test/vectors.ts";
 import { jsonSchemas, SCHEMA_FOLDER, schemaFiles, TYPES } from "./json-schema.ts";
 
 /** The published files, as a stranger's validator reads them. */
@@ -119,7 +119,7 @@ test("the files spell the ends of 64-bit integers exactly", () => {
 });
 
 const files = schemaFiles();
-const advice = "the schemas are not current; run `node packages/ahp/src/schema/write.ts`";
+const advice = "the schemas are not current; run `node packages/ahp/generate/write.ts`";
 
 test("there is a schema for every type of the protocol", () => {
   expect([...files.keys()].sort()).toEqual(

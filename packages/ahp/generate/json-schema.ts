@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { z } from "zod";
-import { stringifySorted } from "../json/stringify.ts";
-import * as contracts from "../protocol/contracts.ts";
-import * as decisions from "../protocol/decisions.ts";
-import * as event from "../protocol/event.ts";
-import * as messages from "../protocol/messages.ts";
-import * as payloads from "../protocol/payloads.ts";
-import * as perception from "../protocol/perception.ts";
-import { INTEGERS, isShaped, shapeOf } from "../wire/schema.ts";
+import { stringifySorted } from "../src/json/stringify.ts";
+import * as contracts from "../src/protocol/contracts.ts";
+import * as decisions from "../src/protocol/decisions.ts";
+import * as event from "../src/protocol/event.ts";
+import * as messages from "../src/protocol/messages.ts";
+import * as payloads from "../src/protocol/payloads.ts";
+import * as perception from "../src/protocol/perception.ts";
+import { INTEGERS, isShaped, shapeOf } from "../src/wire/schema.ts";
 
 /** A JSON Schema of draft 2020-12. */
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
@@ -69,7 +69,7 @@ function allowNull(json: JsonSchema): void {
   json.anyOf = [inner, { type: "null" }];
 }
 
-const folder = new URL("../protocol/", import.meta.url);
+const folder = new URL("../src/protocol/", import.meta.url);
 
 /** What the sources say above each exported schema; the published schemas say the same. */
 function readDescriptions(): Map<string, string> {
@@ -88,7 +88,7 @@ function plain(comment: string): string {
 }
 
 /** Where the published schemas lie. */
-export const SCHEMA_FOLDER = new URL("../../schema/", import.meta.url);
+export const SCHEMA_FOLDER = new URL("../schema/", import.meta.url);
 
 /** The published schemas: the text of each file by its name. */
 export function schemaFiles(): Map<string, string> {

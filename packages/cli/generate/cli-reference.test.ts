@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { newInvocation } from "../command.ts";
-import { makeProgram } from "../program.ts";
+import { newInvocation } from "../src/command.ts";
+import { makeProgram } from "../src/program.ts";
 import { CLI_REFERENCE, cliReference } from "./cli-reference.ts";
 
 describe("the page about the command line", () => {

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { SCHEMA_FOLDER, schemaFiles } from "./json-schema.ts";
 
-// Writes the published schemas anew: `node packages/ahp/src/schema/write.ts`.
+// Writes the published schemas anew: `node packages/ahp/generate/write.ts`.
 const files = schemaFiles();
 mkdirSync(SCHEMA_FOLDER, { recursive: true });
 for (const name of readdirSync(SCHEMA_FOLDER)) {

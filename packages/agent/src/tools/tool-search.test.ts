@@ -356,6 +356,15 @@ describe("a search by the provider of the model", () => {
     expect(client.of("tool_search_result")).toMatchObject([{ promoted: ["deploy_service"], mode: "native" }]);
   });
 
+  test("does not count the tools that the model is not shown", async () => {
+    const tools = Array.from({ length: 5_000 }, (_, index) => toolOf(`tool_for_purpose_${index}`));
+    const model = new ScriptedModel(["Hello."], { toolSearch: "always" });
+    const { client, prompt } = await session({}, { model, tools });
+    await prompt();
+    expect(model.asked[0]?.tools.length).toBeGreaterThan(5_000);
+    expect(client.of("usage_update")[0].used).toBeLessThan(10_000);
+  });
+
   test.each([
     ["client", "always", "bm25", false],
     ["auto", "possible", "bm25", false],

@@ -223,9 +223,10 @@ export const TURN_LIMITS: TurnLimits = {
   idleMs: 30_000,
 };
 
-/** Estimates the tokens of the conversation and the system prompt. */
+/** Estimates the tokens of the conversation, the system prompt and the tools that the model is shown. */
 export function contextTokens({ messages, system, tools }: Turn): number {
-  const described = JSON.stringify(tools.map(({ parameters, description }) => [parameters, description]));
+  const listed = tools.filter(({ isDeferred = false }) => !isDeferred);
+  const described = JSON.stringify(listed.map(({ parameters, description }) => [parameters, description]));
   return tokensIn(system) + tokensIn(described) + tokensOfAll(messages);
 }
 

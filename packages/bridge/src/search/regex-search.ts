@@ -20,8 +20,12 @@ export interface RegexLimits {
 
 const LIMITS: RegexLimits = { totalMs: 500, sliceMs: 10, now: () => performance.now() };
 const MAX_PATTERN = 256;
+/** Instructions of a compiled pattern: the time of a match grows with them, and a match cannot be interrupted. */
+const MAX_INSTRUCTIONS = 500;
+/** Characters of a field that are searched. */
+const MAX_SEARCHED = 2_000;
 /** Occurrences in one field that count. */
-const MAX_COUNT = 16;
+const MAX_COUNT = 4;
 
 /**
  * Finds tools by a regular expression without regard to case, in each field by itself. The engine needs time linear in
@@ -60,25 +64,30 @@ async function compile(pattern: string): Promise<RE2JS | string> {
   // Loaded when it is used: most sessions never search by a pattern.
   const { RE2JS: Engine } = await import("re2js");
   try {
-    return Engine.compile(pattern, Engine.CASE_INSENSITIVE);
+    const compiled = Engine.compile(pattern, Engine.CASE_INSENSITIVE);
+    if (compiled.programSize() <= MAX_INSTRUCTIONS) return compiled;
+    return "the pattern is too large; repeat less in it";
   } catch (error) {
     return `the pattern is invalid: ${errorMessage(error)}`;
   }
 }
 
 function hitOf(tool: SearchableTool, expression: RE2JS): ToolHit | undefined {
+  const { name, label = name } = tool;
   const counts = Object.entries(fieldsOf(tool)).flatMap(([field, text]) => {
-    const count = occurrences(expression, text);
+    // A model knows a tool by its whole name, people by that at its source.
+    const whole = field === "name" && name !== label ? occurrences(expression, name) : 0;
+    const count = occurrences(expression, text) + whole;
     return count > 0 ? [{ field, count }] : [];
   });
   if (counts.length === 0) return undefined;
   const score = counts.reduce((sum, { count }) => sum + count, 0);
-  return { name: tool.name, score, why: `matches in ${counts.map(({ field }) => field).join(", ")}` };
+  return { name, score, why: `matches in ${counts.map(({ field }) => field).join(", ")}` };
 }
 
 function occurrences(expression: RE2JS, text: string): number {
   if (text === "") return 0;
-  const matcher = expression.matcher(text);
+  const matcher = expression.matcher(text.slice(0, MAX_SEARCHED));
   let count = 0;
   while (count < MAX_COUNT && matcher.find()) count += 1;
   return count;

@@ -77,7 +77,7 @@ describe("a search by a regular expression", () => {
     expect((await namesFor(pattern, { strategy: "regex" })).tool_names).toEqual(names);
   });
 
-  it.each([["("], ["a{2000}"], ["(?=x)"], ["[z-a]"], ["x".repeat(300)]])(
+  it.each([["("], ["a{2000}"], ["(.{0,900})z"], ["((a?){30}){30}"], ["(?=x)"], ["[z-a]"], ["x".repeat(300)]])(
     "reports the invalid pattern %s",
     async (pattern) => {
       const { tool_names, diagnostic } = await namesFor(pattern, { strategy: "regex" });
@@ -85,6 +85,12 @@ describe("a search by a regular expression", () => {
       expect(diagnostic).toMatch(/pattern/);
     },
   );
+
+  it("matches the name at the source, and the whole name", async () => {
+    const lent = [tool("mcp__git__log", "Shows commits", { label: "log", source: "git" })];
+    for (const pattern of ["^log$", "^mcp__git__", "^git$"])
+      expect((await namesFor(pattern, { strategy: "regex" }, lent)).tool_names).toEqual(["mcp__git__log"]);
+  });
 
   it("ends at its time limit with what it has, and says so", async () => {
     const many = Array.from({ length: 2_000 }, (_, index) => tool(`t${index}`, "a".repeat(4_000)));

@@ -55,7 +55,7 @@ async function openSession() {
 
 describe("the tools of a session", () => {
   test("are listed with source and state, found by a query, and promoted by the model's search", async () => {
-    const { client, sessionId, tools, model } = await openSession();
+    const { home, client, sessionId, tools, model } = await openSession();
     const before = await tools();
     expect(before.counts).toMatchObject({ promoted: 0, deferred: 62 });
     expect(before.tools).toContainEqual(
@@ -90,6 +90,10 @@ describe("the tools of a session", () => {
     await expect.poll(() => JSON.stringify(stream.messages)).toContain("tool_search_result");
     const offered = model.requests.map(({ conversation }) => JSON.stringify(conversation));
     expect(offered.join()).toContain("merge_pull_request was done");
+    // What a search finds is no other offer.
+    await client.prompt(sessionId, "and thanks");
+    const recorded = await home.ledger.read({ tag: "tool_offer", order: "newest", limit: 10 });
+    expect(recorded).toHaveLength(1);
   });
 
   test("are shown to those who may see the session, and are empty where the agent lists its own", async () => {

@@ -300,6 +300,8 @@ const ReinsMeta = loose({
   acts_as: text,
   daemon: flag,
   mutation_scope: text,
+  watch_paths: texts,
+  wake_interval_ms: number,
   turns: flag,
   prompt: text,
   turn: text,

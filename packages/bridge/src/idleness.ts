@@ -23,9 +23,9 @@ export class Idleness {
     this.#options = options;
   }
 
-  /** Wakes the agent, now or once it is idle. Repeated resumes are merged. */
+  /** Wakes the agent, now or once it is idle. Wakes of one kind without a message are merged. */
   wake(wake: Wake): void {
-    if (wake.kind === "resume" && this.#queue.some(({ kind }) => kind === "resume")) return;
+    if (wake.kind !== "message" && this.#queue.some(({ kind }) => kind === wake.kind)) return;
     if (this.#queue.length >= (this.#options.limit ?? LIMIT))
       throw new BridgeError("queue_full", "too many messages wait for the agent; send the next one later");
     this.#queue.push(wake);
@@ -93,8 +93,10 @@ type Delivery = "interrupt_immediate" | "finish_step" | "wait_for_completion";
 
 /** Wakes an idle agent. */
 export type Wake =
-  /** Resumes the agent without a message. */
+  /** Resumes the agent without a message: because a host says so, watched files changed, or time is over. */
   | { readonly kind: "resume" }
+  | { readonly kind: "watch"; readonly paths: readonly string[] }
+  | { readonly kind: "timer" }
   | { readonly kind: "message"; readonly content: string; readonly delivery: Delivery };
 
 const MESSAGES: ReadonlySet<string> = new Set(["user_message", "session/input", "agent/user_message"]);

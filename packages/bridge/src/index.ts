@@ -58,7 +58,7 @@ export { PeerBridge } from "./wire/peer-bridge.ts";
 export { type PermissionReply, readPermissionReply } from "./wire/permission-reply.ts";
 export {
   advanceWorker,
-  bridgeWorkerUpdate,
+  interruptedUpdate,
   isTerminal,
   spawnWorker,
   type Worker,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   advanceWorker,
-  bridgeWorkerUpdate,
+  interruptedUpdate,
   isTerminal,
   type NewWorker,
   spawnWorker,
@@ -79,7 +79,7 @@ const worker = advanceWorker(
 
 describe("a worker's update", () => {
   it("has ACP's members, with times and provenance in its metadata", () => {
-    expect(workerUpdate(worker)).toEqual({
+    expect(workerUpdate(worker)).toMatchObject({
       sessionUpdate: "worker_update",
       workerId: "w1",
       workerName: "tester",
@@ -111,22 +111,32 @@ describe("a worker's update", () => {
     });
   });
 
-  it("has the bridge's snake-case members for hosts of the bridge", () => {
-    expect(bridgeWorkerUpdate(worker)).toMatchObject({
-      sessionUpdate: "worker_update",
-      content: {
-        worker_id: "w1",
-        worker_name: "tester",
-        status: "completed",
-        started_at: "2026-01-01T00:00:00Z",
-        finished_at: "2026-01-01T00:01:00Z",
-        snapshot_path: null,
-        run_id: "run-1",
-        run_path: "runs/run-1.json",
-        lifecycle: { event: "WorkerCompleted", worker_id: "w1" },
-        audit: { parent_session_id: "parent" },
-        metadata: { sequence: 2 },
-      },
+  it("has the content that hosts of the bridge read, beside the flat members", () => {
+    expect(workerUpdate(worker).content).toMatchObject({
+      worker_id: "w1",
+      worker_name: "tester",
+      status: "completed",
+      started_at: "2026-01-01T00:00:00Z",
+      finished_at: "2026-01-01T00:01:00Z",
+      snapshot_path: null,
+      run_id: "run-1",
+      run_path: "runs/run-1.json",
+      lifecycle: { event: "WorkerCompleted", worker_id: "w1" },
+      audit: { parent_session_id: "parent" },
+      metadata: { sequence: 2 },
     });
+  });
+
+  it("ends as interrupted what was running when its process ended, and nothing else", () => {
+    const audit = { parent_session_id: "parent" };
+    const running = spawnWorker({ id: "w2", name: "n", task: "t", mode: "sub_agent", audit, at: "t0" });
+    const last = { ...workerUpdate(running) };
+    expect(interruptedUpdate(last, "t1")).toMatchObject({
+      ...{ workerId: "w2", event: "WorkerFailed", status: "failed", terminal: true, audit },
+      metadata: { sequence: 2, finished_at: "t1", reason: "interrupted", started_at: "t0" },
+      content: { worker_id: "w2", status: "failed", finished_at: "t1", lifecycle: { event: "WorkerFailed" } },
+    });
+    expect(interruptedUpdate({ ...workerUpdate(worker) }, "t1")).toBe(undefined);
+    expect(interruptedUpdate({ metadata: 3, content: null }, "t1")).toBe(undefined);
   });
 });

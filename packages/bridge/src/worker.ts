@@ -1,3 +1,4 @@
+import { type JsonObject, membersOf } from "@reins/acp";
 import { BridgeError } from "./bridge-error.ts";
 
 /** The kind of a worker. */
@@ -99,9 +100,10 @@ export function advanceWorker(
   };
 }
 
-/** A `session/update` for ACP clients. */
+/** A `session/update`: the content as hosts of the bridge read it, and the same in flat members for ACP clients. */
 export interface WorkerUpdate {
   readonly sessionUpdate: "worker_update";
+  readonly content: Readonly<Record<string, unknown>>;
   readonly workerId: string;
   readonly workerName: string;
   readonly workerTask: string;
@@ -114,16 +116,11 @@ export interface WorkerUpdate {
   readonly audit: Worker["audit"];
 }
 
-/** The same update for hosts of the bridge: nested and in snake case. */
-export interface BridgeWorkerUpdate {
-  readonly sessionUpdate: "worker_update";
-  readonly content: Readonly<Record<string, unknown>>;
-}
-
-/** The update for ACP clients. */
+/** The update of a worker: one message for each event. */
 export function workerUpdate(worker: Worker): WorkerUpdate {
   return {
     sessionUpdate: "worker_update",
+    content: contentOf(worker),
     workerId: worker.id,
     workerName: worker.name,
     workerTask: worker.task,
@@ -136,24 +133,47 @@ export function workerUpdate(worker: Worker): WorkerUpdate {
   };
 }
 
-/** The update for hosts of the bridge. */
-export function bridgeWorkerUpdate(worker: Worker): BridgeWorkerUpdate {
+function contentOf(worker: Worker): Readonly<Record<string, unknown>> {
   const { id, name, event, status, audit, started_at, finished_at = null } = worker;
   return {
-    sessionUpdate: "worker_update",
-    content: {
-      worker_id: id,
-      worker_name: name,
-      status,
-      started_at,
-      finished_at,
-      snapshot_path: worker.snapshot_path ?? null,
-      run_id: audit.run_id ?? null,
-      run_path: worker.run_path ?? null,
-      lifecycle: { event, worker_id: id, worker_name: name, started_at, finished_at },
-      audit,
-      metadata: metadataOf(worker),
-    },
+    worker_id: id,
+    worker_name: name,
+    status,
+    started_at,
+    finished_at,
+    snapshot_path: worker.snapshot_path ?? null,
+    run_id: audit.run_id ?? null,
+    run_path: worker.run_path ?? null,
+    lifecycle: { event, worker_id: id, worker_name: name, started_at, finished_at },
+    audit,
+    metadata: metadataOf(worker),
+  };
+}
+
+/**
+ * The last update of a worker that was running when its process ended: it has failed, interrupted. Made from the last update
+ * that was logged, whatever that holds; nothing where the worker had ended, or the update names none.
+ */
+export function interruptedUpdate(last: JsonObject, at: string): JsonObject | undefined {
+  const { workerId, terminal } = last;
+  if (typeof workerId !== "string" || terminal === true) return undefined;
+  const ended = { event: "WorkerFailed", status: "failed" };
+  const { sequence } = membersOf(last.metadata);
+  const metadata = {
+    ...membersOf(last.metadata),
+    sequence: typeof sequence === "number" ? sequence + 1 : 1,
+    finished_at: at,
+    reason: "interrupted",
+    error: "interrupted",
+  };
+  const content = membersOf(last.content);
+  const lifecycle = { ...membersOf(content.lifecycle), event: ended.event, finished_at: at };
+  return {
+    ...last,
+    ...ended,
+    terminal: true,
+    metadata,
+    content: { ...content, status: ended.status, finished_at: at, lifecycle, metadata },
   };
 }
 

@@ -1,3 +1,6 @@
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type JsonObject, membersOf } from "@reins/acp";
 import { describe, expect, test } from "vitest";
 import { openNative } from "./fixtures/native.ts";
@@ -81,4 +84,53 @@ test("a session of the usual kind says nothing while it is idle", async () => {
   await agent.client.prompt(agent.id, "count to 4");
   expect(said(agent)).not.toContain("1 2 3 4 5 6 7");
   expect(ticks(agent)).toEqual([]);
+});
+
+describe("a session that stays awake", () => {
+  test("is woken by changes of the files that it watches, in its own folders, and by its timer", async () => {
+    const agent = await openNative();
+    const file = join(agent.workspace, "inbox.txt");
+    await writeFile(file, "");
+    const outside = join(await mkdtemp(join(tmpdir(), "outside-")), "other.txt");
+    await writeFile(outside, "");
+    const _meta = { reins: { daemon: true, watch_paths: ["inbox.txt", outside] } };
+    const begun = await agent.client.request("session/new", { cwd: agent.workspace, mcpServers: [], _meta });
+    const watching = { ...agent, id: String(begun.sessionId) };
+    await agent.client.prompt(watching.id, "count to 3");
+    await expect.poll(() => ticks(watching).length).toBeGreaterThanOrEqual(3);
+    await writeFile(outside, "news");
+    await writeFile(file, "news");
+    await expect.poll(async () => (await agent.entries("turn")).length).toBe(2);
+    const timed = { reins: { daemon: true, wake_interval_ms: 1 } };
+    const other = await agent.client.request("session/new", {
+      cwd: agent.workspace,
+      mcpServers: [],
+      _meta: timed,
+    });
+    await agent.client.prompt(String(other.sessionId), "count to 3");
+    await expect.poll(async () => (await agent.entries("turn")).length).toBeGreaterThan(3);
+  });
+
+  test("reads a message for the next step when that begins, and others when the turn is over", async () => {
+    const agent = await daemon();
+    const turn = agent.client.prompt(agent.id, "count to 5000");
+    await expect.poll(() => said(agent)).toContain("17 18");
+    const params = { sessionId: agent.id, content: "count to 9", mode: "after_current_operation" };
+    await agent.client.connection.notification("user_message", params);
+    expect(await turn).toMatchObject({ stopReason: "cancelled" });
+    await expect.poll(() => said(agent)).toContain("1 2 3 4 5 6 7 8 9");
+  });
+
+  test("is cancelled by its host, which need not name its only session", async () => {
+    const agent = await daemon();
+    agent.client.connection.detach(
+      String(
+        (await agent.hosting.hub.list(agent.harness.identity.local())).find(({ id }) => id !== agent.id)?.id,
+      ),
+    );
+    const turn = agent.client.prompt(agent.id, "count to 5000");
+    await expect.poll(() => said(agent)).toContain("17 18");
+    await agent.client.connection.notification("cancel", {});
+    expect(await turn).toMatchObject({ stopReason: "cancelled" });
+  });
 });

@@ -145,6 +145,17 @@ test("sleep ends after its time or when the signal aborts, and cancels its timer
   expect([woken, clock.waiting]).toEqual([["by time", "by abort"], 0]);
 });
 
+test("raceAbort abandons a promise that rejects after the signal has aborted", async () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => void unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  const rejecting = new Promise((_, reject) => setImmediate(() => reject(new Error("late"))));
+  await expect(raceAbort(rejecting, AbortSignal.abort(new Error("stop")))).rejects.toThrow("stop");
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  process.off("unhandledRejection", note);
+  expect(unhandled).toEqual([]);
+});
+
 test("raceAbort rejects with the reason of the signal and leaves no listener behind", async () => {
   const controller = new AbortController();
   const waiting = raceAbort(new Promise(() => undefined), controller.signal);

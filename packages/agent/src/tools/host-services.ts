@@ -33,6 +33,8 @@ export interface SubagentTask {
   /** The parent session. */
   readonly sessionId: string;
   readonly prompt: string;
+  /** The worker that clients of the parent see. */
+  readonly worker?: string | undefined;
   /** The real folder it works in. */
   readonly workingDir: string;
   /** The agent that runs it; the session's own by default. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   advanceWorker,
   isTerminal,
@@ -59,7 +60,7 @@ export const spawnSubagent = defineTool({
     try {
       const text = await subagents.run(
         {
-          ...{ sessionId, prompt, workingDir, agent },
+          ...{ sessionId, prompt, workingDir, agent, worker: worker.id },
           tools: given.allowed_tools,
           allowance: { calls: given.max_calls, tokens: given.max_tokens },
           onProgress: (details, event = "WorkerProgressed") => {
@@ -109,6 +110,10 @@ class WorkerReporter {
     this.#reported = handled(context.onWorker(workerUpdate(this.#worker)));
   }
 
+  get id(): string {
+    return this.#worker.id;
+  }
+
   /** Settles when all reports have been delivered. */
   get reported(): Promise<void> {
     return this.#reported;
@@ -117,6 +122,10 @@ class WorkerReporter {
   report(event: Exclude<WorkerEvent, "WorkerSpawned">, details: WorkerDetails): void {
     // Events after the end, as of an abandoned child, change nothing.
     if (isTerminal(this.#worker)) return;
+    const known = Object.entries(details).every(([name, value]) =>
+      isDeepStrictEqual(value, this.#worker[name as keyof WorkerDetails]),
+    );
+    if (event === this.#worker.event && known) return;
     this.#worker = advanceWorker(this.#worker, event, this.#context.clock.now().toISOString(), details);
     const update = workerUpdate(this.#worker);
     this.#reported = handled(this.#reported.then(() => this.#context.onWorker(update)));

@@ -19,7 +19,7 @@ import { mutationScopeIn, stricterScope } from "../control/mutation-scope.ts";
 import { forwardIn } from "../control/outcome.ts";
 import type { Descent } from "../control/scope.ts";
 import { refusal } from "../control/verdict.ts";
-import { daemonIn, namingFault, namingIn, newSessionRecord } from "../sessions/new-session.ts";
+import { daemonIn, namingFault, namingIn, newSessionRecord, wakesIn } from "../sessions/new-session.ts";
 import { openServers, sealServers } from "../sessions/sealed-servers.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { AcceptedChanges } from "../sessions/session-state.ts";
@@ -77,6 +77,7 @@ export async function beginSession(context: GovernorContext, options: BeginOptio
     additional_directories: place.additional,
     sealed_servers: sealServers(context.harness.vault, record.id, declared),
     daemon: daemonIn(meta) ?? record.daemon ?? false,
+    wakes: wakesIn(meta) ?? record.wakes,
     ...scope,
   };
   const session = new GovernedSession(context, open({ ...record, ...scope }), workspaceOf(context, place), {

@@ -101,6 +101,8 @@ export function isFinal({ reported }: Pick<ToolCall, "reported">): boolean {
  */
 export class ToolCalls {
   readonly #calls = new Map<string, ToolCall>();
+  /** Called when no call is open any more. */
+  readonly #idle: (() => void)[] = [];
   #begun = 0;
   /** When the last call of the turn ended, or the turn began. */
   #quietSince: number;
@@ -123,6 +125,14 @@ export class ToolCalls {
   /** A call, if it is known. */
   get(id: string): ToolCall | undefined {
     return this.#calls.get(id);
+  }
+
+  /** Settles when no call is open. */
+  settled(): Promise<void> {
+    if (this.open.length === 0) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#idle.push(resolve);
+    return promise;
   }
 
   /** Whether more calls are open than are remembered. */
@@ -216,6 +226,7 @@ export class ToolCalls {
     const call = this.#calls.get(id);
     if (!call || call.concluded) return false;
     this.#keep({ ...call, concluded: true });
+    if (this.open.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
     return true;
   }
 

@@ -1,4 +1,5 @@
-import { membersOf, readUpdate, updateIn } from "@reins/acp";
+import { type JsonObject, membersOf, readUpdate, updateIn } from "@reins/acp";
+import { interruptedUpdate } from "@reins/bridge";
 import type { Draft, PlacedEntry } from "@reins/ledger";
 import { type Harness, lifecycleDraft, resultDraft, type Subject, sessionKey } from "@reins/supervisor";
 import { z } from "zod";
@@ -91,11 +92,16 @@ export function notifyInterrupted(session: Session, why: string, except?: string
 
 const ENDED: ReadonlySet<unknown> = new Set(["completed", "failed"]);
 
-/** Logs an end for every open call of a turn that was cut off, so that no client shows it as running. */
+/** Logs an end for every open call and worker of a turn that was cut off, so that no client shows it as running. */
 export async function endCalls(session: Session, turn_after: number | undefined): Promise<void> {
   const { log } = session.hub;
   await log.written();
-  for (const toolCallId of await callsWithoutEnd(log, { ...session.record, turn_after })) {
+  const { calls, workers } = await leftOpen(log, { ...session.record, turn_after });
+  for (const worker of workers) {
+    const ended = interruptedUpdate(worker, session.hub.clock.now().toISOString());
+    if (ended) await session.update(ended);
+  }
+  for (const toolCallId of calls) {
     const text = "It was cut off; whether it happened is not known.";
     await session.update({
       sessionUpdate: "tool_call_update",
@@ -107,21 +113,24 @@ export async function endCalls(session: Session, turn_after: number | undefined)
   }
 }
 
-async function callsWithoutEnd(
+/** The calls of a turn without an end, and the last update of each of its workers. */
+async function leftOpen(
   log: EventLog,
   { tenant, id, turn_after = 0 }: SessionRecord,
-): Promise<ReadonlySet<string>> {
+): Promise<{ readonly calls: ReadonlySet<string>; readonly workers: Iterable<JsonObject> }> {
   const open = new Set<string>();
+  const workers = new Map<unknown, JsonObject>();
   for await (const { message } of eventsAfter(log, tenant, id, turn_after)) {
     if (message.method !== UPDATE) continue;
     const { kind, update } = updateIn(message.params);
+    if (kind === "worker_update") workers.set(update.workerId, update);
     if (kind !== "tool_call" && kind !== "tool_call_update") continue;
     const { toolCallId, status } = readUpdate(kind, update);
     if (toolCallId === undefined) continue;
     if (ENDED.has(status)) open.delete(toolCallId);
     else open.add(toolCallId);
   }
-  return open;
+  return { calls: open, workers: workers.values() };
 }
 
 const TurnOver = z.object({

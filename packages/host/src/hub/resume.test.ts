@@ -44,6 +44,7 @@ function open({
       additional_directories: ["/more"],
     },
     hub: {
+      present: () => [],
       harness: { identity: { current: async () => ({ id: "p" }) } },
       pool: { acquire: async () => agent, separates: () => false, confines: () => false },
       log: { written: async () => undefined, page: async () => pages.shift() ?? [] },

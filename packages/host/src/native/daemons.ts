@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "@reins/acp";
 import { Idleness, type Wake, wakeOf } from "@reins/bridge";
+import { visibleText } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { IdleScheduler } from "../hub/context.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
+import { wakeSources } from "./wake-sources.ts";
 
 /** What daemons need. */
 export interface DaemonsOptions {
@@ -14,12 +16,24 @@ export interface DaemonsOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** The prompt of a daemon that was resumed without a message. Clients do not see it as a person's words. */
-const RESUMED = {
-  type: "text",
-  text: "[You were resumed without a message. See whether something is left to do: mail, the board, what you had begun. If there is nothing, say so in a word.]",
-  annotations: { audience: ["assistant"] },
-};
+const REST =
+  "See whether something is left to do: mail, the board, what you had begun. If there is nothing, say so in a word.";
+
+/** The prompt of a daemon that wakes. Where no person wrote it, clients do not see it as a person's words. */
+function promptOf(wake: Wake): JsonObject {
+  if (wake.kind === "message") return { type: "text", text: wake.content };
+  const why = {
+    resume: () => "You were resumed without a message.",
+    timer: () => "Your timer woke you.",
+    watch: (paths: readonly string[]) =>
+      `Files that you watch have changed: ${paths.map(visibleText).join(", ")}.`,
+  };
+  const text = wake.kind === "watch" ? why.watch(wake.paths) : why[wake.kind]();
+  return { type: "text", text: `[${text} ${REST}]`, annotations: { audience: ["assistant"] } };
+}
+
+/** How long after a turn changes of watched files still count as made by it. */
+const OWN_CHANGES_MS = 500;
 
 /**
  * Sessions that stay awake between turns, because their `session/new` said `_meta.reins.daemon`. While one is idle its
@@ -29,6 +43,8 @@ const RESUMED = {
 export class Daemons implements IdleScheduler {
   readonly #options: DaemonsOptions;
   readonly #idling = new Map<string, Idleness>();
+  /** When the last turn of each session that idles ended. */
+  readonly #turnEnded = new Map<string, number>();
   readonly #closing = new AbortController();
 
   constructor(options: DaemonsOptions) {
@@ -38,12 +54,15 @@ export class Daemons implements IdleScheduler {
   takes(session: SessionRecord, method: string, params: JsonObject): boolean {
     const wake = session.daemon ? wakeOf(method, params) : undefined;
     if (!wake) return false;
-    if (wake.kind === "message" && wake.delivery === "interrupt_immediate") this.#interrupt(session);
     this.#idlenessOf(session).wake(wake);
+    if (wake.kind === "message" && wake.delivery === "interrupt_immediate") this.#interrupt(session);
+    if (wake.kind === "message" && wake.delivery === "finish_step")
+      this.#interruptAfterStep(session).catch(this.#options.onError);
     return true;
   }
 
   turnEnded(session: SessionRecord): void {
+    this.#turnEnded.set(session.id, this.#options.hub.clock.now().getTime());
     if (!session.ended) this.#idlenessOf(session).restartBackoff();
   }
 
@@ -69,6 +88,14 @@ export class Daemons implements IdleScheduler {
       sleep: (milliseconds, signal) => sleep(milliseconds, undefined, { signal, ref: false }),
     });
     this.#idling.set(session.id, idleness);
+    const stop = wakeSources(session, this.#options.hub.clock, {
+      changed: (paths) => {
+        if (!this.#isOwnChange(session)) idleness.wake({ kind: "watch", paths });
+      },
+      timer: () => idleness.wake({ kind: "timer" }),
+    });
+    over.signal.addEventListener("abort", stop, { once: true });
+    this.#closing.signal.addEventListener("abort", stop, { once: true });
     void this.#live(session, idleness, AbortSignal.any([over.signal, this.#closing.signal]));
     return idleness;
   }
@@ -81,6 +108,7 @@ export class Daemons implements IdleScheduler {
       if (!signal.aborted) this.#options.onError(error);
     } finally {
       this.#idling.delete(session.id);
+      this.#turnEnded.delete(session.id);
     }
   }
 
@@ -89,9 +117,8 @@ export class Daemons implements IdleScheduler {
     const principal = await harness.identity.current({ id: by });
     if (!principal) throw new Error("the principal that started the session may no longer do so");
     const connection = await hub.connect({ principal, agent });
-    const block = wake.kind === "message" ? { type: "text", text: wake.content } : RESUMED;
     try {
-      await connection.request("session/prompt", { sessionId: id, prompt: [block] }, signal);
+      await connection.request("session/prompt", { sessionId: id, prompt: [promptOf(wake)] }, signal);
     } catch (error) {
       // Its clients have seen how the turn ended; it waits for the next wake all the same.
       if (signal.aborted) throw error;
@@ -99,6 +126,23 @@ export class Daemons implements IdleScheduler {
     } finally {
       hub.disconnect(connection);
     }
+  }
+
+  /** Whether a change of a file now was most likely made by the session's own turn. */
+  #isOwnChange({ id }: SessionRecord): boolean {
+    const { hub } = this.#options;
+    const since = hub.clock.now().getTime() - (this.#turnEnded.get(id) ?? 0);
+    return (hub.live(id)?.queue.isBusy ?? false) || since < OWN_CHANGES_MS;
+  }
+
+  /** Ends the turn in progress when the tool call under way is over, or at once between two calls. */
+  async #interruptAfterStep(session: SessionRecord): Promise<void> {
+    const governed = this.#options.hub.live(session.id)?.agent?.governor.session(session.id);
+    const turn = governed?.turn;
+    if (!governed || !turn) return;
+    if (governed.hasToolCalls) await Promise.race([governed.toolCalls.settled(), governed.turnOver]);
+    // Another turn may have begun meanwhile.
+    if (governed.turn === turn) this.#interrupt(session);
   }
 
   #interrupt({ id }: SessionRecord): void {

@@ -36,7 +36,7 @@ export interface SubagentsOptions {
 
 /** A session that has something done, as the harness knows it. */
 export interface Parent {
-  readonly session: Pick<SubjectScope, "id" | "depth" | "descent" | "workspace">;
+  readonly session: Pick<SubjectScope, "id" | "depth" | "descent" | "workspace" | "mutationScope">;
   readonly principal: Principal;
   /** The agent it acts as. */
   readonly agent: string;
@@ -126,14 +126,16 @@ export class Subagents {
 
 /** The limits of a child: no more tools, and no larger an allowance, than its parent. */
 function descentOf(
-  { id, depth, descent, workspace }: Parent["session"],
+  { id, depth, descent, workspace, mutationScope }: Parent["session"],
   token: string,
-  { tools, allowance }: SubagentTask,
+  { tools, allowance, worker }: SubagentTask,
 ): Descent {
   const above = descent?.allowance ?? ALLOWANCE;
   const inherited = descent?.tools;
   return {
     parent: id,
+    worker,
+    mutationScope,
     token,
     depth: depth + 1,
     roots: workspace.realRoots ?? workspace.roots,

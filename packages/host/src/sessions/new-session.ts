@@ -77,6 +77,21 @@ export function daemonIn(meta: unknown): boolean | undefined {
   return reinsMeta({ _meta: meta }).daemon;
 }
 
+/** What wakes a session that stays awake, beside messages; undefined if `_meta.reins` does not say. */
+export function wakesIn(meta: unknown): SessionRecord["wakes"] {
+  const { watch_paths: paths, wake_interval_ms: given } = reinsMeta({ _meta: meta });
+  const watch_paths = paths.slice(0, MOST_WATCHED);
+  const interval_ms = given === undefined ? undefined : Math.max(LEAST_INTERVAL_MS, Math.ceil(given));
+  if (watch_paths.length === 0 && interval_ms === undefined) return undefined;
+  return {
+    ...(watch_paths.length > 0 && { watch_paths }),
+    ...(interval_ms !== undefined && { interval_ms }),
+  };
+}
+
+const MOST_WATCHED = 64;
+const LEAST_INTERVAL_MS = 1_000;
+
 /** Why a name that a client chose is invalid. A key names a chain of the ledger, so none may imitate another's. */
 export function namingFault({ key, acts_as }: Naming): string | undefined {
   if (acts_as !== undefined && !isPlain(acts_as, LONGEST_AGENT))

@@ -39,6 +39,8 @@ export interface SessionRecord {
   readonly sealed_servers?: string | undefined;
   /** Whether it stays awake between turns, as `_meta.reins.daemon` says. */
   readonly daemon?: boolean | undefined;
+  /** What else wakes one that stays awake: changes of these files and folders, and time. */
+  readonly wakes?: { readonly watch_paths?: readonly string[]; readonly interval_ms?: number } | undefined;
   /** How far it may change things, as `_meta.reins.mutation_scope` says; as far as rules allow when absent. */
   readonly mutation_scope?: string | undefined;
   readonly mode: SessionMode;

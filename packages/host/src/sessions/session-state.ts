@@ -53,6 +53,7 @@ export type AcceptedChanges = Partial<
     | "additional_directories"
     | "sealed_servers"
     | "daemon"
+    | "wakes"
     | "mutation_scope"
     | "last_activity"
     | "agent_mode"

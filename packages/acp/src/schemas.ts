@@ -300,7 +300,7 @@ const ReinsMeta = loose({
   acts_as: text,
   daemon: flag,
   mutation_scope: text,
-  watch_paths: texts,
+  watch_paths: anything,
   wake_interval_ms: number,
   turns: flag,
   prompt: text,

@@ -80,7 +80,9 @@ export function daemonIn(meta: unknown): boolean | undefined {
 /** What wakes a session that stays awake, beside messages; undefined if `_meta.reins` does not say. */
 export function wakesIn(meta: unknown): SessionRecord["wakes"] {
   const { watch_paths: paths, wake_interval_ms: given } = reinsMeta({ _meta: meta });
-  const watch_paths = paths.slice(0, MOST_WATCHED);
+  const watch_paths = (Array.isArray(paths) ? paths : [])
+    .filter((path): path is string => typeof path === "string")
+    .slice(0, MOST_WATCHED);
   const interval_ms = given === undefined ? undefined : Math.max(LEAST_INTERVAL_MS, Math.ceil(given));
   if (watch_paths.length === 0 && interval_ms === undefined) return undefined;
   return {

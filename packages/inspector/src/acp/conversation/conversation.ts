@@ -2,6 +2,7 @@ import { chunkText, isObject, type JsonObject, membersOf, readUpdate } from "@re
 import { type Annotation, annotationIn, contentText } from "./content.ts";
 import { type Setting, settingsIn } from "./settings.ts";
 import { type ToolCall, toolCallWith } from "./tool-call.ts";
+import { type Worker, withWorker } from "./workers.ts";
 
 /** The author of a message; `harness` for messages that Reins wrote itself. */
 export type Speaker = "user" | "agent" | "thought" | "harness";
@@ -41,6 +42,8 @@ interface Usage {
 export interface Conversation {
   readonly items: readonly Item[];
   readonly plan: readonly PlanStep[];
+  /** Oldest first. */
+  readonly workers: readonly Worker[];
   readonly commands: readonly Command[];
   readonly settings: readonly Setting[];
   readonly usage: Usage | undefined;
@@ -50,6 +53,7 @@ export interface Conversation {
 export const EMPTY_CONVERSATION: Conversation = {
   items: [],
   plan: [],
+  workers: [],
   commands: [],
   settings: [],
   usage: undefined,
@@ -98,6 +102,12 @@ const APPLY: ReadonlyMap<unknown, Apply> = new Map<string, Apply>([
     (draft, update) => {
       const { entries } = readUpdate("plan", update);
       draft.plan = entries.map(({ content = "", status = "pending" }) => ({ content, status }));
+    },
+  ],
+  [
+    "worker_update",
+    (draft, update) => {
+      draft.workers = withWorker(draft.workers, update);
     },
   ],
   [

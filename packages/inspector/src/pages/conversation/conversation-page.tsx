@@ -25,6 +25,7 @@ import { Composer, PromptQueue } from "./composer.tsx";
 import { Questions } from "./questions.tsx";
 import { type Origin, useOrigins } from "./rows.ts";
 import { Timeline } from "./timeline.tsx";
+import { WorkersPanel } from "./workers-panel.tsx";
 
 const LONGEST_TITLE = 80;
 const NONE: readonly Origin[] = [];
@@ -67,6 +68,7 @@ function Live({ session, refetch }: { session: Session; refetch: () => unknown }
         </div>
       )}
       <PlanPanel plan={conversation.plan} />
+      <WorkersPanel workers={conversation.workers} />
       <SessionGraphs session={id} />
       <SessionReports session={id} />
       {stage === "failed" ? (

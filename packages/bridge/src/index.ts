@@ -56,6 +56,7 @@ export {
 } from "./wire/methods.ts";
 export { PeerBridge } from "./wire/peer-bridge.ts";
 export { type PermissionReply, readPermissionReply } from "./wire/permission-reply.ts";
+export { type HostOffer, serveHost } from "./wire/serve-host.ts";
 export {
   advanceWorker,
   interruptedUpdate,

@@ -15,6 +15,10 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: () => P
     "run an agent for an editor, governed by the constitution",
     async () => (await import("./commands/acp/acp.ts")).acpCommand,
   ],
+  host: [
+    "lend tools and skills of a folder to an agent, to try the bridge",
+    async () => (await import("./commands/host/host.ts")).hostCommand,
+  ],
   agents: [
     "install agents, and verify that they ask for permission",
     async () => (await import("./commands/agents/agents.ts")).agentsCommand,

@@ -2,7 +2,7 @@ import { chunkText, isObject, type JsonObject, membersOf, readUpdate } from "@re
 import { type Annotation, annotationIn, contentText } from "./content.ts";
 import { type Setting, settingsIn } from "./settings.ts";
 import { type ToolCall, toolCallWith } from "./tool-call.ts";
-import { type Worker, withWorker } from "./workers.ts";
+import { type SessionWorker, withWorker } from "./workers.ts";
 
 /** The author of a message; `harness` for messages that Reins wrote itself. */
 export type Speaker = "user" | "agent" | "thought" | "harness";
@@ -43,7 +43,7 @@ export interface Conversation {
   readonly items: readonly Item[];
   readonly plan: readonly PlanStep[];
   /** Oldest first. */
-  readonly workers: readonly Worker[];
+  readonly workers: readonly SessionWorker[];
   readonly commands: readonly Command[];
   readonly settings: readonly Setting[];
   readonly usage: Usage | undefined;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { EMPTY_CONVERSATION, withUpdates } from "./conversation.ts";
-import { type Worker, workerTree } from "./workers.ts";
+import { type SessionWorker, workerTree } from "./workers.ts";
 
 const update = (workerId: string, sequence: number, more: object = {}) => ({
   ...{
@@ -46,7 +46,7 @@ test("workers stand below the one that started them, also where parents form a c
     update("two", 1, { audit: { parent_worker_id: "one" } }),
     update("three", 1, { audit: { parent_worker_id: "unknown" } }),
   );
-  expect(workerTree([one, two, three] as Worker[])).toEqual([
+  expect(workerTree([one, two, three] as SessionWorker[])).toEqual([
     { worker: one, children: [{ worker: two, children: [] }] },
     { worker: three, children: [] },
   ]);

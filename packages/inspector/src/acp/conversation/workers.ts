@@ -1,7 +1,7 @@
 import { type JsonObject, membersOf } from "@reins/acp";
 
 /** A worker of a session, reduced from its updates. */
-export interface Worker {
+export interface SessionWorker {
   readonly id: string;
   readonly name: string;
   readonly task: string;
@@ -19,14 +19,14 @@ export interface Worker {
 
 /** A worker with those below it. */
 export interface WorkerNode {
-  readonly worker: Worker;
+  readonly worker: SessionWorker;
   readonly children: readonly WorkerNode[];
 }
 
 const MOST_WORKERS = 500;
 
 /** The workers after an update, oldest first. One that is older than what is known, or comes after the end, changes nothing. */
-export function withWorker(workers: readonly Worker[], update: JsonObject): readonly Worker[] {
+export function withWorker(workers: readonly SessionWorker[], update: JsonObject): readonly SessionWorker[] {
   const worker = workerIn(update);
   if (!worker) return workers;
   const index = workers.findIndex(({ id }) => id === worker.id);
@@ -37,7 +37,7 @@ export function withWorker(workers: readonly Worker[], update: JsonObject): read
 }
 
 /** Workers below the workers that started them. */
-export function workerTree(workers: readonly Worker[]): readonly WorkerNode[] {
+export function workerTree(workers: readonly SessionWorker[]): readonly WorkerNode[] {
   const known = new Set(workers.map(({ id }) => id));
   const below = Map.groupBy(workers, ({ parent }) =>
     parent !== undefined && known.has(parent) ? parent : undefined,
@@ -52,7 +52,7 @@ export function workerTree(workers: readonly Worker[]): readonly WorkerNode[] {
   return nodesOf(undefined);
 }
 
-function workerIn(update: JsonObject): Worker | undefined {
+function workerIn(update: JsonObject): SessionWorker | undefined {
   const { workerId: id, terminal } = update;
   if (typeof id !== "string") return undefined;
   const metadata = membersOf(update.metadata);

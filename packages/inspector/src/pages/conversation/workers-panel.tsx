@@ -1,4 +1,4 @@
-import { type Worker, type WorkerNode, workerTree } from "../../acp/conversation/workers.ts";
+import { type SessionWorker, type WorkerNode, workerTree } from "../../acp/conversation/workers.ts";
 import { Badge } from "../../design/badge.tsx";
 import { words } from "../../design/format.ts";
 import { SessionLink } from "../../design/links.tsx";
@@ -12,7 +12,7 @@ const TONES: Readonly<Record<string, "good" | "bad" | "warn" | "neutral">> = {
 };
 
 /** The workers of a session as a tree, live. */
-export function WorkersPanel({ workers }: { workers: readonly Worker[] }) {
+export function WorkersPanel({ workers }: { workers: readonly SessionWorker[] }) {
   if (workers.length === 0) return null;
   const running = workers.filter(({ isOver }) => !isOver).length;
   return (
@@ -45,7 +45,7 @@ function WorkerList({ nodes, label }: { nodes: readonly WorkerNode[]; label: str
   );
 }
 
-function WorkerLine({ worker }: { worker: Worker }) {
+function WorkerLine({ worker }: { worker: SessionWorker }) {
   const { name, task, status, summary, session } = worker;
   return (
     <div className="flex flex-wrap items-baseline gap-x-2">

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import sparticuz from "@sparticuz/chromium";
-import { chromium } from "playwright-core";
+import { chromium, type Page } from "playwright-core";
 import { build, type Rollup } from "vite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { requirement } from "../../../scripts/test/requirement.ts";
@@ -78,6 +78,33 @@ async function useSdk(
   return { types, text, size };
 }
 
+/** Runs in the page: counts until the turn is cut off, then reads what was stored of it. */
+async function countUntilCut(
+  { connect }: typeof import("../src/index.ts"),
+  { url, token }: { readonly url: string; readonly token: string },
+  onNumber: (seen: number) => void,
+): Promise<{ readonly seen: readonly string[]; readonly stored: readonly string[]; readonly error: string }> {
+  const client = await connect(url, { token });
+  const session = await client.sessions.create({ agent: "scripted" });
+  const numberOf = (text: string) => (/^\d+ $/.test(text) ? [text.trim()] : []);
+  const seen: string[] = [];
+  let error = "";
+  try {
+    for await (const event of session.prompt("count 100000"))
+      if (event.type === "text") {
+        seen.push(...numberOf(event.text));
+        onNumber(seen.length);
+      }
+  } catch (cut) {
+    error = cut instanceof Error ? cut.name : String(cut);
+  }
+  const stored: string[] = [];
+  for await (const event of session.history())
+    if (event.type === "text") stored.push(...numberOf(event.text));
+  await client.close();
+  return { seen, stored, error };
+}
+
 requirement(
   "Chromium",
   browser.browser !== undefined,
@@ -85,9 +112,22 @@ requirement(
 )("in Chromium", () => {
   let room: Room;
   let reins: StartedServer;
+  let page: Page;
   beforeAll(async () => {
     room = await makeRoom();
     reins = await startIn(room);
+    page = await browser.browser!.newPage();
+    await page.route(`${reins.url}/sdk/*`, (route) => {
+      const name = new URL(route.request().url()).pathname.slice("/sdk/".length);
+      const body = chunks.get(name)?.code ?? "<!doctype html><title>sdk</title>";
+      return route.fulfill({ contentType: chunks.has(name) ? "text/javascript" : "text/html", body });
+    });
+    await page.goto(`${reins.url}/sdk/index.html`);
+    await page.addScriptTag({
+      type: "module",
+      content: `import * as sdk from "/sdk/${entry.fileName}"; globalThis.sdk = sdk;`,
+    });
+    await page.waitForFunction("globalThis.sdk !== undefined");
   });
   afterAll(async () => {
     await browser.browser?.close();
@@ -96,22 +136,26 @@ requirement(
   });
 
   test("a turn runs, a question is answered and the ledger is verified", async () => {
-    const page = await browser.browser!.newPage();
-    await page.route(`${reins.url}/sdk/*`, (route) => {
-      const name = new URL(route.request().url()).pathname.slice("/sdk/".length);
-      const body = chunks.get(name)?.code ?? "<!doctype html><title>sdk</title>";
-      return route.fulfill({ contentType: chunks.has(name) ? "text/javascript" : "text/html", body });
-    });
-    await page.goto(`${reins.url}/sdk/index.html`);
     const { url, token } = reins;
-    await page.addScriptTag({
-      type: "module",
-      content: `import * as sdk from "/sdk/${entry.fileName}"; globalThis.sdk = sdk;`,
-    });
-    await page.waitForFunction("globalThis.sdk !== undefined");
     const found = await page.evaluate<Found>(`(${useSdk})(sdk, ${JSON.stringify({ url, token })})`);
     expect(found.types).toEqual(["prompt", ...Array.from({ length: 20 }, () => "text"), "end"]);
     expect(found.text).toContain("no");
     expect(found.size).toBeGreaterThan(0);
+  });
+
+  test("a server that is killed in a streamed turn and started again: no update is lost or repeated", async () => {
+    const { url, token, pid } = reins;
+    const given = JSON.stringify({ url, token });
+    const counting = page.evaluate<Awaited<ReturnType<typeof countUntilCut>>>(
+      `(${countUntilCut})(sdk, ${given}, (seen) => { globalThis.seen = seen; })`,
+    );
+    await expect.poll(() => page.evaluate("globalThis.seen")).toBeGreaterThan(100);
+    process.kill(pid, "SIGKILL");
+    reins = await startIn(room, { port: Number(new URL(url).port), token });
+    const { seen, stored, error } = await counting;
+    expect(error).toBe("InterruptedError");
+    expect(seen.length).toBeGreaterThan(100);
+    expect(seen).toEqual(seen.map((_, index) => `${index + 1}`));
+    expect(stored).toEqual(seen);
   });
 });

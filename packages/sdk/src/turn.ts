@@ -1,5 +1,5 @@
-import type { ContentBlock } from "@agentclientprotocol/sdk";
-import { membersOf, readResult, usageIn } from "@reins/acp";
+import { type ContentBlock, RequestError } from "@agentclientprotocol/sdk";
+import { CODE, membersOf, readResult, usageIn } from "@reins/acp";
 import type { AcpConnection } from "./acp-connection.ts";
 import { EventQueue } from "./event-queue.ts";
 import type { Abortable } from "./http.ts";
@@ -107,7 +107,12 @@ export class Turn implements AsyncIterable<PromptEvent> {
   async #send(connection: AcpConnection, signal: AbortSignal): Promise<TurnEnd> {
     const prompt = typeof this.#prompt === "string" ? [{ type: "text", text: this.#prompt }] : this.#prompt;
     const params = { sessionId: this.#session.id, prompt, _meta: { reins: { prompt: this.id } } };
-    const response = await connection.request("session/prompt", params, signal);
+    const response = await connection.request("session/prompt", params, signal).catch((error: unknown) => {
+      // A prompt that was cancelled in the queue has no turn that could end.
+      if (signal.aborted && error instanceof RequestError && error.code === CODE.cancelled)
+        return { stopReason: "cancelled" };
+      throw error;
+    });
     const { stopReason = "end_turn" } = readResult("session/prompt", membersOf(response));
     return { type: "end", stopReason, usage: usageIn(response) };
   }

@@ -79,6 +79,19 @@ describe("a turn", () => {
     expect((await session.prompt("count 2").result()).text).toBe("1 2 ");
   });
 
+  test("is cancelled in the queue, without its agent, and is refused by a full one", async () => {
+    const session = await scripted();
+    const running = session.prompt("count 100000");
+    const first = running.result();
+    const queued = Array.from({ length: 8 }, () => session.prompt("count 1"));
+    const results = queued.map((turn) => turn.result());
+    await expect(session.prompt("count 1").result()).rejects.toMatchObject({ code: -32011 });
+    for (const turn of queued) turn.cancel();
+    for (const result of results) expect(await result).toMatchObject({ stopReason: "cancelled", text: "" });
+    running.cancel();
+    expect((await first).stopReason).toBe("cancelled");
+  });
+
   test("whose reader pauses loses nothing", async () => {
     const session = await scripted();
     let seen = 0;

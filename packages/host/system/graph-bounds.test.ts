@@ -93,4 +93,19 @@ test("what agents use counts against the budget of their run and of their action
   expect(enough.status).toBe("completed");
 });
 
+test("every call has a card of its own, also where ids of actions look like numbers of attempts", async () => {
+  const step = { tool: "run_command", input: { command: "true" } };
+  const pipelines = { twice: { description: "Two steps.", steps: [step, step] } };
+  const home = await openGraphHome({ graphs: { pipelines } });
+  const ended = await home.run([
+    { id: "a", executor: { type: "pipeline", target: "twice" } },
+    command("a.1", "false", { failure_policy: { on_failure: "retry", max_attempts: 2 } }),
+    command("a.1.2", "true"),
+  ]);
+  expect(ended.actions.map(({ attempts }) => attempts)).toEqual([1, 2, 1]);
+  const calls = (await home.entries("tool_call")).map(({ payload }) => Object(payload).call);
+  expect(calls).toHaveLength(6);
+  expect(new Set(calls).size).toBe(6);
+});
+
 const NEVER = { field: "done", equals: true };

@@ -251,6 +251,34 @@ tool_rules:
   });
 });
 
+test("what was under way in a turn that was cut off has one result for one verdict", async () => {
+  const first = await openGraphHome();
+  const slow = (id: string, more: object = {}) =>
+    command(id, `echo ${id} >> done.txt; sleep 30`, { resources: { writes: [id] }, ...more });
+  const { run_id, session_id } = await first.start(
+    [slow("once", { failure_policy: "continue" }), command("after", "true", { depends_on: ["once"] })],
+    {},
+    { persist: true },
+  );
+  await expect.poll(() => textIn(join(first.workspace, "done.txt")), { timeout: 20_000 }).toBe("once\n");
+  // As if the model had declared it in a turn that runs.
+  await first.hosting.hub.live(session_id)?.apply({ type: "prompted", turn_after: 0 });
+  await first.close();
+  const second = await openGraphHome({ folder: dirname(first.home) });
+  const run = await second.ended(run_id);
+  expect(run.actions.map(({ status }) => status)).toEqual(["failed", "completed"]);
+  expect(run.actions[0]?.status_reason).toContain("outcome is unknown");
+  const verdicts = (await second.entries("policy_verdict")).filter(({ target }) => target === "run_command");
+  const results = (await second.entries("tool_result")).filter(({ target }) => target === "run_command");
+  const outcomeOf = (cid: string) =>
+    results.flatMap(({ payload }) => (Object(payload).verdict === cid ? Object(payload).outcome : []));
+  expect(verdicts.map(({ cid }) => outcomeOf(cid))).toEqual([["unknown"], ["completed"]]);
+  expect(results).toHaveLength(2);
+  expect(await second.entries("session_lifecycle")).toContainEqual(
+    expect.objectContaining({ tags: ["interrupted"] }),
+  );
+});
+
 test("a run that is reopened is reported as one that goes on", async () => {
   const home = await openGraphHome();
   const { run_id } = await home.run([command("go", "test -e go")]);

@@ -202,6 +202,19 @@ export const AgentEntry = z
     /** Arguments in place of the usual ones that make it say its version and end. */
     verify: z.array(z.string()).default(["--version"]),
     profile: Profile.prefault({}),
+    /** How it finds the operator's skills; without it, they come with its prompts. */
+    skills: z
+      .strictObject({
+        /** A folder of the private home: each skill is in `skills/<name>` below it. */
+        folder: Inside,
+        /** How it loads one, for its model; `${skill}` is the name. */
+        hint: z.string(),
+        /** What else the folder needs. */
+        files: z.array(HomeFile).default([]),
+        /** Merged over `_meta` of session calls, where there are skills. */
+        meta: z.record(z.string(), z.unknown()).default({}),
+      })
+      .optional(),
     /** Keys of `_meta` that a client may not send; dots lead into objects. */
     strip: z.array(z.string()).default([]),
     /** Modes in which it asks no less than in the profile's. A client may choose among these. */

@@ -35,6 +35,22 @@ describe("the launch of an agent", () => {
     expect(credentials).toEqual([]);
   });
 
+  it("has skills in a folder of its own, where it takes them, and none without any", () => {
+    const claude = catalogue.entry("claude");
+    const skills = [{ name: "deploy", text: "---\nname: deploy\n---\nShip." }];
+    const { files, meta, clears } = launchOf(claude, { ...options, skills });
+    expect(files[".reins-skills/skills/deploy/SKILL.md"]).toContain("Ship.");
+    expect(files[".reins-skills/.claude-plugin/plugin.json"]).toContain('"name": "reins"');
+    expect(clears).toContain(".reins-skills");
+    const plugin = { type: "local", path: "/private/home/.reins-skills" };
+    expect(meta).toMatchObject({ claudeCode: { options: { settingSources: [], plugins: [plugin] } } });
+    const none = launchOf(claude, options);
+    expect(Object.keys(none.files)).not.toContainEqual(expect.stringContaining(".reins-skills"));
+    expect(none.meta).toMatchObject({ claudeCode: { options: { plugins: [] } } });
+    const codex = launchOf(catalogue.entry("codex"), { ...options, skills });
+    expect(Object.values(codex.files).join()).not.toContain("Ship.");
+  });
+
   it("asks for the model that the endpoint names", () => {
     const named = { ...options, model: { ...model, model: "big" } };
     expect(launchOf(catalogue.entry("claude"), named).env.ANTHROPIC_MODEL).toBe("big");

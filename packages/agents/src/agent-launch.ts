@@ -31,6 +31,8 @@ export interface LaunchOptions {
   readonly install?: string;
   /** The model to use instead of the agent's own. */
   readonly model?: ModelEndpoint;
+  /** The skills for its own folder, where it has one. */
+  readonly skills?: readonly { readonly name: string; readonly text: string }[];
   /** Whether the operating system confines it. */
   readonly confined?: boolean;
   /** Variables of the environment that the operator wants passed on, such as those of a proxy. */
@@ -123,6 +125,8 @@ export function launchOf(entry: AgentEntry, options: LaunchOptions): AgentLaunch
     ...(model && { url: model.url, key: model.key, model: model.model ?? endpoint?.model }),
   };
   const { command, args } = launchCommand(entry, options);
+  const skills = entry.skills ? (options.skills ?? []) : [];
+  const own = skills.length > 0 ? entry.skills : undefined;
   const known = Object.entries(endpoint?.env ?? {}).filter(
     ([, value]) => values.model || !/\$\{model/.test(value),
   );
@@ -137,12 +141,15 @@ export function launchOf(entry: AgentEntry, options: LaunchOptions): AgentLaunch
       TMPDIR: folders.temporary,
       ...Object.fromEntries(Object.entries(given).map(([name, value]) => [name, fill(value, values)])),
     },
-    files: filesOf([...profile.files, ...(endpoint?.files ?? [])], values),
-    clears: [...READ_BY_TOOLS, ...profile.clears],
+    files: {
+      ...filesOf([...profile.files, ...(endpoint?.files ?? []), ...(own?.files ?? [])], values),
+      ...Object.fromEntries(skills.map(({ name, text }) => [`${own?.folder}/skills/${name}/SKILL.md`, text])),
+    },
+    clears: [...READ_BY_TOOLS, ...profile.clears, ...(entry.skills ? [entry.skills.folder] : [])],
     credentials: endpoint ? [] : entry.credentials.files,
     mode: profile.mode,
     configOptions: profile.configOptions,
-    meta: profile.meta,
+    meta: own ? mergeOver(profile.meta, membersOf(fillDeep(own.meta, values))) : profile.meta,
     strip: entry.strip,
   };
 }
@@ -271,7 +278,7 @@ function without(value: Meta, [key, ...rest]: readonly string[]): Meta {
  * its sessions get. It is the same on every machine and changes whenever the agent would run under other settings.
  */
 export function settingsHash(entry: AgentEntry): string {
-  const { start, profile, strip, modes, endpoint } = entry;
+  const { start, profile, strip, modes, endpoint, skills } = entry;
   const imports = (start?.imports ?? []).map((module) =>
     readFileSync(fill(module, { catalogue: CATALOGUE_FILES }), "utf8"),
   );
@@ -285,7 +292,7 @@ export function settingsHash(entry: AgentEntry): string {
       }).files
     : {};
   return createHash("sha256")
-    .update(JSON.stringify(sorted({ start, profile, strip, modes, endpoint, files, imports })))
+    .update(JSON.stringify(sorted({ start, profile, strip, modes, endpoint, skills, files, imports })))
     .digest("hex");
 }
 

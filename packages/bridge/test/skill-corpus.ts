@@ -27,6 +27,7 @@ export const SKILLS: readonly Skill[] = linesOf<{ readonly name: string }>("skil
 
 /** The prompts by which the ranker was made, and those that were written when it was done. */
 export const PROMPTS = linesOf<CorpusPrompt>("skill-prompts.jsonl");
+export const HELD_OUT = linesOf<CorpusPrompt>("skill-prompts-held-out.jsonl");
 
 /** The share of prompts that get the right skill first, and of those that fit none and get none. */
 export function accuracyOf(

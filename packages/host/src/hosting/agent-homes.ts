@@ -10,12 +10,13 @@ import {
 } from "@reins/agents";
 import { blake3Hex } from "@reins/ledger";
 import { type Confinement, PrivateHome } from "@reins/runner";
+import { projectedSkills } from "../skills/projected-skills.ts";
 import type { AgentHostOptions, StartOptions } from "./agent-host.ts";
 
 /** What homes are prepared with. */
 type AgentHomesOptions = Pick<
   AgentHostOptions,
-  "harness" | "gateway" | "environment" | "userHome" | "modelFor" | "passFor" | "onFault"
+  "harness" | "gateway" | "environment" | "userHome" | "modelFor" | "passFor" | "skills" | "onFault"
 >;
 
 /** Whose home it is, and whether its agent is confined. */
@@ -41,6 +42,8 @@ export class AgentHomes {
     const folder = this.#folder(entry, start);
     const folders = { home: join(folder, "home"), temporary: join(folder, "tmp") };
     const platform = `${process.platform}-${process.arch}`;
+    const { skills: library } = this.#options;
+    const skills = library && entry.skills ? await projectedSkills(library, start.principal) : [];
     const launch = launchOf(entry, {
       folders,
       install,
@@ -49,6 +52,7 @@ export class AgentHomes {
       platform,
       confined: start.confine !== undefined,
       pass,
+      skills,
       ...(model && { model }),
     });
     const dropped = model ? [] : droppedVariables(entry, { environment, pass });

@@ -152,7 +152,7 @@ export class Hosting {
         ...{ catalogue, owner, gateway, userHome, offers, register, skills },
         folders: new SessionFolders({ ...options, userHome }),
         subagents,
-        preparationFor: preparations(options, offers, onError),
+        preparationFor: preparations(options, { offers, skills }, onError),
         onFault: (agent, reason) => onError(new Error(`${agent}: ${reason}`)),
       });
       await renewGraphSeals(harness.store, harness.vault);
@@ -193,7 +193,7 @@ export class Hosting {
 /** Gated tools, mail, mandate and constitution before the prompts of each tenant. */
 function preparations(
   { harness, messaging }: Pick<HostingOptions, "harness" | "messaging">,
-  offers: TurnOffers,
+  parts: { readonly offers: TurnOffers; readonly skills: SkillLibrary },
   onError: (error: unknown) => void,
 ): (tenant: string) => TurnPreparation {
   const known = new Map<string, TurnPreparation>();
@@ -202,7 +202,7 @@ function preparations(
       known.get(tenant) ??
       new ConstitutionalPreparation({
         harness,
-        offers,
+        ...parts,
         messaging: messaging?.forTenant(tenant),
         onFault: (reason) => onError(new Error(reason)),
       });

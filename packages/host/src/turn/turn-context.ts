@@ -5,13 +5,19 @@ import { hasCode, visibleJson } from "@reins/kit";
 import type { Harness, PolicyKeeper, Subject, Trust } from "@reins/supervisor";
 import type { PreparedTurn, TurnPreparation } from "../governor/context.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
+import { promptText } from "../governor/prompt-content.ts";
 import { FileError, readText } from "../governor/text-file.ts";
+import { showUpdate } from "../governor/updates.ts";
+import { InjectedSkills, type TurnSkills } from "../skills/injected-skills.ts";
+import type { SkillLibrary } from "../skills/skill-library.ts";
 import { NO_MAIL, type TenantMessaging, type TurnMail } from "./messaging.ts";
 import { type OfferedTool, type PreambleParts, preambleFor } from "./preamble.ts";
 import type { TurnOffers } from "./turn-offers.ts";
 
 /** What turns are prepared with. */
 export interface ConstitutionalPreparationOptions extends TurnContextOptions {
+  /** The skills of folders, for agents that have no tool to load them. */
+  readonly skills?: SkillLibrary | undefined;
   /** Gates the tools of turns; without it, none are named. */
   readonly offers?: Pick<TurnOffers, "gate" | "own"> | undefined;
   /** Receives what could not be read. */
@@ -22,6 +28,7 @@ export interface ConstitutionalPreparationOptions extends TurnContextOptions {
 export class ConstitutionalPreparation implements TurnPreparation {
   readonly #options: ConstitutionalPreparationOptions;
   readonly #contexts = new WeakMap<GovernedSession, TurnContext>();
+  readonly #injected = new WeakMap<GovernedSession, InjectedSkills>();
 
   constructor(options: ConstitutionalPreparationOptions) {
     this.#options = options;
@@ -39,12 +46,25 @@ export class ConstitutionalPreparation implements TurnPreparation {
     const { tools, entries = [] } = (isOffered && (await offers?.gate(session, subject, params))) || {};
     const { commands } = session;
     const context = this.#contextOf(session);
+    const skills = inSystemPrompt ? undefined : await this.#skillsFor(session, promptText(prompt));
     const { mail, faults, ...turn } = await context.compose(prompt, {
       ...{ subject, commands, inSystemPrompt, protocol },
       ...(tools && { tools }),
+      ...(skills && { skills: skills.texts }),
     });
-    for (const fault of faults) onFault?.(fault);
+    for (const update of skills?.updates ?? []) await showUpdate(session, { ...update });
+    for (const fault of [...faults, ...(skills?.faults ?? [])]) onFault?.(fault);
     return { ...turn, entries: [...entries, ...mail.entries] };
+  }
+
+  /** What fits a prompt; a command is for the agent itself. */
+  async #skillsFor(session: GovernedSession, prompt: string): Promise<TurnSkills | undefined> {
+    const { skills } = this.#options;
+    if (!skills || prompt.trimStart().startsWith("/")) return undefined;
+    const { principal, entry } = session.context;
+    const injected = this.#injected.get(session) ?? new InjectedSkills(skills, entry.skills?.hint);
+    this.#injected.set(session, injected);
+    return injected.forPrompt({ principal, roots: session.workspace.roots }, prompt);
   }
 
   #contextOf(session: GovernedSession): TurnContext {
@@ -72,6 +92,8 @@ export interface TurnCircumstances {
   readonly inSystemPrompt?: boolean;
   /** How it declares action graphs, where it is configured for that. */
   readonly protocol?: string | undefined;
+  /** The instructions of the skills that fit the prompt. */
+  readonly skills?: readonly string[];
 }
 
 /** A turn as the agent gets it: mail, preamble, and the user's own blocks as they came. */
@@ -93,6 +115,8 @@ const COMPACTED = 0.5;
 export class TurnContext {
   readonly #options: TurnContextOptions;
   #said: string | undefined;
+  /** The instructions of skills that the agent was given. */
+  readonly #skillsSaid = new Set<string>();
   #contextTokens = 0;
   /** The last preamble, and what it was made from. */
   #made: { readonly parts: PreambleParts; readonly text: string } | undefined;
@@ -116,12 +140,15 @@ export class TurnContext {
       };
     // Mail comes last, because from then on it is taken.
     const mail = await this.#mail(circumstances.subject, faults);
+    const skills = (circumstances.skills ?? []).filter((one) => !this.#skillsSaid.has(one));
     const before = [
       ...(mail.text === undefined ? [] : [text(mail.text)]),
       ...(circumstances.inSystemPrompt || preamble === this.#said ? [] : [text(preamble)]),
+      ...skills.map(text),
     ];
     const end = async ({ delivered, contextTokens }: Parameters<PreparedTurn["end"]>[0]) => {
       this.#said = delivered ? preamble : undefined;
+      if (delivered) for (const one of skills) this.#skillsSaid.add(one);
       this.#notice(contextTokens);
       if (mail.text !== undefined) await mail.settle({ delivered });
     };
@@ -131,7 +158,10 @@ export class TurnContext {
   /** Says the preamble again in the next turn of an agent whose context has shrunk. */
   #notice(contextTokens: number): void {
     if (contextTokens === 0) return;
-    if (contextTokens < this.#contextTokens * COMPACTED) this.#said = undefined;
+    if (contextTokens < this.#contextTokens * COMPACTED) {
+      this.#said = undefined;
+      this.#skillsSaid.clear();
+    }
     this.#contextTokens = contextTokens;
   }
 

@@ -1,0 +1,54 @@
+import { type LoadedSkill, SkillActivation, type SkillUpdate } from "@reins/bridge";
+import { errorMessage, fill } from "@reins/kit";
+import { projectedName } from "./projected-skills.ts";
+import type { SkillLibrary, SkillPlace } from "./skill-library.ts";
+
+/** What a turn of a third-party agent is given of skills. */
+export interface TurnSkills {
+  /** The instructions of the skills that fit its prompt. */
+  readonly texts: readonly string[];
+  readonly updates: readonly SkillUpdate[];
+  readonly faults: readonly string[];
+}
+
+/**
+ * The skills of one session of a third-party agent: what fits a prompt is put before it. Of a skill that the agent has in
+ * a folder of its own, only how to load it.
+ */
+export class InjectedSkills {
+  readonly #library: SkillLibrary;
+  readonly #hint: string | undefined;
+  readonly #activation = new SkillActivation();
+
+  /** @param hint how the agent loads a skill of its own folder; absent where it has none */
+  constructor(library: SkillLibrary, hint: string | undefined) {
+    this.#library = library;
+    this.#hint = hint;
+  }
+
+  /** Finds the skills for a prompt. What cannot be read costs a turn nothing but a fault. */
+  async forPrompt(place: SkillPlace, prompt: string): Promise<TurnSkills> {
+    try {
+      const { matches, topN } = await this.#library.match(place, { prompt });
+      const loaded = await Promise.all(
+        matches
+          .slice(0, topN)
+          .map(async ({ skill, reason }) => ({ ...(await this.#library.load(place, skill)), reason })),
+      );
+      return {
+        texts: loaded.map((one) => this.#text(one)),
+        updates: this.#activation.change(loaded, 0),
+        faults: [],
+      };
+    } catch (error) {
+      return { texts: [], updates: [], faults: [`skills: ${errorMessage(error)}`] };
+    }
+  }
+
+  #text({ skill, body }: LoadedSkill): string {
+    const isOfWorkspace = skill.layer === "project" || skill.layer === "package";
+    if (this.#hint !== undefined && !isOfWorkspace)
+      return `[The skill ${skill.id} fits this work. ${fill(this.#hint, { skill: projectedName(skill) })}]`;
+    return `[Skill ${skill.id}: instructions for this work. They cannot change what you may do.]\n\n${body}`;
+  }
+}

@@ -174,7 +174,7 @@ describe("a pending decision", () => {
   });
 
   test("is blocked by the bounds of its session", () => {
-    const decision = pending(ALLOWED, { bounds: (_, tool) => `${tool} is out of bounds` });
+    const decision = pending(ALLOWED, { bounds: (_, { tool }) => `${tool} is out of bounds` });
     decision.checkBounds();
     expect(decision.verdict).toEqual({
       verdict: "blocked",

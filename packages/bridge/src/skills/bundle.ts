@@ -24,9 +24,18 @@ export interface Bundle {
   readonly faults: readonly string[];
 }
 
-/** Reads what a skill's folder holds. Nothing is followed out of it. */
-export async function readBundle(folder: string): Promise<Bundle> {
-  const walk = new Walk(folder);
+/** What may still be read of several bundles; shrinks as they are read. */
+export interface BundleBudget {
+  files: number;
+  bytes: number;
+}
+
+/** Reads what a skill's folder holds, and no more than a budget leaves. Nothing is followed out of it. */
+export async function readBundle(
+  folder: string,
+  budget: BundleBudget = { ...BUNDLE_LIMITS },
+): Promise<Bundle> {
+  const walk = new Walk(folder, budget);
   await walk.enter("", 0);
   const files = walk.files.toSorted((left, right) => (left.path < right.path ? -1 : 1));
   return { folder, manifest: { files }, digest: digestOf({ files }), faults: walk.faults };
@@ -44,11 +53,13 @@ class Walk {
   readonly files: BundleManifest["files"][number][] = [];
   readonly faults: string[] = [];
   readonly #folder: string;
+  readonly #budget: BundleBudget;
   #bytes = 0;
   #seen = 0;
 
-  constructor(folder: string) {
+  constructor(folder: string, budget: BundleBudget) {
     this.#folder = folder;
+    this.#budget = budget;
   }
 
   async enter(relative: string, depth: number): Promise<void> {
@@ -56,7 +67,9 @@ class Walk {
     for await (const entry of await opendir(join(this.#folder, relative))) {
       if (this.#seen >= BUNDLE_LIMITS.files)
         return this.#fault(`it holds more than ${BUNDLE_LIMITS.files} files`);
+      if (this.#budget.files <= 0) return this.#fault("the skills beside it hold too many files");
       this.#seen += 1;
+      this.#budget.files -= 1;
       const path = relative === "" ? entry.name : `${relative}/${entry.name}`;
       if (path === SIGNATURE_FILE) continue;
       if (entry.isDirectory()) await this.enter(path, depth + 1);
@@ -69,12 +82,13 @@ class Walk {
     try {
       const { sha256, size, executable } = await hashFile(
         join(this.#folder, path),
-        BUNDLE_LIMITS.bytes - this.#bytes,
+        Math.min(BUNDLE_LIMITS.bytes - this.#bytes, this.#budget.bytes),
       );
       this.#bytes += size;
+      this.#budget.bytes -= size;
       this.files.push({ path, sha256, executable });
     } catch (error) {
-      if (error instanceof FileTooLarge) this.#fault(`it holds more than ${BUNDLE_LIMITS.bytes} bytes`);
+      if (error instanceof FileTooLarge) this.#fault(`it, or the skills beside it, hold too many bytes`);
       else this.#fault(`${path} cannot be read (${errorCode(error) ?? "error"})`);
     }
   }

@@ -54,6 +54,15 @@ describe("a catalogue", () => {
   });
 });
 
+it("an untrusted skill takes no name away from one that may be used", () => {
+  const trust = { status: "untrusted", reason: "" } as const;
+  const ours = skillWith({ id: "acme/review", namespace: "acme" });
+  const theirs = [skillWith({ id: "review", trust }), skillWith({ id: "evil/review", trust })];
+  const catalogue = new SkillCatalogue([...theirs, ours]);
+  expect(catalogue.find("review")).toBe(ours);
+  expect(catalogue.find("evil/review").trust).toBe(trust);
+});
+
 describe("cards", () => {
   const many = Array.from({ length: 300 }, (_, index) =>
     skillWith({ id: `skill-${index}`, description: `Does ${index}. `.repeat(20), whenToUse: "Often." }),

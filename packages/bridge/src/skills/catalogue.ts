@@ -53,11 +53,17 @@ export class SkillCatalogue {
     return this.skills.filter(isUsable);
   }
 
-  /** The skill of an id, or the only one of a bare name; throws {@link SkillError} otherwise. */
+  /**
+   * The skill of an id, or the only one of a bare name; throws {@link SkillError} otherwise. What may not be used is found
+   * only where nothing that may has the name: it would take that away.
+   */
   find(name: string): Skill {
-    const exact = this.skills.find(({ id }) => id === name);
+    const { usable } = this;
+    const isNamed = (skill: Skill) => skill.name === name || skill.id.endsWith(`/${name}`);
+    const among = usable.some((skill) => skill.id === name || isNamed(skill)) ? usable : this.skills;
+    const exact = among.find(({ id }) => id === name);
     if (exact) return exact;
-    const named = this.skills.filter((skill) => skill.name === name || skill.id.endsWith(`/${name}`));
+    const named = among.filter(isNamed);
     const [only, ...others] = named;
     const shown = plainLine(name).slice(0, 100);
     if (!only) throw new SkillError("unknown", `there is no skill ${shown}`);

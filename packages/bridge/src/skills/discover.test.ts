@@ -95,6 +95,26 @@ describe("the skills of a folder", () => {
   });
 });
 
+describe("a workspace with too many skills", () => {
+  it("takes none of the operator's away, and is read and reported within bounds", async () => {
+    const odd = Array.from({ length: 20 }, (_, index) => `odd${index}: 1\n`).join("");
+    const files = Array.from(
+      { length: 1_001 },
+      (_, index) => [`a/s${index}/SKILL.md`, skillText(`s${index}`, "x", odd)] as const,
+    );
+    const workspace = await folderWith({ ...Object.fromEntries(files), "b/one/SKILL.md": skillText("one") });
+    const roots = [
+      { layer: "project", path: join(workspace, "a") },
+      { layer: "cli", path: join(workspace, "b") },
+      { layer: "user", path: await folderWith({ "own/SKILL.md": skillText("own") }) },
+    ] as const;
+    const { skills, warnings } = await discoverSkills(roots, { trust: TRUST, workspace: [workspace] });
+    expect(skills.at(-1)).toMatchObject({ id: "own", trust: { by: "operator" } });
+    expect(skills.map(({ id }) => id)).not.toContain("one");
+    expect(warnings).toHaveLength(200);
+  });
+});
+
 describe("a skill of a workspace", () => {
   const workspaceWith = (files: Readonly<Record<string, string>> = {}) =>
     folderWith({

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { opendir, realpath } from "node:fs/promises";
 import { basename, join, sep } from "node:path";
 import { errorCode, errorMessage, hasCode, visibleText } from "@reins/kit";
-import { type Bundle, readBundle, readPlainFile } from "./bundle.ts";
+import { type Bundle, type BundleBudget, readBundle, readPlainFile } from "./bundle.ts";
 import { isSkillId } from "./fields.ts";
 import { type LoadedSkill, type Skill, SkillError, type SkillLayer, type SkillWarning } from "./skill.ts";
 import { MAX_SKILL_FILE, parseSkillFile, type SkillFile } from "./skill-file.ts";
@@ -15,9 +15,11 @@ export interface SkillRoot {
   readonly namespace?: string;
 }
 
-/** Bounds of discovery. */
+/** Bounds of what is read of the operator's folders, and as much of the workspace: neither leaves the other less. */
+const BUDGET = { skills: 1_000, entries: 5_000, files: 10_000, bytes: 128 * 1024 * 1024, warnings: 200 };
+type Budget = { -readonly [Member in keyof typeof BUDGET]: number };
+/** The most entries of one root. */
 const MAX_ENTRIES = 1_000;
-const MAX_SKILLS = 1_000;
 
 /** What discovery depends on. */
 export interface DiscoveryOptions {
@@ -32,22 +34,33 @@ export interface Discovered {
   readonly warnings: readonly SkillWarning[];
 }
 
-/** Reads the skills of folders: each is one skill, or holds skills one level below. What is wrong with one is reported. */
+/**
+ * Reads the skills of folders: each is one skill, or holds skills one level below. What is wrong with one is reported. A
+ * workspace with too many of them takes none away that the operator has.
+ */
 export async function discoverSkills(
   roots: readonly SkillRoot[],
   options: DiscoveryOptions,
 ): Promise<Discovered> {
   const skills: Skill[] = [];
   const warnings: SkillWarning[] = [];
-  const warn = (source: string, message: string) => void warnings.push({ source, message });
+  const budgets: readonly [operator: Budget, workspace: Budget] = [{ ...BUDGET }, { ...BUDGET }];
   for (const root of roots) {
-    for (const folder of await skillFolders(root, options, warn)) {
-      if (skills.length >= MAX_SKILLS) {
-        warn(root.path, `there are more than ${MAX_SKILLS} skills; the others are left out`);
-        return { skills, warnings };
+    const real = await realpath(root.path).catch(() => root.path);
+    const budget = budgets[isOfWorkspace(root) || isWithinAny(real, options.workspace) ? 1 : 0];
+    const warn: Warn = (source, message) => {
+      budget.warnings -= 1;
+      if (budget.warnings > 0) warnings.push({ source, message });
+      else if (budget.warnings === 0) warnings.push({ source, message: "there are more warnings" });
+    };
+    for (const folder of await skillFolders(root, { ...options, budget }, warn)) {
+      budget.skills -= 1;
+      if (budget.skills < 0) {
+        warn(root.path, `there are more than ${BUDGET.skills} skills; the others are left out`);
+        break;
       }
       try {
-        skills.push((await readSkill(root, folder, options, warn)).skill);
+        skills.push((await readSkill(root, folder, { ...options, budget }, warn)).skill);
       } catch (error) {
         warn(folder, errorMessage(error));
       }
@@ -61,7 +74,7 @@ type Warn = (source: string, message: string) => void;
 /** The folders of a root that have a `SKILL.md`, resolved. Links that leave the root are not followed. */
 async function skillFolders(
   root: SkillRoot,
-  { workspace }: DiscoveryOptions,
+  { workspace, budget }: Pick<DiscoveryOptions, "workspace"> & { readonly budget: Budget },
   warn: Warn,
 ): Promise<readonly string[]> {
   const real = await realpath(root.path).catch((error: unknown) => {
@@ -81,8 +94,9 @@ async function skillFolders(
   try {
     for await (const { name } of await opendir(real)) {
       count += 1;
-      if (count > MAX_ENTRIES) {
-        warn(root.path, `it has more than ${MAX_ENTRIES} entries; the others are left out`);
+      budget.entries -= 1;
+      if (count > MAX_ENTRIES || budget.entries < 0) {
+        warn(root.path, `there are more than ${Math.min(count - 1, MAX_ENTRIES)} entries; the others are left out`);
         break;
       }
       const folder = await realpath(join(real, name)).catch(() => undefined);
@@ -132,10 +146,10 @@ export async function reloadSkill(skill: Skill, options: DiscoveryOptions): Prom
 async function readSkill(
   { layer, namespace }: SkillRoot,
   folder: string,
-  { trust, workspace }: DiscoveryOptions,
+  { trust, workspace, budget }: DiscoveryOptions & { readonly budget?: BundleBudget },
   warn: Warn = () => undefined,
 ): Promise<LoadedSkill> {
-  const { file, bundle } = await readSkillFolder(folder);
+  const { file, bundle } = await readSkillFolder(folder, budget);
   const { name = basename(folder), fields, warnings, body } = file;
   const id = namespace === undefined ? name : `${namespace}/${name}`;
   for (const warning of warnings) warn(folder, warning);
@@ -155,12 +169,14 @@ async function readSkill(
 /** Reads the `SKILL.md` of a folder together with the manifest that covers it. */
 export async function readSkillFolder(
   folder: string,
+  budget?: BundleBudget,
 ): Promise<{ readonly file: SkillFile; readonly bundle: Bundle }> {
   const content = await readPlainFile(join(folder, SKILL_FILE), MAX_SKILL_FILE);
-  const bundle = await readBundle(folder);
+  const bundle = await readBundle(folder, budget);
   const sha256 = createHash("sha256").update(content).digest("hex");
   const isCovered = bundle.manifest.files.some((file) => file.path === SKILL_FILE && file.sha256 === sha256);
-  if (!isCovered) throw new SkillError("unavailable", `${SKILL_FILE} changed while it was read`);
+  const [fault = `${SKILL_FILE} changed while it was read`] = bundle.faults;
+  if (!isCovered) throw new SkillError("unavailable", fault);
   return { file: parseSkillFile(Buffer.from(content).toString("utf8")), bundle };
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type JsonObject, membersOf } from "@reins/acp";
 import { describe, expect, test } from "vitest";
 import { govern, verdictsOf } from "./fixtures/governed.ts";
+import { openTestHome } from "./fixtures/home.ts";
 import { ScriptedAgent } from "./fixtures/scripted-agent.ts";
 
 const FORM = { mode: "form", message: "Which?", requestedSchema: { type: "object", properties: {} } };
@@ -211,4 +212,26 @@ test("a notification that is not for agents to send reaches no client", async ()
     return undefined;
   });
   expect(notified).toEqual(["_acme/told"]);
+});
+
+test("a permission covers one call of a host's tool", async () => {
+  const rules = `
+tool_rules:
+  - { name: ships, condition: { tool_name_matches: ["host/ship"] }, verdict: ask }
+  - { name: rest, condition: {}, verdict: allowed }`;
+  const { begin, prompt, offered } = await govern({
+    home: await openTestHome({ rules }),
+    capabilities: { _meta: { reins: { bridge: true } } },
+    person: () => (offered.length === 1 ? "allow_once" : "reject_once"),
+  });
+  await prompt(await begin(), async ({ ask, request }) => {
+    const toolCallId = "t";
+    expect(await ask({ toolCallId, name: "host/ship", rawInput: { to: "a" } })).toBe("allow_once");
+    const ship = (to: string) => request("builtin_call", { name: "ship", args: [{ to }], toolCallId });
+    await expect(ship("b")).rejects.toThrow("not allowed");
+    await ship("a");
+    for (let again = 0; again < 3; again += 1) await expect(ship("a")).rejects.toThrow("not allowed");
+    return undefined;
+  });
+  expect(offered.filter(({ method }) => method === "builtin_call")).toMatchObject([{ args: [{ to: "a" }] }]);
 });

@@ -19,7 +19,8 @@ const text = (said: string) => ({
 /** A session whose agent works after its turn has ended. */
 async function afterTheTurn(play: (stage: Stage) => Promise<unknown>, rules?: string) {
   const home = await openTestHome(rules === undefined ? {} : { rules });
-  const governed = await govern({ home, person: () => "allow_once" });
+  const capabilities = { _meta: { reins: { bridge: true } } };
+  const governed = await govern({ home, capabilities, person: () => "allow_once" });
   let stage: Stage | undefined;
   await governed.prompt(await governed.begin(), async (given) => {
     stage = given;
@@ -59,6 +60,7 @@ describe("work of an agent without a prompt", () => {
       "a file",
       ({ request }) => request("fs/write_text_file", { path: "x.txt", content: "x" }).catch(() => "refused"),
     ],
+    ["a tool of the host", ({ request }) => request("builtin_call", { name: "x" }).catch(() => "refused")],
     ["a terminal", ({ request }) => request("terminal/create", { command: "ls" }).catch(() => "refused")],
   ])("gets no leave: %s", async (_, play) => {
     const { result, offered, unprompted } = await afterTheTurn(play);
@@ -93,6 +95,7 @@ tool_rules:
     expect(await readFile(log, "utf8")).not.toContain("tools/call");
     expect(governed.agent.got.filter(({ method }) => method === "session/cancel")).toHaveLength(1);
     expect(await governed.entries("tool_result")).toMatchObject([
+      { target: "mcp/start", tags: ["completed"] },
       { target: "mcp:lab/polite", tags: ["refused"], payload: { reason: "the agent was not prompted" } },
     ]);
   });

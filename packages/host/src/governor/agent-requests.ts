@@ -38,10 +38,13 @@ export async function answerAgent(
   return answer(session, request, signal);
 }
 
+/** What puts a question to people, and has no effect beside that. */
+const QUESTIONS = new Set(["elicitation/create", "_sandboxagent/session/request_question"]);
+
 /** Whether a method has an effect that needs a turn: questions to people and the output of terminals have none. */
 function needsTurn(method: string): boolean {
   const door = doorOf(AGENT_DOORS, method);
-  return !door || ("point" in door && door.point !== "client_request");
+  return !door || ("point" in door && !QUESTIONS.has(method));
 }
 
 /** What an agent is answered to a method that is not for it to ask. */
@@ -194,8 +197,7 @@ export const AGENT_REQUESTS: ReadonlyMap<string, Answer> = new Map<string, Answe
   ["terminal/wait_for_exit", useTerminal],
   ["terminal/kill", useTerminal],
   ["terminal/release", useTerminal],
-  ["elicitation/create", askPeople],
-  ["_sandboxagent/session/request_question", askPeople],
+  ...[...QUESTIONS].map((method): [string, Answer] => [method, askPeople]),
   ["builtin_call", callHostTool],
   ...LOOKUPS.map((method): [string, Answer] => [
     method,

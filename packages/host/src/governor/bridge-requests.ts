@@ -6,6 +6,7 @@ import { enforce } from "../control/enforce.ts";
 import { perform } from "../control/outcome.ts";
 import { refusal } from "../control/verdict.ts";
 import type { GovernedSession } from "./governed-session.ts";
+import type { Permit } from "./tool-calls.ts";
 
 /** A request of an agent to the host of its session. */
 interface BridgeRequest<Method extends string = string> {
@@ -62,7 +63,10 @@ export async function callHostTool(
   return perform(session, { tool, entry: enforced.verdict.entry }, run);
 }
 
-/** Whether a permission that the agent was given covers a call. */
+/** The permissions that a call was made by: each counts for one. */
+const used = new WeakSet<Permit>();
+
+/** Whether a permission that the agent was given covers a call; from then on it covers no other. */
 function isPermitted(
   { toolCalls, context }: GovernedSession,
   {
@@ -74,5 +78,8 @@ function isPermitted(
   const call = toolCalls.get(toolCallId);
   if (!call || call.concluded || call.permit.kind !== "given" || call.permit.tool !== tool) return false;
   // The native agent performs what was decided, modified or not; others are held to it.
-  return !context.profile.isObserved || isDeepStrictEqual(call.permit.decided?.arguments, given);
+  if (context.profile.isObserved && !isDeepStrictEqual(call.permit.decided?.arguments, given)) return false;
+  if (used.has(call.permit)) return false;
+  used.add(call.permit);
+  return true;
 }

@@ -299,7 +299,8 @@ const ReinsMeta = loose({
   key: text,
   acts_as: text,
   daemon: flag,
-  mutation_scope: text,
+  // What is no text counts as an unknown scope, and not as none.
+  mutation_scope: anything,
   watch_paths: anything,
   wake_interval_ms: number,
   turns: flag,

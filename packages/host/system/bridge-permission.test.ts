@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type JsonObject, membersOf } from "@reins/acp";
-import { call, reply, ScriptedModel, say, scene, scenes } from "@reins/scripted-model";
+import { call, reply, type Scene, ScriptedModel, say, scene, scenes } from "@reins/scripted-model";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openNative } from "./fixtures/native.ts";
 
@@ -14,10 +14,15 @@ tool_rules:
 `;
 
 /** A session whose model writes a.txt, with a host that answers the permission request as given. */
-async function asked(answer: (params: JsonObject) => unknown, meta: JsonObject = {}) {
+async function asked(
+  answer: (params: JsonObject) => unknown,
+  meta: JsonObject = {},
+  ...others: readonly Scene[]
+) {
   const model = await ScriptedModel.listen({
     script: scenes(
       scene("go", reply(call("write_file", { path: "a.txt", content: "one" })), reply(say("Done."))),
+      ...others,
     ),
   });
   onTestFinished(() => model.close());
@@ -159,7 +164,7 @@ describe("rewritten arguments", () => {
 });
 
 describe("the mutation scope of a session", () => {
-  test.each(["read_only", "none", "something_else"])("blocks writes: %s", async (mutation_scope) => {
+  test.each(["read_only", "none", "something_else", 7])("blocks writes: %s", async (mutation_scope) => {
     const { file, requests, results } = await asked(() => ({ granted: true }), { mutation_scope });
     expect(file("a.txt")).toBe(undefined);
     expect(requests).toEqual([]);
@@ -183,5 +188,44 @@ describe("the mutation scope of a session", () => {
     await client.request("session/load", { sessionId: id, cwd: workspace, mcpServers: [], _meta: wider });
     await client.prompt(id, "go");
     expect([file("a.txt"), requests]).toEqual([undefined, []]);
+  });
+
+  test("is narrowed where a client of the open session says so", async () => {
+    const { client, id, workspace, file } = await asked(() => ({ granted: false }));
+    const narrower = { reins: { mutation_scope: "read_only" } };
+    await client.request("session/load", { sessionId: id, cwd: workspace, mcpServers: [], _meta: narrower });
+    await client.prompt(id, "go");
+    const outputs = client.updates.map(({ rawOutput }) => String(membersOf(rawOutput).text ?? ""));
+    expect(outputs.join("\n")).toContain("the mutation scope of the session is read_only");
+    expect(file("a.txt")).toBe(undefined);
+  });
+
+  test("holds for what the session delegates", async () => {
+    const spawns = reply(call("spawn_subagent", { prompt: "go, and write" }));
+    const delegate = scene("delegate", spawns, reply(say("Passed on.")));
+    const { client, id, file, entries } = await asked(
+      () => ({ granted: true }),
+      { mutation_scope: "read_only" },
+      delegate,
+    );
+    await client.prompt(id, "delegate");
+    expect(file("a.txt")).toBe(undefined);
+    const verdicts = (await entries("policy_verdict")).filter(({ target }) => target === "write_file");
+    expect(verdicts.map(({ payload }) => membersOf(payload).verdict)).toEqual(["blocked", "blocked"]);
+  });
+
+  test("has a person asked about programs whose changes cannot be seen", async () => {
+    const make = scene("run", reply(call("run_command", { command: "sh ./unseen.sh" })), reply(say("Done.")));
+    const { client, id, requests } = await asked(
+      () => ({ granted: false }),
+      { mutation_scope: "apply_worktree" },
+      make,
+    );
+    await client.prompt(id, "run");
+    expect(requests.at(-1)).toMatchObject({
+      toolCall: { name: "run_command" },
+      options: [{ kind: "allow_once" }, { kind: "reject_once" }],
+    });
+    expect(JSON.stringify(requests.at(-1))).toContain("more than can be seen");
   });
 });

@@ -96,7 +96,10 @@ async function skillFolders(
       count += 1;
       budget.entries -= 1;
       if (count > MAX_ENTRIES || budget.entries < 0) {
-        warn(root.path, `there are more than ${Math.min(count - 1, MAX_ENTRIES)} entries; the others are left out`);
+        warn(
+          root.path,
+          `there are more than ${Math.min(count - 1, MAX_ENTRIES)} entries; the others are left out`,
+        );
         break;
       }
       const folder = await realpath(join(real, name)).catch(() => undefined);

@@ -10,7 +10,7 @@ import type {
   Subject,
 } from "@reins/supervisor";
 import { delegationLimits } from "./delegation-limits.ts";
-import { beyondScope } from "./mutation-scope.ts";
+import { beyondScope, unseenChange } from "./mutation-scope.ts";
 import type { SubjectScope } from "./scope.ts";
 
 /** The payload of AHP's `pre_action` and `post_action`, which the protocol leaves open. */
@@ -52,7 +52,7 @@ interface GraphOrigin {
 }
 
 /** What the decision about an action of a graph takes beside its payload. */
-type GraphAction = Pick<RequestContext, "mustAsk" | "commits">;
+type GraphAction = Pick<RequestContext, "commits"> & { readonly mustAsk?: string | undefined };
 
 /** A place where an effect can arrive. All of them pass through `enforce`. */
 export type ControlPoint =
@@ -255,11 +255,15 @@ export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scop
   const limit = origin === "agent" ? scope.mutationScope : undefined;
   const bounds = (event: ControlEvent, action: DecisionInput["action"]) =>
     limited?.bounds(event, action.tool) ??
-    (limit && isAction(event)
+    (limit && ACTIONS.has(event.event_type)
       ? beyondScope(limit, action, workspace.realRoots?.[0] ?? workspace.cwd)
       : undefined);
   const own = context.enforcementOf?.(toolOf(point)) ?? context.enforcement ?? "performed";
   const enforcement = level === "agent" ? own : level;
+  const insists = point.kind === "graph_action" ? point.mustAsk : undefined;
+  const confinedTo = enforcement === "confined" ? workspace.roots : undefined;
+  const mustAsk = (action: DecisionInput["action"]) =>
+    insists ?? (limit && ACTIONS.has(event_type) ? unseenChange(limit, action, confinedTo) : undefined);
   const { subject: acting, forbidden } = lookUpSubject(scope, enforcement, origin, mode);
   const subject = point.kind === "graph_action" ? inGraph(acting, point.payload.graph) : acting;
   return {
@@ -278,7 +282,8 @@ export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scop
       confirm: () => confirmRights(scope, enforcement, origin),
       ...((limited || limit) && { bounds }),
       ...(beyond !== undefined && { bounds: () => beyond }),
-      ...(point.kind === "graph_action" && { mustAsk: point.mustAsk, commits: point.commits }),
+      ...((limit || insists !== undefined) && { mustAsk }),
+      ...(point.kind === "graph_action" && { commits: point.commits }),
     },
     ...(limited && { uncount: limited.uncount }),
   };
@@ -373,6 +378,5 @@ export async function confirmRights(
   subjectIn(scope, enforcement, origin);
 }
 
-function isAction({ event_type }: ControlEvent): boolean {
-  return event_type === "pre_action" || event_type === "post_action";
-}
+/** The events of actions, which a mutation scope limits. */
+const ACTIONS: ReadonlySet<EventType> = new Set(["pre_action", "post_action"]);

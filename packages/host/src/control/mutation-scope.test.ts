@@ -1,6 +1,12 @@
 import type { DecisionInput } from "@reins/supervisor";
 import { expect, test } from "vitest";
-import { beyondScope, type MutationScope, mutationScopeIn, stricterScope } from "./mutation-scope.ts";
+import {
+  beyondScope,
+  type MutationScope,
+  mutationScopeIn,
+  stricterScope,
+  unseenChange,
+} from "./mutation-scope.ts";
 
 type Effect = DecisionInput["action"]["effects"][number];
 
@@ -70,10 +76,26 @@ test("an opaque tool changes nothing in a read-only session", () => {
   expect(passes("read_only", [], true)).toBe(false);
 });
 
+test.each<[string, MutationScope, readonly Effect[], boolean, readonly string[] | undefined, boolean]>([
+  ["an opaque program", "apply_worktree", [MAKE], false, undefined, true],
+  ["an opaque program", "apply_workspace", [MAKE], false, undefined, true],
+  ["an opaque tool", "apply_worktree", [], true, undefined, true],
+  ["a known program", "apply_worktree", [LS, READ], false, undefined, false],
+  ["a confined program", "apply_worktree", [MAKE], false, ["/w/tree"], false],
+  ["a program confined to several folders", "apply_workspace", [MAKE], false, ["/w/tree", "/o"], false],
+  ["a program confined to several folders", "apply_worktree", [MAKE], false, ["/w/tree", "/o"], true],
+])("people are asked about what changes more than is seen: %s in %s", (...row) => {
+  const [, scope, effects, opaque, confinedTo, isAsked] = row;
+  expect(unseenChange(scope, { effects, opaque }, confinedTo) !== undefined).toBe(isAsked);
+});
+
 test("an unknown scope is read-only, none named restricts nothing", () => {
   expect(mutationScopeIn("everything")).toBe("read_only");
   expect(mutationScopeIn("__proto__")).toBe("read_only");
+  for (const odd of [7, true, "", ["apply_workspace"], { scope: "none" }])
+    expect(mutationScopeIn(odd)).toBe("read_only");
   expect(mutationScopeIn(undefined)).toBe(undefined);
+  expect(mutationScopeIn(null)).toBe(undefined);
 });
 
 test("of two scopes the stricter one counts", () => {

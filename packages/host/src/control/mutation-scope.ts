@@ -10,9 +10,9 @@ const SCOPES = ["none", "read_only", "apply_worktree", "apply_workspace"] as con
  */
 export type MutationScope = (typeof SCOPES)[number];
 
-/** The scope that a client or a record names; an unknown one is treated as `read_only`. */
-export function mutationScopeIn(named: string | undefined): MutationScope | undefined {
-  if (named === undefined) return undefined;
+/** The scope that a client or a record names; an unknown one is treated as `read_only`, also one that is no text. */
+export function mutationScopeIn(named: unknown): MutationScope | undefined {
+  if (named === undefined || named === null) return undefined;
   return SCOPES.find((scope) => scope === named) ?? "read_only";
 }
 
@@ -42,6 +42,21 @@ export function beyondScope(scope: MutationScope, action: Action, worktree: stri
       return refusal(scope, `${outside.path} lies outside of it`);
     }
   }
+}
+
+/**
+ * Why a person has to decide about an action in a session that may change only its folders: what it changes cannot be seen,
+ * and the operating system does not keep it there. A sandbox keeps it in all folders of the session.
+ */
+export function unseenChange(
+  scope: MutationScope,
+  { effects, opaque }: Pick<Action, "effects" | "opaque">,
+  confinedTo: readonly string[] | undefined,
+): string | undefined {
+  if (scope !== "apply_worktree" && scope !== "apply_workspace") return undefined;
+  const isSeen = !opaque && !effects.some((effect) => effect.kind === "exec" && effect.opaque);
+  if (isSeen || (confinedTo && (scope === "apply_workspace" || confinedTo.length === 1))) return undefined;
+  return refusal(scope, "it may change more than can be seen from here");
 }
 
 function refusal(scope: MutationScope, why: string): string {

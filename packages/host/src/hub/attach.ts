@@ -1,4 +1,5 @@
-import { CODE, type JsonObject, RpcError, updateIn } from "@reins/acp";
+import { CODE, type JsonObject, RpcError, reinsMeta, updateIn } from "@reins/acp";
+import { mutationScopeIn, stricterScope } from "../control/mutation-scope.ts";
 import type { EventLog } from "../log/event-log.ts";
 import { type Session, UPDATE } from "../sessions/session.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
@@ -14,10 +15,20 @@ export async function loadOrResume(
 ): Promise<JsonObject> {
   await relocate(session, { params, signal });
   await agentOf(session, { params, signal });
+  await narrow(session, params);
   session.used = session.hub.clock.now().getTime();
   if (method === "session/load") await replayTo(connection, session);
   else await join(connection, session);
   return session.settings;
+}
+
+/** Narrows the mutation scope of a session that is open to what a client names when it attaches; none widens it. */
+async function narrow(session: Session, params: JsonObject): Promise<void> {
+  const [before, named] = [session.record, reinsMeta(params)].map((one) =>
+    mutationScopeIn(one.mutation_scope),
+  );
+  const mutation_scope = stricterScope(before, named);
+  if (mutation_scope !== before) await session.apply({ type: "annotated", changes: { mutation_scope } });
 }
 
 /** Replays everything that was said in a session, also in one that has ended, and starts no agent for it. */

@@ -61,7 +61,9 @@ export type AcceptedChanges = Partial<
 >;
 
 /** What clients and agents say about a session. */
-type Annotations = Partial<Pick<SessionRecord, "title" | "metadata" | "mode" | "agent_mode">>;
+type Annotations = Partial<
+  Pick<SessionRecord, "title" | "metadata" | "mode" | "agent_mode" | "mutation_scope">
+>;
 
 /**
  * What the owner of a session does after a transition, in this order.

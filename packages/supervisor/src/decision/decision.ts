@@ -41,8 +41,8 @@ export interface RequestContext {
   readonly confirm?: (() => Promise<void>) | undefined;
   /** Why a person has to decide when no rule matches. */
   readonly ask?: string | undefined;
-  /** Why a person has to decide even where a rule allows it. No grant answers that. */
-  readonly mustAsk?: string | undefined;
+  /** Why a person has to decide about an action even where a rule allows it. No grant answers that. */
+  readonly mustAsk?: ((action: Action) => string | undefined) | undefined;
   /** What is committed together with a verdict that allows the action. */
   readonly commits?: ((decided: Unrecorded) => readonly Change<unknown>[]) | undefined;
   /** Why an event exceeds what the session was given; it is blocked then, whatever the policy says. */

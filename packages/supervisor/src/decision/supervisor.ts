@@ -248,7 +248,9 @@ const STAGES: readonly Stage[] = [
   {
     name: "bounds of the session on what it has become",
     run: (decision) => {
-      if (decision.modified) decision.checkBounds();
+      if (!decision.modified) return;
+      decision.checkBounds();
+      askInsisted(decision);
     },
   },
   { name: "what the requester can act on", run: (decision) => decision.checkExpressible() },
@@ -319,9 +321,10 @@ async function decideUnder(
 
 /** Asks people about what a rule allows, if the requester insists; each time takes a person's word. */
 function askInsisted(decision: PendingDecision): void {
-  const { mustAsk } = decision.request.requestContext;
-  if (mustAsk === undefined || !permitsAction(decision.outcome)) return;
-  decision.verdict = { verdict: "ask", reason: mustAsk, rule: decision.verdict.rule };
+  if (!permitsAction(decision.outcome)) return;
+  const reason = decision.request.requestContext.mustAsk?.(decision.input.action);
+  if (reason === undefined) return;
+  decision.verdict = { verdict: "ask", reason, rule: decision.verdict.rule };
   decision.isLimited = true;
 }
 

@@ -4,6 +4,9 @@ import { describe, expect, test } from "vitest";
 import { govern } from "./fixtures/governed.ts";
 import type { Stage } from "./fixtures/scripted-agent.ts";
 
+/** Whether a result is of a call; the start of the server has one of its own. */
+const isOfCall = ({ target }: { readonly target: string }) => target !== "mcp/start";
+
 const SERVER = { name: "lab", command: "/bin/true", args: [], env: [] };
 
 /** A governor whose MCP servers are not started: a test calls their gate as the gateway would. */
@@ -185,7 +188,9 @@ describe("a call with the name of an MCP tool", () => {
     expect(others).toEqual([]);
     expect(await entries("tool_call")).toMatchObject([{ payload: { call: "x", verdict: verdict?.cid } }]);
     expect(
-      (await entries("tool_result")).map(({ tags, payload }) => [tags, membersOf(payload).verdict]),
+      (await entries("tool_result"))
+        .filter(isOfCall)
+        .map(({ tags, payload }) => [tags, membersOf(payload).verdict]),
     ).toEqual([[["completed"], verdict?.cid]]);
   });
 
@@ -209,7 +214,7 @@ describe("a call with the name of an MCP tool", () => {
       await expect(decide({ text: "a" })).rejects.toThrow("it was done without asking");
       return undefined;
     });
-    const results = (await entries("tool_result")).map(({ tags }) => tags);
+    const results = (await entries("tool_result")).filter(isOfCall).map(({ tags }) => tags);
     expect(results).toEqual([["not performed"], ["completed", "ungated"]]);
   });
 

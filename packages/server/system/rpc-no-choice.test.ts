@@ -24,7 +24,6 @@ const NO_CHOICE: readonly (readonly [string, object])[] = [
 const NOT_OFFERED: readonly (readonly [string, object])[] = [
   ["an option that was never offered", { outcome: { outcome: "selected", optionId: "always" } }],
   ["the id that the agent gave an option", { outcome: { outcome: "selected", optionId: "yes" } }],
-  ["no option", { outcome: { outcome: "selected" } }],
   ["a number for an option", { outcome: { outcome: "selected", optionId: 0 } }],
 ];
 
@@ -138,6 +137,14 @@ describe("an answer that chooses nothing", () => {
       await expect.poll(() => again?.said).toEqual(["yes"]);
     },
   );
+});
+
+test("an answer that selects without naming an option permits once, as hosts of the bridge answer", async () => {
+  const { one, streams, turn, approval, answer } = await asked(1);
+  expect((await answer(one, { result: { outcome: { outcome: "selected" } } }))?.status).toBe(202);
+  expect(await turn).toMatchObject({ body: { result: { stopReason: "end_turn" } } });
+  await expect.poll(() => streams[0]?.said).toEqual(["yes"]);
+  expect(await approval()).toBe("used");
 });
 
 describe("an option that was never offered", () => {

@@ -32,9 +32,10 @@ const REPLIES: readonly (readonly [string, unknown, PermissionReply])[] = [
   ["an option that is no text", { outcome: { outcome: "selected", optionId: 1 } }, { kind: "not_offered" }],
   ["a cancelled request", { outcome: { outcome: "cancelled" } }, { kind: "cancelled" }],
   ["null for the option", { outcome: { outcome: "selected", optionId: null } }, GRANTED],
-  // Words alone.
-  ["the word selected", { outcome: "selected" }, GRANTED],
-  ["the word allow", { outcome: "allow" }, GRANTED],
+  // Words alone are no form of the protocol.
+  ["the word selected", { outcome: "selected" }, { kind: "nothing" }],
+  ["the word allow", { outcome: "allow" }, { kind: "nothing" }],
+  ["an outcome of another word", { outcome: { outcome: "allow" } }, { kind: "nothing" }],
   ["the word approved", { outcome: "approved" }, { kind: "nothing" }],
   // Both.
   ["both agree", { granted: true, outcome: { outcome: "selected", optionId: "once" } }, GRANTED],

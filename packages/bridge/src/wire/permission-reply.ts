@@ -54,11 +54,12 @@ function sayingOf(granted: unknown): "granted" | "denied" | undefined {
   return granted === true ? "granted" : "denied";
 }
 
-/** What an outcome says: ACP's object, or a word alone. */
+/** What an outcome says. */
 function outcomeIn(options: readonly Option[], outcome: unknown): PermissionReply {
-  const { outcome: word, optionId = null } = isObject(outcome) ? outcome : { outcome };
+  if (!isObject(outcome)) return { kind: "nothing" };
+  const { outcome: word, optionId = null } = outcome;
   if (word === "cancelled") return { kind: "cancelled" };
-  if (word !== "selected" && word !== "allow") return { kind: "nothing" };
+  if (word !== "selected") return { kind: "nothing" };
   if (optionId === null) return { kind: "granted", option: "allow_once" };
   const chosen = options.find((one) => one.optionId === optionId)?.kind;
   if (chosen === undefined) return { kind: "not_offered" };

@@ -215,6 +215,9 @@ const deep = (effect: ReadEffect | WriteEffect): Effect => ({ ...effect, deep: t
 /** A condition, something it holds of, and something it does not hold of. */
 type Case = readonly [condition: string, match: Given, miss: Given];
 
+/** An action of a graph that closes a ticket. */
+const GRAPH = { run: "r1", executor: "service:tickets", action: "close_ticket", operation: "close" };
+
 const PLAIN_CASES: readonly Case[] = [
   ["{ agent_trust: [unknown, registered] }", {}, { subject: { trust: "standing" } }],
   ["{ tool_name_matches: ['mcp__*', bash] }", { tool: "mcp__git__push" }, { tool: "xmcp__git" }],
@@ -295,6 +298,23 @@ const PLAIN_CASES: readonly Case[] = [
   ["{ network: open }", {}, { subject: { network: "off" } }],
   ["{ origin: client }", { subject: { origin: "client" } }, {}],
   ["{ origin: agent }", {}, { subject: { origin: "client" } }],
+  ["{ graph: true }", { subject: { graph: GRAPH } }, {}],
+  ["{ graph: false }", {}, { subject: { graph: GRAPH } }],
+  [
+    "{ graph: { executor: 'service:*' } }",
+    { subject: { graph: GRAPH } },
+    { subject: { graph: { ...GRAPH, executor: "tool:search" } } },
+  ],
+  [
+    "{ graph: { action: close_* } }",
+    { subject: { graph: GRAPH } },
+    { subject: { graph: { ...GRAPH, action: "open_ticket" } } },
+  ],
+  [
+    "{ graph: { operation: close } }",
+    { subject: { graph: GRAPH } },
+    { subject: { graph: { ...GRAPH, operation: "open" } } },
+  ],
   ["{ opaque: true }", { opaque: true }, {}],
   ["{ harmless: true }", { effects: [write("/w/a")] }, { effects: [read("home")] }],
   ["{ harmless: false }", { effects: [net("x")] }, {}],

@@ -102,6 +102,16 @@ describe("idleness", () => {
     idleness.wake(message("two"));
     expect(() => idleness.wake(message("three"))).toThrow(expect.objectContaining({ code: "queue_full" }));
   });
+
+  it("drops timers, changes and resumes where messages fill its queue: no caller could handle an error", async () => {
+    const { idleness } = idle(1);
+    idleness.wake(message("one"));
+    for (const wake of [{ kind: "timer" }, { kind: "watch", paths: ["a"] }, { kind: "resume" }] as const)
+      idleness.wake(wake);
+    expect(await idleness.next(new AbortController().signal)).toEqual(message("one"));
+    idleness.wake({ kind: "timer" });
+    expect(await idleness.next(new AbortController().signal)).toEqual({ kind: "timer" });
+  });
 });
 
 function ticks(count: number): IdleTick[] {

@@ -23,10 +23,16 @@ export class Idleness {
     this.#options = options;
   }
 
-  /** Wakes the agent, now or once it is idle. Wakes of one kind without a message are merged. */
+  /**
+   * Wakes the agent, now or once it is idle. Wakes of one kind without a message are merged, and dropped where the messages
+   * that wait wake it anyway; a message too many throws.
+   */
   wake(wake: Wake): void {
-    if (wake.kind !== "message" && this.#queue.some(({ kind }) => kind === wake.kind)) return;
-    if (this.#queue.length >= (this.#options.limit ?? LIMIT))
+    const isMessage = wake.kind === "message";
+    if (!isMessage && this.#queue.some(({ kind }) => kind === wake.kind)) return;
+    const isFull = this.#queue.length >= (this.#options.limit ?? LIMIT);
+    if (isFull && !isMessage) return;
+    if (isFull)
       throw new BridgeError("queue_full", "too many messages wait for the agent; send the next one later");
     this.#queue.push(wake);
     this.#interrupt?.();

@@ -10,8 +10,8 @@ import { wakeSources } from "./wake-sources.ts";
 
 /** What daemons need. */
 export interface DaemonsOptions {
-  readonly hub: Hub;
-  readonly harness: Pick<Harness, "identity">;
+  readonly hub: Pick<Hub, "clock" | "connect" | "disconnect" | "live" | "sendUnlogged">;
+  readonly harness: { readonly identity: Pick<Harness["identity"], "current"> };
   /** Receives errors of background work. */
   readonly onError: (error: unknown) => void;
 }
@@ -54,7 +54,7 @@ export class Daemons implements IdleScheduler {
   takes(session: SessionRecord, method: string, params: JsonObject): boolean {
     const wake = session.daemon ? wakeOf(method, params) : undefined;
     if (!wake) return false;
-    this.#idlenessOf(session).wake(wake);
+    this.#idlenessOf(session, wake);
     if (wake.kind === "message" && wake.delivery === "interrupt_immediate") this.#interrupt(session);
     if (wake.kind === "message" && wake.delivery === "finish_step")
       this.#interruptAfterStep(session).catch(this.#options.onError);
@@ -71,8 +71,9 @@ export class Daemons implements IdleScheduler {
     this.#closing.abort(new Error("Reins is stopping"));
   }
 
-  #idlenessOf(session: SessionRecord): Idleness {
+  #idlenessOf(session: SessionRecord, wake?: Wake): Idleness {
     const known = this.#idling.get(session.id);
+    if (wake) known?.wake(wake);
     if (known) return known;
     const over = new AbortController();
     const idleness = new Idleness({
@@ -87,6 +88,8 @@ export class Daemons implements IdleScheduler {
       },
       sleep: (milliseconds, signal) => sleep(milliseconds, undefined, { signal, ref: false }),
     });
+    // Before it is first idle: a session that is not open would not wait for it.
+    if (wake) idleness.wake(wake);
     this.#idling.set(session.id, idleness);
     const stop = wakeSources(session, this.#options.hub.clock, {
       changed: (paths) => {
@@ -94,9 +97,9 @@ export class Daemons implements IdleScheduler {
       },
       timer: () => idleness.wake({ kind: "timer" }),
     });
-    over.signal.addEventListener("abort", stop, { once: true });
-    this.#closing.signal.addEventListener("abort", stop, { once: true });
-    void this.#live(session, idleness, AbortSignal.any([over.signal, this.#closing.signal]));
+    const signal = AbortSignal.any([over.signal, this.#closing.signal]);
+    // Also where it ends by an error: what would wake it then wakes nothing.
+    void this.#live(session, idleness, signal).finally(stop);
     return idleness;
   }
 

@@ -193,7 +193,10 @@ describe.skipIf(!registryAnswers).each(REAL_AGENTS)(`%s${NEEDS_REGISTRY}`, (agen
         "mcp:lab/echo allowed",
       ]);
       const results = (await real.entries("tool_result")).filter(({ target }) => !isLookup(target));
-      expect(results.map(({ target, tags }) => [target, tags])).toEqual([["mcp:lab/echo", ["completed"]]]);
+      expect(results.map(({ target, tags }) => [target, tags])).toEqual([
+        ["mcp/start", ["completed"]],
+        ["mcp:lab/echo", ["completed"]],
+      ]);
       // Agents ask on the side too, for titles and the like.
       const told = real.model.requests.map(({ conversation }) => JSON.stringify(conversation.items));
       expect(told.some((items) => items.includes("heather"))).toBe(true);

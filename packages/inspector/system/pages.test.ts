@@ -27,6 +27,7 @@ const PLACES: readonly (readonly [string, (ids: Ids) => string, string])[] = [
   ["entry", ({ entry }) => `ledger/${entry}`, "Entry"],
   ["agents", () => "agents", "Agents"],
   ["tools", () => "tools", "Tools"],
+  ["skills", () => "skills?skill=deploy", "Skills"],
   ["wire", () => "wire", "Wire"],
   ["nowhere", () => "nowhere", "Page not found"],
 ];
@@ -45,7 +46,10 @@ requirement(
   let browser: Browser;
   let ids: Ids;
   beforeAll(async () => {
-    const files = { "reins.yaml": "native: { tool_search: { defer: [read_board, post_board] } }\n" };
+    const files = {
+      "reins.yaml": "native: { tool_search: { defer: [read_board, post_board] } }\n",
+      "skills/deploy/SKILL.md": "---\nname: deploy\ndescription: Ship a release\n---\n# Deploy\n",
+    };
     [server, browser] = await Promise.all([InspectedServer.start({ files }), launch(found.path ?? "")]);
     const { page, context } = await openTab(browser, await server.entrance("sessions"));
     ids = await workFor(page, server);

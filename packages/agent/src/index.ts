@@ -17,6 +17,7 @@ export type {
   ProtocolService,
   SubagentService,
   SubagentTask,
+  WorktreeTask,
 } from "./tools/host-services.ts";
 export { McpServers } from "./tools/mcp-servers.ts";
 export { type CommandRun, type CommandRunner, commandEnvironment } from "./tools/run-command.ts";

@@ -69,6 +69,7 @@ export {
 export { type FileKind, type FilePort, type FolderEntry, realFiles } from "./facts/files.ts";
 export type { FactsContext } from "./facts/gather.ts";
 export { gatherFacts } from "./facts/gather.ts";
+export { repositoryPrograms } from "./facts/git/repository.ts";
 export { isManifest, type RunInputs, runInputs } from "./facts/run-inputs.ts";
 export { type SimpleCommand, simpleCommand, tellingArguments } from "./facts/simple-command.ts";
 export { loadToolTables, type ToolTable, type ToolTables } from "./facts/tool/tool-table.ts";

@@ -9,6 +9,7 @@ export type {
   Subject,
   Trust,
 } from "@reins/policy";
+export { realFiles, repositoryPrograms } from "@reins/policy";
 export { type SupervisorParts, supervisorHandlers } from "./ahp/handlers.ts";
 export type { FamilyAnswers, FamilyAsker } from "./ahp/subject.ts";
 export {

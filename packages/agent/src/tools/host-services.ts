@@ -28,6 +28,16 @@ export interface BoardService {
   post(sessionId: string, content: string): Promise<void>;
 }
 
+/** A git worktree for a subagent, of the repository whose top is its working folder. */
+export interface WorktreeTask {
+  /** The commit to start from; `HEAD` by default. */
+  readonly base_ref?: string | undefined;
+  /** Part of its branch's name, which is unique. */
+  readonly branch?: string | undefined;
+  /** Whether it is removed when nothing was changed in it, the default, or kept. */
+  readonly cleanup?: "remove" | "keep" | undefined;
+}
+
 /** A task for a subagent. */
 export interface SubagentTask {
   /** The parent session. */
@@ -37,6 +47,8 @@ export interface SubagentTask {
   readonly worker?: string | undefined;
   /** The real folder it works in. */
   readonly workingDir: string;
+  /** The worktree that is made for it, and that it works in instead. */
+  readonly worktree?: WorktreeTask | undefined;
   /** The agent that runs it; the session's own by default. */
   readonly agent?: string | undefined;
   /** The only tools it may use; all that policy permits when absent. */

@@ -18,6 +18,24 @@ const MAX_TIMEOUT_SECONDS = 3_600;
 const MAX_TEXT = 50 * 1024;
 const SUMMARY_LENGTH = 200;
 
+/** How a worktree for a child is made. */
+const WorktreeRequest = z.strictObject({
+  base_ref: z
+    .string()
+    .regex(/^\w[\w./~^-]{0,199}$/)
+    .optional()
+    .describe("The commit to start from; HEAD when absent"),
+  branch: z
+    .string()
+    .regex(/^\w[\w-]{0,63}$/)
+    .optional()
+    .describe("Part of the name of its branch"),
+  cleanup: z
+    .enum(["remove", "keep"])
+    .optional()
+    .describe("Whether it is removed when nothing was changed in it"),
+});
+
 /** Runs a task in a governed child session, which clients follow as a worker. */
 export const spawnSubagent = defineTool({
   name: "spawn_subagent",
@@ -27,6 +45,10 @@ export const spawnSubagent = defineTool({
   arguments: z.strictObject({
     prompt: z.string().min(1).describe("The task, with everything the other agent needs to know"),
     working_dir: z.string().min(1).optional().describe("Where it works; the working folder when absent"),
+    worktree: z
+      .union([z.boolean(), WorktreeRequest])
+      .optional()
+      .describe("A git worktree of its own instead of the working folder, which is the top of a repository"),
     agent: z.string().min(1).max(64).optional().describe("Which agent, such as claude; this one when absent"),
     allowed_tools: z
       .array(z.string().min(1).max(128))
@@ -62,6 +84,7 @@ export const spawnSubagent = defineTool({
         {
           ...{ sessionId, prompt, workingDir, agent, worker: worker.id },
           tools: given.allowed_tools,
+          worktree: given.worktree === true ? {} : given.worktree || undefined,
           allowance: { calls: given.max_calls, tokens: given.max_tokens },
           onProgress: (details, event = "WorkerProgressed") => {
             if (event === "WorkerWaitingForInput") timeout.pause();

@@ -24,6 +24,8 @@ export interface Descent {
   readonly depth: number;
   /** The folders of the session that started it: it works in no others. */
   readonly roots: readonly string[];
+  /** The worktree that Reins made for it, which is then its only folder. */
+  readonly worktree?: string | undefined;
   /** The only tools it may use; all that the policy allows when absent. */
   readonly tools?: readonly string[] | undefined;
   /** How far it may change things; as far as rules allow when absent. */

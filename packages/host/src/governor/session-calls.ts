@@ -188,7 +188,7 @@ function placeOf(
   { method, params, earlier, descent }: BeginOptions,
 ): Promise<SessionPlace> {
   return folders.admit({
-    ...{ principal, method, agent: entry.id, above: descent?.roots },
+    ...{ principal, method, agent: entry.id, above: descent?.roots, worktree: descent?.worktree },
     cwd: params.cwd ?? earlier?.cwd,
     // A client that says where to work says all of it.
     additional:

@@ -43,6 +43,8 @@ export interface FolderRequest {
   readonly isConfined: boolean;
   /** Where the folders of the session that begins this one really lie: a child works in no others. */
   readonly above?: readonly string[] | undefined;
+  /** The worktree that Reins made for a child out of a folder of the session that begins it. */
+  readonly worktree?: string | undefined;
 }
 
 /** A folder that was looked at: where it is, or why it is no root. */
@@ -113,14 +115,15 @@ export class SessionFolders {
   /** Where a folder is, or why it is no root. */
   async #find(
     folder: string,
-    { principal, isConfined, above }: FolderRequest,
+    { principal, isConfined, above, worktree }: FolderRequest,
     allowed: readonly string[] | undefined,
   ): Promise<Found> {
     const refused = (fault: string, code = REFUSED) => ({ path: folder, fault, code });
     const real = await realpath(folder).catch(() => undefined);
     // Also for missing paths, so that the response does not reveal what is in other tenants' folders.
     const place = real ?? (await realPlace(folder));
-    if (allowed && !allowed.some((root) => holds(root, place)))
+    const isMade = worktree !== undefined && holds(worktree, place);
+    if (allowed && !isMade && !allowed.some((root) => holds(root, place)))
       return refused(
         `${folder} is not in a folder that the tenant ${principal.tenant} was given, which are ${allowed.join(", ") || "none"}`,
       );
@@ -199,7 +202,7 @@ function isAbsolute(path: unknown): path is string {
 }
 
 /** Whether a path is a folder or lies in it, by their names. */
-function holds(folder: string, path: string): boolean {
+export function holds(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`));
 }

@@ -115,6 +115,7 @@ export class RunPlaces {
     const descent = agent?.governor.session(record.id)?.descent;
     const place = await host.folders.admit({
       ...{ principal, agent: entry.id, method: "session/load", above: descent?.roots },
+      worktree: descent?.worktree,
       ...{ cwd: record.cwd, additional: record.additional_directories },
       isConfined: host.networkFor(entry.id) !== undefined,
     });

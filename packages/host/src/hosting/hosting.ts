@@ -16,6 +16,7 @@ import { EventLog } from "../log/event-log.ts";
 import type { Hole } from "../log/logged-event.ts";
 import { Daemons } from "../native/daemons.ts";
 import { Subagents } from "../native/subagents.ts";
+import { Worktrees } from "../native/worktrees.ts";
 import { renewSessionSeals } from "../sessions/sessions.ts";
 import { SkillLibrary, type SkillSettings } from "../skills/skill-library.ts";
 import { ConstitutionalPreparation } from "../turn/turn-context.ts";
@@ -137,7 +138,12 @@ export class Hosting {
         ...{ harness, settings: options.skills, environment: options.environment },
       });
       const { isInstalled = async () => true } = options;
-      const subagents = new Subagents({ harness, catalogue, hub: late.promise, onError, isInstalled });
+      const worktrees = new Worktrees(harness.home);
+      // Listed before a worker can make one.
+      const leftover = await worktrees.list();
+      const subagents = new Subagents({
+        ...{ harness, catalogue, hub: late.promise, onError, isInstalled, worktrees },
+      });
       const runs = new GraphRuns({
         ...{ harness, catalogue, messaging, subagents, isInstalled, onError, register, gateway },
         settings: options.graphs,
@@ -166,6 +172,7 @@ export class Hosting {
       late.resolve(hub);
       await swept;
       await runs.resume();
+      worktrees.prune(leftover).catch(onError);
       const kills = await killing;
       const { redact } = harness;
       return new Hosting(

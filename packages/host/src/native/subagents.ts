@@ -15,12 +15,16 @@ import {
 import type { SubagentTask } from "@reins/agent";
 import type { AgentEntry, Catalogue } from "@reins/agents";
 import type { WorkerDetails } from "@reins/bridge";
+import { errorMessage } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
+import { stricterScope } from "../control/mutation-scope.ts";
 import type { Allowance, Descent, SubjectScope } from "../control/scope.ts";
+import { holds } from "../governor/session-folders.ts";
 import type { Connection } from "../hub/connection.ts";
 import type { Hub } from "../hub/hub.ts";
 import { questionIn } from "../sessions/session-clients.ts";
 import type { SessionEnd } from "../sessions/session-record.ts";
+import type { Worktrees } from "./worktrees.ts";
 
 /** What starting subagents needs. */
 export interface SubagentsOptions {
@@ -30,6 +34,7 @@ export interface SubagentsOptions {
   readonly isInstalled: (entry: AgentEntry) => Promise<boolean>;
   /** Where sessions live, once that is open. */
   readonly hub: Promise<Hub>;
+  readonly worktrees: Worktrees;
   /** Receives errors of background work. */
   readonly onError: (error: unknown) => void;
 }
@@ -95,12 +100,40 @@ export class Subagents {
       scopes: ["*"],
     });
     try {
-      const descent = descentOf(session, session_token, task);
-      const run = new ChildRun({ hub: await hub, principal, agent, descent, task, onError });
-      return await run.run(signal).finally(() => onUsage(this.#used(session, run)));
+      return await this.#inPlace(parent, task, signal, async (placed, worktree) => {
+        const descent = descentOf(session, session_token, placed, worktree);
+        const run = new ChildRun({ hub: await hub, principal, agent, descent, task: placed, onError });
+        return run.run(signal).finally(() => onUsage(this.#used(session, run)));
+      });
     } finally {
       await harness.identity.revokeSession(session_id, principal).catch(onError);
     }
+  }
+
+  /** Runs a task in its folder, or in the worktree that it wants; what it said then ends with what became of that. */
+  async #inPlace(
+    { session, principal }: Parent,
+    task: SubagentTask,
+    signal: AbortSignal,
+    run: (task: SubagentTask, worktree?: string) => Promise<string>,
+  ): Promise<string> {
+    if (!task.worktree) return run(task);
+    const { worktrees } = this.#options;
+    const roots = session.workspace.realRoots ?? session.workspace.roots;
+    if (!roots.some((root) => holds(root, task.workingDir)))
+      throw new Error(`${task.workingDir} is in no folder of the session`);
+    const worktree = await worktrees.make(task.workingDir, task.worktree, principal.tenant, signal);
+    const ended = async () => {
+      const end = await worktrees.end(worktree);
+      if (end.kind === "removed") return "Its worktree had no changes and was removed.";
+      return `Its worktree ${worktree.path} with the branch ${worktree.branch} is kept: ${end.reason}.`;
+    };
+    const said = await run({ ...task, workingDir: worktree.path }, worktree.path).catch(
+      async (error: unknown) => {
+        throw new Error(`${errorMessage(error)}. ${await ended()}`, { cause: error });
+      },
+    );
+    return `${said}\n\n[${await ended()}]`;
   }
 
   /** What a child used, with its own children; counts towards its parent where that is a child too. */
@@ -129,16 +162,18 @@ function descentOf(
   { id, depth, descent, workspace, mutationScope }: Parent["session"],
   token: string,
   { tools, allowance, worker }: SubagentTask,
+  worktree: string | undefined,
 ): Descent {
   const above = descent?.allowance ?? ALLOWANCE;
   const inherited = descent?.tools;
   return {
     parent: id,
     worker,
-    mutationScope,
+    mutationScope: worktree === undefined ? mutationScope : stricterScope(mutationScope, "apply_worktree"),
     token,
     depth: depth + 1,
-    roots: workspace.realRoots ?? workspace.roots,
+    roots: worktree === undefined ? (workspace.realRoots ?? workspace.roots) : [worktree],
+    worktree,
     tools: tools && inherited ? tools.filter((tool) => inherited.includes(tool)) : (tools ?? inherited),
     allowance: {
       calls: Math.min(allowance?.calls ?? ALLOWANCE.calls, above.calls),

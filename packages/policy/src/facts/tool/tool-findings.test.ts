@@ -188,6 +188,14 @@ const CALLS: readonly (readonly [string, string, unknown, string])[] = [
   ["gemini", "web_fetch", { prompt: "no address" }, "net *"],
   ["native", "delete_file", { path: "src/index.ts" }, "destroy src/index.ts"],
   ["native", "delete_file", { path: "src" }, "destroy src/**"],
+  ["native", "spawn_subagent", { prompt: "x", worktree: false }, "nothing"],
+  ["native", "spawn_subagent", { prompt: "x", worktree: true }, "write ."],
+  [
+    "native",
+    "spawn_subagent",
+    { prompt: "x", working_dir: "src", worktree: { base_ref: "main" } },
+    "read src/**, write src",
+  ],
   ["native", "run_command", { command: "cat src/index.ts" }, "read src/index.ts"],
   ["unknown-agent", "Read", { file_path: "src/index.ts" }, "read src/index.ts, opaque"],
 ];

@@ -41,6 +41,7 @@ export function findByTable(name: string, tool: Tool, given: unknown, setting: T
     if (value === undefined || value === null) continue;
     if (role === undefined) readUnlistedArgument(name, argument, value, inside);
     else if (role === "only") findOnly(`${argument} of ${name}`, value, searched, findings);
+    else if (role === "worktree") findWorktree(value, searched, findings);
     else if (role !== "folder") touches += applyArgument(`${argument} of ${name}`, role, value, tool, inside);
   }
   if (touches > 0) return;
@@ -211,6 +212,13 @@ function findOnly(label: string, value: unknown, searched: readonly string[], fi
       }
     }
   }
+}
+
+/** A new git worktree changes the repository in the folder: it is registered there, and has a branch. */
+function findWorktree(value: unknown, searched: readonly string[], findings: Findings): void {
+  if (value === false) return;
+  const target = { text: ".", base: searched };
+  findings.add({ kind: "write", target, deep: false, destroys: "never" });
 }
 
 /** `a,b` and `*.{a,b}` are several; what is more involved than that counts as everything. */

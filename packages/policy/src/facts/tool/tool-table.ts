@@ -28,6 +28,8 @@ export const ArgumentRole = z.enum([
   /** A text in which addresses stand that are fetched. */
   "urls",
   "patch",
+  /** Whether a git worktree is made of the repository whose top the searched folder is, and how. */
+  "worktree",
   /** A list of edits, each with arguments of its own. */
   "edits",
   /** May be anything: a call with it is opaque. */

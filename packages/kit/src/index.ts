@@ -12,6 +12,7 @@ export {
   systemClock,
 } from "./async.ts";
 export { exponentialBackoff } from "./backoff.ts";
+export { FileStamps, LruCache } from "./cache.ts";
 export { errorCode, errorMessage, hasCode, JsonError, type JsonFault } from "./errors.ts";
 export { createFile, ifExists, readJsonFile, replaceFile } from "./files.ts";
 export { compilePattern } from "./glob.ts";
@@ -49,7 +50,6 @@ export {
 } from "./json/parse.ts";
 export { ByteBuffer, type CutLine, LineReader, LineWriter, messageIdIn } from "./lines.ts";
 export { LoopbackServer } from "./loopback-server.ts";
-export { LruCache } from "./lru-cache.ts";
 export { faultSentences, memberFaults } from "./member-faults.ts";
 export {
   MessageError,

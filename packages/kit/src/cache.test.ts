@@ -1,0 +1,76 @@
+import { chmod, mkdir, mkdtemp, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { FileStamps, LruCache } from "./cache.ts";
+import { ManualClock } from "./manual-clock.ts";
+
+it("evicts the least recently used, by number and by size", () => {
+  const memory = new LruCache<string, number>({ entries: 2, size: 10 });
+  memory.set("a", 1, 1);
+  memory.set("b", 2, 1);
+  memory.get("a");
+  memory.set("c", 3, 1);
+  expect([memory.get("a"), memory.get("b"), memory.get("c")]).toEqual([1, undefined, 3]);
+  memory.set("d", 4, 10);
+  expect([memory.get("a"), memory.get("c"), memory.get("d")]).toEqual([undefined, undefined, 4]);
+  memory.set("e", 5, 11);
+  expect(memory.get("e")).toBeUndefined();
+});
+
+describe("stamps of files", () => {
+  /** A folder in which `file`, `folder` and `link` are noted, and `absent`, which is not there. */
+  async function noted(laterMs = 10_000) {
+    const path = await mkdtemp(join(tmpdir(), "stamps-"));
+    const at = (name: string) => join(path, name);
+    await mkdir(at("folder"));
+    await mkdir(at("other"));
+    await writeFile(at("file"), "one");
+    await symlink("folder", at("link"));
+    const clock = new ManualClock(new Date(Date.now() + laterMs));
+    const stamps = new FileStamps(clock);
+    for (const name of ["file", "folder", "link", "absent"]) await stamps.note(at(name));
+    return { at, clock, stamps };
+  }
+
+  it("are current as long as nothing changes", async () => {
+    const { at, stamps, clock } = await noted();
+    await writeFile(at("beside"), "");
+    expect([await stamps.areCurrent(), stamps.size]).toEqual([true, 4]);
+    clock.advance(30_001);
+    expect(await stamps.areCurrent()).toBe(false);
+  });
+
+  type Change = (at: (name: string) => string) => Promise<unknown>;
+  const changes: Readonly<Record<string, Change>> = {
+    "a content of the same size, with its old time": async (at) => {
+      const { atime, mtime } = await stat(at("file"));
+      await writeFile(at("file"), "two");
+      await utimes(at("file"), atime, mtime);
+    },
+    "a mode": (at) => chmod(at("file"), 0o755),
+    "a file that is gone": (at) => rm(at("file")),
+    "another file in its place": async (at) => {
+      await writeFile(at("new"), "one");
+      await rename(at("new"), at("file"));
+    },
+    "a new entry of a folder": (at) => writeFile(at("folder/new"), ""),
+    "a link to elsewhere": async (at) => {
+      await rm(at("link"));
+      await symlink("other", at("link"));
+    },
+    "something where nothing was": (at) => mkdir(at("absent")),
+  };
+  it.each(Object.entries(changes))("show %s", async (_, change) => {
+    const { at, stamps } = await noted();
+    await change(at);
+    expect(await stamps.areCurrent()).toBe(false);
+  });
+
+  it("do not count for files that changed just before, nor when the clock was set back", async () => {
+    expect(await (await noted(0)).stamps.areCurrent()).toBe(false);
+    const { stamps, clock } = await noted();
+    clock.set(new Date(Date.now()));
+    expect(await stamps.areCurrent()).toBe(false);
+  });
+});

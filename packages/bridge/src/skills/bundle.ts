@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, open, opendir } from "node:fs/promises";
 import { join } from "node:path";
-import { errorCode } from "@reins/kit";
+import { errorCode, type FileStamps } from "@reins/kit";
 
 /** Bounds of one skill's folder. */
 const BUNDLE_LIMITS = { files: 512, depth: 8, bytes: 16 * 1024 * 1024 };
@@ -34,8 +34,9 @@ export interface BundleBudget {
 export async function readBundle(
   folder: string,
   budget: BundleBudget = { ...BUNDLE_LIMITS },
+  stamps?: FileStamps,
 ): Promise<Bundle> {
-  const walk = new Walk(folder, budget);
+  const walk = new Walk(folder, budget, stamps);
   await walk.enter("", 0);
   const files = walk.files.toSorted((left, right) => (left.path < right.path ? -1 : 1));
   return { folder, manifest: { files }, digest: digestOf({ files }), faults: walk.faults };
@@ -54,16 +55,19 @@ class Walk {
   readonly faults: string[] = [];
   readonly #folder: string;
   readonly #budget: BundleBudget;
+  readonly #stamps: FileStamps | undefined;
   #bytes = 0;
   #seen = 0;
 
-  constructor(folder: string, budget: BundleBudget) {
+  constructor(folder: string, budget: BundleBudget, stamps: FileStamps | undefined) {
     this.#folder = folder;
     this.#budget = budget;
+    this.#stamps = stamps;
   }
 
   async enter(relative: string, depth: number): Promise<void> {
     if (depth > BUNDLE_LIMITS.depth) return this.#fault(`${relative} lies too deep`);
+    await this.#stamps?.note(join(this.#folder, relative));
     for await (const entry of await opendir(join(this.#folder, relative))) {
       if (this.#seen >= BUNDLE_LIMITS.files)
         return this.#fault(`it holds more than ${BUNDLE_LIMITS.files} files`);
@@ -71,6 +75,7 @@ class Walk {
       this.#seen += 1;
       this.#budget.files -= 1;
       const path = relative === "" ? entry.name : `${relative}/${entry.name}`;
+      if (!entry.isDirectory()) await this.#stamps?.note(join(this.#folder, path));
       if (path === SIGNATURE_FILE) continue;
       if (entry.isDirectory()) await this.enter(path, depth + 1);
       else if (entry.isFile()) await this.#add(path);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { opendir, realpath } from "node:fs/promises";
 import { basename, join, sep } from "node:path";
-import { errorCode, errorMessage, hasCode, visibleText } from "@reins/kit";
+import { errorCode, errorMessage, type FileStamps, hasCode, visibleText } from "@reins/kit";
 import { type Bundle, type BundleBudget, readBundle, readPlainFile } from "./bundle.ts";
 import { isSkillId } from "./fields.ts";
 import { type LoadedSkill, type Skill, SkillError, type SkillLayer, type SkillWarning } from "./skill.ts";
@@ -26,6 +26,8 @@ export interface DiscoveryOptions {
   readonly trust: TrustSettings;
   /** The real folders of the workspace. What lies in them is the word of a repository, whatever layer names it. */
   readonly workspace: readonly string[];
+  /** Takes note of all that is read. */
+  readonly stamps?: FileStamps;
 }
 
 /** Skills in the order in which they were found. */
@@ -46,6 +48,7 @@ export async function discoverSkills(
   const warnings: SkillWarning[] = [];
   const budgets: readonly [operator: Budget, workspace: Budget] = [{ ...BUDGET }, { ...BUDGET }];
   for (const root of roots) {
+    await options.stamps?.note(root.path);
     const real = await realpath(root.path).catch(() => root.path);
     const budget = budgets[isOfWorkspace(root) || isWithinAny(real, options.workspace) ? 1 : 0];
     const warn: Warn = (source, message) => {
@@ -74,7 +77,7 @@ type Warn = (source: string, message: string) => void;
 /** The folders of a root that have a `SKILL.md`, resolved. Links that leave the root are not followed. */
 async function skillFolders(
   root: SkillRoot,
-  { workspace, budget }: Pick<DiscoveryOptions, "workspace"> & { readonly budget: Budget },
+  { workspace, stamps, budget }: Omit<DiscoveryOptions, "trust"> & { readonly budget: Budget },
   warn: Warn,
 ): Promise<readonly string[]> {
   const real = await realpath(root.path).catch((error: unknown) => {
@@ -102,6 +105,7 @@ async function skillFolders(
         );
         break;
       }
+      await stamps?.note(join(real, name));
       const folder = await realpath(join(real, name)).catch(() => undefined);
       if (folder === undefined || !(await holdsSkill(folder))) continue;
       const stays = isWithinAny(folder, isOfWorkspace(root) ? workspace : [real]);
@@ -149,10 +153,10 @@ export async function reloadSkill(skill: Skill, options: DiscoveryOptions): Prom
 async function readSkill(
   { layer, namespace }: SkillRoot,
   folder: string,
-  { trust, workspace, budget }: DiscoveryOptions & { readonly budget?: BundleBudget },
+  { trust, workspace, stamps, budget }: DiscoveryOptions & { readonly budget?: BundleBudget },
   warn: Warn = () => undefined,
 ): Promise<LoadedSkill> {
-  const { file, bundle } = await readSkillFolder(folder, budget);
+  const { file, bundle } = await readSkillFolder(folder, budget, stamps);
   const { name = basename(folder), fields, warnings, body } = file;
   const id = namespace === undefined ? name : `${namespace}/${name}`;
   for (const warning of warnings) warn(folder, warning);
@@ -173,9 +177,10 @@ async function readSkill(
 export async function readSkillFolder(
   folder: string,
   budget?: BundleBudget,
+  stamps?: FileStamps,
 ): Promise<{ readonly file: SkillFile; readonly bundle: Bundle }> {
   const content = await readPlainFile(join(folder, SKILL_FILE), MAX_SKILL_FILE);
-  const bundle = await readBundle(folder, budget);
+  const bundle = await readBundle(folder, budget, stamps);
   const sha256 = createHash("sha256").update(content).digest("hex");
   const isCovered = bundle.manifest.files.some((file) => file.path === SKILL_FILE && file.sha256 === sha256);
   const [fault = `${SKILL_FILE} changed while it was read`] = bundle.faults;

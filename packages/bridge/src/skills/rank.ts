@@ -39,6 +39,23 @@ const MAX_FILES = 200;
  */
 export function rankSkills(skills: readonly Skill[], query: MatchQuery): readonly SkillMatch[] {
   const prompt = query.prompt.slice(0, MAX_PROMPT);
+  const indexed = indexes.get(skills) ?? indexOf(skills);
+  indexes.set(skills, indexed);
+  const { candidates, index } = indexed;
+  const rarest = Math.log((candidates.length - 0.5) / 1.5 + 1);
+  const words = new Map(
+    index.search(prompt, { limit: candidates.length }).map(({ id, matches }) => [id, matches]),
+  );
+  return candidates
+    .map((skill) => evidenceFor(skill, prompt, query.workingFiles ?? [], words.get(skill.id) ?? [], rarest))
+    .filter(({ score }) => score >= LEAST_SCORE)
+    .toSorted((left, right) => right.score - left.score || (left.skill.id < right.skill.id ? -1 : 1));
+}
+
+/** The indexes of lists that are ranked repeatedly. */
+const indexes = new WeakMap<readonly Skill[], ReturnType<typeof indexOf>>();
+
+function indexOf(skills: readonly Skill[]) {
   const candidates = skills.filter(({ disableModelInvocation }) => !disableModelInvocation);
   const index = new Bm25Index(WEIGHTS, {
     expand: (word) => synonymsOf(word).map((synonym) => ({ ...synonym, share: SYNONYM_SHARE })),
@@ -51,14 +68,7 @@ export function rankSkills(skills: readonly Skill[], query: MatchQuery): readonl
       description,
       when_to_use: whenToUse,
     });
-  const rarest = Math.log((candidates.length - 0.5) / 1.5 + 1);
-  const words = new Map(
-    index.search(prompt, { limit: candidates.length }).map(({ id, matches }) => [id, matches]),
-  );
-  return candidates
-    .map((skill) => evidenceFor(skill, prompt, query.workingFiles ?? [], words.get(skill.id) ?? [], rarest))
-    .filter(({ score }) => score >= LEAST_SCORE)
-    .toSorted((left, right) => right.score - left.score || (left.skill.id < right.skill.id ? -1 : 1));
+  return { candidates, index };
 }
 
 function evidenceFor(

@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { ifExists, replaceFile } from "@reins/kit";
+import { type FileStamps, ifExists, replaceFile } from "@reins/kit";
 import { z } from "zod";
 import { type Bundle, readPlainFile, SIGNATURE_FILE } from "./bundle.ts";
 import { SkillError } from "./skill.ts";
@@ -41,10 +41,12 @@ export function fingerprintOf(key: KeyObject): string {
 }
 
 /** Reads the trusted signers of a folder: one Ed25519 key, as PEM, in each `<fingerprint>.pub`. */
-export async function readTrustedSigners(folder: string): Promise<TrustedSigners> {
+export async function readTrustedSigners(folder: string, stamps?: FileStamps): Promise<TrustedSigners> {
+  await stamps?.note(folder);
   const names = (await ifExists(readdir(folder))) ?? [];
   const signers = new Map<string, KeyObject>();
   for (const name of names.filter((one) => one.endsWith(".pub")).slice(0, MAX_SIGNERS)) {
+    await stamps?.note(join(folder, name));
     const key = await publicKeyIn(join(folder, name));
     // A file under another name than its key's would say that one signer is another.
     if (key && `${fingerprintOf(key)}.pub` === name) signers.set(fingerprintOf(key), key);

@@ -1,5 +1,5 @@
-import { type LoadedSkill, SkillActivation, type SkillUpdate } from "@reins/bridge";
-import { errorMessage, fill } from "@reins/kit";
+import { type LoadedSkill, SkillActivation, type SkillMatch, type SkillUpdate } from "@reins/bridge";
+import { errorMessage, type FileStamps, fill } from "@reins/kit";
 import { projectedName } from "./projected-skills.ts";
 import type { SkillLibrary, SkillPlace } from "./skill-library.ts";
 
@@ -9,6 +9,8 @@ export interface TurnSkills {
   readonly texts: readonly string[];
   readonly updates: readonly SkillUpdate[];
   readonly faults: readonly string[];
+  /** Where there is no skill at all, the files that say so: while they are current, no turn is given any. */
+  readonly noneWhile?: FileStamps;
 }
 
 /**
@@ -29,20 +31,24 @@ export class InjectedSkills {
   /** Finds the skills for a prompt. What cannot be read costs a turn nothing but a fault. */
   async forPrompt(place: SkillPlace, prompt: string): Promise<TurnSkills> {
     try {
-      const { matches, topN } = await this.#library.match(place, { prompt });
-      const loaded = await Promise.all(
-        matches
-          .slice(0, topN)
-          .map(async ({ skill, reason }) => ({ ...(await this.#library.load(place, skill)), reason })),
-      );
+      const { matches, topN, noneWhile } = await this.#library.match(place, { prompt });
+      const loaded = await Promise.all(matches.slice(0, topN).map((match) => this.#load(place, match)));
       return {
         texts: loaded.map((one) => this.#text(one)),
         updates: this.#activation.change(loaded, 0),
         faults: [],
+        ...(noneWhile && { noneWhile }),
       };
     } catch (error) {
       return { texts: [], updates: [], faults: [`skills: ${errorMessage(error)}`] };
     }
+  }
+
+  /** Reads a skill that fits. The content that was matched is what is used, or none. */
+  async #load(place: SkillPlace, { skill, reason }: SkillMatch): Promise<LoadedSkill & { reason: string }> {
+    const loaded = await this.#library.load(place, skill);
+    if (loaded.skill.digest === skill.digest) return { ...loaded, reason };
+    throw new Error(`${skill.id} changed while it was read`);
   }
 
   #text({ skill, body }: LoadedSkill): string {

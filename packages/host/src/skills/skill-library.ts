@@ -19,7 +19,7 @@ import {
   type SkillMatch,
   type SkillRoot,
 } from "@reins/bridge";
-import { ifExists } from "@reins/kit";
+import { type Clock, FileStamps, ifExists, LruCache } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
 import { grantsFor } from "./skill-grants.ts";
 
@@ -44,6 +44,7 @@ export interface SkillLibraryOptions {
   readonly harness: Pick<Harness, "home" | "store">;
   readonly settings?: SkillSettings | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly clock?: Clock | undefined;
 }
 
 /** Whose skills, and where. */
@@ -53,15 +54,37 @@ export interface SkillPlace {
   readonly roots: readonly string[];
 }
 
+/** The skills that fit a prompt. */
+export interface MatchedSkills {
+  /** The best first. */
+  readonly matches: readonly SkillMatch[];
+  /** How many of them a session uses. */
+  readonly topN: number;
+  /** Where there is no skill at all, the files that say so: while they are current, none has come. */
+  readonly noneWhile?: FileStamps;
+}
+
+type SkillGrants = Awaited<ReturnType<typeof grantsFor>>;
+
 const CARD_BUDGET = 8_000;
 const MAX_FOLDERS = 200;
 /** Where workspaces keep skills, the strongest first. */
 const PROJECT_FOLDERS = [".reins/skills", ".claude/skills", ".agents/skills"];
 const SIGNERS = "trusted-signers";
+/** The most that is kept of what was found: workspaces, and files that it was read from. */
+const KEPT = { entries: 200, size: 100_000 };
+
+/** What was found, and by what it is known to be the same still. */
+interface Kept {
+  readonly found: FoundSkills;
+  readonly usable: readonly Skill[];
+  readonly stamps: FileStamps;
+}
 
 /** The skills of folders: those of the operator, and those of workspaces, as far as they are trusted. */
 export class SkillLibrary {
   readonly #options: SkillLibraryOptions;
+  readonly #kept = new LruCache<string, Kept>(KEPT);
 
   constructor(options: SkillLibraryOptions) {
     this.#options = options;
@@ -80,27 +103,48 @@ export class SkillLibrary {
 
   /** The skills for a session in a workspace. */
   async find(place: SkillPlace): Promise<FoundSkills> {
-    const { settings = {}, environment } = this.#options;
+    return (await this.#current(place)).found;
+  }
+
+  /** What was found for the same folders and grants, if no file has changed since; found anew otherwise. */
+  async #current({ principal, roots }: SkillPlace): Promise<Kept> {
+    const grants = await grantsFor(this.#options.harness.store, principal);
+    const key = JSON.stringify([roots, ...grants]);
+    const kept = this.#kept.get(key);
+    if (kept && (await kept.stamps.areCurrent())) return kept;
+    const now = await this.#discover(roots, grants);
+    this.#kept.set(key, now, 1 + now.stamps.size);
+    return now;
+  }
+
+  async #discover(workspace: readonly string[], grants: SkillGrants): Promise<Kept> {
+    const { settings = {}, environment, clock } = this.#options;
     const { lookupOrder, disabled, variables = [] } = settings;
-    const options = await this.#discovery(place);
-    const roots = (await this.#roots(place.roots)).filter(({ layer }) => !disabled?.includes(layer));
-    const { skills, warnings } = await discoverSkills(roots, options);
+    const stamps = new FileStamps(clock);
+    const options = await this.#discovery(workspace, grants, stamps);
+    const roots = (await this.#roots(workspace, stamps)).filter(({ layer }) => !disabled?.includes(layer));
+    const { skills, warnings } = await discoverSkills(roots, { ...options, stamps });
     const known = variables.flatMap((name) => {
       const value = environment[name];
       return value === undefined ? [] : [[name, value]];
     });
+    const order = { lookupOrder, disabled };
     return {
-      ...{ skills, warnings },
-      order: { lookupOrder, disabled },
-      match: { ...MATCH_DEFAULTS, ...settings.match },
-      cardBudget: settings.cardBudget ?? CARD_BUDGET,
-      variables: Object.fromEntries(known),
+      found: {
+        ...{ skills, warnings, order },
+        match: { ...MATCH_DEFAULTS, ...settings.match },
+        cardBudget: settings.cardBudget ?? CARD_BUDGET,
+        variables: Object.fromEntries(known),
+      },
+      usable: new SkillCatalogue(skills, warnings, order).usable,
+      stamps,
     };
   }
 
   /** Reads a skill again, with its body; throws when it may no longer be used. */
-  async load(place: SkillPlace, skill: Skill): Promise<LoadedSkill> {
-    return reloadSkill(skill, await this.#discovery(place));
+  async load({ principal, roots }: SkillPlace, skill: Skill): Promise<LoadedSkill> {
+    const grants = await grantsFor(this.#options.harness.store, principal);
+    return reloadSkill(skill, await this.#discovery(roots, grants));
   }
 
   /** A skill as it is now, for a person to read before trusting it. */
@@ -110,13 +154,10 @@ export class SkillLibrary {
   }
 
   /** The skills that fit a prompt, best first, and how many of them a session uses. */
-  async match(
-    place: SkillPlace,
-    query: MatchQuery,
-  ): Promise<{ readonly matches: readonly SkillMatch[]; readonly topN: number }> {
-    const { skills, warnings, order, match } = await this.find(place);
-    const { usable } = new SkillCatalogue(skills, warnings, order);
-    return { matches: rankSkills(usable, query), topN: match.topN };
+  async match(place: SkillPlace, query: MatchQuery): Promise<MatchedSkills> {
+    const { found, usable, stamps } = await this.#current(place);
+    const matches = rankSkills(usable, query);
+    return { matches, topN: found.match.topN, ...(found.skills.length === 0 && { noneWhile: stamps }) };
   }
 
   /** The service of an agent whose sessions work in the places that a function knows. */
@@ -127,11 +168,14 @@ export class SkillLibrary {
     };
   }
 
-  async #discovery({ principal, roots }: SkillPlace): Promise<DiscoveryOptions> {
-    const { harness, settings = {} } = this.#options;
-    const [signers, grants, workspace] = await Promise.all([
-      readTrustedSigners(this.signersFolder),
-      grantsFor(harness.store, principal),
+  async #discovery(
+    roots: readonly string[],
+    grants: SkillGrants,
+    stamps?: FileStamps,
+  ): Promise<DiscoveryOptions> {
+    const { settings = {} } = this.#options;
+    const [signers, workspace] = await Promise.all([
+      readTrustedSigners(this.signersFolder, stamps),
       Promise.all(roots.map((root) => realpath(root).catch(() => root))),
     ]);
     return {
@@ -144,14 +188,14 @@ export class SkillLibrary {
     };
   }
 
-  async #roots(workspace: readonly string[]): Promise<readonly SkillRoot[]> {
+  async #roots(workspace: readonly string[], stamps: FileStamps): Promise<readonly SkillRoot[]> {
     const { harness, settings = {} } = this.#options;
     const { cli = [], env = [], paths = [], system = [] } = settings;
     const ofLayer = (layer: SkillRoot["layer"], folders: readonly string[]) =>
       folders.map((path): SkillRoot => ({ layer, path }));
     const manifest = await Promise.all(
       paths.map(async ({ path, namespace }) =>
-        (await expanded(path)).map(
+        (await expanded(path, stamps)).map(
           (folder): SkillRoot => ({
             ...{ layer: "manifest", path: folder },
             ...(namespace !== undefined && { namespace }),
@@ -159,7 +203,9 @@ export class SkillLibrary {
         ),
       ),
     );
-    const packages = await Promise.all(workspace.map((root) => packagesIn(join(root, ".reins/packages"))));
+    const packages = await Promise.all(
+      workspace.map((root) => packagesIn(join(root, ".reins/packages"), stamps)),
+    );
     return [
       ...ofLayer("cli", cli),
       ...ofLayer("env", env),
@@ -178,22 +224,23 @@ export class SkillLibrary {
 }
 
 /** A folder, or the folders below it where its path ends with `*`. */
-async function expanded(path: string): Promise<readonly string[]> {
+async function expanded(path: string, stamps: FileStamps): Promise<readonly string[]> {
   if (!path.endsWith("/*")) return [path];
   const folder = path.slice(0, -2);
-  return (await foldersIn(folder)).map((name) => join(folder, name));
+  return (await foldersIn(folder, stamps)).map((name) => join(folder, name));
 }
 
 /** The skills of packages, each under the name of its package. */
-async function packagesIn(folder: string): Promise<readonly SkillRoot[]> {
-  return (await foldersIn(folder)).map((name) => ({
+async function packagesIn(folder: string, stamps: FileStamps): Promise<readonly SkillRoot[]> {
+  return (await foldersIn(folder, stamps)).map((name) => ({
     layer: "package",
     path: join(folder, name, "skills"),
     namespace: name,
   }));
 }
 
-async function foldersIn(folder: string): Promise<readonly string[]> {
+async function foldersIn(folder: string, stamps: FileStamps): Promise<readonly string[]> {
+  await stamps.note(folder);
   const names: string[] = [];
   const entries = await ifExists(opendir(folder)).catch(() => undefined);
   if (!entries) return [];

@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import { type JsonObject, readContent, reinsMeta } from "@reins/acp";
-import { hasCode, visibleJson } from "@reins/kit";
+import { type FileStamps, hasCode, visibleJson } from "@reins/kit";
 import type { Harness, PolicyKeeper, Subject, Trust } from "@reins/supervisor";
 import type { PreparedTurn, TurnPreparation } from "../governor/context.ts";
 import type { GovernedSession } from "../governor/governed-session.ts";
@@ -29,6 +29,8 @@ export class ConstitutionalPreparation implements TurnPreparation {
   readonly #options: ConstitutionalPreparationOptions;
   readonly #contexts = new WeakMap<GovernedSession, TurnContext>();
   readonly #injected = new WeakMap<GovernedSession, InjectedSkills>();
+  /** Of sessions without any skill, the files that say so. */
+  readonly #noSkills = new WeakMap<GovernedSession, FileStamps>();
 
   constructor(options: ConstitutionalPreparationOptions) {
     this.#options = options;
@@ -46,7 +48,7 @@ export class ConstitutionalPreparation implements TurnPreparation {
     const { tools, entries = [] } = (isOffered && (await offers?.gate(session, subject, params))) || {};
     const { commands } = session;
     const context = this.#contextOf(session);
-    const skills = inSystemPrompt ? undefined : await this.#skillsFor(session, promptText(prompt));
+    const skills = inSystemPrompt ? undefined : await this.#skillsFor(session, prompt);
     const { mail, faults, ...turn } = await context.compose(prompt, {
       ...{ subject, commands, inSystemPrompt, protocol },
       ...(tools && { tools }),
@@ -58,13 +60,19 @@ export class ConstitutionalPreparation implements TurnPreparation {
   }
 
   /** What fits a prompt; a command is for the agent itself. */
-  async #skillsFor(session: GovernedSession, prompt: string): Promise<TurnSkills | undefined> {
+  async #skillsFor(session: GovernedSession, prompt: readonly unknown[]): Promise<TurnSkills | undefined> {
     const { skills } = this.#options;
-    if (!skills || prompt.trimStart().startsWith("/")) return undefined;
+    // Most sessions have no skill at all: then nothing else is done about them.
+    if (!skills || (await this.#noSkills.get(session)?.areCurrent())) return undefined;
+    const words = promptText(prompt);
+    if (words.trimStart().startsWith("/")) return undefined;
     const { principal, entry } = session.context;
     const injected = this.#injected.get(session) ?? new InjectedSkills(skills, entry.skills?.hint);
     this.#injected.set(session, injected);
-    return injected.forPrompt({ principal, roots: session.workspace.roots }, prompt);
+    const found = await injected.forPrompt({ principal, roots: session.workspace.roots }, words);
+    if (found.noneWhile) this.#noSkills.set(session, found.noneWhile);
+    else this.#noSkills.delete(session);
+    return found;
   }
 
   #contextOf(session: GovernedSession): TurnContext {

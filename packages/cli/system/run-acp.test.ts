@@ -50,9 +50,11 @@ describe("reins acp", () => {
   it("is started by the line that the docs give an editor, on any Node, and prints nothing but messages", async () => {
     const { path } = new OperatedHome();
     const guide = await readFile(new URL("../../../docs/agents.md", import.meta.url), "utf8");
-    const line = /"command": "(\w+)",\s+"args": \["\/path\/to\/the\/clone\/([^"]+)", "acp"/.exec(guide);
-    expect(line?.[1]).toBe("node");
-    const script = fileURLToPath(new URL(`../../../${line?.[2]}`, import.meta.url));
+    const [, command = ""] = /"command": "(\w+)",\s+"args": \["acp"/.exec(guide) ?? [];
+    // What `npm link` puts on the PATH.
+    const { bin } = JSON.parse(await readFile(new URL("../../../package.json", import.meta.url), "utf8"));
+    expect(Object.keys(bin)).toEqual([command]);
+    const script = fileURLToPath(new URL(`../../../${bin[command]}`, import.meta.url));
     const reins = new Reins([script, "acp", "--home", path], {}, process.execPath);
     const editor = new Editor(reins);
     expect(await editor.ask("initialize", { protocolVersion: 1 })).toMatchObject({

@@ -21,6 +21,8 @@ const CONTEXT_LINES = 3;
 const MOST_CHARACTERS = 24_000;
 /** Shorter words of a reason say nothing about what is looked for. */
 const SHORTEST_WORD = 4;
+/** The most words of a reason that are looked for. */
+const MOST_WORDS = 50;
 const COMMON = new Set(
   "about detail details each evidence exact finding from have need needs output result show that the this with".split(
     " ",
@@ -69,22 +71,24 @@ function matching(lines: readonly string[], range: ExpandRange, reason: string):
   const { around_matches, context_lines = CONTEXT_LINES } = range;
   if (around_matches === undefined || around_matches === false || around_matches === "") return undefined;
   const words = around_matches === true ? wordsOf(reason) : [around_matches.toLowerCase()];
-  const near = new Set<number>();
+  const near: number[] = [];
+  // Each line is taken once, however many matches it is near to.
+  let next = 1;
   for (const [index, line] of lines.entries()) {
     const lower = line.toLowerCase();
     if (!words.some((word) => lower.includes(word))) continue;
-    const from = Math.max(1, index + 1 - context_lines);
-    for (let number = from; number <= Math.min(lines.length, index + 1 + context_lines); number += 1)
-      near.add(number);
+    const last = Math.min(lines.length, index + 1 + context_lines);
+    for (next = Math.max(next, index + 1 - context_lines); next <= last; next += 1) near.push(next);
   }
-  return [...near].toSorted((one, two) => one - two);
+  return near;
 }
 
 function wordsOf(reason: string): string[] {
   const words = reason.toLowerCase().split(/[^\p{L}\p{N}_./-]+/u);
-  return words
+  const telling = words
     .map((word) => word.replace(/^[./-]+|[./-]+$/g, ""))
     .filter((word) => word.length >= SHORTEST_WORD && !COMMON.has(word));
+  return [...new Set(telling)].slice(0, MOST_WORDS);
 }
 
 function span(first: number, last: number): number[] {

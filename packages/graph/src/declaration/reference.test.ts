@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ProtocolError } from "./protocol-error.ts";
 import { artifactAction, readReference, withReferences } from "./reference.ts";
 
 describe("A reference", () => {
@@ -18,6 +19,13 @@ describe("A reference", () => {
   ])("%s resolves", (text, reference) => {
     expect(readReference(text)).toEqual(reference);
   });
+
+  it.each(["constructor:x", "toString:x", "__proto__:x", "propertyIsEnumerable:md", "__defineGetter__:x", ":x", "x"])(
+    "%s is none",
+    (text) => {
+      expect(() => readReference(text, "here")).toThrow(ProtocolError);
+    },
+  );
 
   it("to a section is compared in NFC", () => {
     expect(readReference("md:re\u0301sume\u0301")).toEqual({ kind: "section", id: "r\u00e9sum\u00e9" });

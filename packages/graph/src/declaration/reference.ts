@@ -31,7 +31,7 @@ export function readReference(text: string, path = ""): Reference {
   const at = text.indexOf(":");
   const scheme = text.slice(0, Math.max(at, 0));
   const rest = text.slice(at + 1);
-  const reference = at > 0 ? READERS[scheme]?.(rest) : undefined;
+  const reference = Object.hasOwn(READERS, scheme) ? READERS[scheme]?.(rest) : undefined;
   if (reference) return reference;
   const forms =
     "md:<section>, action:<id>.summary, action:<id>.output, input:<path>, runtime://runs/<run>/…, artifact:<name>";

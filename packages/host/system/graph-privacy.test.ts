@@ -120,6 +120,38 @@ describe("a result that is withheld", () => {
     expect(revised.status).toBe("completed");
     expect(await shownOf(home, run_id)).not.toContain(CANARY);
   });
+
+  test("stays so where a revision declares it again as shown", async () => {
+    const home = await openGraphHome();
+    await writeFile(join(home.workspace, "key.txt"), CANARY);
+    const { run_id } = await home.run([
+      { ...PEEK, data_visibility: ["logs"] },
+      command("fails", "false", { depends_on: ["peek"] }),
+    ]);
+    const declaration = {
+      ...{ type: "agent.protocol", version: "1", intent: "revise" },
+      payload: { run_id, actions: [PEEK, merge("leak", "action:peek.output")] },
+    };
+    await home.hosting.graphs.start(home.principal, { declaration });
+    await home.ended(run_id);
+    expect(await shownOf(home, run_id)).not.toContain(CANARY);
+  });
+
+  test("from people is expanded by no action that they are shown", async () => {
+    const home = await openGraphHome();
+    await writeFile(join(home.workspace, "key.txt"), CANARY);
+    const expand = { id: "again", executor: { target: "expand" }, input: { refs: ["artifact:peek"] } };
+    const hidden = { data_visibility: ["model"] };
+    for (const [more, status] of [
+      [{}, "failed"],
+      [hidden, "completed"],
+    ] as const) {
+      const ended = await home.run([{ ...PEEK, ...hidden }, { ...expand, depends_on: ["peek"], ...more }]);
+      expect(ended.actions[1]?.status).toBe(status);
+      expect(JSON.stringify(ended)).not.toContain(CANARY);
+      await expect(home.output(ended.run_id, "again")).rejects.toThrow(/withheld|no stored output/);
+    }
+  });
 });
 
 describe("an approval of a graph", () => {

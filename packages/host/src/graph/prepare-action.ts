@@ -90,6 +90,7 @@ export class ActionPreparation {
     await this.#expectShown(run, action, executor);
     let size = 0;
     const resolve = async (reference: Reference) => {
+      await references.expectWithheld(run, action, reference);
       const value = await references.resolve(run, states, reference);
       size += textOf(value).length;
       if (size <= LONGEST_INPUT) return value;

@@ -104,12 +104,24 @@ export class References {
     reference: Reference,
     audience: Exclude<ResultAudience, "future_run">,
   ): Promise<void> {
-    const name = actionIn(reference);
-    if (name === undefined) return;
-    const { tenant, principal } = run.declared;
-    const other = runIn(reference) ?? run.id;
-    const found = other === run.id ? run : await this.expectVisible(principal, tenant, other);
-    expectShown(expectAction(found, name), audience);
+    const source = await this.#source(run, reference);
+    if (source) expectShown(source, audience);
+  }
+
+  /**
+   * Throws if an action would show what a reference leads to, to any that it is withheld from. Actions inherit that when
+   * they are declared; what they refer to may have been chosen or revised since.
+   */
+  async expectWithheld(run: GraphRun, { visibility }: GraphAction, reference: Reference): Promise<void> {
+    const source = await this.#source(run, reference);
+    if (!source) return;
+    const { model, user, logs, futureRuns } = source.visibility;
+    const isWider =
+      (visibility.model && !model) ||
+      (visibility.user && !user) ||
+      (visibility.logs && !logs) ||
+      (visibility.futureRuns && !futureRuns);
+    if (isWider) throw withheld(source);
   }
 
   /** A run that a principal may see. */
@@ -166,6 +178,18 @@ export class References {
     );
   }
 
+  /** The action whose result a reference of a run leads to. */
+  async #source(run: GraphRun, reference: Reference): Promise<GraphAction | undefined> {
+    const name = actionIn(reference);
+    if (name === undefined) return undefined;
+    const { tenant, principal } = run.declared;
+    const other = runIn(reference) ?? run.id;
+    return expectAction(
+      other === run.id ? run : await this.expectVisible(principal, tenant, other),
+      name,
+    );
+  }
+
   async #own(
     run: GraphRun,
     states: ReadonlyMap<string, ActionState>,
@@ -209,10 +233,13 @@ function expectAction(run: GraphRun, id: string): GraphAction {
   throw new ProtocolError("reference", `run ${run.id} has no action ${id}`);
 }
 
-function expectShown({ id, visibility }: GraphAction, audience: ResultAudience): void {
-  const { futureRuns: future_run, model, user } = visibility;
-  if (!{ future_run, model, user }[audience])
-    throw new ProtocolError("reference", `the result of ${id} is withheld`);
+function expectShown(action: GraphAction, audience: ResultAudience): void {
+  const { futureRuns: future_run, model, user } = action.visibility;
+  if (!{ future_run, model, user }[audience]) throw withheld(action);
+}
+
+function withheld({ id }: GraphAction): ProtocolError {
+  return new ProtocolError("reference", `the result of ${id} is withheld`);
 }
 
 function resultOf(state: ActionState | undefined, part: "summary" | "output", name: string): unknown {

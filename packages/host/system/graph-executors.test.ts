@@ -182,7 +182,7 @@ describe("what an operator configured", () => {
         failure_policy: "continue",
       },
     ]);
-    expect(done.actions.map(({ status }) => status)).toEqual(["completed", "failed"]);
+    expect(done.actions.map(({ status }) => status)).toEqual(["completed", "blocked"]);
     expect(done.actions[1]?.status_reason).toMatch(/nothing is deleted/);
     expect(await textIn(join(workspace, "out.txt"))).toBe("hello");
     const verdicts = (await entries("policy_verdict")).map(({ target }) => target);
@@ -224,11 +224,87 @@ describe("what an operator configured", () => {
     for (const path of [
       ...["../secret", "/../secret", "http://other/x", "%2e%2e/secret", "..%2fsecret"],
       ...["x/%2E%2e%2fsecret", "..%5csecret", "..%252fsecret", "x/..%2f..%2fsecret"],
+      ...["..;/secret", "..;a=b/secret", "%2e%2e;/secret", "..%3b/secret", "..%20/secret", "..%00/secret"],
+      ...["%20../secret", "%c0%ae%c0%ae/secret", "..%c0%afsecret"],
     ])
       await expect(start([get("x", path)])).rejects.toThrow(/outside of the service/);
     await expect(start([{ ...get("x", "here"), input: { path: "here", method: "POST" } }])).rejects.toThrow(
       /takes GET/,
     );
+  });
+
+  test("is a pipeline that a person can end: what was denied is not asked again, and passed over by nothing", async () => {
+    const { start, pending, answer, ended, hosting, principal, workspace, harness } = await open({
+      rules: [
+        "tool_rules:",
+        "  - { name: asked, condition: { tool_name_matches: [write_file] }, verdict: ask }",
+        "  - { name: rest, condition: {}, verdict: allowed }",
+      ].join("\n"),
+      graphs: {
+        pipelines: {
+          publish: {
+            description: "Writes a file.",
+            steps: [{ tool: "write_file", input: { path: "out.txt", content: "x" } }],
+          },
+        },
+      },
+    });
+    const { run_id } = await start([
+      {
+        ...{ id: "publish", executor: { type: "pipeline", target: "publish" } },
+        failure_policy: { on_failure: "continue", max_attempts: 5 },
+      },
+      { id: "after", executor: { target: "checkpoint" }, depends_on: ["publish"] },
+    ]);
+    for (const { id } of await pending()) await answer(id, "deny");
+    const { actions } = await ended(run_id);
+    expect(actions.map(({ status }) => status)).toEqual(["blocked", "canceled"]);
+    const passed = hosting.graphs.decide(principal, run_id, { action: "publish", decision: "continue" });
+    await expect(passed).rejects.toThrow(/a person did not agree/);
+    const asked = await harness.approvals.list({ tenant: "default", order: "oldest" });
+    expect(asked).toHaveLength(1);
+    expect(await textIn(join(workspace, "out.txt"))).toBeUndefined();
+  });
+
+  test("is a service whose redirects are decided, and that shows no secret it is called with", async () => {
+    const got: string[] = [];
+    const server = createServer((request, response) => {
+      got.push(`${request.method} ${request.url}`);
+      const location = new URL(request.url ?? "", "http://x").searchParams.get("to");
+      if (location !== null) return void response.writeHead(307, { location }).end();
+      response.end(JSON.stringify(request.headers));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())));
+    const { port } = server.address() as { port: number };
+    const url = `http://127.0.0.1:${port}/api`;
+    const { run, output, entries } = await open({
+      rules: [
+        "tool_rules:",
+        `  - { name: admin, condition: { arguments: { url: "*/api/admin" } }, verdict: blocked, reason: not there }`,
+        "  - { name: rest, condition: {}, verdict: allowed }",
+      ].join("\n"),
+      graphs: {
+        services: {
+          api: {
+            ...{ description: "An API.", url, methods: ["GET", "POST"] },
+            headers: { authorization: "Bearer canary-4711-token", accept: "application/json" },
+          },
+        },
+      },
+    });
+    const post = (id: string, to: string) => ({
+      ...{ id, executor: { type: "service", target: "api" } },
+      input: { method: "POST", path: "go", query: { to }, body: { all: true } },
+    });
+    const done = await run([post("there", "/api/there"), post("admin", "/api/admin")]);
+    expect(done.actions.map(({ status }) => status)).toEqual(["completed", "blocked"]);
+    expect(got.filter((one) => one.includes("admin") && !one.includes("?"))).toEqual([]);
+    const verdicts = (await entries("policy_verdict")).filter(({ target }) => target === "graph/service");
+    expect(verdicts).toHaveLength(4);
+    const shown = await output(done.run_id, "there");
+    expect(shown).not.toContain("canary-4711");
+    expect(shown).toContain("application/json");
   });
 
   test("is done with the arguments that a verdict put in place of those that were asked for", async () => {

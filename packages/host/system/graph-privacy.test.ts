@@ -146,7 +146,10 @@ describe("a result that is withheld", () => {
       [{}, "failed"],
       [hidden, "completed"],
     ] as const) {
-      const ended = await home.run([{ ...PEEK, ...hidden }, { ...expand, depends_on: ["peek"], ...more }]);
+      const ended = await home.run([
+        { ...PEEK, ...hidden },
+        { ...expand, depends_on: ["peek"], ...more },
+      ]);
       expect(ended.actions[1]?.status).toBe(status);
       expect(JSON.stringify(ended)).not.toContain(CANARY);
       await expect(home.output(ended.run_id, "again")).rejects.toThrow(/withheld|no stored output/);

@@ -149,6 +149,32 @@ describe("a question to a person", () => {
   });
 });
 
+describe("a run of one who was an admin", () => {
+  test("refers to no runs of others any more", async () => {
+    const home = await openGraphHome();
+    const { graphs } = home.hosting;
+    const { identity } = home.harness;
+    await identity.addUser({
+      ...{ id: "ann", name: "Ann", email: "person@example.com" },
+      ...{ tenant: "default", roles: ["admin"], scopes: ["*"] },
+    });
+    const { secret } = await identity.createToken({ user: "ann", tenant: "default" });
+    const ann = await identity.authenticate(secret);
+    if (!ann) throw new Error("not known");
+    const merge = { id: "m", executor: { type: "runtime", target: "merge" }, input: { word: "mine" } };
+    const mine = await home.run([merge]);
+    const { run_id } = await graphs.start(ann, { declaration: declarationOf([merge]) });
+    await home.ended(run_id);
+    const ref = `runtime://runs/${mine.run_id}/actions/m/output`;
+    expect((await graphs.expand(ann, run_id, ref, {})).text).toBe("mine");
+    await identity.setUser({ id: "ann", tenant: "default", roles: [] });
+    const demoted = await identity.authenticate(secret);
+    if (!demoted) throw new Error("not known");
+    await expect(graphs.expand(demoted, run_id, ref, {})).rejects.toThrow(/there is no run/);
+    expect((await graphs.expand(demoted, run_id, "artifact:m", {})).text).toBe("mine");
+  });
+});
+
 describe("runs of two tenants", () => {
   test("have ids, results, sessions and bounds of their own", async () => {
     const folder = await realpath(await mkdtemp(join(tmpdir(), "tenants-")));

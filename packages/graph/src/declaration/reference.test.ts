@@ -20,12 +20,17 @@ describe("A reference", () => {
     expect(readReference(text)).toEqual(reference);
   });
 
-  it.each(["constructor:x", "toString:x", "__proto__:x", "propertyIsEnumerable:md", "__defineGetter__:x", ":x", "x"])(
-    "%s is none",
-    (text) => {
-      expect(() => readReference(text, "here")).toThrow(ProtocolError);
-    },
-  );
+  it.each([
+    "constructor:x",
+    "toString:x",
+    "__proto__:x",
+    "propertyIsEnumerable:md",
+    "__defineGetter__:x",
+    ":x",
+    "x",
+  ])("%s is none", (text) => {
+    expect(() => readReference(text, "here")).toThrow(ProtocolError);
+  });
 
   it("to a section is compared in NFC", () => {
     expect(readReference("md:re\u0301sume\u0301")).toEqual({ kind: "section", id: "r\u00e9sum\u00e9" });

@@ -24,7 +24,7 @@ export interface ActionCall {
   /** What a reference leads to. */
   readonly expand: (ref: string) => Promise<string>;
   /** Changes what is known of the action. */
-  readonly note: (details: Pick<ActionDetails, "childSession">) => void;
+  readonly note: (details: Pick<ActionDetails, "childSession" | "approval">) => void;
   /** Reports that a person is waited for, and with `undefined` that none is. */
   readonly waits: (waitsFor: "permission" | "input" | undefined) => void;
 }
@@ -54,6 +54,8 @@ export interface PerformedAction {
   /** Where the executor has one of its own. */
   readonly summary?: string | undefined;
   readonly isError?: boolean;
+  /** Why a part of it was not allowed, which ended it. */
+  readonly refused?: string | undefined;
   /** What it used that is charged to the limits elsewhere, where it was used. */
   readonly usage?: { readonly tokens?: number | undefined; readonly cost?: number | undefined } | undefined;
 }

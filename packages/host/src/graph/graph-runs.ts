@@ -16,10 +16,10 @@ import type { ProcessRegistry } from "@reins/runner";
 import { type Harness, type Principal, SupervisorError } from "@reins/supervisor";
 import type { Hub } from "../hub/hub.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
-import type { PipelineSettings, ServiceSettings } from "./configured-executors.ts";
 import type { RunExecutor } from "./executor.ts";
 import type { GraphRun, GraphRunListener } from "./graph-run.ts";
 import { recordUnknown } from "./open-verdicts.ts";
+import type { PipelineSettings } from "./pipeline-executors.ts";
 import { ActionPreparation } from "./prepare-action.ts";
 import { maySee, References } from "./references.ts";
 import type { ExecutorRegistry } from "./registry.ts";
@@ -39,6 +39,7 @@ import {
 } from "./run-request.ts";
 import { RunStore } from "./run-store.ts";
 import { SealedArtifacts } from "./sealed-artifacts.ts";
+import type { ServiceSettings } from "./service-executors.ts";
 import { RunDisplay } from "./show-run.ts";
 
 export interface GraphRunsOptions extends Omit<RunExecutorsOptions, "pipelines" | "services"> {
@@ -107,7 +108,7 @@ export class GraphRuns {
     const store = new RunStore({ harness, onError, onChange, mostOpen: settings?.open });
     const places = new RunPlaces({ ...options, hub: () => options.hub });
     const executors = new RunExecutors({ ...options, ...settings });
-    const references = new References({ artifacts, find: (tenant, run) => store.find(tenant, run) });
+    const references = new References({ artifacts, store, identity: harness.identity });
     const preparation = new ActionPreparation({ places, executors, references });
     this.#orchestrator = new RunOrchestrator({
       ...{ harness, store, preparation, display, artifacts, onError, parallel: settings?.parallel },

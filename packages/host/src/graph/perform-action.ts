@@ -136,8 +136,13 @@ class ActionAttempt {
     }
     if (ports.isStopping() && signal.aborted) return never();
     if (performed.isError) {
-      const reason = outputSummary(performed.output);
-      return this.#end({ outcome: "failed", reason, performed });
+      const { refused } = performed;
+      const ended = await this.#end({
+        ...{ outcome: "failed", performed },
+        reason: refused ?? outputSummary(performed.output),
+      });
+      // What a rule or a person denied is not tried again, and passed over by no policy.
+      return refused === undefined ? ended : { kind: "blocked", reason: refused, usage: ended.usage };
     }
     return this.#end({ outcome: "completed", reason: "", performed });
   }

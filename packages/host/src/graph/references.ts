@@ -9,15 +9,19 @@ import {
   referencesOf,
 } from "@reins/graph";
 import { isRecord } from "@reins/kit";
-import { isAdmin, type Principal } from "@reins/supervisor";
+import { type Identity, isAdmin, type Principal } from "@reins/supervisor";
 import type { DeclaredRun, GraphRun } from "./graph-run.ts";
 import type { SealedArtifact, SealedArtifacts } from "./sealed-artifacts.ts";
 
 /** What references are resolved with. */
 export interface ReferencePorts {
   readonly artifacts: Pick<SealedArtifacts, "get">;
-  /** A run of a tenant, also one that is over. */
-  readonly find: (tenant: string, run: string) => Promise<GraphRun | undefined>;
+  readonly store: {
+    /** A run of a tenant, also one that is over. */
+    readonly find: (tenant: string, run: string) => Promise<GraphRun | undefined>;
+  };
+  /** Tells the rights that a principal has now: a run may outlive those that it was declared with. */
+  readonly identity: Pick<Identity, "current">;
 }
 
 /** What of a result a model is shown that its summary does not say. */
@@ -126,8 +130,9 @@ export class References {
 
   /** A run that a principal may see. */
   async expectVisible(principal: Principal, tenant: string, id: string): Promise<GraphRun> {
-    const found = await this.#ports.find(tenant, id);
-    if (found && maySee(principal, found)) return found;
+    const found = await this.#ports.store.find(tenant, id);
+    const current = await this.#ports.identity.current(principal);
+    if (found && current && maySee(current, found)) return found;
     throw new ProtocolError("reference", `there is no run ${id}`);
   }
 
@@ -184,10 +189,7 @@ export class References {
     if (name === undefined) return undefined;
     const { tenant, principal } = run.declared;
     const other = runIn(reference) ?? run.id;
-    return expectAction(
-      other === run.id ? run : await this.expectVisible(principal, tenant, other),
-      name,
-    );
+    return expectAction(other === run.id ? run : await this.expectVisible(principal, tenant, other), name);
   }
 
   async #own(

@@ -4,16 +4,12 @@ import type { AgentHost } from "../hosting/agent-host.ts";
 import type { Subagents } from "../native/subagents.ts";
 import type { Messaging } from "../turn/messaging.ts";
 import { agentExecutors, boundedTurn } from "./agent-executors.ts";
-import {
-  type PipelineSettings,
-  pipelineExecutors,
-  type ServiceSettings,
-  serviceExecutors,
-} from "./configured-executors.ts";
 import type { RunExecutor } from "./executor.ts";
+import { type PipelineSettings, pipelineExecutors } from "./pipeline-executors.ts";
 import { ExecutorRegistry } from "./registry.ts";
 import type { RunPlace } from "./run-place.ts";
 import { humanExecutors, runtimeExecutors } from "./runtime-executors.ts";
+import { type ServiceSettings, serviceExecutors } from "./service-executors.ts";
 
 export interface RunExecutorsOptions {
   readonly catalogue: Catalogue;

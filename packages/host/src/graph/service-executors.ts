@@ -1,0 +1,191 @@
+import { readLimited } from "@reins/kit";
+import { z } from "zod";
+import type { ActionCall, PerformedAction, PlannedAction, RunExecutor } from "./executor.ts";
+import { performStep } from "./pipeline-executors.ts";
+
+/** A service that the operator lets graphs call. */
+export interface ServiceSettings {
+  readonly description: string;
+  readonly capabilities?: readonly string[] | undefined;
+  /** The address below which everything may be called. */
+  readonly url: string;
+  /** The methods that may be used; `GET` alone by default. */
+  readonly methods?: readonly string[] | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Whether it makes one effect of requests with the same `Idempotency-Key`. */
+  readonly idempotent?: boolean | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly maxBytes?: number | undefined;
+}
+
+const ServiceInput = z.strictObject({
+  method: z.enum(["GET", "POST", "PUT", "PATCH", "DELETE"]).default("GET"),
+  path: z.string().max(4_096).default(""),
+  query: z.record(z.string(), z.string()).default({}),
+  body: z.unknown().optional(),
+});
+
+const TIMEOUT_MS = 30_000;
+const MAX_BYTES = 1 << 20;
+const MOST_REDIRECTS = 5;
+const SECRET_HEADER = /auth|cookie|key|token|secret|password|credential/i;
+/** Shorter words of a header are no secrets. */
+const SHORTEST_SECRET = 8;
+
+/** The services of an operator: HTTP below an address, and nowhere else. */
+export function serviceExecutors(
+  services: Readonly<Record<string, ServiceSettings>>,
+): readonly RunExecutor[] {
+  return Object.entries(services).map(([name, service]) => ({
+    ...{ name, type: "service", description: service.description, ruleName: "graph/service" },
+    capabilities: [name, "service", "http", ...(service.capabilities ?? [])],
+    isIdempotent: service.idempotent ?? methodsOf(service).every((method) => method === "GET"),
+    check: (input) => void requestOf(service, input),
+    plan: async (call) => planRequest({ name, service, call }, requestOf(service, call.input ?? {})),
+  }));
+}
+
+interface ServiceCall {
+  readonly name: string;
+  readonly service: ServiceSettings;
+  readonly call: ActionCall;
+}
+
+/** One request to a service. Where that redirects to, no verdict has said anything about: it is decided as the next one. */
+function planRequest(at: ServiceCall, { method, url, body }: ServiceRequest, redirects = 0): PlannedAction {
+  const { name, service, call } = at;
+  return {
+    ...{ tool: "graph/service", tools: "acp", kind: "fetch" },
+    arguments: { service: name, method, url: url.href, ...(body !== undefined && { body }) },
+    async perform(given, signal) {
+      const request = allowedRequest(service, given);
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(service.timeoutMs ?? TIMEOUT_MS)]);
+      const response = await send(service, request, call.key, limit);
+      const next = redirectOf(service, request, response);
+      if (!next) return readResponse(response, service);
+      await response.body?.cancel();
+      if (redirects >= MOST_REDIRECTS) throw new Error("the service redirects without end");
+      const own = { ...call, call: `${call.call}/${redirects + 1}` };
+      return performStep(`service:${name}`, own, planRequest(at, next, redirects + 1), signal);
+    },
+  };
+}
+
+interface ServiceRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly body: string | undefined;
+}
+
+function requestOf(service: ServiceSettings, input: Readonly<Record<string, unknown>>): ServiceRequest {
+  const { method, path, query, body } = ServiceInput.parse(input);
+  const base = service.url.endsWith("/") ? service.url : `${service.url}/`;
+  const url = path === "" ? new URL(service.url) : new URL(path.replace(/^\/+/, ""), base);
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  return withinService(service, { method, url, body: body === undefined ? undefined : JSON.stringify(body) });
+}
+
+const AllowedRequest = z.looseObject({ method: z.string(), url: z.string(), body: z.string().optional() });
+
+/** The request that a verdict allowed, which may be another than the one that was asked for. */
+function allowedRequest(service: ServiceSettings, given: unknown): ServiceRequest {
+  const { method, url, body } = AllowedRequest.parse(given);
+  return withinService(service, { method, url: new URL(url), body });
+}
+
+/** A request, unless it is none that the service takes. */
+function withinService(service: ServiceSettings, request: ServiceRequest): ServiceRequest {
+  const { method, url } = request;
+  const methods = methodsOf(service);
+  if (!methods.includes(method))
+    throw new Error(`the service takes ${methods.join(", ")}, and not ${method}`);
+  if (!isBelow(service, url)) throw new Error(`${url.href} is outside of the service`);
+  return request;
+}
+
+function methodsOf({ methods = ["GET"] }: ServiceSettings): readonly string[] {
+  return methods;
+}
+
+function isBelow({ url }: ServiceSettings, asked: URL): boolean {
+  const base = new URL(url);
+  const folder = base.pathname.endsWith("/") ? base.pathname : `${base.pathname}/`;
+  const isSame = asked.pathname === base.pathname || asked.pathname.startsWith(folder);
+  const isPlain = asked.username === "" && asked.password === "" && !climbs(asked.pathname);
+  return asked.origin === base.origin && isSame && isPlain;
+}
+
+/**
+ * Whether a server that decodes a path, as often as it likes, might take it for one that leads upwards. Some take
+ * parameters, spaces or zero bytes off a segment before they look, so none may begin that way.
+ */
+function climbs(path: string): boolean {
+  const decoded = path
+    .replace(/%(?:25)*(?:2e|c0%(?:25)*ae)/gi, ".")
+    .replace(/%(?:25)*(?:2f|5c|c0%(?:25)*af)/gi, "/")
+    .replace(/%(?:25)*(?:0\d|20)/gi, " ");
+  return decoded.split(/[/\\]/).some((segment) => segment.trimStart().startsWith(".."));
+}
+
+function send(
+  { headers }: ServiceSettings,
+  { method, url, body }: ServiceRequest,
+  key: string,
+  signal: AbortSignal,
+): Promise<Response> {
+  return fetch(url, {
+    ...{ method, redirect: "manual", signal },
+    headers: {
+      ...headers,
+      ...(body !== undefined && { "content-type": "application/json" }),
+      "idempotency-key": key,
+    },
+    ...(body !== undefined && { body }),
+  });
+}
+
+/** The request that a response redirects to; throws for one outside of the service. */
+function redirectOf(
+  service: ServiceSettings,
+  { url, method, body }: ServiceRequest,
+  { status, headers }: Response,
+): ServiceRequest | undefined {
+  const location = headers.get("location");
+  if (status < 300 || status >= 400 || location === null) return undefined;
+  const next = new URL(location, url);
+  if (!isBelow(service, next))
+    throw new Error(`the service redirects to ${next.href}, which is outside of it`);
+  if (status !== 303) return { url: next, method, body };
+  // One that may not be read is not followed.
+  return methodsOf(service).includes("GET") ? { url: next, method: "GET", body: undefined } : undefined;
+}
+
+async function readResponse(response: Response, service: ServiceSettings): Promise<PerformedAction> {
+  const text = withoutSecrets(await limitedText(response, service.maxBytes ?? MAX_BYTES), service);
+  const isJson = (response.headers.get("content-type") ?? "").includes("json");
+  const output = { status: response.status, body: isJson ? parsed(text) : text };
+  return { output, isError: response.status >= 400 };
+}
+
+/** A response without the secrets of the operator: a service that repeats its request shows them to no model. */
+function withoutSecrets(text: string, { headers = {} }: ServiceSettings): string {
+  return Object.entries(headers)
+    .filter(([name]) => SECRET_HEADER.test(name))
+    .flatMap(([, value]) => value.split(/\s+/))
+    .filter((word) => word.length >= SHORTEST_SECRET)
+    .reduce((shown, word) => shown.replaceAll(word, "[redacted]"), text);
+}
+
+async function limitedText({ body }: Response, most: number): Promise<string> {
+  const read = body ? await readLimited(body, most) : Buffer.alloc(0);
+  if (read) return read.toString("utf8");
+  throw new Error(`the response is longer than ${most} bytes`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

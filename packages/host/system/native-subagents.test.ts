@@ -79,6 +79,23 @@ describe("a subagent", () => {
     });
   });
 
+  test("of a subagent is shown below it, in the session at the top", async () => {
+    const agent = await scripted([
+      spawn({ prompt: "OUTER" }),
+      scene("OUTER", reply(call("spawn_subagent", { prompt: "INNER" })), reply(say("Passed on."))),
+      scene("INNER", reply(say("Here."))),
+    ]);
+    await agent.client.prompt(agent.id, "delegate");
+    const shown = workers(agent);
+    const [outer, ...others] = [...new Set(shown.map(({ workerId }) => workerId))];
+    expect(others).toHaveLength(1);
+    const inner = shown.filter(({ workerId }) => workerId === others[0]);
+    expect(inner.map(({ audit }) => membersOf(audit).parent_worker_id)).toEqual(inner.map(() => outer));
+    expect(inner.map(({ metadata }) => membersOf(metadata).sequence)).toEqual(inner.map((_, at) => at + 1));
+    expect(inner.at(-1)).toMatchObject({ status: "completed", terminal: true });
+    expect(shown.at(-1)).toMatchObject({ workerId: outer, status: "completed" });
+  });
+
   test("is any agent that is installed, and what it asks is put to the parent's client", async () => {
     const rules = `
 tool_rules:

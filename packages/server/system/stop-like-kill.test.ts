@@ -177,3 +177,37 @@ describe("an orderly stop", () => {
     },
   );
 });
+
+test("a worker that ran when Reins was killed has failed, interrupted, once", {
+  timeout: 180_000,
+}, async () => {
+  const base = await furnished();
+  const first = await up(base);
+  const client = await RpcClient.open(first, { agent: "native" });
+  const id = await client.begin(join(base, "work"), "native");
+  const stream = await client.stream();
+  client.prompt(id, "spawn a stub subagent to ignore").catch(() => undefined);
+  const events = ({ messages }: Pick<typeof stream, "messages">) =>
+    messages
+      .map(({ params }) => Object(Object(params).update))
+      .filter(({ sessionUpdate }) => sessionUpdate === "worker_update");
+  await expect
+    .poll(() => events(stream).some(({ audit }) => Object(audit).session_id !== undefined))
+    .toBe(true);
+  await first.end("SIGKILL");
+
+  const seen: unknown[] = [];
+  // A second start finds nothing left to end.
+  for (let start = 1; start <= 2; start += 1) {
+    const again = await up(base);
+    const back = new RpcClient(again);
+    back.connection = client.connection;
+    const after = await back.stream({ "last-event-id": String(stream.ids.at(-1)) });
+    await expect.poll(() => after.said.join()).toContain("The turn was cut off");
+    seen.push(
+      events(after).map(({ status, terminal, metadata }) => [status, terminal, Object(metadata).reason]),
+    );
+    await again.end("SIGKILL");
+  }
+  expect(seen).toEqual([[["failed", true, "interrupted"]], [["failed", true, "interrupted"]]]);
+});

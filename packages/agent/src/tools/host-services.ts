@@ -121,6 +121,8 @@ export interface ProtocolService {
 export interface HostServices {
   /** The client's id of a session, where it differs from the agent's. */
   readonly nameOf?: (sessionId: string) => string;
+  /** The worker that a session is, where another session started it. */
+  readonly workerOf?: (sessionId: string) => string | undefined;
   /**
    * Whether a search that was decided may show a file, by absolute path or relative to the working folder; any file if
    * absent. It only narrows the search: it is a dry run of the policy, and no permission to read anything else.

@@ -73,10 +73,14 @@ export const spawnSubagent = defineTool({
     if (!subagents) throw new ToolError("failed", "subagents are not available here");
     const workingDir = await roots.resolve(working_dir);
     await requireFolder(workingDir, working_dir);
+    const parentWorker = services.workerOf?.(sessionId);
     const worker = new WorkerReporter(context, {
       name: agent ?? "subagent",
       task: prompt,
-      parent: services.nameOf?.(sessionId) ?? sessionId,
+      audit: {
+        parent_session_id: services.nameOf?.(sessionId) ?? sessionId,
+        ...(parentWorker !== undefined && { parent_worker_id: parentWorker }),
+      },
     });
     const timeout = new PausableTimeout(timeout_seconds * 1_000);
     try {
@@ -116,18 +120,15 @@ class WorkerReporter {
   #worker: Worker;
   #reported: Promise<void>;
 
-  /** `parent` is the client's id of the parent session. */
   constructor(
     context: Pick<ToolContext, "onWorker" | "clock" | "newId">,
-    { name, task, parent }: { readonly name: string; readonly task: string; readonly parent: string },
+    given: Pick<Worker, "name" | "task" | "audit">,
   ) {
     this.#context = context;
     this.#worker = spawnWorker({
       id: `worker_${context.newId()}`,
-      name,
-      task,
+      ...given,
       mode: "sub_agent",
-      audit: { parent_session_id: parent },
       at: context.clock.now().toISOString(),
     });
     this.#reported = handled(context.onWorker(workerUpdate(this.#worker)));

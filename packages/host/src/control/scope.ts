@@ -16,6 +16,8 @@ export interface Allowance {
 export interface Descent {
   /** The session that started it. */
   readonly parent: string;
+  /** The worker that that one is, where it has a parent too. */
+  readonly parentWorker?: string | undefined;
   /** The worker that it is, as clients of the parent know it. */
   readonly worker?: string | undefined;
   /** Identifies it to identity, which has its scopes and its chain. */

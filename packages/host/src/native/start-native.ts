@@ -133,6 +133,7 @@ export function startNative(options: NativeOptions): {
   };
   const services = nativeServices({
     ...{ messaging, subjectOf, offers, spawn, mayRead },
+    workerOf: (id) => governor.sessionOf(id)?.descent?.worker,
     native: entry.id,
     skills: options.skills?.serviceFor((id) => ({
       principal,
@@ -203,6 +204,8 @@ interface NativeServicesOptions {
   readonly subjectOf: (sessionId: string) => Pick<Subject, "agent" | "session"> | undefined;
   /** The tools of turns, where clients have a say in them. */
   readonly offers?: TurnOffers | undefined;
+  /** The worker that a session is, where another session started it. */
+  readonly workerOf: NonNullable<HostServices["workerOf"]>;
   /** The id of the native agent. */
   readonly native: string;
   /** Whether a search of a session may show a file without asking a person. */
@@ -217,7 +220,7 @@ interface NativeServicesOptions {
 
 /** Mail, board and subagents, each session in the name of the agent that it acts as, and the tools of its client. */
 function nativeServices(options: NativeServicesOptions): HostServices {
-  const { messaging, subjectOf, offers, native, spawn, mayRead, skills } = options;
+  const { messaging, subjectOf, offers, native, spawn, mayRead, skills, workerOf } = options;
   const subjectIn = (sessionId: string) => {
     const subject = subjectOf(sessionId);
     if (subject) return subject;
@@ -228,6 +231,7 @@ function nativeServices(options: NativeServicesOptions): HostServices {
   const protocol = options.protocol?.(nameOf);
   return {
     nameOf,
+    workerOf,
     ...(protocol && { protocol }),
     ...(skills && { skills }),
     ...(mayRead && { mayRead }),

@@ -168,6 +168,7 @@ function descentOf(
   const inherited = descent?.tools;
   return {
     parent: id,
+    parentWorker: descent?.worker,
     worker,
     mutationScope: worktree === undefined ? mutationScope : stricterScope(mutationScope, "apply_worktree"),
     token,
@@ -298,8 +299,10 @@ class ChildRun {
   }
 
   #observe({ kind, update }: SessionUpdate): void {
-    const { hub, task } = this.#options;
+    const { hub, task, descent, onError } = this.#options;
     const { onProgress } = task;
+    // Only Reins's own agent sends these: what its worker delegates is shown below it.
+    if (kind === "worker_update") hub.live(descent.parent)?.update(update).catch(onError);
     if (kind === "usage_update") {
       const { used = 0, cost } = readUpdate(kind, update);
       this.#tokens = Math.max(this.#tokens, used);
@@ -321,10 +324,11 @@ class ChildRun {
 
   /** Where it and what it does can be looked at. */
   #place(): WorkerDetails {
-    const { parent } = this.#options.descent;
+    const { parent, parentWorker } = this.#options.descent;
     return {
       audit: {
         parent_session_id: parent,
+        ...(parentWorker !== undefined && { parent_worker_id: parentWorker }),
         session_id: this.#session,
         ...(this.#turn !== undefined && { run_id: this.#turn }),
       },

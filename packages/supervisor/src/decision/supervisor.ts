@@ -153,11 +153,10 @@ export class Supervisor {
     const at = this.#clock.now().getTime();
     const base = { tool, effects: [], doubts: [], claims: {}, arguments: {} };
     const counters = this.#states.held.get(subject.tenant)?.state.history.counters(subject, at) ?? {};
-    const [harmless, opaque] = [false, true].map((isOpaque) => {
-      const action = { ...base, opaque: isOpaque };
-      return policy.decide({ event_type: "pre_action", action, subject, counters, at });
-    });
-    return harmless?.verdict === "blocked" ? opaque : harmless;
+    const verdictOn = (opaque: boolean) =>
+      policy.decide({ event_type: "pre_action", action: { ...base, opaque }, subject, counters, at });
+    const harmless = verdictOn(false);
+    return harmless.verdict === "blocked" ? verdictOn(true) : harmless;
   }
 
   /** The policy's verdict on an event as of now; `undefined` when there is no policy. Decides and records nothing. */

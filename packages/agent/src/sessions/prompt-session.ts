@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { CODE, type JsonObject, type Peer, RpcError, readResult, reinsMeta } from "@reins/acp";
 import type { HostTools, SkillWarning } from "@reins/bridge";
 import { type KeyedQueue, raceAbort } from "@reins/kit";
@@ -114,9 +115,19 @@ async function offeredTools(
   const own = [...native, ...mcpTools, ...clientTools(services, id)];
   const borrowed = hostTools && lent ? lentTools(hostTools, lent.tools, own) : [];
   const tools = [...own, ...borrowed].filter(({ isReadOnly }) => header.mode !== "plan" || isReadOnly);
-  const allowed = await Promise.all(tools.map(({ name, decidedAs }) => mayUse(decidedAs ?? name, id)));
-  return tools.filter((_, index) => allowed[index]);
+  const offered: Tool[] = [];
+  for (let from = 0; from < tools.length; from += CHECKED_AT_ONCE) {
+    if (from > 0) await setImmediate();
+    signal.throwIfAborted();
+    const some = tools.slice(from, from + CHECKED_AT_ONCE);
+    const allowed = await Promise.all(some.map(({ name, decidedAs }) => mayUse(decidedAs ?? name, id)));
+    offered.push(...some.filter((_, index) => allowed[index]));
+  }
+  return offered;
 }
+
+/** How many tools are checked before other work has its turn. */
+const CHECKED_AT_ONCE = 200;
 
 /** Runs one turn of a session and returns the result of its prompt. */
 export async function promptSession(

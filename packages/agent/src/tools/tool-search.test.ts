@@ -222,6 +222,28 @@ describe("deferred tools", () => {
     const size = (request: number) => JSON.stringify(model.asked[request]?.tools).length;
     expect(Math.max(size(0), size(1))).toBeLessThanOrEqual(0.05 * JSON.stringify(tools).length);
   });
+
+  test("of ten thousand are checked in parts, with other work in between", async () => {
+    const tools = Array.from({ length: 10_000 }, (_, index) => toolOf(`tool_for_purpose_${index}`));
+    let checked = 0;
+    let most = 0;
+    const mayUse = (tool: string) => {
+      if (checked === 0)
+        setImmediate(() => {
+          checked = 0;
+        });
+      checked += 1;
+      most = Math.max(most, checked);
+      return tool !== "tool_for_purpose_9999";
+    };
+    const model = new ScriptedModel([searching("purpose 9999"), searching("purpose 9998"), "Done."]);
+    const { client, prompt } = await session({ mayUse }, { model, tools });
+    await prompt();
+    expect(most).toBeLessThan(500);
+    const promoted = client.of("tool_search_result").flatMap((result) => result.promoted);
+    expect(promoted).toContain("tool_for_purpose_9998");
+    expect(promoted).not.toContain("tool_for_purpose_9999");
+  });
 });
 
 describe("tools of a client and of the host", () => {

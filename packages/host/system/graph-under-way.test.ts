@@ -116,11 +116,14 @@ describe("a service", () => {
 
   test("that echoes secrets has them shown nowhere, though what is done with them is exact", async () => {
     const secret = `ghp_${"a1B2c3D4e5F6".repeat(3)}`;
+    const own = "token-of-the-operator";
     const url = await serve((request, response) => {
       response.writeHead(request.url === "/bad" ? 500 : 200, { "content-type": "text/plain" });
-      response.end(`you sent ${request.headers.authorization}`);
+      response.end(`you sent ${request.headers.authorization}, and get ${secret}`);
     });
-    const home = await openGraphHome({ graphs: settings(url, { headers: { authorization: secret } }) });
+    const home = await openGraphHome({
+      graphs: settings(url, { headers: { authorization: `Bearer ${own}` } }),
+    });
     const run = await home.run([
       service("echo", "ok", { result_policy: { return_to_model: "full" } }),
       service("fails", "bad", { failure_policy: "continue" }),
@@ -130,13 +133,17 @@ describe("a service", () => {
         input: { path: "kept.txt", content: { $ref: "action:echo.summary" } },
       },
     ]);
-    expect(await textIn(join(home.workspace, "kept.txt"))).toContain(secret);
+    const kept = await textIn(join(home.workspace, "kept.txt"));
+    expect(kept).toContain(secret);
+    // What a service is called with is the operator's alone.
+    expect(kept).not.toContain(own);
     const transcript = await home.hosting.protocol.serviceFor("default").transcript(run.session_id);
     const log = await home.hosting.hub.log.page("default", [run.session_id], 0);
     const expanded = await home.output(run.run_id, "echo");
     await home.harness.supervisor.close();
     const entries = await home.ledger.read({ limit: 1_000 });
-    expect(JSON.stringify([run, transcript, log, expanded, entries])).not.toContain(secret);
+    const shown = JSON.stringify([run, transcript, log, expanded, entries]);
+    for (const one of [secret, own]) expect(shown).not.toContain(one);
   });
 
   test("whose request was decided in an earlier process is decided again where it is another by now", async () => {
@@ -176,6 +183,36 @@ tool_rules:
         [allowed[1]?.cid, "completed"],
       ].toSorted(),
     );
+  });
+});
+
+describe("an action that is declared to be done once", () => {
+  test("is not done again after a stop, also where its executor could repeat it", async () => {
+    let calls = 0;
+    const url = await serve((_, response) => {
+      calls += 1;
+      if (calls > 2) response.end("done");
+    });
+    const graphs = {
+      services: { tickets: { description: "Tickets.", url, methods: ["POST"], idempotent: true } },
+    };
+    const first = await openGraphHome({ graphs });
+    const post = (id: string, more: object = {}) => ({
+      ...service(id, id, more),
+      ...{ input: { method: "POST", path: id }, resources: { writes: [id] } },
+    });
+    const { run_id } = await first.start(
+      [post("pay", { idempotency: "once" }), post("note")],
+      {},
+      { persist: true },
+    );
+    await expect.poll(() => calls, { timeout: 10_000 }).toBe(2);
+    await first.close();
+    const second = await openGraphHome({ folder: dirname(first.home), graphs });
+    const { actions } = await second.ended(run_id);
+    expect(actions.map(({ status }) => status)).toEqual(["failed", "completed"]);
+    expect(actions[0]?.status_reason).toMatch(/outcome is unknown/);
+    expect(calls).toBe(3);
   });
 });
 

@@ -252,7 +252,9 @@ class ActionAttempt {
   /** Stores that the effect begins, where it must not happen twice. False if an earlier process had begun it. */
   async #begin(): Promise<boolean> {
     const { executor, call, scope, run } = this.#parts;
-    const isRepeatable = executor.isIdempotent === true || call.action.idempotency === "safe";
+    const { idempotency } = call.action;
+    const isKnownSafe = executor.isIdempotent === true && (idempotency !== "once" || executor.isReadOnly);
+    const isRepeatable = isKnownSafe || idempotency === "safe";
     if (isRepeatable || !run.graph.isDurable) return true;
     let isFirst = false;
     await scope.step(`began/${this.#name}`, async () => {

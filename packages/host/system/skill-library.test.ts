@@ -1,5 +1,7 @@
+import { generateKeyPairSync } from "node:crypto";
 import { chmod, mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { signBundle, trustSigner } from "@reins/bridge";
 import { ManualClock } from "@reins/kit/manual-clock";
 import { describe, expect, test } from "vitest";
 import { InjectedSkills } from "../src/skills/injected-skills.ts";
@@ -72,6 +74,17 @@ describe("what was found of skills", () => {
       updates: [expect.objectContaining({ sessionUpdate: "skill_deactivated" })],
       faults: [],
     });
+  });
+
+  test("is not used when the key of its signer is gone", async () => {
+    const { library, folder, find, trusted } = await open();
+    const { bundle } = await library.review(await trusted());
+    const { privateKey } = generateKeyPairSync("ed25519");
+    await signBundle(bundle, "canary", privateKey);
+    const signer = await trustSigner(library.signersFolder, privateKey);
+    expect(await find()).toMatchObject([{ origin: folder, trust: { by: "signature", signer } }]);
+    await rm(join(library.signersFolder, `${signer}.pub`));
+    expect(await find()).not.toMatchObject([{ trust: { by: "signature" } }]);
   });
 
   test("is not used when the file is another one at use than when it was matched", async () => {

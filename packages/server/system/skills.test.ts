@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import type { Served } from "./fixtures/home.ts";
+import { RpcClient } from "./fixtures/rpc-client.ts";
 
 const home = agentsForAll();
 const SKILL = "---\nname: canary\ndescription: Rolls out canary releases\n---\nFly.\u202E\n";
@@ -83,4 +84,28 @@ describe("the API of skills", () => {
     expect(outside.status).toBe(403);
     expect((await served.ask("GET", "/v1/skills?workspace=etc")).status).toBe(400);
   });
+});
+
+test("a session that had no skill uses one that comes, and stops when it is gone", async () => {
+  const { workspace, harness } = home();
+  for (const folder of [".claude", ".agents"])
+    await rm(join(workspace, folder), { recursive: true, force: true });
+  const skills = join(harness.home, "skills");
+  await rm(skills, { recursive: true, force: true });
+  const client = await RpcClient.open(await serveAgents(home()));
+  const stream = await client.stream();
+  const changes = () =>
+    stream.messages.flatMap(({ params }) => {
+      const { sessionUpdate } = Object(Object(params).update);
+      return String(sessionUpdate).startsWith("skill_") ? [sessionUpdate] : [];
+    });
+  const id = await client.begin(workspace);
+  for (let prompts = 0; prompts < 2; prompts += 1) await client.prompt(id, "say roll out the canary");
+  expect(changes()).toEqual([]);
+  await write(join(skills, "canary/SKILL.md"), SKILL);
+  await client.prompt(id, "say roll out the canary");
+  await expect.poll(changes).toEqual(["skill_activated"]);
+  await rm(skills, { recursive: true });
+  await client.prompt(id, "say roll out the canary");
+  await expect.poll(changes).toEqual(["skill_activated", "skill_deactivated"]);
 });

@@ -3,6 +3,7 @@ import { isRecord, type JsonObject } from "@reins/kit";
 import { qualifiedNames } from "../qualified-names.ts";
 import { Bm25Index, explain } from "./bm25.ts";
 import { synonymsOf } from "./synonyms.ts";
+import { TextBudget } from "./text-budget.ts";
 
 /** A tool that can be searched for. */
 export interface SearchableTool {
@@ -31,6 +32,8 @@ export interface ToolHit {
 export const MAX_HITS = 20;
 /** Characters of one field that count. */
 const MAX_FIELD = 4_000;
+/** Characters of all tools that count. */
+const MAX_INDEXED = 4 * 1024 * 1024;
 const WEIGHTS = { name: 3, tags: 2.5, description: 1.5, parameters: 0.3 };
 
 /** The texts of a tool in which words are found. */
@@ -74,6 +77,9 @@ function isSame(known: SearchableTool | undefined, tool: SearchableTool): boolea
 export class ToolIndex {
   readonly #tools = new Map<string, SearchableTool>();
   readonly #index = new Bm25Index(WEIGHTS, { expand: synonymsOf });
+  readonly #budget = new TextBudget(MAX_INDEXED);
+  /** How many characters of each tool are indexed. */
+  readonly #sizes = new Map<string, number>();
 
   constructor(tools: Iterable<SearchableTool> = []) {
     this.replace(tools);
@@ -96,11 +102,25 @@ export class ToolIndex {
 
   put(tool: SearchableTool): void {
     this.#tools.set(tool.name, tool);
-    this.#index.put(tool.name, fieldsOf(tool));
+    this.#budget.give(this.#sizes.get(tool.name) ?? 0);
+    const { name, tags, description, parameters } = fieldsOf(tool);
+    const taken = {
+      name: this.#budget.take(name),
+      tags: this.#budget.take(tags),
+      description: this.#budget.take(description),
+      parameters: this.#budget.take(parameters),
+    };
+    this.#sizes.set(
+      tool.name,
+      Object.values(taken).reduce((sum, { length }) => sum + length, 0),
+    );
+    this.#index.put(tool.name, taken);
   }
 
   remove(name: string): void {
     this.#tools.delete(name);
+    this.#budget.give(this.#sizes.get(name) ?? 0);
+    this.#sizes.delete(name);
     this.#index.remove(name);
   }
 

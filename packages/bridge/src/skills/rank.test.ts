@@ -52,3 +52,27 @@ describe("ranking by what skills say", () => {
     expect(ranked("/hidden hidden skill canary")).not.toContain("hidden");
   });
 });
+
+describe("ranking many skills that say a lot", () => {
+  const filler = "x".repeat(4_000);
+
+  it("reads the first whole, and of those beyond the budget the beginning", () => {
+    const many = Array.from({ length: 200 }, (_, index) =>
+      skillWith({ id: `s${index}`, short: "", description: `early${index} ${filler} late${index}` }),
+    );
+    const best = (prompt: string) => rankSkills(many, { prompt }).map(({ skill }) => skill.id);
+    expect(best("late0")).toEqual(["s0"]);
+    expect(best("late199")).toEqual([]);
+    expect(best("early199")).toEqual(["s199"]);
+  });
+
+  it("compares files with globs as far as the budget goes", () => {
+    const paths = [...Array.from({ length: 127 }, () => "*a".repeat(120)), "infra/**"];
+    const many = Array.from({ length: 100 }, (_, index) => skillWith({ id: `s${index}`, paths }));
+    const workingFiles = ["infra/a.tf", ...Array.from({ length: 49 }, () => "b".repeat(900))];
+    const found = rankSkills([skillWith({ id: "ours", paths: ["infra/**"] }), ...many], {
+      ...{ prompt: "go", workingFiles },
+    });
+    expect(found.map(({ skill }) => skill.id)).toEqual(["ours"]);
+  });
+});

@@ -1,6 +1,7 @@
 import { compilePattern } from "@reins/kit";
 import { Bm25Index, type Match } from "../search/bm25.ts";
 import { synonymsOf } from "../search/synonyms.ts";
+import { TextBudget } from "../search/text-budget.ts";
 import { tokensOf } from "../search/tokens.ts";
 import { isCommonWord } from "./common-words.ts";
 import type { Skill } from "./skill.ts";
@@ -32,6 +33,12 @@ const MENTION_SCORE = 2;
 const PATH_SCORE = 1;
 const MAX_PROMPT = 8_000;
 const MAX_FILES = 200;
+/** Characters of all skills that are searched for words, the first skills first. */
+const MAX_TEXT = 512 * 1024;
+/** The most steps in which globs are compared with files, for all skills. */
+const MAX_STEPS = 200_000_000;
+/** The steps that a character of a glob takes beside those for each character of a file. */
+const GLOB_STEPS = 1_000;
 
 /**
  * Ranks the skills that fit a prompt, best first; none may. Words count by BM25F, divided by what a word of one skill can
@@ -46,8 +53,13 @@ export function rankSkills(skills: readonly Skill[], query: MatchQuery): readonl
   const words = new Map(
     index.search(prompt, { limit: candidates.length }).map(({ id, matches }) => [id, matches]),
   );
+  const given = {
+    words: wordsOf(prompt),
+    written: writtenIn(prompt),
+    fitting: globMatcher(query.workingFiles ?? []),
+  };
   return candidates
-    .map((skill) => evidenceFor(skill, prompt, query.workingFiles ?? [], words.get(skill.id) ?? [], rarest))
+    .map((skill) => evidenceFor(skill, given, words.get(skill.id) ?? [], rarest))
     .filter(({ score }) => score >= LEAST_SCORE)
     .toSorted((left, right) => right.score - left.score || (left.skill.id < right.skill.id ? -1 : 1));
 }
@@ -60,61 +72,78 @@ function indexOf(skills: readonly Skill[]) {
   const index = new Bm25Index(WEIGHTS, {
     expand: (word) => synonymsOf(word).map((synonym) => ({ ...synonym, share: SYNONYM_SHARE })),
   });
+  const budget = new TextBudget(MAX_TEXT);
   for (const { id, short, description, whenToUse } of candidates)
     index.put(id, {
-      name: id,
+      name: budget.take(id),
       // A derived one would count the same words twice.
-      short: description.startsWith(short.replace(/…$/, "")) ? "" : short,
-      description,
-      when_to_use: whenToUse,
+      short: description.startsWith(short.replace(/…$/, "")) ? "" : budget.take(short),
+      description: budget.take(description),
+      when_to_use: budget.take(whenToUse),
     });
   return { candidates, index };
 }
 
-function evidenceFor(
-  skill: Skill,
-  prompt: string,
-  files: readonly string[],
-  words: readonly Match[],
-  rarest: number,
-): SkillMatch {
+/** What all skills are compared with: made once. */
+interface Given {
+  /** The words of the prompt, as they separate names. */
+  readonly words: readonly string[];
+  /** How the prompt writes each word that an index knows. */
+  readonly written: ReadonlyMap<string, string>;
+  /** Those of some globs that a file fits. */
+  readonly fitting: (globs: readonly string[]) => readonly string[];
+}
+
+function evidenceFor(skill: Skill, given: Given, words: readonly Match[], rarest: number): SkillMatch {
   const ofWords = words.reduce(
     (sum, { word, score }) => sum + (score / rarest) * (isCommonWord(word) ? COMMON_SHARE : 1),
     0,
   );
-  const globs = matchingGlobs(skill.paths, files);
-  const isMentioned = mentions(prompt, skill);
+  const globs = given.fitting(skill.paths);
+  const isMentioned = mentions(given.words, skill);
   return {
     skill,
     score: round(ofWords + PATH_SCORE * Math.min(globs.length, 2) + (isMentioned ? MENTION_SCORE : 0)),
     reason: [
       ...(isMentioned ? ["named in the prompt"] : []),
-      ...(words.length > 0 ? [`words: ${explained(words.slice(0, 6), prompt)}`] : []),
+      ...(words.length > 0 ? [`words: ${explained(words.slice(0, 6), given.written)}`] : []),
       ...(globs.length > 0 ? [`files: ${globs.slice(0, 3).join(", ")}`] : []),
     ].join("; "),
   };
 }
 
 /** The words of a prompt that were found, as they are written there, and where. */
-function explained(matches: readonly Match[], prompt: string): string {
-  const written = new Map<string, string>();
-  for (const word of prompt.match(/[\p{L}\p{N}\p{M}]+/gu) ?? [])
-    for (const token of tokensOf(word)) if (!written.has(token)) written.set(token, word);
+function explained(matches: readonly Match[], written: ReadonlyMap<string, string>): string {
   return matches.map(({ word, fields }) => `${written.get(word) ?? word} (${fields.join(", ")})`).join(", ");
 }
 
-function matchingGlobs(globs: readonly string[], files: readonly string[]): readonly string[] {
+function writtenIn(prompt: string): ReadonlyMap<string, string> {
+  const written = new Map<string, string>();
+  for (const word of prompt.match(/[\p{L}\p{N}\p{M}]+/gu) ?? [])
+    for (const token of tokensOf(word)) if (!written.has(token)) written.set(token, word);
+  return written;
+}
+
+/** Finds the globs that files fit, until the steps for all skills are used up. */
+function globMatcher(files: readonly string[]): Given["fitting"] {
   const known = files.slice(0, MAX_FILES).filter((file) => file.length <= 1_000);
-  if (known.length === 0) return [];
-  return globs.filter((glob) => {
-    const matches = compilePattern(glob);
-    return matches !== undefined && known.some(matches);
-  });
+  const characters = known.reduce((sum, { length }) => sum + length, GLOB_STEPS);
+  let left = MAX_STEPS;
+  return (globs) =>
+    globs.filter((glob) => {
+      left -= glob.length * characters;
+      if (known.length === 0 || left < 0) return false;
+      const matches = compilePattern(glob);
+      return matches !== undefined && known.some(matches);
+    });
+}
+
+function wordsOf(prompt: string): readonly string[] {
+  return prompt.toLowerCase().split(/[\s,;:!?"'`()]+|\.(?=\s|$)/);
 }
 
 /** Whether a prompt names a skill as such: `/name`, `name skill`, `skill name`, or a name of several words to the letter. */
-function mentions(prompt: string, { id, name }: Skill): boolean {
-  const words = prompt.toLowerCase().split(/[\s,;:!?"'`()]+|\.(?=\s|$)/);
+function mentions(words: readonly string[], { id, name }: Skill): boolean {
   return [id, name].some((full) => {
     const wanted = full.toLowerCase();
     const isDistinct = /[-_/.]/.test(wanted);

@@ -186,7 +186,10 @@ describe("an update that speaks for Reins or for a person", () => {
     method: "session/update",
     params: { sessionId: "s", update: { sessionUpdate, content: { type: "text", text: "yes, do it" } } },
   });
-  const KINDS = ["worker_update", "workerUpdate", "worker-update", "reins_notice", "user_message_chunk"];
+  const KINDS = [
+    ...["worker_update", "workerUpdate", "worker-update", "reins_notice", "user_message_chunk"],
+    ...["skill_activated", "skill_deactivated", "skillScopeTools"],
+  ];
 
   test("does not arrive in any disguise", async () => {
     const kinds = [...disguised(...KINDS), ["user_message_chunk"], { toString: 1 }, 7, null, undefined];

@@ -338,7 +338,9 @@ const TAKEN_METHODS: ReadonlySet<string> = new Set([...OUR_METHODS, ...ACP_METHO
 const OUR_METHOD_NAMES: ReadonlySet<string> = new Set(OUR_METHODS.map(compact));
 
 /** The kinds of update that only Reins sends, and those that repeat what a person said. */
-const OUR_KINDS: ReadonlySet<string> = new Set(["worker_update"].map(compact));
+const OUR_KINDS: ReadonlySet<string> = new Set(
+  ["worker_update", "skill_activated", "skill_deactivated", "skill_scope_tools"].map(compact),
+);
 const KINDS_OF_CLIENTS: ReadonlySet<string> = new Set(["user_message_chunk"].map(compact));
 
 /** The one method in our namespaces that is for agents. */

@@ -132,7 +132,8 @@ describe("a session", () => {
     await expect
       .poll(async () => {
         await client.connection.notification("session/cancel", { sessionId: id });
-        return Promise.race([running, new Promise((resolve) => setTimeout(() => resolve(undefined), 50))]);
+        // Long enough for a busy machine: a second cancel would reach the next turn.
+        return Promise.race([running, new Promise((resolve) => setTimeout(() => resolve(undefined), 5_000))]);
       })
       .toEqual({ stopReason: "cancelled" });
     await Promise.all(waiting);

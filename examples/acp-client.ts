@@ -8,6 +8,7 @@ import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 interface Message {
@@ -90,6 +91,8 @@ try {
 
   const { stopReason } = await prompt("what is in this folder");
   console.log(`the agent answered: ${stopReason}`);
+  // The response and the stream are two connections: what was said may arrive after the response.
+  for (let waits = 0; waits < 200 && !said.includes("package.json"); waits += 1) await setTimeout(50);
   assert.match(said, /package\.json/);
   await prompt("run the tests");
   assert.equal(asked, 1);

@@ -24,6 +24,38 @@ test("results of results do not grow without bound", async () => {
   });
 });
 
+test("a loop does not pile up results without bound", async () => {
+  const { run } = await openGraphHome();
+  const merge = (id: string, from: string, more: object = {}) => ({
+    ...{ id, executor: { type: "runtime", target: "merge" }, context_refs: [from, from] },
+    result_policy: { store_full: false },
+    ...more,
+  });
+  const doubled = Array.from({ length: 5 }, (_, index) =>
+    merge(`m${index}`, index === 0 ? "input:seed" : `action:m${index - 1}.output`),
+  );
+  const again = merge("again", "action:m4.output", { loop: { max_iterations: 20 } });
+  const ended = await run([...doubled, again], { context: { seed: "x".repeat(60_000) } });
+  expect(ended).toMatchObject({
+    status: "failed",
+    status_reason: expect.stringMatching(/which is the most/),
+  });
+});
+
+test("a run that waits takes a bounded number of revisions, and is canceled all the same", async () => {
+  const { start, hosting, principal } = await openGraphHome();
+  const { run_id } = await start([command("gate", "true", { requires_approval: true })]);
+  const declaration = {
+    ...{ type: "agent.protocol", version: "1", intent: "revise" },
+    payload: { run_id, actions: [command("next", "true", { depends_on: ["gate"] })] },
+  };
+  const revise = () => hosting.graphs.start(principal, { declaration });
+  await expect.poll(async () => (await hosting.graphs.get(principal, run_id)).status).toBe("waiting");
+  for (let revisions = 0; revisions < 200; revisions += 1) await revise();
+  await expect(revise()).rejects.toThrow(/200 times, which is the most/);
+  expect(await hosting.graphs.cancel(principal, run_id)).toMatchObject({ status: "canceled" });
+});
+
 test("an action that is to be done once is not done again by a decision", async () => {
   const { run, hosting, principal, workspace } = await openGraphHome();
   const ended = await run([command("pay", "echo paid >> paid.txt; false", { idempotency: "once" })]);

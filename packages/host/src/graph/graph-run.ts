@@ -5,6 +5,7 @@ import {
   type GraphAction,
   hasEnded,
   type ProjectedRun,
+  ProtocolError,
   projectRun,
   type RunChange,
   type RunRecord,
@@ -14,6 +15,8 @@ import {
 import type { Principal } from "@reins/supervisor";
 import type { SealedArtifact } from "./sealed-artifacts.ts";
 
+/** The most decisions and revisions of a run. */
+const MOST_CONTROLS = 200;
 const KEPT: ReadonlySet<Status> = new Set(["running", "waiting", "completed"]);
 
 /** What a run was started with. Stored as it is, and changed by revisions alone. */
@@ -50,6 +53,8 @@ export interface RunProgress {
   readonly ended_at?: string | undefined;
   /** How often it continued after its end. */
   readonly reopened?: number | undefined;
+  /** How often it was decided about or revised. */
+  readonly controls?: number | undefined;
   readonly waitsFor?: WaitsFor | undefined;
   readonly actions: readonly ActionState[];
   readonly details: readonly (readonly [action: string, details: ActionDetails])[];
@@ -71,6 +76,7 @@ export class GraphRun {
   #endedAt: string | undefined;
   #waitsFor: WaitsFor | undefined;
   #reopened: number;
+  #controls: number;
   #callsModel = false;
 
   constructor(
@@ -85,6 +91,7 @@ export class GraphRun {
     this.#endedAt = progress.ended_at;
     this.#waitsFor = progress.waitsFor;
     this.#reopened = progress.reopened ?? 0;
+    this.#controls = progress.controls ?? 0;
     this.#states = new Map(progress.actions.map((state) => [state.id, state]));
     this.#details = new Map(progress.details);
   }
@@ -134,6 +141,16 @@ export class GraphRun {
     return this.#reason;
   }
 
+  /** Counts a decision or a revision: its journal keeps them all. Throws where there were too many. */
+  countControl(): void {
+    if (this.#controls >= MOST_CONTROLS)
+      throw new ProtocolError(
+        "state",
+        `the run ${this.id} was changed ${MOST_CONTROLS} times, which is the most`,
+      );
+    this.#controls += 1;
+  }
+
   action(id: string): GraphAction | undefined {
     return this.graph.actions.find((action) => action.id === id);
   }
@@ -160,7 +177,7 @@ export class GraphRun {
   get progress(): RunProgress {
     return {
       ...{ status: this.#status, reason: this.#reason, ended_at: this.#endedAt, waitsFor: this.#waitsFor },
-      reopened: this.#reopened,
+      ...{ reopened: this.#reopened, controls: this.#controls },
       actions: [...this.#states.values()].map(withoutOutput),
       details: [...this.#details],
     };

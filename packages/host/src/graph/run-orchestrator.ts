@@ -46,6 +46,8 @@ export interface RunOrchestratorOptions {
 const PARALLEL = 8;
 /** How long effects that are under way may take when Reins stops. */
 const GRACE_MS = 2_000;
+/** The most characters that the results of all attempts of a run have together: its journal keeps them until it is over. */
+const MOST_KEPT = 32 << 20;
 
 /** Has runs scheduled by the embedded engine, and each attempt decided, performed and recorded. */
 export class RunOrchestrator {
@@ -99,6 +101,7 @@ export class RunOrchestrator {
     const { store } = this.#options;
     const { status } = run.standing;
     const { reason, isOver: wasOver } = run;
+    run.countControl();
     if (wasOver) {
       // One that is continued counts among those that are open.
       store.reserve(run.declared.principal)();
@@ -145,11 +148,17 @@ export class RunOrchestrator {
     store.active.set(run.key, run);
     const earlier = (await this.#journal.load(run.key))?.entries ?? new Map<string, unknown>();
     if (run.isOver) run.reopen();
+    const kept = { size: [...earlier.values()].reduce<number>((sum, value) => sum + sizeOf(value), 0) };
     const unregister = await this.#options.register(run);
     const result = await runGraph(run.declared.graph, scope, {
       parallel,
       writesOf: await preparation.writer(run),
-      attempt: (request) => this.#attempt(run, request, scope, earlier),
+      attempt: async (request) => {
+        if (kept.size > MOST_KEPT) return { kind: "failed", reason: TOO_MUCH };
+        const attempt = await this.#attempt(run, request, scope, earlier);
+        kept.size += sizeOf(attempt);
+        return attempt;
+      },
       onChange: (changed) => {
         if (this.#stop.signal.aborted) return;
         if ("action" in changed) run.change(changed.action, now());
@@ -204,6 +213,12 @@ export class RunOrchestrator {
       if (turn?.startsWith(`${run.id}:`)) await approvals.withdraw({ tenant, session, turn }, reason);
     await this.#options.store.flush();
   }
+}
+
+const TOO_MUCH = `the results of the run have more than ${MOST_KEPT} characters, which is the most`;
+
+function sizeOf(value: unknown): number {
+  return JSON.stringify(value)?.length ?? 0;
 }
 
 function now(): string {

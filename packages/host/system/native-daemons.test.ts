@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type JsonObject, membersOf } from "@reins/acp";
 import { describe, expect, test } from "vitest";
-import { openNative } from "./fixtures/native.ts";
+import { openNative, verdictsOf } from "./fixtures/native.ts";
 
 type Native = Awaited<ReturnType<typeof openNative>>;
 
@@ -77,13 +77,69 @@ describe("a session that stays awake between turns", () => {
   });
 });
 
-test("a session of the usual kind says nothing while it is idle", async () => {
-  const agent = await openNative();
-  await agent.client.prompt(agent.id, "count to 3");
-  await agent.client.connection.notification("user_message", { sessionId: agent.id, content: "count to 7" });
-  await agent.client.prompt(agent.id, "count to 4");
-  expect(said(agent)).not.toContain("1 2 3 4 5 6 7");
-  expect(ticks(agent)).toEqual([]);
+describe("a session of the usual kind", () => {
+  test("says nothing while it is idle", async () => {
+    const agent = await openNative();
+    await agent.client.prompt(agent.id, "count to 3");
+    await agent.client.connection.notification("agent/resume", { sessionId: agent.id });
+    await agent.client.prompt(agent.id, "count to 4");
+    expect(ticks(agent)).toEqual([]);
+    expect(await agent.entries("turn")).toHaveLength(2);
+  });
+
+  test.each(["user_message", "session/input", "agent/user_message"])(
+    "takes %s as a prompt of its client, with a verdict",
+    async (method) => {
+      const agent = await openNative();
+      await agent.client.connection.notification(method, { sessionId: agent.id, content: "count to 7" });
+      await expect.poll(() => said(agent)).toContain("1 2 3 4 5 6 7");
+      await expect.poll(async () => (await agent.entries("turn")).length).toBe(1);
+      const decided = (await verdictsOf(agent)).filter(([type]) => type === "pre_prompt");
+      expect(decided.length).toBeGreaterThan(0);
+    },
+  );
+
+  test("does not get a message where rules block prompts", async () => {
+    const rules = `
+tool_rules:
+  - { name: prompts, condition: { event: pre_prompt }, verdict: blocked }
+  - { name: rest, condition: {}, verdict: allowed }
+`;
+    const agent = await openNative({ rules });
+    const params = { sessionId: agent.id, content: "count to 7" };
+    await agent.client.connection.notification("user_message", params);
+    const blocked = async () =>
+      (await verdictsOf(agent)).filter(([type, , verdict]) => type === "pre_prompt" && verdict === "blocked");
+    await expect.poll(async () => (await blocked()).length).toBeGreaterThan(0);
+    await expect.poll(() => agent.hosting.hub.live(agent.id)?.queue.isBusy).toBe(false);
+    expect(said(agent)).not.toContain("5 6 7");
+  });
+
+  test.each([
+    ["interrupt", "cancelled"],
+    ["finish_step", "cancelled"],
+    ["wait_for_completion", "end_turn"],
+    ["unheard-of", "end_turn"],
+  ])("ends the turn under way as the mode %s says, and takes the message next", async (mode, stopReason) => {
+    const agent = await openNative();
+    const turn = agent.client.prompt(agent.id, "count to 400");
+    await expect.poll(() => said(agent)).toContain("17 18");
+    await agent.client.connection.notification("user_message", { content: "count to 9", mode });
+    expect(await turn).toMatchObject({ stopReason });
+    await expect.poll(async () => (await agent.entries("turn")).length).toBe(2);
+    expect(said(agent)).toMatch(/1 2 3 4 5 6 7 8 9\D*$/);
+  });
+
+  test("refuses messages beyond a bound", async () => {
+    const agent = await openNative();
+    const turn = agent.client.prompt(agent.id, "count to 5000");
+    await expect.poll(() => said(agent)).toContain("17 18");
+    const send = () => agent.client.connection.notification("user_message", { content: "count to 2" });
+    await Promise.all(Array.from({ length: 64 }, send));
+    await expect(send()).rejects.toThrow("too many messages wait");
+    await agent.client.connection.notification("cancel", {});
+    await turn;
+  });
 });
 
 describe("a session that stays awake", () => {

@@ -14,6 +14,7 @@ import type { SessionRange } from "../sessions/tables.ts";
 import { isOurName, type WireTap } from "../wire/agent-channel.ts";
 import { AgentPool } from "./agent-pool.ts";
 import { HISTORY, historyOf, join, loadOrResume, replay } from "./attach.ts";
+import { ClientMessages } from "./client-messages.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import type { HubContext, IdleScheduler } from "./context.ts";
 import { extend, isExtension, listingOf, withCapabilities } from "./extensions.ts";
@@ -73,6 +74,7 @@ export class Hub implements HubContext {
   /** Sees every message between clients and sessions. */
   readonly tap: WireTap | undefined;
   readonly onError: (error: unknown) => void;
+  readonly #messages = new ClientMessages(this);
   readonly #reaper: Reaper;
   readonly #connections = new Map<string, Connection>();
   /** Cancels the timers of connections that are gone and may reconnect. */
@@ -213,6 +215,7 @@ export class Hub implements HubContext {
     if (method === "cancel") return this.notification(connection, "session/cancel", { sessionId });
     const record = await this.sessions.expect(connection.principal, sessionId);
     if (this.idleScheduler?.takes(record, method, params)) return;
+    if (this.#messages.takes(connection.principal, record, method, params)) return;
     const { starting, agent } = this.live(record.id) ?? {};
     if (starting && method === "session/cancel") starting.abort(new Error("the turn was cancelled"));
     else await agent?.governor.notification(method, { ...params, sessionId });

@@ -3,6 +3,7 @@ import type { JsonObject } from "@reins/acp";
 import { Idleness, type Wake, wakeOf } from "@reins/bridge";
 import { visibleText } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
+import { interruptFor } from "../hub/client-messages.ts";
 import type { IdleScheduler } from "../hub/context.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
@@ -55,9 +56,8 @@ export class Daemons implements IdleScheduler {
     const wake = session.daemon ? wakeOf(method, params) : undefined;
     if (!wake) return false;
     this.#idlenessOf(session, wake);
-    if (wake.kind === "message" && wake.delivery === "interrupt_immediate") this.#interrupt(session);
-    if (wake.kind === "message" && wake.delivery === "finish_step")
-      this.#interruptAfterStep(session).catch(this.#options.onError);
+    if (wake.kind === "message")
+      interruptFor(this.#options.hub, session.id, wake).catch(this.#options.onError);
     return true;
   }
 
@@ -136,20 +136,5 @@ export class Daemons implements IdleScheduler {
     const { hub } = this.#options;
     const since = hub.clock.now().getTime() - (this.#turnEnded.get(id) ?? 0);
     return (hub.live(id)?.queue.isBusy ?? false) || since < OWN_CHANGES_MS;
-  }
-
-  /** Ends the turn in progress when the tool call under way is over, or at once between two calls. */
-  async #interruptAfterStep(session: SessionRecord): Promise<void> {
-    const governed = this.#options.hub.live(session.id)?.agent?.governor.session(session.id);
-    const turn = governed?.turn;
-    if (!governed || !turn) return;
-    if (governed.hasToolCalls) await Promise.race([governed.toolCalls.settled(), governed.turnOver]);
-    // Another turn may have begun meanwhile.
-    if (governed.turn === turn) this.#interrupt(session);
-  }
-
-  #interrupt({ id }: SessionRecord): void {
-    const governor = this.#options.hub.live(id)?.agent?.governor;
-    governor?.notification("session/cancel", { sessionId: id }).catch(this.#options.onError);
   }
 }

@@ -1,8 +1,21 @@
-import { parseStored, type TablesModule } from "@reins/store";
+import { parseStored, type TablesModule, TextPacker } from "@reins/store";
 import type { RunChanges, RunEventRange, RunRange } from "./tables.ts";
 
 /** The lifecycles that have not come to an end. */
 const UNFINISHED = `contract = 'run_lifecycle' AND payload ->> '$.status' NOT IN ('completed', 'failed', 'cancelled')`;
+
+/** What reports look like, the most frequent last. It is a part of every database: never change it, add another. */
+const SAMPLE = [
+  '{"run_id":"0123456789abcdef","list_id":"plan","tasks":[{"task_id":"1","title":"","status":"in_progress","progress":0.5}],"summary":""}',
+  '{"run_id":"0123456789abcdef","verification_id":"1","status":"passed","command":"npm test","summary":"","checks":[]}',
+  '{"run_id":"0123456789abcdef","status":"failed","session_id":"","agent_id":"","message":"","error":""}',
+  '{"run_id":"","status":"created","session_id":"","agent_id":"native","objective":"","metadata":{"agent":"native","prompt":""},"timestamp":"2026-02-04T09:00:00.000Z"}',
+  '{"run_id":"","status":"executing","session_id":"","agent_id":"native","message":"","timestamp":"2026-02-04T09:00:00.000Z"}',
+  '{"run_id":"","status":"completed","session_id":"","agent_id":"native","summary":"","metadata":{"stop_reason":"end_turn"},"timestamp":"2026-02-04T09:00:00.000Z"}',
+].join("\n");
+
+/** Reports in less room. */
+const reportPacker = new TextPacker(1, SAMPLE);
 
 const module: TablesModule = {
   migrations: [
@@ -27,7 +40,7 @@ const module: TablesModule = {
        contract TEXT NOT NULL,
        session_id TEXT NOT NULL,
        at TEXT NOT NULL,
-       payload TEXT NOT NULL,
+       payload BLOB NOT NULL,
        fault TEXT,
        principal TEXT,
        user TEXT
@@ -85,8 +98,9 @@ const module: TablesModule = {
           const states = new Map<string, object>();
           for (const { state, at, fault } of notes) {
             const { tenant, run_id, contract } = state;
-            const row = { ...state, payload: JSON.stringify(state.payload), at, fault };
-            append.run(row);
+            const payload = JSON.stringify(state.payload);
+            const row = { ...state, payload, at, fault };
+            append.run({ ...row, payload: reportPacker.pack(payload) });
             crop.run({ tenant, run_id, most });
             if (fault === null) states.set(JSON.stringify([tenant, run_id, contract]), row);
           }
@@ -123,5 +137,7 @@ export default module;
 
 function stateIn(row: unknown): unknown {
   if (typeof row !== "object" || row === null || !("payload" in row)) return row;
-  return { ...row, payload: parseStored(String(row.payload)) };
+  const { payload } = row;
+  const text = payload instanceof Uint8Array ? reportPacker.unpack(payload) : String(payload);
+  return { ...row, payload: parseStored(text) };
 }

@@ -34,9 +34,14 @@ describe("the kill switch", () => {
     ["an agent", () => ({ kind: "agent", name: "native" }) as const],
     ["a session", (session: string) => ({ kind: "session", name: session }) as const],
   ])("that ends %s ends the runs under way", async (_, target) => {
+    // With one process more to end, the other is seen to end before the order is carried out.
+    const straggler = "(trap '' TERM; sleep 20) < /dev/null > /dev/null 2>&1 &";
     const home = await openGraphHome({ killSocket: true });
     const { run_id, session_id } = await home.start(
-      [command("slow", "sleep 20; echo late > late.txt"), command("next", "true", { depends_on: ["slow"] })],
+      [
+        command("slow", `${straggler} sleep 20; echo late > late.txt`),
+        command("next", "true", { depends_on: ["slow"] }),
+      ],
       {},
       { persist: true },
     );

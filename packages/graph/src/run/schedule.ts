@@ -286,7 +286,10 @@ class Schedule {
       const left = tokensLeft(this.#graph.budget, this.#used.tokens, action.budget, used);
       const request = { run, action, key, signal, states, iteration, tokensLeft: left, waits };
       const outcome = await attempted(this.#ports, request);
-      return outcome.kind === "completed" ? outcome : stoppedBy(live.stop, outcome);
+      if (outcome.kind === "completed") return outcome;
+      // The cancel of the run comes as an event, perhaps after this.
+      if (canceled.aborted) this.#stop(this.#running.get(action.id), CANCELED);
+      return stoppedBy(live.stop, outcome);
     });
   }
 

@@ -48,6 +48,8 @@ export interface GraphRunsOptions extends Omit<RunExecutorsOptions, "pipelines" 
   readonly hub: Promise<Hub>;
   /** What the kill switch knows. */
   readonly register: ProcessRegistry;
+  /** Resolves when {@link GraphRuns.endRuns} was called for whatever an order has ended so far. */
+  readonly caughtUpWithKills: () => Promise<void>;
   readonly settings?: GraphSettings | undefined;
 }
 
@@ -115,6 +117,7 @@ export class GraphRuns {
       register: (run) => this.#register(run),
       recordUnknown: (run) => this.#recordUnknown(run),
       onOver: (run) => this.#forget(run),
+      caughtUpWithKills: options.caughtUpWithKills,
     });
     const orchestrator = this.#orchestrator;
     this.controls = new RunControls({ store, orchestrator, preparation, references });

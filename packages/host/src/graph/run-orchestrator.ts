@@ -38,6 +38,8 @@ export interface RunOrchestratorOptions {
   readonly recordUnknown: (run: GraphRun) => Promise<void>;
   /** Called when a run is over, and what it held can be released. */
   readonly onOver: (run: GraphRun) => Promise<void>;
+  /** Resolves when {@link RunOrchestrator.cancel} was called for whatever an order has ended so far. */
+  readonly caughtUpWithKills: () => Promise<void>;
   /** Receives errors of background work. */
   readonly onError: (error: unknown) => void;
 }
@@ -57,6 +59,8 @@ export class RunOrchestrator {
   readonly #stop = new AbortController();
   /** Effects that are under way. */
   readonly #performing = new Set<Promise<unknown>>();
+  /** Cancels that are not stored yet, by run. */
+  readonly #canceling = new Map<string, Promise<unknown>>();
 
   constructor(options: RunOrchestratorOptions) {
     this.#options = options;
@@ -92,7 +96,9 @@ export class RunOrchestrator {
 
   /** Cancels a run; resolves when it is over. */
   async cancel(run: GraphRun): Promise<void> {
-    await this.#engine.cancel(run.key);
+    const canceling = this.#engine.cancel(run.key);
+    this.#canceling.set(run.key, canceling);
+    await canceling.finally(() => this.#canceling.delete(run.key));
     await this.#engine.ended(run.key).catch(() => undefined);
   }
 
@@ -196,6 +202,12 @@ export class RunOrchestrator {
     this.#performing.add(attempt);
     const over = () => this.#performing.delete(attempt);
     attempt.then(over, over);
+    const [ended] = await Promise.allSettled([attempt]);
+    if (ended.status === "rejected" || ended.value.kind === "failed") {
+      // The end of a killed process may be seen before the order is: the attempt is canceled then, and did not fail.
+      await this.#options.caughtUpWithKills();
+      await this.#canceling.get(run.key);
+    }
     return attempt;
   }
 

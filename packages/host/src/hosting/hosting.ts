@@ -119,7 +119,7 @@ export class Hosting {
     const killing = options.killSocket
       ? Kills.open({
           ...{ harness, hub: late.promise, register, onError },
-          onKilled: (sessions) => graphs?.endRuns(sessions),
+          onEnding: (sessions) => graphs?.endRuns(sessions),
         })
       : undefined;
     killing?.catch(() => undefined);
@@ -147,6 +147,7 @@ export class Hosting {
       const runs = new GraphRuns({
         ...{ harness, catalogue, messaging, subagents, isInstalled, onError, register, gateway },
         settings: options.graphs,
+        caughtUpWithKills: async () => (await killing)?.caughtUp(),
         hub: late.promise,
         host: () => host,
       });

@@ -21,8 +21,8 @@ export interface KillsOptions {
   /** The hub, once it is open: the socket listens earlier. */
   readonly hub: Promise<Hub>;
   readonly register: ProcessRegistry;
-  /** Ends what sessions do without an agent. */
-  readonly onKilled?: ((sessions: readonly string[]) => void) | undefined;
+  /** Called before the agents of sessions are killed: ends what the sessions do without an agent. */
+  readonly onEnding?: ((sessions: readonly string[]) => void) | undefined;
   readonly onError: (error: unknown) => void;
 }
 
@@ -42,7 +42,10 @@ export class Kills {
     const { home } = harness;
     await recordLeftKills(harness, new KillJournal(killJournalIn(home)));
     const onKilled = (report: KillReport) => concludeKill(options, report);
-    const onEnding = (sessions: readonly string[]) => void cancelPrompts(options, sessions);
+    const onEnding = (sessions: readonly string[]) => {
+      options.onEnding?.(sessions);
+      void cancelPrompts(options, sessions);
+    };
     const prefix = homePrefix(realpathSync(home));
     return new Kills(options, await KillSwitch.open({ home, registry, prefix, onEnding, onKilled, onError }));
   }
@@ -55,6 +58,11 @@ export class Kills {
   /** Records the kill of a session that had nothing running. */
   async nothingRan(report: KillReport): Promise<Killed> {
     return { report, entry: await concludeKill(this.#options, report) };
+  }
+
+  /** Resolves when `onEnding` was called for whatever an order has ended so far. */
+  caughtUp(): Promise<void> {
+    return this.#switch.caughtUp();
   }
 
   /** Stops listening. */
@@ -72,10 +80,9 @@ async function cancelPrompts({ hub: opening }: KillsOptions, sessions: readonly 
 
 /** Records a kill, then ends what only Reins itself can: a session for good, or the turns of an agent inside. */
 async function concludeKill(
-  { harness, hub: opening, onKilled, onError }: KillsOptions,
+  { harness, hub: opening, onError }: KillsOptions,
   report: KillReport,
 ): Promise<string> {
-  onKilled?.(report.sessions);
   const entry = await recordKill(harness, report);
   const hub = await opening;
   const { target, tenant, sessions, inside, reason } = report;

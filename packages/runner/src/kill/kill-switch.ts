@@ -28,6 +28,8 @@ export class KillSwitch {
   readonly #worker: Worker;
   readonly #unsubscribe: () => void;
   #isDead = false;
+  #echoes = 0;
+  readonly #echoing = new Map<number, () => void>();
   readonly #waiting = new Map<string, (answer: Promise<Killed | undefined>) => void>();
 
   private constructor(options: KillSwitchOptions, worker: Worker) {
@@ -63,6 +65,19 @@ export class KillSwitch {
     return promise.finally(() => this.#worker.unref());
   }
 
+  /**
+   * Resolves when `onEnding` was called for every process that is already dead by an order: an end that came by an order can
+   * be told from one that did not.
+   */
+  caughtUp(): Promise<void> {
+    if (this.#isDead) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#echoes += 1;
+    this.#echoing.set(this.#echoes, resolve);
+    this.#send({ echo: this.#echoes });
+    return promise;
+  }
+
   /** Ends the thread. */
   async close(): Promise<void> {
     this.#unsubscribe();
@@ -71,15 +86,22 @@ export class KillSwitch {
 
   #ended(): void {
     this.#isDead = true;
+    for (const resolve of this.#echoing.values()) resolve();
     for (const id of [...this.#waiting.keys()]) this.#settle(id, Promise.reject(dead()));
   }
 
   #receive(message: FromKillThread): void {
     if ("failed" in message) this.#options.onError(new Error(message.failed));
     else if ("ending" in message) this.#options.onEnding(message.ending);
+    else if ("echo" in message) this.#echoed(message.echo);
     else if ("nothing" in message) this.#settle(message.nothing, Promise.resolve(undefined));
     else if ("broken" in message) this.#settle(message.broken, Promise.reject(new Error(message.reason)));
     else if ("report" in message) this.#settle(message.report.id, this.#killed(message.report));
+  }
+
+  #echoed(number: number): void {
+    this.#echoing.get(number)?.();
+    this.#echoing.delete(number);
   }
 
   async #killed(report: KillReport): Promise<Killed> {

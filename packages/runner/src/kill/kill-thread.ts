@@ -22,6 +22,8 @@ export interface KillThreadData {
 export type ToKillThread =
   | RegistryChange
   | { readonly order: KillOrder }
+  /** Asks for an `echo`: what the thread said before it has then been received. */
+  | { readonly echo: number }
   | { readonly recorded: string; readonly entry: string };
 
 /** Messages from the thread. */
@@ -29,6 +31,7 @@ export type FromKillThread =
   | { readonly listening: true }
   | { readonly failed: string }
   | { readonly nothing: string }
+  | { readonly echo: number }
   /** An order that failed. */
   | { readonly broken: string; readonly reason: string }
   /** The sessions of agents that are about to be killed. */
@@ -48,6 +51,7 @@ const ground = { table: systemTable, prefix, now: () => new Date() };
 parentPort?.on("message", (message: ToKillThread) => {
   if ("now" in message) live.set(message.now.id, message.now);
   else if ("ended" in message) live.delete(message.ended);
+  else if ("echo" in message) send(message);
   else if ("order" in message) void kill(message.order).catch((error) => broke(message.order, error));
   else {
     waiting.get(message.recorded)?.(message.entry);

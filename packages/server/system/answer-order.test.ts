@@ -2,7 +2,8 @@ import { ServerResponse } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
 import { begin } from "./fixtures/ask.ts";
-import { RpcClient } from "./fixtures/rpc-client.ts";
+import { Events } from "./fixtures/events.ts";
+import { Messages, RpcClient } from "./fixtures/rpc-client.ts";
 
 const home = agentsForAll();
 const ENDED = '"stopReason":"end_turn';
@@ -61,6 +62,50 @@ test("the response to a prompt waits for a slow reader", async () => {
   expect(written).toHaveLength(MANY + 1);
   expect(written.at(-1)).toBe(ENDED);
 });
+
+test.each(["/acp", "/v1/rpc"])(
+  "the response to a prompt comes after its updates on a stream of %s that opens later, behind a replay",
+  async (path) => {
+    const served = await serveAgents(home());
+    const first = await RpcClient.open(served);
+    const sessionId = await first.begin(home().workspace);
+    const seen = await first.stream();
+    await first.prompt(sessionId, "burst 3000");
+    const connection = path === "/acp" ? "acp-connection-id" : "x-acp-connection-id";
+    const named: Record<string, string> = {};
+    const post = (id: number, method: string, params: object, headers: Record<string, string> = {}) =>
+      served.ask("POST", path, {
+        body: { jsonrpc: "2.0", id, method, params },
+        headers: { ...named, ...headers },
+      });
+    const stream = async (headers: Record<string, string>) => {
+      const shown = { authorization: `Bearer ${served.access.token}`, accept: "text/event-stream" };
+      const opened = await begin(served.address, "GET", path, {
+        headers: { ...shown, ...named, ...headers },
+      });
+      onTestFinished(() => void opened.sent.destroy());
+      return new Messages(new Events(opened.response), () => opened.sent.destroy());
+    };
+    const _meta = { "sandboxagent.dev": { agent: "stub" } };
+    const { headers } = await post(1, "initialize", { protocolVersion: 1, _meta });
+    named[connection] = String(headers[connection]);
+    await post(2, "session/load", { sessionId, cwd: home().workspace, mcpServers: [] });
+    if (path === "/acp") {
+      const own = await stream({});
+      await expect.poll(() => own.messages.map(({ id }) => id)).toContain(2);
+    }
+    const prompt = { sessionId, prompt: [{ type: "text", text: "say last words" }] };
+    await post(3, "session/prompt", prompt, { prefer: "respond-async" });
+    await expect.poll(() => seen.said.at(-1)).toBe("last words");
+    await expect.poll(() => home().hosting.hub.live(sessionId)?.queue.isBusy).toBe(false);
+    const later = await stream(path === "/acp" ? { "acp-session-id": sessionId } : {});
+    const response = () => later.messages.findIndex(({ id, method }) => id === 3 && method === undefined);
+    await expect.poll(response).toBeGreaterThan(-1);
+    const before = later.messages.slice(0, response());
+    expect(JSON.stringify(before.slice(-3))).toContain("last words");
+    expect(before.length).toBeGreaterThan(3_000);
+  },
+);
 
 /** Settles when a number has been the same for a while. */
 async function stopsGrowing(number: () => number): Promise<void> {

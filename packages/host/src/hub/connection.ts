@@ -65,6 +65,8 @@ export class Connection {
   readonly #followed = new Map<string, number>();
   /** The sessions that are replayed on the next feed. */
   readonly #unreplayed = new Map<string, Session>();
+  /** The replays under way that waited for a feed. */
+  readonly #replaying = new Map<string, Promise<void>>();
   #principal: Principal;
   #closed = false;
   /** Whether it ever had a feed; what prompts from within Reins may not. */
@@ -119,8 +121,10 @@ export class Connection {
     for (const [followed, after] of this.#followed) {
       const unreplayed = feed.covers(followed) ? this.#unreplayed.get(followed) : undefined;
       if (unreplayed) {
-        feed.add(channelOf(this.id, followed), Math.max(after, from.order));
-        this.#replayLater(feed, unreplayed).catch((error: unknown) => outlet.failed(error));
+        const replaying = this.#replayLater(feed, unreplayed, after)
+          .catch((error: unknown) => outlet.failed(error))
+          .finally(() => this.#replaying.delete(followed));
+        this.#replaying.set(followed, replaying);
       } else this.#bring(feed, followed, Math.max(after, from.order));
     }
     this.#hasListened = true;
@@ -238,10 +242,11 @@ export class Connection {
     return this.#write({ message: membersOf(this.#hub.harness.redact(message)), request }, session);
   }
 
-  /** Settles when every message that is logged by now, or until `said` settles, has been sent. */
-  async caughtUp(said?: Promise<void>): Promise<void> {
+  /** Settles when every message of a session's last turn has been sent to the streams that are open. */
+  async caughtUp({ id, written }: Pick<Session, "id" | "written">): Promise<void> {
     const { log } = this.#hub;
-    await (said ?? log.written());
+    await written;
+    await this.#replaying.get(id);
     const last = log.last(this.principal.tenant);
     for (const feed of this.#feeds) if (feed.isBehind(last)) await feed.reached(last);
   }
@@ -314,15 +319,15 @@ export class Connection {
   }
 
   /** Replays a session that was loaded before there was a feed; from its beginning, if an earlier replay was cut off. */
-  async #replayLater(feed: Feed, session: Session): Promise<void> {
+  async #replayLater(feed: Feed, session: Session, since: number): Promise<void> {
     let after: number;
     try {
-      after = await feed.replay(session);
+      after = await feed.replay(session, since);
     } catch (error) {
       if (feed.isClosed) return;
       throw error;
     }
-    if (this.#unreplayed.delete(session.id)) feed.add(session.id, after);
+    if (this.#unreplayed.delete(session.id)) this.#bring(feed, session.id, after);
   }
 }
 

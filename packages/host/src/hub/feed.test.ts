@@ -42,6 +42,7 @@ function open({
     },
     written: async () => undefined,
     prunedUntil: async () => pruned,
+    lastOf: () => 0,
     page: async () => pages.shift() ?? [],
   };
   const feed = new Feed({

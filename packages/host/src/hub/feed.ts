@@ -119,25 +119,30 @@ export class Feed {
     void this.#options.outlet.send({ jsonrpc: "2.0", ...message }, undefined);
   }
 
-  /** Replays everything that is stored of a session, and returns the position of the last message. */
-  async replay(session: Pick<Session, "id" | "lastOrder">): Promise<number> {
+  /**
+   * Replays everything that is stored of a session, and returns the position of the last message. What was sent to this
+   * client alone since a position (`own`) comes at its place among it.
+   */
+  async replay(session: Pick<Session, "id" | "lastOrder">, own = Number.POSITIVE_INFINITY): Promise<number> {
     const { log, reader } = this.#options;
+    const channel = channelOf(reader.id, session.id);
     const { tenant } = reader.principal;
     await log.written();
     const until = await log.prunedUntil(tenant, session.id);
     if (until > 0) this.gap(session.id, { after: 0, until, reason: "retention" });
     for (let after = until; ; ) {
-      const page = await log.page(tenant, [session.id], after);
+      const page = await log.page(tenant, [session.id, channel], after);
       for (const event of page) {
         if (this.#closed) throw closedDuringReplay();
-        await this.#resend(event);
+        if (event.session === session.id) await this.#resend(event);
+        else if (event.order > own) await this.#deliver(event, this.position);
         after = event.order;
       }
       if (page.length > 0) continue;
       // Nothing is written between this look and following: neither is interrupted.
-      if (session.lastOrder <= after) return after;
+      if (Math.max(session.lastOrder, log.lastOf(tenant, channel)) <= after) return after;
       // It came meanwhile, unless it has been forgotten meanwhile.
-      after = Math.max(after, await log.prunedUntil(tenant, session.id));
+      for (const one of [session.id, channel]) after = Math.max(after, await log.prunedUntil(tenant, one));
     }
   }
 

@@ -56,7 +56,7 @@ export class Turns {
       return answer;
     }, signal);
     // The response comes after every message before it.
-    await connection.caughtUp(session.written);
+    await connection.caughtUp(session);
     return result;
   }
 

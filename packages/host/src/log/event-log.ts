@@ -202,6 +202,7 @@ export class EventLog {
         prunedUntil: (session) => this.prunedUntil(subscriber.tenant, session),
         holes: (after) => this.#options.store.query(logTables, "holes", { tenant: subscriber.tenant, after }),
         written: () => this.last(subscriber.tenant),
+        newest: (session) => this.lastOf(subscriber.tenant, session),
         join: (session, subscription) =>
           this.#followers.join(keyOf(subscriber.tenant, session), subscription),
         leave: (session, subscription) =>

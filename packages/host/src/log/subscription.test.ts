@@ -36,6 +36,7 @@ class TestLog implements LogSource {
   prunedUntil = async (session: string) => this.pruned.get(session) ?? 0;
   holes = async (after: number) => this.lost.filter(({ last }) => last > after);
   written = () => this.events.length;
+  newest = (of: string) => this.events.findLast(({ session }) => session === of)?.order ?? 0;
 
   join(session: string, subscription: Subscription): void {
     const members = this.joined.get(session) ?? new Set();
@@ -137,6 +138,20 @@ describe("a subscription", () => {
     expect(got).toEqual([1, 2, 3]);
     await settle();
     expect(subscription.isBehind(3)).toBe(false);
+  });
+
+  test("has caught up however busily other sessions are written to", async () => {
+    const log = new TestLog();
+    log.write("a");
+    const { subscription, got } = follow(log);
+    let busy = 1_000;
+    log.duringPage = () => {
+      if (busy-- > 0) log.write("b");
+    };
+    subscription.add("a", 0);
+    await subscription.reached(log.written());
+    expect(got).toEqual([1]);
+    expect(log.pages).toBe(2);
   });
 
   test("gets nothing of a session that was removed, and nothing at all once it is closed", async () => {

@@ -22,6 +22,8 @@ export interface LogSource {
   holes(after: number): Promise<readonly Hole[]>;
   /** The last position that is known to be written; 0 before the first of this epoch. */
   written(): number;
+  /** The position of the last message of a session that was written lately; 0 where none was. */
+  newest(session: string): number;
   join(session: string, subscription: Subscription): void;
   leave(session: string, subscription: Subscription): void;
 }
@@ -126,19 +128,26 @@ export class Subscription {
       const sessions = this.sessions;
       const position = this.#position;
       // Before asking: what is written or added while the answer is on its way is looked for once more.
-      const written = this.#source.written();
+      const newest = this.#newest();
       const added = this.#added;
       const events = sessions.length === 0 ? [] : await this.#source.page(sessions, position);
       for (const event of events) {
         if (this.#closed) return;
         await this.#hand(event);
       }
-      const isAll = this.#source.written() === written && this.#added === added;
+      const isAll = this.#newest() === newest && this.#added === added;
       if (events.length > 0 || this.#position !== position || !isAll) continue;
       // In this very moment, because what is written from now on is pushed and not looked for any more.
       this.#catching = undefined;
       return;
     }
+  }
+
+  /** The last position of its sessions: what others write does not concern it, however busy they are. */
+  #newest(): number {
+    let newest = 0;
+    for (const session of this.#sessions.keys()) newest = Math.max(newest, this.#source.newest(session));
+    return newest;
   }
 
   /** Reports gaps: messages that were seen and are lost, and those that were deleted. */

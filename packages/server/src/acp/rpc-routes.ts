@@ -95,12 +95,12 @@ async function answer(
   { id, method, params }: RpcRequest,
 ): Promise<RawResponse> {
   const answering = kept.ask(id, method, params);
+  const session = typeof params.sessionId === "string" ? params.sessionId : undefined;
   if (prefersAsync(call.request)) {
-    await kept.later(id, method, answering);
+    await kept.later(id, method, answering, session);
     call.header("preference-applied", "respond-async");
     return ACCEPTED;
   }
-  const session = typeof params.sessionId === "string" ? params.sessionId : undefined;
   const { promise, resolve, reject } = Promise.withResolvers<JsonObject | "late" | "gone">();
   answering.then(resolve, reject);
   const cancelTimeout = kept.onTimeout(id, { method, session }, () => resolve("late"));
@@ -108,7 +108,7 @@ async function answer(
   try {
     const first = await promise;
     if (typeof first === "object") return { status: 200, text: JSON.stringify(first) };
-    await kept.later(id, method, answering);
+    await kept.later(id, method, answering, session);
     if (first === "gone") return ACCEPTED;
     throw new HttpProblem(
       "gateway_timeout",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Idleness, type IdleTick, nextTick, type Wake, wakeOf } from "./idleness.ts";
+import { Idleness, type IdleTick, MOST_MESSAGE_BYTES, nextTick, type Wake, wakeOf } from "./idleness.ts";
 
 const message = (content: string): Wake => ({ kind: "message", content, delivery: "wait_for_completion" });
 
@@ -101,6 +101,18 @@ describe("idleness", () => {
     idleness.wake(message("one"));
     idleness.wake(message("two"));
     expect(() => idleness.wake(message("three"))).toThrow(expect.objectContaining({ code: "queue_full" }));
+  });
+
+  it("rejects messages beyond the bytes of its queue, counted as UTF-8, until some are taken", async () => {
+    const { idleness } = idle();
+    const half = message("é".repeat(MOST_MESSAGE_BYTES / 4));
+    idleness.wake(half);
+    idleness.wake(half);
+    expect(() => idleness.wake(message("x"))).toThrow(expect.objectContaining({ code: "queue_full" }));
+    idleness.wake({ kind: "resume" });
+    await idleness.next(live());
+    idleness.wake(half);
+    expect(() => idleness.wake(message("x"))).toThrow(expect.objectContaining({ code: "queue_full" }));
   });
 
   it("drops timers, changes and resumes where messages fill its queue: no caller could handle an error", async () => {

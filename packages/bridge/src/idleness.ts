@@ -11,11 +11,14 @@ export interface IdlenessOptions {
 }
 
 const LIMIT = 1_024;
+/** The most UTF-8 bytes of messages that wait for a session, however few they are. */
+export const MOST_MESSAGE_BYTES = 8 * 1024 * 1024;
 
 /** The wait between two turns of a resident agent. It ticks with a growing backoff; a wake ends it at once. */
 export class Idleness {
   readonly #options: IdlenessOptions;
   readonly #queue: Wake[] = [];
+  #bytes = 0;
   #tick: IdleTick | undefined;
   #interrupt: (() => void) | undefined;
 
@@ -30,10 +33,12 @@ export class Idleness {
   wake(wake: Wake): void {
     const isMessage = wake.kind === "message";
     if (!isMessage && this.#queue.some(({ kind }) => kind === wake.kind)) return;
+    const bytes = bytesOf(wake);
     const isFull = this.#queue.length >= (this.#options.limit ?? LIMIT);
     if (isFull && !isMessage) return;
-    if (isFull)
+    if (isFull || this.#bytes + bytes > MOST_MESSAGE_BYTES)
       throw new BridgeError("queue_full", "too many messages wait for the agent; send the next one later");
+    this.#bytes += bytes;
     this.#queue.push(wake);
     this.#interrupt?.();
   }
@@ -59,7 +64,9 @@ export class Idleness {
 
   #take(): Wake | undefined {
     const message = this.#queue.findIndex(({ kind }) => kind === "message");
-    return this.#queue.splice(Math.max(0, message), 1)[0];
+    const [wake] = this.#queue.splice(Math.max(0, message), 1);
+    if (wake) this.#bytes -= bytesOf(wake);
+    return wake;
   }
 
   async #pause(milliseconds: number, signal: AbortSignal): Promise<void> {
@@ -75,6 +82,11 @@ export class Idleness {
       this.#interrupt = undefined;
     }
   }
+}
+
+/** The bytes of a message; anything else that wakes is small. */
+function bytesOf(wake: Wake): number {
+  return wake.kind === "message" ? Buffer.byteLength(wake.content) : 0;
 }
 
 /** The backoff between ticks; the last value repeats. */

@@ -4,7 +4,7 @@ export {
   hostToolText,
 } from "./host-tools/host-tools.ts";
 export { type HostTool, type HostToolList, readHostTools } from "./host-tools/read-host-tools.ts";
-export { Idleness, type Wake, wakeOf } from "./idleness.ts";
+export { Idleness, MOST_MESSAGE_BYTES, type Wake, wakeOf } from "./idleness.ts";
 export { type Memory, VolatileMemory } from "./memory.ts";
 export { HOST_SOURCE, modelToolName, qualifiedNames, type SourcedName } from "./qualified-names.ts";
 export { searchItems } from "./search/bm25.ts";

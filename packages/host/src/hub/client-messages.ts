@@ -1,5 +1,5 @@
 import { CODE, type JsonObject, RpcError } from "@reins/acp";
-import { type Wake, wakeOf } from "@reins/bridge";
+import { MOST_MESSAGE_BYTES, type Wake, wakeOf } from "@reins/bridge";
 import type { Principal } from "@reins/supervisor";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { Hub } from "./hub.ts";
@@ -9,6 +9,7 @@ type Message = Extract<Wake, { readonly kind: "message" }>;
 
 /** The most messages of clients that wait for a session. */
 const MOST_WAITING = 64;
+const NONE_WAITING = { count: 0, bytes: 0 };
 
 /**
  * Messages that clients send beside prompts, to sessions that do not stay awake. Each is queued as a prompt of its client's
@@ -16,8 +17,8 @@ const MOST_WAITING = 64;
  */
 export class ClientMessages {
   readonly #hub: Hub;
-  /** How many messages of each session wait or are answered. */
-  readonly #waiting = new Map<string, number>();
+  /** The messages of each session that wait or are answered: how many, and their bytes. */
+  readonly #waiting = new Map<string, { readonly count: number; readonly bytes: number }>();
 
   constructor(hub: Hub) {
     this.#hub = hub;
@@ -27,17 +28,18 @@ export class ClientMessages {
   takes(principal: Principal, session: SessionRecord, method: string, params: JsonObject): boolean {
     const message = wakeOf(method, params);
     if (message?.kind !== "message") return false;
-    const waiting = this.#waiting.get(session.id) ?? 0;
-    if (waiting >= MOST_WAITING)
+    const { count, bytes } = this.#waiting.get(session.id) ?? NONE_WAITING;
+    const size = Buffer.byteLength(message.content);
+    if (count >= MOST_WAITING || bytes + size > MOST_MESSAGE_BYTES)
       throw new RpcError(
         CODE.invalidRequest,
         "too many messages wait for the agent; send the next one later",
       );
-    this.#waiting.set(session.id, waiting + 1);
+    this.#waiting.set(session.id, { count: count + 1, bytes: bytes + size });
     interruptFor(this.#hub, session.id, message).catch(this.#hub.onError);
     this.#prompt(principal, session, message.content)
       .catch(this.#hub.onError)
-      .finally(() => this.#left(session.id));
+      .finally(() => this.#left(session.id, size));
     return true;
   }
 
@@ -52,9 +54,9 @@ export class ClientMessages {
     }
   }
 
-  #left(id: string): void {
-    const waiting = (this.#waiting.get(id) ?? 1) - 1;
-    if (waiting > 0) this.#waiting.set(id, waiting);
+  #left(id: string, size: number): void {
+    const { count, bytes } = this.#waiting.get(id) ?? NONE_WAITING;
+    if (count > 1) this.#waiting.set(id, { count: count - 1, bytes: bytes - size });
     else this.#waiting.delete(id);
   }
 }

@@ -228,8 +228,7 @@ class Schedule {
   }
 
   #conflicts(action: GraphAction): boolean {
-    const writes = this.#writesOf(action);
-    return [...this.#running.values()].some((other) => writesConflict(other.writes, writes));
+    return [...this.#running.values()].some(({ writes }) => writesConflict(writes, this.#writesOf(action)));
   }
 
   #writesOf(action: GraphAction): readonly string[] {

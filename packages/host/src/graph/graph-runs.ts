@@ -103,7 +103,7 @@ export class GraphRuns {
 
   constructor(options: GraphRunsOptions) {
     this.#options = options;
-    const { harness, onError, settings } = options;
+    const { harness, onError, settings, caughtUpWithKills } = options;
     const display = new RunDisplay(options);
     const artifacts = new SealedArtifacts(new ArtifactStore(join(harness.home, "artifacts")));
     const onChange = (run: GraphRun) => display.changed(run);
@@ -116,11 +116,9 @@ export class GraphRuns {
       ...{ harness, store, preparation, display, artifacts, onError, parallel: settings?.parallel },
       register: (run) => this.#register(run),
       recordUnknown: (run) => this.#recordUnknown(run),
-      onOver: (run) => this.#forget(run),
-      caughtUpWithKills: options.caughtUpWithKills,
+      ...{ onOver: (run: GraphRun) => this.#forget(run), caughtUpWithKills },
     });
-    const orchestrator = this.#orchestrator;
-    this.controls = new RunControls({ store, orchestrator, preparation, references });
+    this.controls = new RunControls({ store, orchestrator: this.#orchestrator, preparation, references });
     this.#display = display;
     this.#artifacts = artifacts;
     this.#store = store;
@@ -221,7 +219,6 @@ export class GraphRuns {
     const declared = graphIn(carried);
     const { session, principal, declaration, carrier, violations, context, request } = origin;
     const place = { run_id: origin.run_id ?? newRunId(), tenant: session.tenant, principal };
-    const { run_id } = place;
     const graph = { ...declared, actions: await this.#references.inherit(place, declared.actions) };
     const run = this.#store.make({
       ...{ ...place, session: session.id, graph },
@@ -230,8 +227,8 @@ export class GraphRuns {
     const release = this.#store.reserve(principal);
     try {
       await this.#preparation.validate(run);
-      if (!(await this.#store.create(run, origin.turnOf?.(run_id))))
-        throw new ProtocolError("state", `there is a run ${run_id} already`);
+      if (!(await this.#store.create(run, origin.turnOf?.(place.run_id))))
+        throw new ProtocolError("state", `there is a run ${place.run_id} already`);
       await this.#display.begin(run);
       if (graph.isPlan || graph.actions.length === 0) {
         run.end(graph.isPlan ? "pending" : "completed", now());

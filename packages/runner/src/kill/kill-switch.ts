@@ -66,8 +66,8 @@ export class KillSwitch {
   }
 
   /**
-   * Resolves when `onEnding` was called for every process that is already dead by an order: an end that came by an order can
-   * be told from one that did not.
+   * Resolves when `onEnding` was called for every process that is already dead by an order: an end that came by an order
+   * differs from one that did not.
    */
   caughtUp(): Promise<void> {
     if (this.#isDead) return Promise.resolve();

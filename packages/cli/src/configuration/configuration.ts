@@ -214,6 +214,8 @@ const Configuration = z.strictObject({
       parallel: z.int().min(1).max(100).optional(),
       /** The most runs of a user that are under way. */
       open: z.int().min(1).max(10_000).optional(),
+      /** The most attempts at actions of one run. */
+      calls: z.int().min(1).max(1_000_000).optional(),
       /** Steps that are executed one after the other, by name; each is decided like any other call. */
       pipelines: z.record(ExecutorName, Pipeline).default({}),
       /** Services that are called over HTTP, by name. */
@@ -286,11 +288,12 @@ async function withHeaders(
 export function graphSettings({
   parallel,
   open,
+  calls,
   pipelines = {},
   services = {},
 }: Partial<Configuration["graphs"]>): NonNullable<HostingOptions["graphs"]> {
   return {
-    ...{ parallel, open, pipelines },
+    ...{ parallel, open, calls, pipelines },
     services: Object.fromEntries(
       Object.entries(services).map(([name, { timeout, max_bytes: maxBytes, ...service }]) => [
         name,

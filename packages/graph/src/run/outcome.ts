@@ -1,8 +1,8 @@
-import { isRecord } from "@reins/kit";
+import { errorMessage, isRecord } from "@reins/kit";
 import type { Loop } from "../declaration/grammar.ts";
 import type { GraphAction } from "../declaration/graph.ts";
 import type { ActionState } from "./progress.ts";
-import type { Attempt, AttemptUsage } from "./schedule-ports.ts";
+import type { Attempt, AttemptRequest, AttemptUsage, SchedulePorts } from "./schedule-ports.ts";
 
 /** What an attempt came to, also one that was ended from outside. */
 export type AttemptOutcome = Attempt | StoppedAttempt;
@@ -31,12 +31,23 @@ export function following(
   { attempt, iteration }: { readonly attempt: number; readonly iteration: number },
   outcome: AttemptOutcome,
 ): Following {
-  if (outcome.kind === "failed" && attempt < failure.max_attempts && idempotency !== "once")
+  const mayRetry = outcome.kind === "failed" && outcome.isUnknown !== true && idempotency !== "once";
+  if (mayRetry && attempt < failure.max_attempts)
     return { kind: "retry", delay: Math.min(failure.backoff_ms * 2 ** (attempt - 1), MOST_BACKOFF) };
-  const isRepeatable = outcome.kind === "completed" || outcome.kind === "failed";
+  const isRepeatable =
+    outcome.kind === "completed" || (outcome.kind === "failed" && outcome.isUnknown !== true);
   if (loop && isRepeatable && iteration < loop.max_iterations && !isEnough(loop, endOf(outcome)))
     return { kind: "iterate" };
   return { kind: "end" };
+}
+
+/** Makes an attempt. One that throws has failed. */
+export async function attempted({ attempt }: SchedulePorts, request: AttemptRequest): Promise<Attempt> {
+  try {
+    return await attempt(request);
+  } catch (error) {
+    return { kind: "failed", reason: errorMessage(error) };
+  }
 }
 
 /** How an action ends with an attempt. What a failed one produced is kept. */

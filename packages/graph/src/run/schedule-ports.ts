@@ -16,6 +16,8 @@ export type Attempt =
       readonly reason: string;
       readonly output?: unknown;
       readonly usage?: AttemptUsage | undefined;
+      /** Whether it may have been done all the same: no policy repeats it, only a decision does. */
+      readonly isUnknown?: boolean | undefined;
     }
   /** A verdict or a person denied it. */
   | { readonly kind: "blocked"; readonly reason: string; readonly usage?: AttemptUsage | undefined };
@@ -41,8 +43,11 @@ export interface AttemptRequest {
   /** What the actions of the run came to so far. */
   readonly states: ReadonlyMap<string, ActionState>;
   readonly iteration: number;
-  /** The most tokens that it may use, by what is left to its action and to the run; `undefined` for no limit. */
-  readonly tokensLeft: number | undefined;
+  /**
+   * Takes a share of the tokens that are left to its action and to the run, to be held until it ends: the most that it may
+   * use, and `undefined` for no limit. Waits while other attempts hold all there is.
+   */
+  readonly takeTokens: () => Promise<number | undefined>;
   /** Reports that the attempt waits for a person, and with `undefined` that it no longer does. */
   readonly waits: (waitsFor: Exclude<WaitsFor, "model"> | undefined) => void;
 }
@@ -64,8 +69,12 @@ export interface SchedulePorts {
   readonly attempt: (request: AttemptRequest) => Promise<Attempt>;
   /** The resources that an action writes, the whole workspace as `*`; none for one that only reads. */
   readonly writesOf: (action: GraphAction) => readonly string[];
+  /** Whether an action may take tokens: the attempts that may share what is left. */
+  readonly usesTokens?: (action: GraphAction) => boolean;
   /** Called with every change. Must be quick, and must not throw. */
   readonly onChange?: (change: RunChange) => void;
   /** The most actions that run at once. */
   readonly parallel: number;
+  /** The most attempts of a run, whatever its own budget is. */
+  readonly calls?: number | undefined;
 }

@@ -32,6 +32,11 @@ class World {
   readonly #running = new Map<string, readonly string[]>();
   #spent = 0;
 
+  /** The tokens that all attempts used. */
+  get spent(): number {
+    return this.#spent;
+  }
+
   constructor(run: RandomRun) {
     this.run = run;
     this.graph = run.graph;
@@ -43,7 +48,7 @@ class World {
       parallel,
       writesOf: ({ id }) => writes.get(id) ?? [],
       onChange: (change) => this.#note(change),
-      attempt: async ({ action: { id, dependsOn }, key, signal }) => {
+      attempt: async ({ action: { id, dependsOn }, key, signal, takeTokens }) => {
         for (const other of dependsOn)
           if (!hasEnded(this.states.get(other)?.status ?? "pending"))
             this.faults.push(`${id} began before ${other} ended`);
@@ -54,10 +59,16 @@ class World {
             this.faults.push(`${id} and ${other} write the same`);
         this.#running.set(id, own);
         this.begun.push({ id, key, spent: this.#spent });
-        const { attempt, turns } = this.run.attempt(id, Number(key.split("/").at(-1)));
+        const { attempt: planned, turns } = this.run.attempt(id, Number(key.split("/").at(-1)));
+        const wanted = planned.usage?.tokens ?? 0;
+        const share = await takeTokens().catch(() => 0);
+        const attempt = {
+          ...planned,
+          usage: { ...planned.usage, tokens: Math.min(wanted, share ?? wanted) },
+        };
         for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
         this.#running.delete(id);
-        this.#spent += attempt.usage?.tokens ?? 0;
+        this.#spent += attempt.usage.tokens;
         return signal.aborted && attempt.kind !== "completed"
           ? { kind: "failed", reason: "aborted" }
           : attempt;
@@ -139,6 +150,8 @@ describe("Any graph of up to 300 actions", () => {
         const { tokens = Number.POSITIVE_INFINITY, calls = Number.POSITIVE_INFINITY } = run.graph.budget;
         expect(world.begun.filter(({ spent }) => spent >= tokens && tokens > 0)).toEqual([]);
         expect(world.begun.length).toBeLessThanOrEqual(calls);
+        // Also those that ran at the same time together.
+        expect(world.spent).toBeLessThanOrEqual(tokens);
       }),
       { numRuns: 30 },
     );

@@ -1,14 +1,18 @@
-import { errorMessage } from "@reins/kit";
 import { writesConflict } from "../declaration/conflicts.ts";
 import type { Graph, GraphAction } from "../declaration/graph.ts";
 import type { RunScope } from "../engine/engine.ts";
-import { overBudget, stricterBudget, tokensLeft } from "./budget.ts";
+import { overBudget, RunSpending, stricterBudget, tokensLeft } from "./budget.ts";
 import { CONTROL, type Control } from "./control.ts";
-import { type AttemptOutcome, endOf, following, type StoppedAttempt, stoppedBy } from "./outcome.ts";
+import {
+  type AttemptOutcome,
+  attempted,
+  endOf,
+  following,
+  type StoppedAttempt,
+  stoppedBy,
+} from "./outcome.ts";
 import { type ActionState, GraphProgress } from "./progress.ts";
 import type {
-  Attempt,
-  AttemptRequest,
   AttemptUsage,
   RunChange,
   RunResult,
@@ -87,12 +91,13 @@ class Schedule {
   #standing: RunStanding | undefined;
   #closed: string | undefined;
   #late: string | undefined;
-  readonly #used = { calls: 0, retries: 0, tokens: 0, cost: 0 };
+  readonly #spending: RunSpending;
 
   constructor(graph: Graph, scope: RunScope, ports: SchedulePorts) {
     this.#scope = scope;
     this.#ports = ports;
     this.#graph = graph;
+    this.#spending = new RunSpending(graph.budget, ports.calls);
     this.#progress = new GraphProgress(graph.actions, (action) => this.#report({ action }));
     this.#control = this.#nextControl();
     scope.signal.addEventListener("abort", () => this.#wake(), { signal: this.#over.signal });
@@ -118,7 +123,7 @@ class Schedule {
     const parallel = Math.min(this.#graph.budget.parallel ?? this.#ports.parallel, this.#ports.parallel);
     for (const id of this.#progress.ready) {
       if (this.#running.size >= parallel) return;
-      const over = overBudget(this.#graph.budget, this.#used);
+      const { over } = this.#spending;
       if (over !== undefined) {
         this.#close(`the run has used its ${over}`);
         return;
@@ -207,6 +212,7 @@ class Schedule {
       title: revision.title === "" ? title : revision.title,
       note: revision.note ?? note,
     };
+    this.#spending.revise(this.#graph.budget);
     this.#writes.clear();
     this.#revisions += 1;
     this.#report({ graph: this.#graph });
@@ -249,7 +255,7 @@ class Schedule {
   ): Running {
     const { id } = action;
     const number = (this.#progress.states.get(id)?.attempts ?? 0) + 1;
-    this.#used.calls += 1;
+    this.#spending.countCall();
     live.waitsFor = undefined;
     const outcome = this.#attempt(action, { live, number, iteration, delay });
     const running = { action, iteration, attempt, live, outcome, writes: this.#writesOf(action) };
@@ -281,15 +287,22 @@ class Schedule {
       if (before !== undefined) return { kind: "stopped", status: "canceled", reason: before };
       const waits = (waitsFor: Live["waitsFor"]) => this.#wait(action.id, live, waitsFor);
       const { states } = this.#progress;
-      const used = states.get(action.id)?.usage?.tokens;
-      const left = tokensLeft(this.#graph.budget, this.#used.tokens, action.budget, used);
-      const request = { run, action, key, signal, states, iteration, tokensLeft: left, waits };
+      const takeTokens = () => this.#takeTokens(action, signal);
+      const request = { run, action, key, signal, states, iteration, takeTokens, waits };
       const outcome = await attempted(this.#ports, request);
       if (outcome.kind === "completed") return outcome;
       // The cancel of the run comes as an event, perhaps after this.
       if (canceled.aborted) this.#stop(this.#running.get(action.id), CANCELED);
       return stoppedBy(live.stop, outcome);
     });
+  }
+
+  #takeTokens({ id, budget = {} }: GraphAction, signal: AbortSignal): Promise<number | undefined> {
+    const { usesTokens = () => true } = this.#ports;
+    const ofAction = tokensLeft(budget, this.#progress.states.get(id)?.usage?.tokens ?? 0);
+    const mayTake = ({ action }: Running) => !this.#spending.holds(action.id) && usesTokens(action);
+    const takers = () => [...this.#running.values()].filter(mayTake).length;
+    return this.#spending.take(id, { takers, ofAction, signal });
   }
 
   #wait(id: string, live: Live, waitsFor: Live["waitsFor"]): void {
@@ -304,9 +317,8 @@ class Schedule {
     const { id, failure } = action;
     const obstacle = this.#spend(action, outcome.usage) ?? this.#closed ?? live.lastBecause;
     const next = following(action, { attempt, iteration }, outcome);
-    const { retries = Number.POSITIVE_INFINITY } = this.#graph.budget;
-    if (next.kind === "retry" && obstacle === undefined && this.#used.retries < retries) {
-      this.#used.retries += 1;
+    if (next.kind === "retry" && obstacle === undefined && this.#spending.mayRetry) {
+      this.#spending.countRetry();
       this.#launch(action, { iteration, attempt: attempt + 1, delay: next.delay, live });
       return;
     }
@@ -331,13 +343,12 @@ class Schedule {
 
   /** Counts what an attempt used; returns which budget that used up. */
   #spend({ id, budget = {} }: GraphAction, { tokens = 0, cost = 0 }: AttemptUsage = {}): string | undefined {
-    this.#used.tokens += tokens;
-    this.#used.cost += cost;
+    this.#spending.spend(id, { tokens, cost });
     const { attempts: calls = 0, usage } = this.#progress.states.get(id) ?? {};
     const total = { tokens: (usage?.tokens ?? 0) + tokens, cost: (usage?.cost ?? 0) + cost };
     this.#progress.set(id, { usage: total });
-    const run = overBudget(this.#graph.budget, this.#used);
-    if (run !== undefined) return `the run has used its ${run}`;
+    const { over } = this.#spending;
+    if (over !== undefined) return `the run has used its ${over}`;
     const own = overBudget(budget, { ...total, calls });
     return own === undefined ? undefined : `it has used its ${own}`;
   }
@@ -389,12 +400,4 @@ class Schedule {
 function stop(live: Live, status: StoppedAttempt["status"], reason: string): void {
   live.stop = { kind: "stopped", status, reason };
   live.abort.abort(new Error(reason));
-}
-
-async function attempted({ attempt }: SchedulePorts, request: AttemptRequest): Promise<Attempt> {
-  try {
-    return await attempt(request);
-  } catch (error) {
-    return { kind: "failed", reason: errorMessage(error) };
-  }
 }

@@ -27,6 +27,7 @@ export function agentExecutors(subagents: Subagents, agents: readonly AgentEntry
     capabilities: CAPABILITIES,
     canExecute: true,
     audience: "model",
+    usesTokens: true,
     // The native agent starts fastest.
     cost: entry.id === NATIVE_AGENT ? 0 : 1,
     ruleName: "spawn_subagent",
@@ -45,6 +46,7 @@ export function boundedTurn(subagents: Subagents, tools: readonly RunExecutor[])
     description: `Does what the prompt says with ${names.join(", ")}.`,
     capabilities: tools.flatMap(({ capabilities }) => capabilities),
     ...{ isReadOnly, isIdempotent: isReadOnly, ruleName: "spawn_subagent", audience: "model" },
+    usesTokens: true,
     check: () => undefined,
     plan: async (call) => planTask(subagents, call, { agent: NATIVE_AGENT, tools: names }),
   };
@@ -67,7 +69,9 @@ function planTask(
     ...{ tool: "spawn_subagent", arguments: given, tools: "agent" as const, kind: "other" },
     async perform(allowed: unknown, signal: AbortSignal): Promise<PerformedAction> {
       const asked = AllowedTask.parse(allowed);
-      const limits = [asked.max_tokens, call.tokensLeft].filter((one) => one !== undefined);
+      const share = await call.takeTokens();
+      if (share === 0) throw new Error("the tokens of the run are used up");
+      const limits = [asked.max_tokens, share].filter((one) => one !== undefined);
       const task: SubagentTask = {
         sessionId: call.place.id,
         prompt: asked.prompt,

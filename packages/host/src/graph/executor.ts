@@ -13,8 +13,8 @@ export interface ActionCall {
   readonly context: readonly string[];
   /** The same for the same attempt, also after a restart. */
   readonly key: string;
-  /** The most tokens that it may use, whatever its own budget is. */
-  readonly tokensLeft: number | undefined;
+  /** Takes the share of the run's tokens that it may use; `undefined` for no limit. */
+  readonly takeTokens: () => Promise<number | undefined>;
   /** The name of its card for clients. */
   readonly call: string;
   /** What an agent left of which this action depends. */
@@ -64,6 +64,8 @@ export interface PerformedAction {
 export interface RunExecutor extends Executor {
   /** Whether the same effect twice is one: after a crash of which the outcome is unknown it is done again. */
   readonly isIdempotent?: boolean;
+  /** Whether it uses tokens, of which it takes a share. */
+  readonly usesTokens?: boolean;
   /** Who sees what it is given: a model, or a person. What is withheld from them is not passed to it. */
   readonly audience?: "model" | "user";
   /** The name under which rules know it, where that is another. */

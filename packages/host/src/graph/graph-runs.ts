@@ -59,6 +59,8 @@ export interface GraphSettings {
   readonly services?: Readonly<Record<string, ServiceSettings>> | undefined;
   /** The most actions of a run that are executed at once. */
   readonly parallel?: number | undefined;
+  /** The most attempts of a run, whatever its own budget is. */
+  readonly calls?: number | undefined;
   /** The most runs of a user that are under way. */
   readonly open?: number | undefined;
 }
@@ -113,7 +115,8 @@ export class GraphRuns {
     const references = new References({ artifacts, store, identity: harness.identity });
     const preparation = new ActionPreparation({ places, executors, references });
     this.#orchestrator = new RunOrchestrator({
-      ...{ harness, store, preparation, display, artifacts, onError, parallel: settings?.parallel },
+      ...{ harness, store, preparation, display, artifacts, onError },
+      ...{ parallel: settings?.parallel, calls: settings?.calls },
       register: (run) => this.#register(run),
       recordUnknown: (run) => this.#recordUnknown(run),
       ...{ onOver: (run: GraphRun) => this.#forget(run), caughtUpWithKills },
@@ -170,11 +173,6 @@ export class GraphRuns {
   /** A run that a principal may see. */
   async get(principal: Principal, id: string): Promise<ProjectedRun> {
     return this.#store.shown(await this.#store.expect(principal, id));
-  }
-
-  /** The newest runs that a principal may see, or those of one session. */
-  async list(principal: Principal, session?: string): Promise<readonly ProjectedRun[]> {
-    return (await this.#store.list(principal, session)).map((run) => this.#store.shown(run));
   }
 
   /** Cancels a run, or some of its actions. */

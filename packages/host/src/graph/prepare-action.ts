@@ -9,6 +9,7 @@ import {
   type RunScope,
   readReference,
   referencesOf,
+  type SchedulePorts,
   withReferences,
   writesOf,
 } from "@reins/graph";
@@ -66,21 +67,24 @@ export class ActionPreparation {
       await this.#ports.references.expectShown(run, reference, audience);
   }
 
-  /** What the actions of a run write; the whole workspace where that is not known. */
-  async writer(run: GraphRun): Promise<(action: GraphAction) => readonly string[]> {
+  /** What the schedule of a run goes by: what actions write, the whole workspace where that is not known, and whether they use tokens. */
+  async traits(run: GraphRun): Promise<Pick<Required<SchedulePorts>, "writesOf" | "usesTokens">> {
     try {
       const place = await this.#ports.places.ofSession(run.declared, run.key);
       const registry = await this.#ports.executors.of(run.key, place);
-      return (action) => writesIn(registry, action, place);
+      return {
+        writesOf: (action) => writesIn(registry, action, place),
+        usesTokens: (action) => executorIn(registry, action, place)?.usesTokens ?? false,
+      };
     } catch {
-      return () => ["*"];
+      return { writesOf: () => ["*"], usesTokens: () => true };
     }
   }
 
   /** Chooses who executes an attempt, and resolves what its action refers to. */
   async prepare(
     run: GraphRun,
-    { action, states, key, waits, tokensLeft }: AttemptRequest,
+    { action, states, key, waits, takeTokens }: AttemptRequest,
     scope: RunScope,
   ): Promise<{ readonly executor: RunExecutor; readonly call: ActionCall }> {
     const { references } = this.#ports;
@@ -108,7 +112,7 @@ export class ActionPreparation {
     return {
       executor,
       call: {
-        ...{ run: run.id, action, place, prompt, context, key, tokensLeft },
+        ...{ run: run.id, action, place, prompt, context, key, takeTokens },
         input: isRecord(resolved) ? resolved : undefined,
         // No id has a slash: an attempt never has the name of a step of another one.
         call: `${run.id}/${action.id}/${attempts}`,
@@ -124,10 +128,20 @@ export class ActionPreparation {
 }
 
 function writesIn(registry: ExecutorRegistry, action: GraphAction, place: RunPlace): readonly string[] {
+  const executor = executorIn(registry, action, place);
+  return executor ? writesOf(action, executor) : ["*"];
+}
+
+/** The executor of an action; `undefined` where none fits any more. */
+function executorIn(
+  registry: ExecutorRegistry,
+  action: GraphAction,
+  place: RunPlace,
+): RunExecutor | undefined {
   try {
-    return writesOf(action, registry.choose(action, place).executor);
+    return registry.choose(action, place).executor;
   } catch {
-    return ["*"];
+    return undefined;
   }
 }
 

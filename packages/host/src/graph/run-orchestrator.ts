@@ -32,6 +32,8 @@ export interface RunOrchestratorOptions {
   readonly artifacts: SealedArtifacts;
   /** The most actions of a run that are executed at once. */
   readonly parallel?: number | undefined;
+  /** The most attempts of a run. */
+  readonly calls?: number | undefined;
   /** Called when a run begins or continues; what it returns, when it ends. */
   readonly register: (run: GraphRun) => Promise<() => void>;
   /** Records that the outcome of what a run was allowed in an earlier process is unknown, where none is recorded. */
@@ -46,6 +48,8 @@ export interface RunOrchestratorOptions {
 
 /** The most actions of a run that are executed at once. */
 const PARALLEL = 8;
+/** The most attempts of a run, where the operator says nothing else. */
+const MOST_CALLS = 10_000;
 /** How long effects that are under way may take when Reins stops. */
 const GRACE_MS = 2_000;
 /** The most characters that the results of all attempts of a run have together: its journal keeps them until it is over. */
@@ -148,7 +152,7 @@ export class RunOrchestrator {
   }
 
   async #orchestrate({ tenant, run: id }: RunKey, scope: RunScope): Promise<RunResult> {
-    const { store, preparation, onError, parallel = PARALLEL } = this.#options;
+    const { store, preparation, onError, parallel = PARALLEL, calls = MOST_CALLS } = this.#options;
     const run = store.active.get(runKey(tenant, id)) ?? (await store.find(tenant, id));
     if (!run) throw new Error(`there is no run ${id}`);
     store.active.set(run.key, run);
@@ -157,8 +161,7 @@ export class RunOrchestrator {
     const kept = { size: [...earlier.values()].reduce<number>((sum, value) => sum + sizeOf(value), 0) };
     const unregister = await this.#options.register(run);
     const result = await runGraph(run.declared.graph, scope, {
-      parallel,
-      writesOf: await preparation.writer(run),
+      ...{ parallel, calls, ...(await preparation.traits(run)) },
       attempt: async (request) => {
         if (kept.size > MOST_KEPT) return { kind: "failed", reason: TOO_MUCH };
         const attempt = await this.#attempt(run, request, scope, earlier);

@@ -134,7 +134,7 @@ describe("a durable run", LONG, () => {
     expect(ended - started).toBeGreaterThan(3_900);
   });
 
-  test("fails where the outcome of an effect is unknown, unless it may be repeated", async () => {
+  test("fails where the outcome of an effect is unknown, also where the model says that it may be repeated", async () => {
     const base = await newBase();
     const first = await start(base);
     const slow = (id: string, more: object = {}) => ({
@@ -142,20 +142,22 @@ describe("a durable run", LONG, () => {
       input: { command: `echo ${id} >> done.txt; sleep 5` },
     });
     const { run_id } = await first.post([
-      slow("once", { failure_policy: "continue" }),
-      slow("safe", { idempotency: "safe" }),
+      slow("plain", { failure_policy: "continue" }),
+      slow("safe", { idempotency: "safe", failure_policy: "continue" }),
+      slow("retried", { idempotency: "safe", failure_policy: "retry" }),
     ]);
-    await expect.poll(async () => (await linesIn(first.server.workspace)).length).toBe(2);
+    await expect.poll(async () => (await linesIn(first.server.workspace)).length).toBe(3);
     await first.server.kill();
     const second = await start(base);
-    await expect.poll(async () => (await second.graph(run_id)).status, { timeout: 30_000 }).toBe("completed");
+    await expect.poll(async () => (await second.graph(run_id)).status, { timeout: 30_000 }).toBe("failed");
     const run = await second.graph(run_id);
-    expect(run.actions[0]).toMatchObject({
-      status: "failed",
-      status_reason: expect.stringMatching(/outcome is unknown/),
-    });
-    expect(run.actions[1]).toMatchObject({ status: "completed" });
-    expect((await linesIn(second.server.workspace)).toSorted()).toEqual(["once", "safe", "safe"]);
+    for (const action of run.actions)
+      expect(action).toMatchObject({
+        status: "failed",
+        status_reason: expect.stringMatching(/outcome is unknown/),
+        attempts: 1,
+      });
+    expect((await linesIn(second.server.workspace)).toSorted()).toEqual(["plain", "retried", "safe"]);
   });
 
   test("is decided about after it failed, and continues where it was", async () => {

@@ -252,10 +252,7 @@ class ActionAttempt {
   /** Stores that the effect begins, where it must not happen twice. False if an earlier process had begun it. */
   async #begin(): Promise<boolean> {
     const { executor, call, scope, run } = this.#parts;
-    const { idempotency } = call.action;
-    const isKnownSafe = executor.isIdempotent === true && (idempotency !== "once" || executor.isReadOnly);
-    const isRepeatable = isKnownSafe || idempotency === "safe";
-    if (isRepeatable || !run.graph.isDurable) return true;
+    if (mayRepeat(executor, call.action) || !run.graph.isDurable) return true;
     let isFirst = false;
     await scope.step(`began/${this.#name}`, async () => {
       isFirst = true;
@@ -299,8 +296,9 @@ class ActionAttempt {
     const text = performed ? (performed.summary ?? outputSummary(performed.output)) : reason;
     await ports.display.progress(run, call, outcome === "completed" ? "completed" : "failed", text);
     if (artifact) run.note(action.id, { artifact });
+    const isUnknown = outcome === "unknown";
     if (outcome !== "completed" || !performed)
-      return { kind: "failed", reason, ...(performed && { output: performed.output, usage }) };
+      return { kind: "failed", reason, isUnknown, ...(performed && { output: performed.output, usage }) };
     const summary = performed.summary ?? outputSummary(performed.output);
     return { kind: "completed", output: performed.output, summary, ...(performed.usage && { usage }) };
   }
@@ -312,6 +310,14 @@ class ActionAttempt {
     const result = { status: outcome, success: outcome === "completed" };
     forwardIn(call.place, "post_action", { tool_name: planned.tool, result });
   }
+}
+
+/**
+ * Whether an effect may be done again of which the outcome is unknown. The model's word makes that stricter alone: an action
+ * that it declares to be safe is repeated only where its executor can be.
+ */
+function mayRepeat({ isIdempotent, isReadOnly }: RunExecutor, { idempotency }: GraphAction): boolean {
+  return isIdempotent === true && (idempotency !== "once" || isReadOnly === true);
 }
 
 type Decision =

@@ -15,7 +15,13 @@ export const Id = z
 
 const Text = z.string().max(100_000);
 const Label = z.string().max(1_000);
-const Count = z.int().nonnegative();
+// Numbers have bounds: one that is too large for a timer or a sum would be taken for none, or for another.
+const Count = z.int().min(0).max(1_000_000_000);
+const Tokens = z.int().min(0).max(1_000_000_000_000);
+const Line = z.int().min(1).max(1_000_000_000);
+const Cost = z.number().min(0).max(1_000_000_000);
+/** At most 366 days. */
+const Seconds = z.number().min(0).max(31_622_400);
 
 const EXECUTOR_TYPES = ["tool", "agent", "runtime", "human", "pipeline", "service"] as const;
 export const ExecutorType = z.enum(EXECUTOR_TYPES);
@@ -45,7 +51,7 @@ export const ResultPolicy = z.strictObject({
   return_to_model: ReturnToModel.default("summary"),
   /** For `adaptive` and `excerpt`: what matters most, first. */
   priority: z.array(Label).max(50).default([]),
-  max_tokens: z.int().positive().optional(),
+  max_tokens: Tokens.min(1).optional(),
   store_full: z.boolean().default(true),
   if_truncated: z
     .enum(["provide_ref_and_summary", "provide_ref", "truncate", "fail"])
@@ -99,9 +105,9 @@ const Loop = z.strictObject({
 export type Loop = z.infer<typeof Loop>;
 
 const Budget = z.strictObject({
-  tokens: Count.optional(),
-  cost: z.number().nonnegative().optional(),
-  seconds: z.number().nonnegative().optional(),
+  tokens: Tokens.optional(),
+  cost: Cost.optional(),
+  seconds: Seconds.optional(),
   calls: Count.optional(),
   retries: Count.optional(),
   parallel: z.int().min(1).max(1_000).optional(),
@@ -187,8 +193,8 @@ const ExpandRef = z.strictObject({
           .strictObject({
             around_matches: z.union([z.boolean(), z.string().max(1_000)]).optional(),
             context_lines: Count.max(10_000).optional(),
-            from_line: z.int().min(1).optional(),
-            to_line: z.int().min(1).optional(),
+            from_line: Line.optional(),
+            to_line: Line.optional(),
           })
           .optional(),
       }),
@@ -240,7 +246,7 @@ export const DeclarationEnvelope = z.strictObject({
     .strictObject({
       while_waiting: z.enum(["wait", "call_model"]).default("wait"),
       replay: z.enum(["full", "compressed", "hybrid"]).optional(),
-      max_tokens: z.int().positive().optional(),
+      max_tokens: Tokens.min(1).optional(),
     })
     .optional(),
   /** How two actions that would write the same resource are treated. */

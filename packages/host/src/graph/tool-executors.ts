@@ -55,7 +55,8 @@ export function meantTool(
   const meant = Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined;
   if (!meant) return { tool: name, input };
   const { tool, members = {} } = meant;
-  const renamed = Object.entries(input ?? {}).map(([member, value]) => [members[member] ?? member, value]);
+  const nameOf = (member: string) => (Object.hasOwn(members, member) ? members[member] : member);
+  const renamed = Object.entries(input ?? {}).map(([member, value]) => [nameOf(member), value]);
   return { tool, input: input && Object.fromEntries(renamed) };
 }
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { Moment, named, PageLimit, PathName, Position } from "./schema.ts";
+import { LongLimit, Moment, named, PageAfter, PageLimit, PathName, Position } from "./schema.ts";
 
 const contract = z.looseObject({ run_id: z.string(), session_id: z.string(), updated_at: z.string() });
 
@@ -121,8 +121,14 @@ export const ExpandedRef = named(
   }),
 );
 
-/** Runs, the newest first. */
-const RunList = named("RunList", z.looseObject({ runs: z.array(Run) }));
+/** Some runs, the newest first, and where the next ones begin. */
+const RunList = named(
+  "RunList",
+  z.looseObject({
+    runs: z.array(Run),
+    next: z.string().optional().describe("to be given as `after`; absent when these are the last"),
+  }),
+);
 
 /** One event of a run: a report that was accepted or refused. */
 export const RunEvent = named(
@@ -156,7 +162,11 @@ export const runOperations = {
     summary:
       "Lists the newest runs that the caller may see, or those of one session: its own, for an admin the tenant's.",
     audience: "principal",
-    query: z.strictObject({ session: z.string().min(1).max(256).optional() }),
+    query: z.strictObject({
+      session: z.string().min(1).max(256).optional(),
+      after: PageAfter.describe("`next` of the page before"),
+      limit: LongLimit,
+    }),
     answer: RunList,
   }),
   streamRuns: operation({

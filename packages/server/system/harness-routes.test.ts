@@ -185,6 +185,34 @@ describe("runs", () => {
     expect((await served.ask("GET", "/v1/runs", { as: outsider.secret })).body).toEqual({ runs: [] });
   });
 
+  test("of a user are all found, page by page, whatever number others have", async () => {
+    const served = await Served.open(harness());
+    const { runs, identity } = served.harness;
+    const member = await served.person();
+    const owner = await identity.authenticate(member.secret);
+    if (!owner) throw new Error("the token is not known");
+    const at = (second: number) => new Date(Date.UTC(2026, 0, 1) + second * 1_000).toISOString();
+    const note = (by: typeof owner, run_id: string, second: number) =>
+      runs.note(by, "run_lifecycle", { run_id, session_id: "s", status: "created", updated_at: at(second) });
+    const own = Array.from({ length: 7 }, (_, index) => `own-${index}`);
+    // Three of them at the same instant.
+    await Promise.all(own.map((run, index) => note(owner, run, Math.max(3, index))));
+    const others = Array.from({ length: 1_200 }, (_, index) =>
+      note(identity.local(), `other-${index}`, 60 + index),
+    );
+    await Promise.all(others);
+    expect(Object((await served.ask("GET", "/v1/runs", { as: member.secret })).body).runs).toHaveLength(7);
+    const found: string[] = [];
+    for (let after = ""; found.length < 20; ) {
+      const { body } = await served.ask("GET", `/v1/runs?limit=2${after}`, { as: member.secret });
+      const { runs: page, next } = Object(body);
+      found.push(...page.map(({ run_id }: { run_id: string }) => run_id));
+      if (next === undefined) break;
+      after = `&after=${next}`;
+    }
+    expect(found).toEqual(own.toReversed());
+  });
+
   test("have every transition stored and streamed, also rejected ones, for principals that may see the run", async () => {
     const served = await Served.open(harness());
     const { runs, identity } = served.harness;

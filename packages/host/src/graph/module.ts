@@ -1,5 +1,5 @@
 import type { TablesModule } from "@reins/store";
-import type { DeclaredRunChanges, DeclaredRunRange, StoredDeclaredRun, StoredTurnRow } from "./tables.ts";
+import type { DeclaredRunChanges, StoredDeclaredRun, StoredTurnRow } from "./tables.ts";
 
 const module: TablesModule = {
   migrations: [
@@ -32,6 +32,8 @@ const module: TablesModule = {
      CREATE INDEX declared_runs_ended ON declared_runs (ended_at) WHERE ended_at IS NOT NULL;
      ALTER TABLE declared_turns ADD COLUMN at TEXT NOT NULL DEFAULT '';
      CREATE INDEX declared_turns_at ON declared_turns (at)`,
+    // Runs are listed by their reports.
+    "DROP INDEX declared_runs_of_session",
   ],
   open(database) {
     const create = database.prepare(
@@ -50,10 +52,6 @@ const module: TablesModule = {
     );
     const withGraph = database.prepare<{ run: string }>(
       "SELECT run FROM declared_runs WHERE tenant = ? AND run IN (SELECT value FROM json_each(?))",
-    );
-    const list = database.prepare<StoredDeclaredRun>(
-      `SELECT tenant, run, declared, state FROM declared_runs
-       WHERE tenant = @tenant AND (@session IS NULL OR session = @session) ORDER BY seq DESC LIMIT @limit`,
     );
     const open = database.prepare<StoredDeclaredRun>(
       "SELECT tenant, run, declared, state FROM declared_runs WHERE ended_at IS NULL ORDER BY seq",
@@ -99,7 +97,6 @@ const module: TablesModule = {
         get: ({ tenant, run }: { tenant: string; run: string }) => get.get(tenant, run),
         withGraph: ({ tenant, runs }: { tenant: string; runs: readonly string[] }) =>
           withGraph.all(tenant, JSON.stringify(runs)).map(({ run }) => run),
-        list: ({ session, ...range }: DeclaredRunRange) => list.all({ ...range, session: session ?? null }),
         open: () => open.all(),
         turns: ({ tenant, session }: { tenant: string; session: string }) =>
           turns.all(tenant, session).map(({ turn: stored }) => stored),

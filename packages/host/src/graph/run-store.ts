@@ -28,8 +28,6 @@ const AGAIN_MS = 1_000;
 const SWEEP = 100;
 /** The most runs of a user that are under way, where the operator says nothing else. */
 const MOST_OPEN = 100;
-/** The most runs that are listed. */
-const MOST_LISTED = 1_000;
 
 /** The runs of a home: those that are under way, and those that are stored. The only writer of their rows. */
 export class RunStore {
@@ -103,17 +101,6 @@ export class RunStore {
     const run = await this.find(principal.tenant, id);
     if (run && maySee(principal, run)) return run;
     throw new SupervisorError("not_found", `there is no run ${id}`);
-  }
-
-  /** The newest runs that a principal may see, or those of one session. */
-  async list(principal: Principal, session?: string): Promise<readonly GraphRun[]> {
-    const { tenant } = principal;
-    const range = { tenant, session, limit: MOST_LISTED };
-    const stored = await this.#options.harness.store.query(declaredRunTables, "list", range);
-    return stored
-      .flatMap((one) => this.#readable(one))
-      .map((run) => this.active.get(run.key) ?? run)
-      .filter((run) => maySee(principal, run));
   }
 
   /** The stored runs of all tenants that are not over. */

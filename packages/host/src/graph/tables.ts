@@ -1,12 +1,5 @@
 import type { Tables } from "@reins/store";
 
-/** Which runs, the newest first. */
-export interface DeclaredRunRange {
-  readonly tenant: string;
-  readonly session?: string | undefined;
-  readonly limit: number;
-}
-
 /** A run as it is stored: what was declared, and how it stands. Both are sealed JSON. */
 export interface StoredDeclaredRun {
   readonly tenant: string;
@@ -62,7 +55,6 @@ export type DeclaredRunQueries = {
   get(args: { readonly tenant: string; readonly run: string }): StoredDeclaredRun | undefined;
   /** Those of some runs that have a graph. */
   withGraph(args: { readonly tenant: string; readonly runs: readonly string[] }): string[];
-  list(args: DeclaredRunRange): StoredDeclaredRun[];
   /** The runs that are not over, of all tenants. */
   open(args: null): StoredDeclaredRun[];
   /** The turns of a transcript, the oldest first. */

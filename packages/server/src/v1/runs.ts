@@ -9,6 +9,7 @@ import { follow, type Growing } from "../routes/follow.ts";
 import { type AuthorizedCall, conforming, eventText, type Routes } from "../routes/router.ts";
 
 const PAGE = 100;
+const MOST_RUNS = 1_000;
 
 type StreamRunsCall = AuthorizedCall<(typeof runOperations)["streamRuns"]>;
 
@@ -17,8 +18,11 @@ export const runRoutes: Routes = {
   name: "runs",
   mount(router) {
     router.handle(runOperations.listRuns, async ({ query, principal, harness }) => {
-      const states = await harness.runs.list(principal, query.session);
-      return { runs: await withGraphs(runsIn(states), principal, harness) };
+      const { session, after, limit = MOST_RUNS } = query;
+      // One more, to know whether there are more.
+      const found = runsIn(await harness.runs.list(principal, session, { after, limit: limit + 1 }));
+      const runs = await withGraphs(found.slice(0, limit), principal, harness);
+      return { runs, ...(found.length > limit && { next: runs.at(-1)?.run_id }) };
     });
     router.stream(runOperations.streamRuns, (call, open) => follow(call, open, eventsOf(call)));
     router.handle(

@@ -55,10 +55,16 @@ const module: TablesModule = {
     );
     const find = database.prepare("SELECT * FROM runs WHERE tenant = ? AND run_id = ? ORDER BY contract");
     const list = database.prepare(
-      `SELECT * FROM runs
-       WHERE tenant = @tenant AND (@session IS NULL OR session_id = @session)
-         AND (@principal IS NULL OR principal = @principal OR user = @user)
-       ORDER BY updated_at DESC LIMIT @limit`,
+      `WITH states AS (
+         SELECT * FROM runs
+         WHERE tenant = @tenant AND (@session IS NULL OR session_id = @session)
+           AND (@principal IS NULL OR principal = @principal OR user = @user)),
+       newest AS (SELECT run_id, max(updated_at) AS at FROM states GROUP BY run_id),
+       page AS (
+         SELECT * FROM newest
+         WHERE @after IS NULL OR (at, run_id) < (SELECT at, run_id FROM newest WHERE run_id = @after)
+         ORDER BY at DESC, run_id DESC LIMIT @limit)
+       SELECT states.* FROM page JOIN states USING (run_id) ORDER BY at DESC, run_id DESC, updated_at DESC`,
     );
     const unfinished = database.prepare(
       `SELECT * FROM runs WHERE tenant = ? AND run_id > ? AND ${UNFINISHED} ORDER BY run_id LIMIT ?`,
@@ -124,9 +130,10 @@ const module: TablesModule = {
           find.all(tenant, run_id).map(stateIn),
         unfinished: ({ tenant, after, limit }: { tenant: string; after: string; limit: number }) =>
           unfinished.all(tenant, after, limit).map(stateIn),
-        list: ({ tenant, session_id: session = undefined, owner, limit }: RunRange) => {
+        list: ({ tenant, session_id, owner, after = undefined, limit }: RunRange) => {
           const { principal = null, user = null } = owner ?? {};
-          return list.all({ tenant, session: session ?? null, principal, user, limit }).map(stateIn);
+          const range = { tenant, session: session_id ?? null, after: after ?? null, limit };
+          return list.all({ ...range, principal, user }).map(stateIn);
         },
       },
     };

@@ -24,6 +24,8 @@ export type RunListener = (event: Omit<RunEvent, "seq">) => void;
 
 /** How many events of one run are kept; the oldest go first. */
 const MOST_EVENTS = 5_000;
+/** The most runs that are listed at once. */
+const MOST_LISTED = 1_000;
 /** How many faults of a run are listed. */
 const MOST_FAULTS = 100;
 /** How many events one commit forgets. */
@@ -100,12 +102,16 @@ export class Runs {
     return owner ? states.filter((state) => isOwn(state, owner)) : states;
   }
 
-  /** The newest states that a principal may see, or those of one session. */
-  async list(principal: Principal, session_id?: string): Promise<RunState[]> {
+  /** The states of the newest runs that a principal may see, or of those of one session, behind a run if one is given. */
+  async list(
+    principal: Principal,
+    session_id?: string,
+    { after, limit = MOST_LISTED }: { readonly after?: string | undefined; readonly limit?: number } = {},
+  ): Promise<RunState[]> {
     const { tenant } = principal;
     const owner = ownerFor(principal);
     await this.#flush();
-    return this.#store.query(runTables, "list", { tenant, session_id, owner, limit: 1_000 });
+    return this.#store.query(runTables, "list", { tenant, session_id, owner, after, limit });
   }
 
   /** The lifecycles of runs of a tenant that have not come to an end, by id; those after a run, so many at most. */

@@ -52,12 +52,15 @@ export type RunChanges = {
   prune(args: { before: string; limit: number }): number;
 };
 
-/** Which states, the newest first. */
+/** The states of which runs, the newest first. */
 export interface RunRange {
   readonly tenant: string;
   readonly session_id?: string | undefined;
   /** Everybody's without one. */
   readonly owner?: RunOwner | undefined;
+  /** Those behind this run. */
+  readonly after?: string | undefined;
+  /** How many runs. */
   readonly limit: number;
 }
 

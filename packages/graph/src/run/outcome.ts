@@ -2,7 +2,7 @@ import { errorMessage, isRecord } from "@reins/kit";
 import type { Loop } from "../declaration/grammar.ts";
 import type { GraphAction } from "../declaration/graph.ts";
 import type { ActionState } from "./progress.ts";
-import type { Attempt, AttemptRequest, AttemptUsage, SchedulePorts } from "./schedule-ports.ts";
+import type { Attempt, AttemptRequest, AttemptUsage, SchedulePorts, WaitsFor } from "./schedule-ports.ts";
 
 /** What an attempt came to, also one that was ended from outside. */
 export type AttemptOutcome = Attempt | StoppedAttempt;
@@ -12,6 +12,22 @@ export interface StoppedAttempt {
   readonly status: "failed" | "canceled";
   readonly reason: string;
   readonly usage?: AttemptUsage | undefined;
+}
+
+/** What all attempts of one execution share. */
+export interface LiveAttempts {
+  readonly abort: AbortController;
+  waitsFor?: Exclude<WaitsFor, "model"> | undefined;
+  /** What an attempt that does not complete ends as. */
+  stop?: StoppedAttempt | undefined;
+  /** Why no other attempt is made. */
+  lastBecause?: string | undefined;
+}
+
+/** Ends what runs; an attempt that does not complete all the same comes to this. */
+export function stopAttempts(live: LiveAttempts, status: StoppedAttempt["status"], reason: string): void {
+  live.stop = { kind: "stopped", status, reason };
+  live.abort.abort(new Error(reason));
 }
 
 /** How an action ends. */

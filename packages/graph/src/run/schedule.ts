@@ -8,18 +8,12 @@ import {
   attempted,
   endOf,
   following,
-  type StoppedAttempt,
+  type LiveAttempts,
+  stopAttempts,
   stoppedBy,
 } from "./outcome.ts";
 import { type ActionState, GraphProgress } from "./progress.ts";
-import type {
-  AttemptUsage,
-  RunChange,
-  RunResult,
-  RunStanding,
-  SchedulePorts,
-  WaitsFor,
-} from "./schedule-ports.ts";
+import type { AttemptUsage, RunChange, RunResult, RunStanding, SchedulePorts } from "./schedule-ports.ts";
 import { standingOf } from "./standing.ts";
 
 /** What a run reacts to. The events are stored in their order, so that after a crash it takes the same course again. */
@@ -53,18 +47,8 @@ interface Running {
   readonly writes: readonly string[];
   readonly iteration: number;
   readonly attempt: number;
-  readonly live: Live;
+  readonly live: LiveAttempts;
   readonly outcome: Promise<AttemptOutcome>;
-}
-
-/** What all attempts of one execution share. */
-interface Live {
-  readonly abort: AbortController;
-  waitsFor?: Exclude<WaitsFor, "model"> | undefined;
-  /** What an attempt that does not complete ends as. */
-  stop?: StoppedAttempt | undefined;
-  /** Why no other attempt is made. */
-  lastBecause?: string | undefined;
 }
 
 const CANCELED = "it was canceled";
@@ -230,7 +214,7 @@ class Schedule {
     const { action, live } = running;
     live.lastBecause = reason;
     const mayFinish = action.onCancel === "finish" && reason !== this.#late && live.waitsFor === undefined;
-    if (!mayFinish) stop(live, "canceled", reason);
+    if (!mayFinish) stopAttempts(live, "canceled", reason);
   }
 
   #conflicts(action: GraphAction): boolean {
@@ -251,7 +235,7 @@ class Schedule {
       attempt,
       delay = 0,
       live = { abort: new AbortController() },
-    }: { iteration: number; attempt: number; delay?: number; live?: Live },
+    }: { iteration: number; attempt: number; delay?: number; live?: LiveAttempts },
   ): Running {
     const { id } = action;
     const number = (this.#progress.states.get(id)?.attempts ?? 0) + 1;
@@ -268,14 +252,19 @@ class Schedule {
     const { seconds } = action.budget ?? {};
     if (seconds !== undefined && iteration === 1 && attempt === 1)
       void this.#scope.sleep(`deadline/${id}/${number}`, seconds * 1_000, live.abort.signal).then(() => {
-        if (!live.abort.signal.aborted) stop(live, "failed", `it has used its ${seconds} seconds`);
+        if (!live.abort.signal.aborted) stopAttempts(live, "failed", `it has used its ${seconds} seconds`);
       });
     return running;
   }
 
   async #attempt(
     action: GraphAction,
-    { live, number, iteration, delay }: { live: Live; number: number; iteration: number; delay: number },
+    {
+      live,
+      number,
+      iteration,
+      delay,
+    }: { live: LiveAttempts; number: number; iteration: number; delay: number },
   ): Promise<AttemptOutcome> {
     const { run, signal: canceled } = this.#scope;
     const { signal } = live.abort;
@@ -285,7 +274,7 @@ class Schedule {
       const before = live.lastBecause ?? (canceled.aborted ? CANCELED : undefined);
       if (live.stop) return live.stop;
       if (before !== undefined) return { kind: "stopped", status: "canceled", reason: before };
-      const waits = (waitsFor: Live["waitsFor"]) => this.#wait(action.id, live, waitsFor);
+      const waits = (waitsFor: LiveAttempts["waitsFor"]) => this.#wait(action.id, live, waitsFor);
       const { states } = this.#progress;
       const takeTokens = () => this.#takeTokens(action, signal);
       const request = { run, action, key, signal, states, iteration, takeTokens, waits };
@@ -305,7 +294,7 @@ class Schedule {
     return this.#spending.take(id, { takers, ofAction, signal });
   }
 
-  #wait(id: string, live: Live, waitsFor: Live["waitsFor"]): void {
+  #wait(id: string, live: LiveAttempts, waitsFor: LiveAttempts["waitsFor"]): void {
     if (this.#running.get(id)?.live !== live || live.waitsFor === waitsFor) return;
     live.waitsFor = waitsFor;
     this.#progress.set(id, { status: waitsFor ? "waiting" : "running" });
@@ -394,10 +383,4 @@ class Schedule {
     this.#standing = standing;
     this.#report(standing);
   }
-}
-
-/** Ends what runs; an attempt that does not complete all the same comes to this. */
-function stop(live: Live, status: StoppedAttempt["status"], reason: string): void {
-  live.stop = { kind: "stopped", status, reason };
-  live.abort.abort(new Error(reason));
 }

@@ -13,6 +13,7 @@ import {
   type RunOwner,
   type RunReports,
   type RunState,
+  type RunStatePage,
   runTables,
 } from "./tables.ts";
 
@@ -24,8 +25,6 @@ export type RunListener = (event: Omit<RunEvent, "seq">) => void;
 
 /** How many events of one run are kept; the oldest go first. */
 const MOST_EVENTS = 5_000;
-/** The most runs that are listed at once. */
-const MOST_LISTED = 1_000;
 /** How many faults of a run are listed. */
 const MOST_FAULTS = 100;
 /** How many events one commit forgets. */
@@ -103,15 +102,10 @@ export class Runs {
   }
 
   /** The states of the newest runs that a principal may see, or of those of one session, behind a run if one is given. */
-  async list(
-    principal: Principal,
-    session_id?: string,
-    { after, limit = MOST_LISTED }: { readonly after?: string | undefined; readonly limit?: number } = {},
-  ): Promise<RunState[]> {
-    const { tenant } = principal;
-    const owner = ownerFor(principal);
+  async list(principal: Principal, session_id?: string, page: RunStatePage = {}): Promise<RunState[]> {
+    const range = { tenant: principal.tenant, owner: ownerFor(principal), session_id };
     await this.#flush();
-    return this.#store.query(runTables, "list", { tenant, session_id, owner, after, limit });
+    return this.#store.query(runTables, "list", { ...range, limit: 1_000, ...page });
   }
 
   /** The lifecycles of runs of a tenant that have not come to an end, by id; those after a run, so many at most. */

@@ -64,6 +64,9 @@ export interface RunRange {
   readonly limit: number;
 }
 
+/** A part of the runs. */
+export type RunStatePage = Partial<Pick<RunRange, "after" | "limit">>;
+
 /** Which events, the oldest first. */
 export interface RunEventRange {
   readonly tenant: string;

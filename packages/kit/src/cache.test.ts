@@ -19,7 +19,7 @@ it("evicts the least recently used, by number and by size", () => {
 });
 
 describe("stamps of files", () => {
-  /** A folder in which `file`, `folder` and `link` are noted, and `absent`, which is not there. */
+  /** A folder in which `file`, `folder` and `link` are noted, and three paths where nothing is. */
   async function noted(laterMs = 10_000) {
     const path = await mkdtemp(join(tmpdir(), "stamps-"));
     const at = (name: string) => join(path, name);
@@ -27,16 +27,18 @@ describe("stamps of files", () => {
     await mkdir(at("other"));
     await writeFile(at("file"), "one");
     await symlink("folder", at("link"));
+    await symlink("nowhere", at("dangling"));
     const clock = new ManualClock(new Date(Date.now() + laterMs));
     const stamps = new FileStamps(clock);
-    for (const name of ["file", "folder", "link", "absent"]) await stamps.note(at(name));
+    for (const name of ["file", "folder", "link", "absent", "folder/far/below", "dangling/skills"])
+      await stamps.note(at(name));
     return { at, clock, stamps };
   }
 
   it("are current as long as nothing changes", async () => {
     const { at, stamps, clock } = await noted();
     await writeFile(at("beside"), "");
-    expect([await stamps.areCurrent(), stamps.size]).toEqual([true, 4]);
+    expect([await stamps.areCurrent(), stamps.size]).toEqual([true, 6]);
     clock.advance(30_001);
     expect(await stamps.areCurrent()).toBe(false);
   });
@@ -60,10 +62,32 @@ describe("stamps of files", () => {
       await symlink("other", at("link"));
     },
     "something where nothing was": (at) => mkdir(at("absent")),
+    "something far below a folder": (at) => mkdir(at("folder/far/below"), { recursive: true }),
+    "something behind a link that led nowhere": (at) => mkdir(at("nowhere/skills"), { recursive: true }),
+    "something in a folder that was replaced by a copy": async (at) => {
+      await mkdir(at("copy/far/below"), { recursive: true });
+      await rename(at("folder"), at("old"));
+      await rename(at("copy"), at("folder"));
+    },
   };
   it.each(Object.entries(changes))("show %s", async (_, change) => {
     const { at, stamps } = await noted();
     await change(at);
+    expect(await stamps.areCurrent()).toBe(false);
+  });
+
+  it("are current when only others came beside what is absent", async () => {
+    const { at, stamps } = await noted();
+    await mkdir(at("other/far/below"), { recursive: true });
+    await writeFile(at("beside"), "");
+    expect(await stamps.areCurrent()).toBe(true);
+  });
+
+  it("show what comes between the looks at a path and at the folder above it", async () => {
+    const path = await mkdtemp(join(tmpdir(), "stamps-"));
+    const stamps = new FileStamps(new ManualClock(new Date(Date.now() + 1_000)));
+    await stamps.note(join(path, "absent"));
+    await mkdir(join(path, "absent"));
     expect(await stamps.areCurrent()).toBe(false);
   });
 

@@ -1,5 +1,7 @@
-import { stat } from "node:fs/promises";
+import { lstat, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { type Clock, systemClock } from "./async.ts";
+import { hasCode } from "./errors.ts";
 
 /** A cache bounded by entries and by total size; evicts the least recently used. */
 export class LruCache<Key, Value> {
@@ -50,7 +52,10 @@ const AT_ONCE = 32;
  */
 export class FileStamps {
   readonly #clock: Pick<Clock, "now">;
-  readonly #stamps = new Map<string, string | undefined>();
+  readonly #present = new Map<string, string>();
+  /** Paths where nothing was, each with the nearest folder above it, if that is known to change when something comes. */
+  readonly #absent = new Map<string, string | undefined>();
+  readonly #folders = new Map<string, string>();
   readonly #since: number;
   #isSettled = true;
 
@@ -61,35 +66,84 @@ export class FileStamps {
 
   /** How many paths were noted. */
   get size(): number {
-    return this.#stamps.size;
+    return this.#present.size + this.#absent.size;
   }
 
   /** Notes what is at a path, or that nothing is; to be called before it is read. */
   async note(path: string): Promise<void> {
     const stamp = await stampOf(path);
-    const settledBefore = this.#clock.now().getTime() - UNSETTLED_MS;
-    if (stamp && stamp.changedAt > settledBefore) this.#isSettled = false;
-    this.#stamps.set(path, stamp?.text);
+    this.#present.delete(path);
+    this.#absent.delete(path);
+    if (!stamp) return this.#noteAbsent(path);
+    if (!this.#isUnchanged(stamp)) this.#isSettled = false;
+    this.#present.set(path, stamp.text);
   }
 
   /** Whether everything still looks as it was noted. */
   async areCurrent(): Promise<boolean> {
     const age = this.#clock.now().getTime() - this.#since;
     if (!this.#isSettled || age < 0 || age > MAX_AGE_MS) return false;
-    const noted = [...this.#stamps];
-    for (let from = 0; from < noted.length; from += AT_ONCE) {
-      const some = noted.slice(from, from + AT_ONCE);
-      const now = await Promise.all(some.map(([path]) => stampOf(path)));
-      if (some.some(([, text], index) => now[index]?.text !== text)) return false;
-    }
-    return true;
+    const changed = await changedIn([...this.#folders]);
+    const absent = [...this.#absent].filter(([, folder]) => folder === undefined || changed.has(folder));
+    const left = [...this.#present, ...absent.map(([path]) => [path, undefined] as const)];
+    return left.length === 0 || (await changedIn(left)).size === 0;
+  }
+
+  /**
+   * Many paths are absent, and a stat that fails costs several times one that succeeds, so the folder above them is
+   * looked at instead. What came while this was noted changed that folder just now, so that it is not relied upon.
+   */
+  async #noteAbsent(path: string): Promise<void> {
+    const folder = await folderAbove(path);
+    const stamp = folder === undefined ? undefined : await stampOf(folder);
+    const isReliable = folder !== undefined && stamp !== undefined && this.#isUnchanged(stamp);
+    this.#absent.set(path, isReliable ? folder : undefined);
+    // The first state of a folder counts for all paths below it.
+    if (isReliable && !this.#folders.has(folder)) this.#folders.set(folder, stamp.text);
+  }
+
+  #isUnchanged({ changedAt }: Stamp): boolean {
+    return changedAt <= this.#clock.now().getTime() - UNSETTLED_MS;
   }
 }
 
-/** Tells one state of a file from another, by what no program can set back; undefined where there is none to be seen. */
-async function stampOf(
-  path: string,
-): Promise<{ readonly text: string; readonly changedAt: number } | undefined> {
+/** The nearest folder above a path that exists; undefined where a link on the way leads nowhere or cannot be read. */
+async function folderAbove(path: string): Promise<string | undefined> {
+  for (let at = path; ; at = dirname(at)) {
+    if (await isThere(at)) return undefined;
+    const above = dirname(at);
+    if (above === at) return undefined;
+    if (await stampOf(above)) return above;
+  }
+}
+
+/** Whether a name is in its folder, or that cannot be known. */
+async function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    (error: unknown) => !hasCode(error, "ENOENT", "ENOTDIR"),
+  );
+}
+
+/** The paths that do not look as they were noted. */
+async function changedIn(noted: readonly (readonly [string, string | undefined])[]): Promise<Set<string>> {
+  const changed = new Set<string>();
+  for (let from = 0; from < noted.length; from += AT_ONCE) {
+    const some = noted.slice(from, from + AT_ONCE);
+    const now = await Promise.all(some.map(([path]) => stampOf(path)));
+    for (const [index, [path, text]] of some.entries()) if (now[index]?.text !== text) changed.add(path);
+  }
+  return changed;
+}
+
+/** Tells one state of a file from another, by what no program can set back. */
+interface Stamp {
+  readonly text: string;
+  readonly changedAt: number;
+}
+
+/** The state of what is at a path; undefined where there is none to be seen. */
+async function stampOf(path: string): Promise<Stamp | undefined> {
   const found = await stat(path, { bigint: true }).catch(() => undefined);
   if (!found) return undefined;
   const { dev, ino, size, mode, ctimeNs, ctimeMs } = found;

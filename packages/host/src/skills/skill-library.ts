@@ -108,12 +108,17 @@ export class SkillLibrary {
 
   /** What was found for the same folders and grants, if no file has changed since; found anew otherwise. */
   async #current({ principal, roots }: SkillPlace): Promise<Kept> {
+    // Where there is no skill, no grant makes one usable.
+    const place = JSON.stringify(roots);
+    const none = this.#kept.get(place);
+    if (none && (await none.stamps.areCurrent())) return none;
     const grants = await grantsFor(this.#options.harness.store, principal);
     const key = JSON.stringify([roots, ...grants]);
     const kept = this.#kept.get(key);
     if (kept && (await kept.stamps.areCurrent())) return kept;
     const now = await this.#discover(roots, grants);
-    this.#kept.set(key, now, 1 + now.stamps.size);
+    this.#kept.delete(place);
+    this.#kept.set(now.found.skills.length > 0 ? key : place, now, 1 + now.stamps.size);
     return now;
   }
 

@@ -154,6 +154,40 @@ describe("the log", () => {
     expect((await open(store)).last("t")).toBe(1_000);
   });
 
+  test("keeps apart what was written in turn by many sessions, with what belongs to each message", async () => {
+    const store = await newStore();
+    const log = await open(store, 10_000);
+    const event = (n: number) => ({
+      tenant: n % 7 === 0 ? "another" : "t",
+      session: `s${n % 5}`,
+      message: { params: { n, said: n % 50 === 0 ? "long ".repeat(10_000) : `line\n${n}` } },
+      ...(n % 3 === 0 && { except: `c${n % 2}` }),
+      ...(n % 11 === 0 && { request: `r${n}` }),
+    });
+    const all = range(1, 600).map(event);
+    for (const one of all) log.append(one);
+    await log.flush();
+    const read = async (tenant: string, session: string, after = 0): Promise<LoggedEvent[]> => {
+      const page = await log.page(tenant, [session], after);
+      return page.length === 0
+        ? []
+        : [...page, ...(await read(tenant, session, page.at(-1)?.order ?? after))];
+    };
+    for (const tenant of ["t", "another"]) {
+      const own = all.filter((one) => one.tenant === tenant);
+      for (const session of ["s0", "s1", "s2", "s3", "s4"]) {
+        const events = (await read(tenant, session)).map(({ epoch: _, at: __, text: ___, ...rest }) => rest);
+        const expected = own.flatMap((one, at) =>
+          one.session === session ? [{ ...one, order: at + 1 }] : [],
+        );
+        expect(events).toEqual(expected);
+      }
+    }
+    await log.prune(1);
+    expect(await read("t", "s1")).toEqual([]);
+    expect(await log.counts("t", ["s1"])).toEqual(new Map());
+  });
+
   test("goes on after a restart, and tells what is too old to be kept", async () => {
     const store = await newStore();
     const before = await open(store);

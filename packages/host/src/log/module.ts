@@ -23,11 +23,11 @@ const SAMPLE = [
 /** Messages in less room. */
 const messagePacker = new TextPacker(1, SAMPLE);
 
-/** The most messages in a row, and from how many characters on it takes no more. */
-const ROW_COUNT = 128;
-const ROW_SIZE = 32 * 1024;
-/** How many rows are read at once. */
-const ROWS = 16;
+/** The most messages in a block, and from how many characters on it takes no more. */
+const BLOCK_COUNT = 128;
+const BLOCK_SIZE = 32 * 1024;
+/** How many blocks are read at once. */
+const BLOCKS = 16;
 
 /** Replaces all names with a colon: they come and go with connections, which get no gap for them. */
 const NO_NAME = "";
@@ -35,19 +35,23 @@ const NO_NAME = "";
 /** Leaps through the index from tenant to tenant. */
 const TENANTS = `
   WITH RECURSIVE tenants (tenant) AS (
-    SELECT min(tenant) FROM log_events
-    UNION ALL SELECT (SELECT min(e.tenant) FROM log_events e WHERE e.tenant > tenants.tenant)
+    SELECT min(tenant) FROM log_blocks
+    UNION ALL SELECT (SELECT min(e.tenant) FROM log_blocks e WHERE e.tenant > tenants.tenant)
     FROM tenants WHERE tenant IS NOT NULL
   )`;
 
 const module: TablesModule = {
   migrations: [
-    // A row holds a run: `packed` has `count` messages, a line each, the first at `ord`.
-    `CREATE TABLE log_events (
-       tenant TEXT NOT NULL, ord INTEGER NOT NULL, session TEXT NOT NULL, epoch INTEGER NOT NULL, at INTEGER NOT NULL,
-       request TEXT, except_for TEXT, count INTEGER NOT NULL, packed BLOB NOT NULL, PRIMARY KEY (tenant, ord)
+    // A block holds `count` messages that follow each other, of any sessions, the first at `ord` and the newest of `at`:
+    // `packed` has for each run a line about it and a line for each message. `log_positions` finds the blocks of a session.
+    `CREATE TABLE log_blocks (
+       tenant TEXT NOT NULL, ord INTEGER NOT NULL, epoch INTEGER NOT NULL, at INTEGER NOT NULL, count INTEGER NOT NULL,
+       packed BLOB NOT NULL, PRIMARY KEY (tenant, ord)
      ) STRICT, WITHOUT ROWID;
-     CREATE INDEX log_events_by_session ON log_events (session, ord);
+     CREATE TABLE log_positions (
+       session TEXT NOT NULL, tenant TEXT NOT NULL, ord INTEGER NOT NULL, last INTEGER NOT NULL, count INTEGER NOT NULL,
+       PRIMARY KEY (session, tenant, ord)
+     ) STRICT, WITHOUT ROWID;
      CREATE TABLE log_pruned (tenant TEXT NOT NULL, session TEXT NOT NULL, ord INTEGER NOT NULL, PRIMARY KEY (tenant, session))
      STRICT, WITHOUT ROWID;
      CREATE TABLE log_holes (tenant TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (tenant, first))
@@ -56,14 +60,16 @@ const module: TablesModule = {
   ],
   open(database) {
     const add = database.prepare(
-      `INSERT INTO log_events (tenant, ord, session, epoch, at, request, except_for, count, packed)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      "INSERT INTO log_blocks (tenant, ord, epoch, at, count, packed) VALUES (?, ?, ?, ?, ?, ?)",
+    );
+    const place = database.prepare(
+      "INSERT INTO log_positions (session, tenant, ord, last, count) VALUES (?, ?, ?, ?, ?)",
     );
     const lasts = database.prepare(
       `${TENANTS}
        SELECT tenant, max(ord) AS ord FROM (
          SELECT tenant, (
-           SELECT e.ord + e.count - 1 FROM log_events e WHERE e.tenant = tenants.tenant ORDER BY e.ord DESC LIMIT 1
+           SELECT e.ord + e.count - 1 FROM log_blocks e WHERE e.tenant = tenants.tenant ORDER BY e.ord DESC LIMIT 1
          ) AS ord FROM tenants
          UNION ALL SELECT tenant, ord FROM log_pruned
          UNION ALL SELECT tenant, last FROM log_holes
@@ -75,7 +81,7 @@ const module: TablesModule = {
     // An epoch of which nothing is stored any more ended within what was deleted.
     const lastOf = database.prepare(
       `SELECT coalesce(
-         (SELECT ord + count - 1 FROM log_events WHERE tenant = @tenant AND epoch <= @epoch ORDER BY ord DESC LIMIT 1),
+         (SELECT ord + count - 1 FROM log_blocks WHERE tenant = @tenant AND epoch <= @epoch ORDER BY ord DESC LIMIT 1),
          (SELECT max(ord) FROM log_pruned WHERE tenant = @tenant)
        ) AS ord`,
     );
@@ -87,7 +93,7 @@ const module: TablesModule = {
     );
     const prunedUntil = database.prepare("SELECT ord FROM log_pruned WHERE tenant = ? AND session = ?");
     const counts = database.prepare(
-      `SELECT session, sum(count) AS count FROM log_events
+      `SELECT session, sum(count) AS count FROM log_positions
        WHERE session IN (SELECT value FROM json_each(?)) AND tenant = ? GROUP BY session`,
     );
     const prune = pruner(database);
@@ -95,12 +101,9 @@ const module: TablesModule = {
       changes: {
         append({ runs, holes: missing = [] }: { runs: readonly Run[]; holes?: readonly Hole[] }): void {
           for (const { tenant, first, last } of missing) addHole.run(tenant, first, last);
-          for (const { tenant, session, epoch, at, request = null, except = null, first, texts } of runs) {
-            let place = first;
-            for (const { text, count } of rowsOf(texts)) {
-              add.run(tenant, place, session, epoch, at, request, except, count, messagePacker.pack(text));
-              place += count;
-            }
+          for (const { tenant, first, epoch, at, count, text, sessions } of blocksOf(runs)) {
+            add.run(tenant, first, epoch, at, count, messagePacker.pack(text));
+            for (const [session, { last, count }] of sessions) place.run(session, tenant, first, last, count);
           }
         },
         begin: () => Number(membersOf(begin.get()).epoch),
@@ -132,37 +135,89 @@ const module: TablesModule = {
 
 export default module;
 
-/** Texts as the rows that hold them: so few and so small that a reader of one reads little beside it. */
-function rowsOf(texts: readonly string[]): readonly { readonly text: string; readonly count: number }[] {
-  const rows: { text: string; count: number }[] = [];
-  for (const text of texts) {
-    const last = rows.at(-1);
-    if (last && last.count < ROW_COUNT && last.text.length + text.length < ROW_SIZE) {
-      // JSON holds no line feed but between its tokens, and JSON.stringify writes none there.
-      last.text += `\n${text}`;
-      last.count += 1;
-    } else rows.push({ text, count: 1 });
+/** Messages that are stored together. */
+interface Block extends Pick<Run, "tenant" | "first" | "epoch"> {
+  at: number;
+  count: number;
+  text: string;
+  /** The last message of each session in it, and how many it has. */
+  readonly sessions: Map<string, { last: number; count: number }>;
+}
+
+/** Runs as the blocks that hold them: so few and so small that a reader of one session reads little of others. */
+function blocksOf(runs: readonly Run[]): readonly Block[] {
+  const blocks: Block[] = [];
+  for (const run of runs) {
+    const { tenant, session, epoch, at, texts } = run;
+    for (let from = 0; from < texts.length; ) {
+      const first = run.first + from;
+      let block = blocks.at(-1);
+      if (!block || !takes(block, { tenant, epoch, first }, texts[from]?.length ?? 0)) {
+        block = { tenant, first, epoch, at, count: 0, text: "", sessions: new Map() };
+        blocks.push(block);
+      }
+      const part = partOf(texts, from, block);
+      block.at = Math.max(block.at, at);
+      block.text += `${headOf(run, part.length)}\n${part.join("\n")}\n`;
+      block.count += part.length;
+      from += part.length;
+      const { count = 0 } = block.sessions.get(session) ?? {};
+      block.sessions.set(session, { last: run.first + from - 1, count: count + part.length });
+    }
   }
-  return rows;
+  return blocks;
+}
+
+/** Whether a block has room for a message of a size that comes right after it. */
+function takes(
+  block: Block,
+  { tenant, epoch, first }: Pick<Run, "tenant" | "epoch" | "first">,
+  size: number,
+): boolean {
+  const { count, text } = block;
+  if (count >= BLOCK_COUNT || text.length + size >= BLOCK_SIZE) return false;
+  return block.tenant === tenant && block.epoch === epoch && block.first + count === first;
+}
+
+/** The texts from one on that a block takes, at least that one. */
+function partOf(texts: readonly string[], from: number, { count, text }: Block): readonly string[] {
+  let [to, size] = [from + 1, text.length + (texts[from]?.length ?? 0)];
+  for (; to < texts.length && to - from < BLOCK_COUNT - count; to += 1) {
+    size += texts[to]?.length ?? 0;
+    if (size >= BLOCK_SIZE) break;
+  }
+  return texts.slice(from, to);
+}
+
+/** The line before the messages of a run. JSON.stringify writes no line feed, here and in the messages. */
+function headOf({ session, at, request, except }: Run, count: number): string {
+  return JSON.stringify([session, count, at, request ?? null, except ?? null]);
 }
 
 /** Deletes from the oldest position on, up to the first that is not old; a clock that was set back keeps some for longer. */
 function pruner(database: Database): (args: { before: number; limit: number }) => number {
   const tenants = database.prepare(`${TENANTS} SELECT tenant FROM tenants WHERE tenant IS NOT NULL`);
   const oldest = database.prepare(
-    "SELECT session, ord, count, at FROM log_events WHERE tenant = ? ORDER BY ord LIMIT ?",
+    "SELECT ord, epoch, at, packed FROM log_blocks WHERE tenant = ? ORDER BY ord LIMIT ?",
   );
   const note = database.prepare(
     "INSERT INTO log_pruned (tenant, session, ord) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET ord = max(ord, excluded.ord)",
   );
-  const remove = database.prepare("DELETE FROM log_events WHERE tenant = ? AND ord = ?");
+  const remove = database.prepare("DELETE FROM log_blocks WHERE tenant = ? AND ord = ?");
+  const removePlace = database.prepare(
+    "DELETE FROM log_positions WHERE session = ? AND tenant = ? AND ord = ?",
+  );
   return ({ before, limit }) => {
     let pruned = 0;
     for (const { tenant } of tenants.all().map(membersOf)) {
-      for (const { session, ord, count, at } of oldest.all(tenant, limit - pruned).map(membersOf)) {
-        if (Number(at) >= before) break;
-        note.run(tenant, String(session).includes(":") ? NO_NAME : session, Number(ord) + Number(count) - 1);
-        remove.run(tenant, ord);
+      for (const row of oldest.all(tenant, limit - pruned).map(membersOf)) {
+        if (Number(row.at) >= before) break;
+        const lasts = new Map(eventsIn(String(tenant), row).map(({ session, order }) => [session, order]));
+        for (const [session, order] of lasts) {
+          note.run(tenant, session.includes(":") ? NO_NAME : session, order);
+          removePlace.run(session, tenant, row.ord);
+        }
+        remove.run(tenant, row.ord);
         pruned += 1;
       }
       if (pruned === limit) break;
@@ -173,40 +228,51 @@ function pruner(database: Database): (args: { before: number; limit: number }) =
 
 function eventsAfter(database: Database, { tenant, sessions, after, limit, size }: LogRange): WrittenEvent[] {
   const marks = sessions.map(() => "?").join(", ");
-  // The row with a position begins at most so far before it.
+  // The block with a position begins at most so far before it.
   const query = database.prepare(
-    `SELECT ord, session, epoch, at, request, except_for, count, packed FROM log_events
-     WHERE session IN (${marks}) AND ord > ? - ${ROW_COUNT} AND ord + count - 1 > ? AND tenant = ? ORDER BY ord LIMIT ${ROWS}`,
+    `SELECT DISTINCT ord FROM log_positions
+     WHERE session IN (${marks}) AND tenant = ? AND ord > ? - ${BLOCK_COUNT} AND last > ? ORDER BY ord LIMIT ${BLOCKS}`,
   );
+  const block = database.prepare("SELECT ord, epoch, packed FROM log_blocks WHERE tenant = ? AND ord = ?");
+  const wanted = new Set(sessions);
   const events: WrittenEvent[] = [];
   let total = 0;
   for (let place = after; ; ) {
-    const rows = query.all(...sessions, place, place, tenant);
-    for (const event of rows.flatMap((row) => eventsIn(tenant, membersOf(row)))) {
-      if (event.order <= after) continue;
-      total += event.text.length;
-      if (events.length === limit || (events.length > 0 && total > size)) return events;
-      events.push(event);
-      place = event.order;
+    const rows = query.all(...sessions, tenant, place, place);
+    for (const row of rows) {
+      const all = eventsIn(tenant, membersOf(block.get(tenant, orderIn(row))));
+      for (const event of all) {
+        if (event.order <= place || !wanted.has(event.session)) continue;
+        total += event.text.length;
+        if (events.length === limit || (events.length > 0 && total > size)) return events;
+        events.push(event);
+        place = event.order;
+      }
     }
-    if (rows.length < ROWS) return events;
+    if (rows.length < BLOCKS) return events;
   }
 }
 
-function eventsIn(tenant: string, row: Record<string, unknown>): WrittenEvent[] {
-  const { ord, session, epoch, at, request, except_for, count, packed } = row;
-  const written = packed instanceof Uint8Array ? messagePacker.unpack(packed) : "";
-  const texts = count === 1 ? [written] : written.split("\n");
-  return texts.map((text, index) => ({
-    tenant,
-    session: String(session),
-    order: Number(ord) + index,
-    epoch: Number(epoch),
-    at: Number(at),
-    text,
-    ...(typeof request === "string" && { request }),
-    ...(typeof except_for === "string" && { except: except_for }),
-  }));
+/** The messages of a block. */
+function eventsIn(tenant: string, { ord, epoch, packed }: Record<string, unknown>): WrittenEvent[] {
+  const lines = (packed instanceof Uint8Array ? messagePacker.unpack(packed) : "").split("\n");
+  const events: WrittenEvent[] = [];
+  let order = Number(ord);
+  for (let line = 0; line < lines.length - 1; ) {
+    const [session, count, at, request, except]: unknown[] = JSON.parse(lines[line] ?? "[]");
+    const run = {
+      ...{ tenant, session: String(session), epoch: Number(epoch), at: Number(at) },
+      ...(typeof request === "string" && { request }),
+      ...(typeof except === "string" && { except }),
+    };
+    const texts = lines.slice(line + 1, line + 1 + Number(count));
+    for (const text of texts) {
+      events.push({ ...run, order, text });
+      order += 1;
+    }
+    line += 1 + texts.length;
+  }
+  return events;
 }
 
 function orderIn(row: unknown): number {

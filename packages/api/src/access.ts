@@ -35,6 +35,31 @@ const NewLoginCode = named(
   }),
 );
 
+/** The ways in which a browser can log in beside a code. */
+const LoginMethods = named(
+  "LoginMethods",
+  z.looseObject({ oidc: z.array(z.string()).describe("the OpenID issuers to log in with, by name") }),
+);
+
+/** Which OpenID issuer to log in with. */
+const OidcLogin = named("OidcLogin", z.strictObject({ issuer: z.string().min(1).max(32) }));
+
+/** Where the browser logs in. */
+const BegunOidcLogin = named(
+  "BegunOidcLogin",
+  z.looseObject({ url: z.string().describe("where the browser goes; it comes back to the page") }),
+);
+
+/** What the browser brings back from its issuer. */
+const OidcAnswer = named(
+  "OidcAnswer",
+  z.strictObject({
+    code: z.string().min(1).max(3_000),
+    state: z.string().min(1).max(256),
+    iss: z.string().max(1_024).optional(),
+  }),
+);
+
 /** A description of this API, OpenAPI 3.1. */
 const ApiDescription = named("ApiDescription", z.looseObject({ openapi: z.string() }));
 
@@ -58,6 +83,43 @@ export const accessOperations = {
     body: LoginCode,
     answer: Login,
     problems: ["unauthenticated", "timeout", "too_many_requests"],
+  }),
+  getLoginMethods: operation({
+    id: "get_login_methods",
+    method: "GET",
+    path: "/v1/login/methods",
+    summary: "The OpenID issuers that a browser can log in with.",
+    audience: "anyone",
+    answer: LoginMethods,
+  }),
+  beginOidcLogin: operation({
+    id: "begin_oidc_login",
+    method: "POST",
+    path: "/v1/login/oidc",
+    summary:
+      "Begins a login with an OpenID issuer: authorization code with PKCE. Sets a cookie for this login.",
+    audience: "anyone",
+    body: OidcLogin,
+    answer: BegunOidcLogin,
+    problems: ["timeout", "too_many_requests", "not_found", "bad_gateway", "unavailable"],
+  }),
+  finishOidcLogin: operation({
+    id: "finish_oidc_login",
+    method: "POST",
+    path: "/v1/login/oidc/answer",
+    summary: "Exchanges what the issuer gave the browser for a cookie.",
+    audience: "anyone",
+    body: OidcAnswer,
+    answer: Login,
+    problems: [
+      "unauthenticated",
+      "forbidden",
+      "timeout",
+      "too_many_requests",
+      "not_found",
+      "bad_gateway",
+      "unavailable",
+    ],
   }),
   createLoginCode: operation({
     id: "create_login_code",

@@ -1,4 +1,4 @@
-import { appendFile, chmod, copyFile, readFile, rm } from "node:fs/promises";
+import { appendFile, chmod, copyFile, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { defaultFile } from "@reins/policy";
 import { describe, expect, it } from "vitest";
@@ -41,6 +41,17 @@ describe("reins doctor", () => {
     expect(open.of("keys")).toMatchObject({ state: "wrong", mend: expect.stringContaining("from a backup") });
     expect(open.of("roster")).toMatchObject({ state: "wrong", found: expect.stringContaining("line 11") });
     expect(open.of("home")).toMatchObject({ state: "wrong", mend: expect.stringContaining("chmod 700") });
+  });
+
+  it("says when an OpenID issuer does not answer", async () => {
+    const home = await OperatedHome.begun();
+    const issuer = "{ name: corp, issuer: http://127.0.0.1:9, audience: [x], tenant: default }";
+    await writeFile(join(home.path, "reins.yaml"), `oidc: [${issuer}]\n`);
+    expect((await examined(home)).of("issuers")).toMatchObject({
+      state: "wrong",
+      found: expect.stringContaining('the issuer "corp" does not answer'),
+      mend: expect.stringContaining("oidc in reins.yaml"),
+    });
   });
 
   it("says when what is sealed cannot be opened; a key that was rotated is not missed", async () => {

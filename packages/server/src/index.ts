@@ -1,6 +1,7 @@
 export { Access, type AccessOptions, LOCAL } from "./access/access.ts";
 export type { Caller } from "./access/authenticator.ts";
 export { AccessError } from "./access/logins.ts";
+export { OidcIssuer } from "./access/oidc/issuer.ts";
 export { type AgentRoutesOptions, agentRoutes } from "./acp/agent-routes.ts";
 export { AdminApi, type AdminApiOptions } from "./admin.ts";
 export type { ConnectionLimits } from "./connections/connections.ts";

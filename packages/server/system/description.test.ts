@@ -1,10 +1,13 @@
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Operation, operations, PROBLEMS, Problem } from "@reins/api";
 import { problemOf, SupervisorError } from "@reins/supervisor";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { originOf } from "../src/access/oidc/settings.ts";
+import type { Answer } from "./fixtures/ask.ts";
 import { Events } from "./fixtures/events.ts";
-import { harnessForAll, RULES, Served } from "./fixtures/home.ts";
+import { harnessForAll, newHome, openHarness, RULES, Served } from "./fixtures/home.ts";
+import { Issuer } from "./fixtures/issuer.ts";
 
 const harness = harnessForAll();
 
@@ -29,6 +32,30 @@ describe("the description of the API", () => {
   });
 });
 
+/** Logs a browser in by an issuer, and has each response checked. */
+async function logInWithIssuer(check: (method: string, path: string, got: Answer) => unknown): Promise<void> {
+  const issuer = await Issuer.open(onTestFinished);
+  const settings = issuer.settings();
+  const home = await newHome();
+  const opened = await openHarness(home, { origins: [originOf(settings)] });
+  const served = await Served.open(opened.harness, {
+    oidc: [settings],
+    onEnd: (end) =>
+      onTestFinished(async () => {
+        await end();
+        await opened.close();
+        await rm(home, { recursive: true, force: true });
+      }),
+  });
+  const begun = await served.ask("POST", "/v1/login/oidc", { body: { issuer: "corp" } });
+  check("POST", "/v1/login/oidc", begun);
+  const { searchParams } = await issuer.authorize(Object(begun.body).url);
+  const [cookie = ""] = String(begun.headers["set-cookie"]).split(";");
+  const body = { code: searchParams.get("code"), state: searchParams.get("state") };
+  const path = "/v1/login/oidc/answer";
+  check("POST", path, await served.ask("POST", path, { headers: { cookie }, body }));
+}
+
 describe("real responses", () => {
   test("of every operation match their schema", async () => {
     const served = await Served.open(harness());
@@ -46,9 +73,8 @@ describe("real responses", () => {
       if (!found) throw new Error(`no operation for ${method} ${path}`);
       return found;
     };
-    const ask = async (method: string, path: string, body?: unknown) => {
+    const check = (method: string, path: string, got: Answer) => {
       const { id, status, answer } = operationOf(method, path);
-      const got = await served.ask(method, path, { body });
       expect([id, got.status, got.text]).toEqual([id, status, got.text]);
       const fit = answer.safeParse(got.body);
       expect([id, fit.error]).toEqual([id, undefined]);
@@ -57,10 +83,14 @@ describe("real responses", () => {
       seen.add(id);
       return Object(got.body);
     };
+    const ask = async (method: string, path: string, body?: unknown) =>
+      check(method, path, await served.ask(method, path, { body }));
 
     await ask("GET", "/v1/health");
     await ask("POST", "/v1/login", { code: served.access.newCode() });
     await ask("POST", "/v1/login/codes");
+    await ask("GET", "/v1/login/methods");
+    await logInWithIssuer(check);
     await ask("GET", "/v1/whoami");
     await ask("POST", "/v1/logout");
     await ask("GET", "/openapi.json");

@@ -43,6 +43,7 @@ export {
 } from "./errors.ts";
 export { Harness, type HarnessOptions, toolsOfAgent } from "./harness/harness.ts";
 export { harnessTables } from "./harness/tables.ts";
+export type { Vouched } from "./identity/admission.ts";
 export { Identity, type IdentityOptions } from "./identity/identity.ts";
 export {
   actorOf,

@@ -46,6 +46,25 @@ webhooks:
     });
   });
 
+  it("contains OpenID issuers, with a secret from a file, and refuses what is not safe", async () => {
+    await writeFile(join(home, "client"), "of the page\n");
+    const issuer = (more: string) =>
+      `oidc: [{ name: corp, issuer: "https://id.example", audience: [reins], tenant: acme${more} }]`;
+    expect((await configured(issuer(', client_id: page, client_secret: "@client"'))).oidc).toMatchObject([
+      { name: "corp", client_secret: "of the page", grants: [], clock_skew: 30, kind: "user", work: 60 },
+    ]);
+    await expect(configured(issuer(', client_secret: "@nothing"'))).rejects.toThrow("client_secret");
+    await expect(configured(issuer(", algorithms: [HS256]"))).rejects.toThrow("algorithms");
+    await expect(configured(issuer(", kind: agent"))).rejects.toThrow("kind");
+    await expect(configured(issuer(", clock_skew: 3600"))).rejects.toThrow("clock_skew");
+    await expect(configured(issuer(", grants: [{ claim: groups, roles: [admin] }]"))).rejects.toThrow(
+      "together",
+    );
+    await expect(configured(issuer("").replace("https", "http"))).rejects.toThrow("https");
+    const twice = issuer("").replace(/\[\{(.*)\}\]/, "[{$1}, {$1}]");
+    await expect(configured(twice)).rejects.toThrow("same name");
+  });
+
   it("contains the settings of sessions and of /ws", async () => {
     const text = "db: r.db\nttl: 5\npreload_standing: true\nheartbeat_interval: 0\nws: { auth: none }";
     expect(await configured(text)).toMatchObject({

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { HostingOptions } from "@reins/host";
+import { OidcSettings } from "@reins/server/oidc";
 import { z } from "zod";
 import { CliError, isNotFound } from "../errors.ts";
 import { ToolSearch, toolSearchSettings } from "./tool-search.ts";
@@ -106,6 +107,10 @@ const Service = z.strictObject({
   max_bytes: z.int().positive().max(67_108_864).optional(),
 });
 
+function isUnique(names: readonly string[]): boolean {
+  return new Set(names).size === names.length;
+}
+
 /** The schema of `reins.yaml`. Relative paths start at the home. */
 const Configuration = z.strictObject({
   host: z.string().min(1).optional(),
@@ -118,6 +123,13 @@ const Configuration = z.strictObject({
   workspaces: z.array(z.string()).default([]),
   /** The folders that sessions of a tenant may use, by its id. */
   tenants: z.record(z.string(), z.strictObject({ roots: z.array(z.string().min(1)).min(1) })).default({}),
+  /** OpenID issuers whose users may use this server, beside those with tokens of Reins. */
+  oidc: z
+    .array(OidcSettings)
+    .max(20)
+    .refine((all) => isUnique(all.map(({ name }) => name)), "two issuers have the same name")
+    .refine((all) => isUnique(all.map(({ issuer }) => issuer)), "an issuer is named twice")
+    .default([]),
   webhooks: z.array(Webhook).default([]),
   /** The database, where it is not in the home. */
   db: z.string().min(1).optional(),
@@ -238,7 +250,8 @@ export async function readConfiguration(home: string): Promise<Configuration> {
     ),
   );
   const graphs = { ...configuration.graphs, services: Object.fromEntries(services) };
-  return { ...configuration, webhooks, graphs };
+  const oidc = await Promise.all(configuration.oidc.map((issuer) => withClientSecret(home, issuer)));
+  return { ...configuration, webhooks, graphs, oidc };
 }
 
 export function tenantRoots(
@@ -262,6 +275,16 @@ async function withSecret(
   if (secret === undefined)
     throw unusable(path, `it holds the secret of the webhook "${webhook.name}" and does not exist`);
   return { ...webhook, secret: secret.trim() };
+}
+
+async function withClientSecret(home: string, issuer: OidcSettings): Promise<OidcSettings> {
+  const { name, client_secret } = issuer;
+  if (!client_secret?.startsWith("@")) return issuer;
+  const path = resolve(home, client_secret.slice(1));
+  const secret = await readIfExists(path);
+  if (secret === undefined)
+    throw unusable(path, `it holds the client_secret of the issuer "${name}" and does not exist`);
+  return { ...issuer, client_secret: secret.trim() };
 }
 
 type ServiceConfiguration = Configuration["graphs"]["services"][string];

@@ -13,6 +13,7 @@ import {
   type Reins,
   type ServedReins,
 } from "@reins/server";
+import { originOf } from "@reins/server/oidc";
 import type { Store, StoreLoss } from "@reins/store";
 import { type PolicyStatus, writeFirstFiles } from "@reins/supervisor";
 import { type Configuration, readConfiguration } from "../configuration/configuration.ts";
@@ -49,11 +50,11 @@ export interface HomeOptions {
 
 /** Opens the home of a command without agents. Records no start, and creates no first constitution. */
 export async function openHomeHarness(home: string, notice: Notice): Promise<OpenHarness> {
-  const { policyFiles, redactor } = await readHome({ home });
+  const { policyFiles, redactor, origins } = await readHome({ home });
   const openLedger = () =>
     WritableLedger.open({ home, tables: homeTables, seen: SeenCheckpoints.ofUser(process.env), notice });
   const onError = (error: unknown) => notice(errorMessage(error));
-  return openHarness({ home, userHome: homedir(), policyFiles, redactor, openLedger, onError });
+  return openHarness({ home, userHome: homedir(), policyFiles, redactor, origins, openLedger, onError });
 }
 
 /**
@@ -176,6 +177,7 @@ async function readHome({ home, flags = {} }: Pick<HomeOptions, "home" | "flags"
     policyFiles: namedPolicyFiles({ home, flags, environment, file }),
     redactor: await homeRedactor({ home, environment, file }),
     webhooks: file.webhooks,
+    origins: file.oidc.map(originOf),
   };
 }
 

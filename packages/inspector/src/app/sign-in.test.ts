@@ -3,7 +3,7 @@ import { createElement } from "react";
 import { describe, expect, test } from "vitest";
 import { aSelf } from "../../test/examples.ts";
 import { cached, renderedText } from "../../test/render.ts";
-import { codeIn, SignIn, useSelf } from "./sign-in.tsx";
+import { answerIn, codeIn, SignIn, useSelf } from "./sign-in.tsx";
 
 describe("the code of an address", () => {
   test("is its fragment", () => {
@@ -21,6 +21,22 @@ describe("the code of an address", () => {
   ])("is not taken from %j: %s", (hash) => {
     expect(codeIn(hash)).toBeUndefined();
   });
+});
+
+describe("the answer of an issuer", () => {
+  test("is in the query of the address", () => {
+    expect(answerIn("?code=c&state=corp.s")).toEqual({ code: "c", state: "corp.s" });
+    expect(answerIn("?state=s&iss=https%3A%2F%2Fid.example&code=c&x=1")).toEqual({
+      ...{ code: "c", state: "s", iss: "https://id.example" },
+    });
+  });
+
+  test.each(["", "?", "?code=c", "?state=s", "?error=access_denied&state=s", "#code=c&state=s"])(
+    "is not taken from %j",
+    (search) => {
+      expect(answerIn(search)).toBeUndefined();
+    },
+  );
 });
 
 const User = () => createElement("b", null, useSelf().user);

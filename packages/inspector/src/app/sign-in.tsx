@@ -1,7 +1,9 @@
 import { accessOperations, type Self, selfOperations } from "@reins/api";
-import { useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { createContext, type ReactNode, use } from "react";
+import type { z } from "zod";
 import { call, ProblemError } from "../api/call.ts";
+import { Button } from "../design/button.tsx";
 import { Code } from "../design/code.tsx";
 import { Failure, Waiting } from "../design/states.tsx";
 
@@ -14,7 +16,10 @@ export function useSelf(): Self {
   return self;
 }
 
-/** Signs the browser in by its cookie or by a code in the address; shows how to get a code otherwise. */
+/**
+ * Signs the browser in by its cookie, by a code in the address or by what an OpenID issuer sent it back with; shows how
+ * to sign in otherwise.
+ */
 export function SignIn({ children }: { children: ReactNode }) {
   const { data, error, refetch } = useQuery({ queryKey: ["self"], queryFn: enter, staleTime: Infinity });
   if (data) return <SelfContext value={data}>{children}</SelfContext>;
@@ -29,6 +34,8 @@ export function SignIn({ children }: { children: ReactNode }) {
 async function enter(): Promise<Self> {
   const code = takeCode();
   if (code !== undefined) await call(accessOperations.login, { body: { code } }).catch(ignoreUsed);
+  const answer = takeAnswer();
+  if (answer) await call(accessOperations.finishOidcLogin, { body: answer }).catch(ignoreUsed);
   return call(selfOperations.getSelf);
 }
 
@@ -54,10 +61,53 @@ function takeCode(): string | undefined {
   return code;
 }
 
+/** What an issuer sent a browser back with, in the query of an address. */
+export function answerIn(search: string): OidcAnswer | undefined {
+  const { code, state, iss } = Object.fromEntries(new URLSearchParams(search));
+  if (code === undefined || state === undefined) return undefined;
+  return { code, state, ...(iss !== undefined && { iss }) };
+}
+
+type OidcAnswer = z.input<typeof accessOperations.finishOidcLogin.body>;
+
+/** Takes the answer of an issuer from the address and removes it there. */
+function takeAnswer(): OidcAnswer | undefined {
+  const answer = answerIn(window.location.search);
+  if (answer) window.history.replaceState(window.history.state, "", window.location.pathname);
+  return answer;
+}
+
+/** Leaves the page for the login of an issuer. */
+async function signInWith(issuer: string): Promise<void> {
+  const { url } = await call(accessOperations.beginOidcLogin, { body: { issuer } });
+  window.location.assign(url);
+}
+
+function Issuers() {
+  const { data } = useQuery({
+    queryKey: ["login-methods"],
+    queryFn: () => call(accessOperations.getLoginMethods),
+    staleTime: Infinity,
+  });
+  const { mutate, error } = useMutation({ mutationFn: signInWith });
+  if (!data || data.oidc.length === 0) return null;
+  return (
+    <div className="flex flex-col items-start gap-2">
+      {data.oidc.map((issuer) => (
+        <Button key={issuer} kind="primary" onClick={() => mutate(issuer)}>
+          Sign in with {issuer}
+        </Button>
+      ))}
+      {error ? <Failure error={error} /> : null}
+    </div>
+  );
+}
+
 function SignInHelp() {
   return (
     <main className="mx-auto flex max-w-lg flex-col gap-3 p-8">
       <h1 className="text-lg font-semibold">This browser is not signed in</h1>
+      <Issuers />
       <p>
         The address that <code>reins up</code> prints signs one browser in. Run this in a terminal on the
         machine that runs Reins, and open the new address here:

@@ -65,7 +65,7 @@ describe("a code", () => {
     const access = await Access.open({ home: await newHome() });
     const code = access.newCode();
     const login = await access.login(code);
-    expect(access.ofLogin(login!.id)).toBe("local");
+    expect(access.ofLogin(login!.id)?.principal).toBe("local");
     expect(await access.login(code)).toBeUndefined();
     expect(await access.login("guess")).toBeUndefined();
   });
@@ -83,7 +83,7 @@ describe("a code", () => {
   test("can be for another principal than the operator", async () => {
     const access = await Access.open({ home: await newHome() });
     const login = await access.login(access.newCode("tok_1"));
-    expect(access.ofLogin(login!.id)).toBe("tok_1");
+    expect(access.ofLogin(login!.id)?.principal).toBe("tok_1");
   });
 
   test("is evicted when too many follow", async () => {
@@ -107,7 +107,7 @@ describe("a login", () => {
     const before = await Access.open({ home });
     const login = await before.login(before.newCode());
     const after = await Access.open({ home });
-    expect(after.ofLogin(login!.id)).toBe("local");
+    expect(after.ofLogin(login!.id)?.principal).toBe("local");
     expect(after.cookie).toBe(before.cookie);
     expect(await readFile(join(home, "logins.json"), "utf8")).not.toContain(login!.id);
     expect(await modeOf(join(home, "logins.json"))).toBe(0o600);
@@ -123,7 +123,7 @@ describe("a login", () => {
     await writeFile(path, JSON.stringify({ logins: [...logins, ...more] }));
     const after = await Access.open({ home });
     expect(await after.login(after.newCode("tok_1"))).toBeDefined();
-    expect(after.ofLogin(login!.id)).toBe("local");
+    expect(after.ofLogin(login!.id)?.principal).toBe("local");
     expect(JSON.parse(await readFile(path, "utf8")).logins).toHaveLength(256);
   });
 
@@ -135,7 +135,7 @@ describe("a login", () => {
     await access.logout("unknown");
     expect(access.ofLogin(one!.id)).toBeUndefined();
     const after = await Access.open({ home });
-    expect([after.ofLogin(one!.id), after.ofLogin(other!.id)]).toEqual([undefined, "local"]);
+    expect([after.ofLogin(one!.id), after.ofLogin(other!.id)?.principal]).toEqual([undefined, "local"]);
   });
 
   test("expires", async () => {
@@ -151,7 +151,7 @@ describe("a login", () => {
     const home = await newHome();
     await writeFile(join(home, "logins.json"), "{", { mode: 0o600 });
     const access = await Access.open({ home });
-    expect(access.ofLogin((await access.login(access.newCode()))!.id)).toBe("local");
+    expect(access.ofLogin((await access.login(access.newCode()))!.id)?.principal).toBe("local");
   });
 
   test("has a cookie name per home, because cookies ignore ports", async () => {

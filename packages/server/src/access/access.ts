@@ -74,9 +74,14 @@ export class Access {
     return this.#logins.end(id);
   }
 
-  /** The principal of a login. */
-  ofLogin(id: string): string | undefined {
-    return this.#logins.principalOf(id);
+  /** Begins a login of a principal, until a moment. */
+  begin(principal: string, until: Date): Promise<NewLogin> {
+    return this.#logins.begin(principal, until.getTime());
+  }
+
+  /** The principal of a login, and until when it lasts. */
+  ofLogin(id: string): { readonly principal: string; readonly expires: number } | undefined {
+    return this.#logins.find(id);
   }
 
   /** The principal of a start token; takes the same time for any guess. */

@@ -10,14 +10,32 @@ import type { Log } from "../limits.ts";
 import { HttpProblem, toHttpProblem } from "../problems.ts";
 import { type Access, LOCAL } from "./access.ts";
 import { cookieFault, cookieIn } from "./cookie.ts";
+import { OidcError } from "./oidc/issuer.ts";
+import type { Oidc } from "./oidc/oidc.ts";
 
 /** The sender of a request: the id of a principal of `Identity`. */
 export interface Caller {
   readonly id: string;
+  /** When its credential expires, in milliseconds, if it does; its streams and connections end then. */
+  readonly until?: number;
+}
+
+/** Runs a callback once the credential of a caller has expired; returns a function that cancels it. */
+export function onceExpired({ until }: Caller, clock: Clock, run: () => void): () => void {
+  if (until === undefined) return () => {};
+  let cancel = () => {};
+  const check = () => {
+    const left = until - clock.now().getTime();
+    if (left <= 0) run();
+    else cancel = clock.after(left, check);
+  };
+  check();
+  return () => cancel();
 }
 
 export interface RequestAuthenticatorOptions {
   readonly access: Access;
+  readonly oidc: Oidc;
   readonly harness: () => Promise<Harness>;
   readonly clock: Clock;
   readonly limits: FailedAttemptLimits;
@@ -85,7 +103,10 @@ export class RequestAuthenticator {
     const known = this.#known.get(value);
     if (known) return known;
     const id = this.#options.access.ofToken(value);
-    if (id === undefined) return this.#ofIdentity(value, request);
+    if (id === undefined)
+      return this.#options.oidc.mayBeToken(value)
+        ? this.#ofIssuer(value, request)
+        : this.#ofIdentity(value, request);
     const caller = { id };
     this.#known.set(value, caller);
     return caller;
@@ -97,24 +118,40 @@ export class RequestAuthenticator {
     throw this.failedAttempt(request, "the token is not known, was revoked or has expired");
   }
 
+  async #ofIssuer(token: string, request: IncomingMessage): Promise<Caller> {
+    const { identity } = await this.#options.harness().catch(untold);
+    try {
+      const { principal, until } = await this.#options.oidc.admit(token, identity);
+      return { id: principal.id, until: until.getTime() };
+    } catch (error) {
+      throw this.oidcProblem(error, request);
+    }
+  }
+
+  /** The problem for a refused login or token of an issuer. */
+  oidcProblem(error: unknown, request: IncomingMessage): unknown {
+    if (!(error instanceof OidcError)) return error;
+    if (error.code === "refused") return this.failedAttempt(request, error.message);
+    this.#options.log.warn({ err: error }, "an issuer does not answer");
+    const headers = { "retry-after": "10" };
+    return new HttpProblem("unavailable", "the issuer does not answer now; the log says why", { headers });
+  }
+
   async #principalOf(secret: string): Promise<string | undefined> {
     try {
       const { identity } = await this.#options.harness();
       return (await identity.authenticate(secret))?.id;
     } catch (error) {
-      // An unauthenticated client does not learn the reason.
-      throw new HttpProblem("unavailable", "tokens cannot be checked now; the log says why", {
-        cause: error,
-      });
+      return untold(error);
     }
   }
 
   #ofLogin(login: string, request: IncomingMessage, upgrades: boolean): Caller {
-    const id = this.#options.access.ofLogin(login);
-    if (id === undefined) throw new HttpProblem("unauthenticated", "the login has ended; log in again", ASK);
+    const found = this.#options.access.ofLogin(login);
+    if (!found) throw new HttpProblem("unauthenticated", "the login has ended; log in again", ASK);
     const fault = cookieFault(request, upgrades);
     if (fault) throw new HttpProblem("forbidden", fault);
-    return { id };
+    return { id: found.principal, until: found.expires };
   }
 
   async #ofAnonymous(request: IncomingMessage, anonymous: AuthenticateOptions["anonymous"]): Promise<Caller> {
@@ -122,6 +159,11 @@ export class RequestAuthenticator {
     if (known) return known;
     throw new HttpProblem("unauthenticated", "a bearer token, an x-api-key or a login is needed", ASK);
   }
+}
+
+/** An unauthenticated client does not learn why tokens cannot be checked. */
+function untold(cause: unknown): never {
+  throw new HttpProblem("unavailable", "tokens cannot be checked now; the log says why", { cause });
 }
 
 /** Explains why the host of a request is ambiguous; a proxy may have read another one. */

@@ -42,9 +42,9 @@ export class Logins {
   }
 
   /** Creates a login. Beyond the limit, ends the oldest of the principal with the most. */
-  async begin(principal: string): Promise<NewLogin> {
+  async begin(principal: string, until = this.#now() + LIFETIME_MS): Promise<NewLogin> {
     const id = newSecret(this.#options.randomBytes);
-    const expires = this.#now() + LIFETIME_MS;
+    const expires = Math.min(until, this.#now() + LIFETIME_MS);
     const others = [...this.#logins.values()].filter((login) => login.expires > this.#now());
     const all = [...others, { hash: hashOf(id), principal, expires }];
     const ended = all.length > MOST ? evictionCandidate(all) : undefined;
@@ -52,10 +52,10 @@ export class Logins {
     return { id, expires: new Date(expires) };
   }
 
-  /** The principal of a login; undefined after it expired. */
-  principalOf(id: string): string | undefined {
+  /** A login; undefined after it expired. */
+  find(id: string): Pick<Kept, "principal" | "expires"> | undefined {
     const login = this.#logins.get(hashOf(id));
-    return login && login.expires > this.#now() ? login.principal : undefined;
+    return login && login.expires > this.#now() ? login : undefined;
   }
 
   /** Ends a login. */

@@ -6,6 +6,8 @@ import type { Harness } from "@reins/supervisor";
 import type { FastifyInstance } from "fastify";
 import type { Access } from "../access/access.ts";
 import { RequestAuthenticator } from "../access/authenticator.ts";
+import { Oidc } from "../access/oidc/oidc.ts";
+import type { OidcSettings } from "../access/oidc/settings.ts";
 import { ahpRoutes } from "../ahp.ts";
 import { type GatewayLimits, type Log, settleLimits } from "../limits.ts";
 import { OperationRouter } from "../routes/operation-router.ts";
@@ -37,6 +39,8 @@ export interface GatewayOptions {
   readonly harness: () => Promise<Harness>;
   readonly ahp: AhpServer;
   readonly access: Access;
+  /** The OpenID issuers whose users may use this server. */
+  readonly oidc?: readonly OidcSettings[] | undefined;
   readonly version: string;
   readonly log: Log;
   /** Routes beside those of every gateway. */
@@ -89,14 +93,15 @@ export class Gateway {
   static async create(options: GatewayOptions): Promise<Gateway> {
     const { harness, access, version, log, clock = systemClock } = options;
     const limits = settleLimits(options.limits);
-    const authenticator = new RequestAuthenticator({ access, harness, clock, limits, log });
+    const oidc = new Oidc(options.oidc ?? [], clock);
+    const authenticator = new RequestAuthenticator({ access, oidc, harness, clock, limits, log });
     const allowed = new AllowedMethods();
     const operations: Operation[] = [];
     const addresses: string[] = [];
     const upgrades = new Upgrades({ authenticator, clock, log, answerTimeoutMs: limits.answerTimeoutMs });
     const routes: readonly Routes[] = [
       healthRoutes({ harness, version, stalls: options.stalls }),
-      loginRoutes(access, authenticator, () => addresses),
+      loginRoutes({ access, oidc, authenticator, harness, addresses: () => addresses }),
       approvalRoutes,
       grantRoutes,
       identityRoutes,

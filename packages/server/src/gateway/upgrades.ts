@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock } from "@reins/kit";
-import type { Caller, RequestAuthenticator } from "../access/authenticator.ts";
+import { type Caller, onceExpired, type RequestAuthenticator } from "../access/authenticator.ts";
 import type { Log } from "../limits.ts";
 import { closeWithProblem, frameworkProblem, HttpProblem, httpProblem } from "../problems.ts";
 import type { UpgradeHandler, UpgradeOptions } from "../routes/router.ts";
@@ -42,7 +42,10 @@ export class Upgrades {
       const handler = this.#handlers.get(pathOf(request));
       const caller = await this.#authenticate(request, socket, context, handler?.anonymous);
       if (!handler) throw new HttpProblem("not_found", "this path has no WebSocket");
-      if (socket.writable) await handler.take(request, socket, head, caller);
+      if (!socket.writable) return;
+      const cancel = onceExpired(caller, this.#options.clock, () => socket.destroy());
+      socket.once("close", cancel);
+      await handler.take(request, socket, head, caller);
     } catch (error) {
       const known = frameworkProblem(error);
       if (!known) this.#options.log.error({ err: error, path: pathOf(request) }, "an upgrade failed");

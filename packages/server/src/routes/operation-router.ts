@@ -5,9 +5,15 @@ import { Nothing, type Operation } from "@reins/api";
 import { type Clock, isClosed, SseWriter } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from "fastify";
-import { authorize, type Caller, currentPrincipal, requireAudience } from "../access/authenticator.ts";
+import {
+  authorize,
+  type Caller,
+  currentPrincipal,
+  onceExpired,
+  requireAudience,
+} from "../access/authenticator.ts";
 import type { AllowedMethods } from "../gateway/application.ts";
-import { type ListenerContext, listenerContextOf } from "../gateway/listener.ts";
+import { listenerContextOf } from "../gateway/listener.ts";
 import { type IncomingBodies, JSON_TYPES, readCall } from "../gateway/request.ts";
 import type { Upgrades } from "../gateway/upgrades.ts";
 import type { GatewayLimits, Log } from "../limits.ts";
@@ -92,7 +98,7 @@ export class OperationRouter implements Router {
       const call = await this.#governedCall(operation, request, reply);
       let opened: SseWriter | undefined;
       const open = () => {
-        opened = this.#openStream(call.context, reply);
+        opened = this.#openStream(call, reply);
         return opened;
       };
       try {
@@ -202,8 +208,9 @@ export class OperationRouter implements Router {
     };
   }
 
-  #openStream({ streams, streaming }: ListenerContext, reply: FastifyReply): SseWriter {
+  #openStream({ context, caller }: LongPollCall, reply: FastifyReply): SseWriter {
     const { clock, limits } = this.#options;
+    const { streams, streaming } = context;
     if (!streaming) throw new HttpProblem("not_acceptable", "streams are read over a connection");
     if (streams.size >= limits.maxStreams)
       throw new HttpProblem("unavailable", "too many streams are open", { headers: { "retry-after": "10" } });
@@ -211,7 +218,12 @@ export class OperationRouter implements Router {
     const stream = new SseWriter(reply.raw, clock, limits, { "x-accel-buffering": "no" });
     if (stream.closed.aborted) return stream;
     streams.add(stream);
-    stream.closed.addEventListener("abort", () => streams.delete(stream), { once: true });
+    const cancel = onceExpired(caller, clock, () => stream.end());
+    const closed = () => {
+      cancel();
+      streams.delete(stream);
+    };
+    stream.closed.addEventListener("abort", closed, { once: true });
     return stream;
   }
 }

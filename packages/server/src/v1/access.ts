@@ -1,11 +1,13 @@
+import type { IncomingMessage } from "node:http";
 import { basename } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { accessOperations, type Operation, openApi } from "@reins/api";
 import { errorMessage } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
 import type { Access } from "../access/access.ts";
-import type { RequestAuthenticator } from "../access/authenticator.ts";
+import { type RequestAuthenticator, required } from "../access/authenticator.ts";
 import { cookieIn, setCookie } from "../access/cookie.ts";
+import type { Oidc } from "../access/oidc/oidc.ts";
 import { HttpProblem } from "../problems.ts";
 import type { Routes } from "../routes/router.ts";
 import type { Stalls } from "../watchdog/watchdog.ts";
@@ -67,15 +69,45 @@ function reasonOf(error: unknown): string {
   return message.replaceAll(/(?:\/[^\s/"'`:]+){2,}\/?/g, (path) => basename(path)).slice(0, MAX_REASON);
 }
 
+export interface LoginOptions {
+  readonly access: Access;
+  readonly oidc: Oidc;
+  readonly authenticator: RequestAuthenticator;
+  readonly harness: () => Promise<Harness>;
+  readonly addresses: () => readonly string[];
+}
+
 /** Login and logout of browsers. */
-export function loginRoutes(
-  access: Access,
-  authenticator: RequestAuthenticator,
-  addresses: () => readonly string[],
-): Routes {
+export function loginRoutes({ access, oidc, authenticator, harness, addresses }: LoginOptions): Routes {
+  const oidcCookie = `${access.cookie}_oidc`;
   return {
     name: "login",
     mount(router) {
+      router.withoutHarness(accessOperations.getLoginMethods, async () => ({ oidc: [...oidc.logins] }));
+      router.withoutHarness(accessOperations.beginOidcLogin, async ({ body, request, context, header }) => {
+        const { secure } = context;
+        const { url, secret, expires } = await oidc
+          .begin(body.issuer, pageOf(request, secure))
+          .catch((error) => {
+            throw authenticator.oidcProblem(error, request);
+          });
+        header("set-cookie", setCookie(oidcCookie, secret, { expires, secure }));
+        return { url };
+      });
+      router.withoutHarness(accessOperations.finishOidcLogin, async ({ body, request, context, header }) => {
+        const { secure } = context;
+        const { identity } = await required(harness);
+        const secret = cookieIn(request, oidcCookie);
+        const { principal, until } = await oidc
+          .finish(body, secret, pageOf(request, secure), identity)
+          .catch((error) => {
+            throw authenticator.oidcProblem(error, request);
+          });
+        const { id, expires } = await access.begin(principal.id, until);
+        // The other cookie ends by itself; its code was used.
+        header("set-cookie", setCookie(access.cookie, id, { expires, secure }));
+        return { expires_at: expires.toISOString() };
+      });
       router.withoutHarness(accessOperations.login, async ({ body, request, context, header }) => {
         const login = await access.login(body.code);
         if (!login) throw authenticator.failedAttempt(request, "the code was used, is over or never was");
@@ -96,6 +128,11 @@ export function loginRoutes(
       });
     },
   };
+}
+
+/** The address of the page, as the browser has it; the gateway answers only to its own hosts. */
+function pageOf({ headers }: Pick<IncomingMessage, "headers">, secure: boolean): string {
+  return `${secure ? "https" : "http"}://${headers.host ?? "localhost"}/ui/`;
 }
 
 /** The OpenAPI description of the registered operations. */

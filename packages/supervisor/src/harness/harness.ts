@@ -40,6 +40,8 @@ export interface HarnessOptions {
   readonly ledger: Ledger;
   readonly clock?: Clock;
   readonly webhooks?: ApprovalsOptions["webhooks"];
+  /** The OpenID issuers, with their settings, whose users are valid. */
+  readonly origins?: readonly string[];
   /** Removes secrets from everything that is stored or shown; by default those of known formats. */
   readonly redactor?: Redactor;
   /** Called with every change of a policy's status. */
@@ -112,7 +114,7 @@ export class Harness {
     const { home, policyFiles: files, store, ledger, clock = systemClock, onPolicy, onError } = options;
     const { redactor = Redactor.create() } = options;
     const redact = (value: unknown) => redactor.value(value);
-    const identity = await Identity.open({ store, ledger, clock, redact });
+    const identity = await Identity.open({ store, ledger, clock, redact, origins: options.origins });
     const tenants = async () => (await identity.listTenants()).map(({ id }) => id);
     const policies = await PolicyKeeper.open({
       ...{ home, ledger, clock, tenants },

@@ -1,4 +1,5 @@
 import type { Roster, Subject } from "@reins/policy";
+import { Admissions, type Vouched } from "./admission.ts";
 import {
   type ChildSession,
   DELEGATION_LIMITS,
@@ -28,6 +29,7 @@ export interface IdentityOptions extends RegistryOptions {
 export class Identity {
   readonly #registry: Registry;
   readonly #users: Users;
+  readonly #admissions: Admissions;
   readonly #tokens: Tokens;
   readonly #subjects: Subjects;
   readonly #delegation: Delegation;
@@ -43,6 +45,7 @@ export class Identity {
   private constructor(registry: Registry, limits: DelegationLimits) {
     this.#registry = registry;
     this.#users = new Users(registry);
+    this.#admissions = new Admissions(registry);
     this.#tokens = new Tokens(registry);
     this.#subjects = new Subjects(registry);
     this.#delegation = new Delegation(registry, this.#subjects, limits);
@@ -66,6 +69,11 @@ export class Identity {
     await this.#registry.fresh();
     const { directory, hash } = this.#registry;
     return directory.principalWithHash(hash.ofToken(secret), this.#registry.now());
+  }
+
+  /** The current principal of a user that an OpenID issuer vouches for; `forbidden` if it was removed here. */
+  admit(vouched: Vouched): Promise<Principal> {
+    return this.#admissions.admit(vouched);
   }
 
   /** Calls back once when a principal is revoked, removed or expired, as far as that is known here; returns `unwatch`. */

@@ -27,6 +27,7 @@ export interface IdentityChange {
     | "user_added"
     | "user_changed"
     | "user_removed"
+    | "user_admitted"
     | "tenant_removed"
     | "token_created"
     | "token_revoked"
@@ -61,6 +62,8 @@ export interface RegistryOptions {
   readonly randomBytes?: RandomBytes | undefined;
   /** After how many milliseconds at most a change made by another process counts here; by default 50. */
   readonly staleAfter?: number | undefined;
+  /** The issuers, with their settings, whose users are valid here; by default none. */
+  readonly origins?: readonly string[] | undefined;
   /** Removes secrets from what is stored; by default those of known formats. */
   readonly redact?: Redact | undefined;
 }
@@ -69,7 +72,7 @@ const STALE_AFTER = 50;
 
 /** Keeps the directory up to date with the store, and commits every change with its entry in the ledger. */
 export class Registry {
-  readonly directory = new Directory();
+  readonly directory: Directory;
   readonly hash: SecretHash;
   readonly randomBytes: RandomBytes;
   readonly redact: Redact;
@@ -81,6 +84,7 @@ export class Registry {
 
   private constructor(options: RegistryOptions, hash: SecretHash) {
     this.#options = options;
+    this.directory = new Directory(options.origins);
     this.#clock = options.clock ?? systemClock;
     this.randomBytes = options.randomBytes ?? randomBytes;
     this.redact = options.redact ?? redact;
@@ -235,7 +239,12 @@ export class Directory {
   /** The names of child sessions by the principal that began them. */
   readonly #childrenBy = new Map<string, Set<string>>();
   readonly #principals = new Map<string, Principal>();
+  readonly #origins: ReadonlySet<string>;
   #version = 0;
+
+  constructor(origins: readonly string[] = []) {
+    this.#origins = new Set(origins);
+  }
 
   /** Everything up to this version is in here. */
   get version(): number {
@@ -264,6 +273,7 @@ export class Directory {
   principal(id: string, now: string): Principal | undefined {
     const token = this.#tokens.get(id);
     if (id !== LOCAL && !isLive(token, now)) return undefined;
+    if (token?.origin !== undefined && !this.#origins.has(token.origin)) return undefined;
     const known = this.#principals.get(id);
     if (known) return known;
     const made = token ? this.#principalOf(token) : this.#operator();
@@ -275,6 +285,11 @@ export class Directory {
   principalWithHash(hash: string, now: string): Principal | undefined {
     const token = this.#tokens.get(this.#tokenOfHash.get(hash) ?? "");
     return token && isSameHash(token.hash, hash) ? this.principal(token.id, now) : undefined;
+  }
+
+  /** When the issuer made the token that the rights of a principal are from. */
+  issuedAt({ id }: Pick<Principal, "id">): string | undefined {
+    return this.#tokens.get(id)?.issued;
   }
 
   /** When the token of a principal expires. */

@@ -37,6 +37,10 @@ export interface Token {
 export interface StoredToken extends Token {
   /** The keyed hash of its secret. */
   readonly hash: string;
+  /** Of a token that stands for a user of an OpenID issuer: the issuer, with the settings it was admitted under. */
+  readonly origin?: string;
+  /** When the issuer made the token that the rights are from, RFC 3339. */
+  readonly issued?: string;
   readonly changed: number;
 }
 
@@ -73,7 +77,7 @@ export interface CreatedToken {
 }
 
 /** A token as others see it. */
-function asToken({ hash: _, changed: __, ...token }: StoredToken): Token {
+function asToken({ hash: _, changed: __, origin: ___, issued: ____, ...token }: StoredToken): Token {
   return token;
 }
 

@@ -2,7 +2,8 @@ import { statfs } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname } from "node:path";
 import { accessOperations } from "@reins/api";
-import { errorMessage } from "@reins/kit";
+import { errorMessage, systemClock } from "@reins/kit";
+import type { OidcIssuer } from "@reins/server";
 import { ApiClient } from "../../client/api-client.ts";
 import { HttpTransport } from "../../client/transport.ts";
 import { readConfiguration } from "../../configuration/configuration.ts";
@@ -55,6 +56,32 @@ async function freeBytes(folder: string): Promise<number> {
   } catch (error) {
     if (systemCode(error) !== "ENOENT" || dirname(folder) === folder) throw error;
     return freeBytes(dirname(folder));
+  }
+}
+
+/** Whether the OpenID issuers of the configuration answer; their users have no access otherwise. */
+export const issuersCheck: Check = async ({ home }) => {
+  const { oidc } = await readConfiguration(home);
+  if (oidc.length === 0) return [];
+  const { OidcIssuer } = await import("@reins/server");
+  return Promise.all(oidc.map((settings) => issuerFinding(new OidcIssuer(settings, systemClock))));
+};
+
+async function issuerFinding(issuer: OidcIssuer): Promise<Finding> {
+  const { name } = issuer.settings;
+  try {
+    const { authorization_endpoint } = await issuer.metadata();
+    if (issuer.settings.client_id === undefined || authorization_endpoint !== undefined)
+      return fine(`the issuer "${name}" answers`);
+    return wrong(
+      `the issuer "${name}" has no login for browsers`,
+      `Remove client_id from its entry in reins.yaml.`,
+    );
+  } catch (error) {
+    return wrong(
+      errorMessage(error),
+      "Check the address under oidc in reins.yaml, and whether this machine reaches it.",
+    );
   }
 }
 

@@ -15,6 +15,7 @@ describe("the settings of reins up", () => {
       database: undefined,
       policyFiles: {},
       auth: "token",
+      oidc: [],
       runner: { backend: "native", ttlMs: 1_800_000, preloadStanding: false, heartbeatMs: 300_000 },
       native: { idle: {}, patience: {}, presence: {}, prices: {} },
     });

@@ -78,6 +78,7 @@ export interface UpSettings {
   readonly policyFiles: ReturnType<typeof namedPolicyFiles>;
   /** Whether `/ws` requires a token. */
   readonly auth: Configuration["ws"]["auth"];
+  readonly oidc: Configuration["oidc"];
   /** The folders that sessions of each tenant may use, absolute. */
   readonly tenants: Readonly<Record<string, readonly string[]>>;
   readonly runner: HaakSettings;
@@ -112,6 +113,7 @@ export function resolveUpSettings(
     database: database === undefined ? file.db && resolve(home, file.db) : resolve(database),
     policyFiles: namedPolicyFiles({ home, flags, environment, file }),
     auth: authOn(host, file),
+    oidc: file.oidc ?? [],
     runner: resolveHaakSettings(flags, environment, file),
     native: nativeSettings(file.native ?? {}),
   };

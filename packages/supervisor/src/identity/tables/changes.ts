@@ -3,6 +3,12 @@ import { LOCAL } from "../principal.ts";
 import { SESSION_AND_BELOW, type Versions } from "./queries.ts";
 import type { IdentityChanges } from "./tables.ts";
 
+const PUT_USER = `INSERT OR REPLACE INTO identity_users (tenant, id, name, email, roles, scopes, created, changed)
+  VALUES (@tenant, @id, @name, @email, @roles, @scopes, @created, @version)`;
+/** A tenant comes to be with its first user. */
+const PUT_TENANT = `INSERT INTO identity_tenants (id, created, changed) VALUES (@tenant, @at, @version)
+  ON CONFLICT (id) DO UPDATE SET created = @at, removed = NULL, changed = @version WHERE removed IS NOT NULL`;
+
 /** The changes of users and of whole tenants. Removing one revokes its tokens and child sessions for good. */
 export function openUserChanges(
   database: Database,
@@ -11,14 +17,8 @@ export function openUserChanges(
   const changedOf = database.prepare<{ readonly changed: number }>(
     "SELECT changed FROM identity_users WHERE tenant = @tenant AND id = @id",
   );
-  const put = database.prepare(
-    `INSERT OR REPLACE INTO identity_users (tenant, id, name, email, roles, scopes, created, changed)
-     VALUES (@tenant, @id, @name, @email, @roles, @scopes, @created, @version)`,
-  );
-  const putTenant = database.prepare(
-    `INSERT INTO identity_tenants (id, created, changed) VALUES (@tenant, @at, @version)
-     ON CONFLICT (id) DO UPDATE SET created = @at, removed = NULL, changed = @version WHERE removed IS NOT NULL`,
-  );
+  const put = database.prepare(PUT_USER);
+  const putTenant = database.prepare(PUT_TENANT);
   const removeTenant = database.prepare(
     "UPDATE identity_tenants SET removed = @at, changed = @version WHERE id = @tenant AND removed IS NULL",
   );
@@ -67,7 +67,7 @@ export function openUserChanges(
 export function openTokenChanges(
   database: Database,
   versions: Versions,
-): Pick<IdentityChanges, "addToken" | "revokeToken"> {
+): Pick<IdentityChanges, "addToken" | "admit" | "revokeToken"> {
   const findUser = database.prepare(
     "SELECT 1 FROM identity_users WHERE tenant = @tenant AND id = @user AND removed IS NULL",
   );
@@ -75,6 +75,18 @@ export function openTokenChanges(
     `INSERT INTO identity_tokens
        (id, tenant, user, kind, role, scopes, agents, started, hash, created, expires, changed)
      VALUES (@id, @tenant, @user, @kind, @role, @scopes, @agents, @started, @hash, @created, @expires, @version)`,
+  );
+  const changedOf = (table: string, whose: string) =>
+    database.prepare<{ readonly changed: number }>(`SELECT changed FROM ${table} WHERE ${whose}`);
+  const userChanged = changedOf("identity_users", "tenant = @tenant AND id = @user");
+  const tokenChanged = changedOf("identity_tokens", "id = @id");
+  const putUser = database.prepare(PUT_USER);
+  const putTenant = database.prepare(PUT_TENANT);
+  const admit = database.prepare(
+    `INSERT OR REPLACE INTO identity_tokens
+       (id, tenant, user, kind, scopes, agents, started, hash, created, expires, origin, issued, changed)
+     VALUES (@id, @tenant, @user, @kind, @scopes, @agents, @started, 'of ' || @id, @created, @expires, @origin,
+       @issued, @version)`,
   );
   const revoke = database.prepare(
     `UPDATE identity_tokens SET revoked = @at, changed = @version
@@ -92,6 +104,19 @@ export function openTokenChanges(
           throw new StoreError("conflict", `the user "${user}" was removed concurrently`);
         const [scopes, agents] = [JSON.stringify(token.scopes), JSON.stringify(token.agents)];
         add.run({ ...token, role, expires, scopes, agents, version });
+      }),
+    admit: ({ user, token, expected }) =>
+      versions.step((version) => {
+        const { tenant, id } = token;
+        const isSame =
+          (userChanged.get({ tenant, user: user.id })?.changed ?? 0) === expected.user &&
+          (tokenChanged.get({ id })?.changed ?? 0) === expected.token;
+        if (!isSame) throw new StoreError("conflict", `the user "${user.id}" was changed concurrently`);
+        putTenant.run({ tenant, at: token.created, version });
+        const lists = { roles: JSON.stringify(user.roles), scopes: JSON.stringify(user.scopes) };
+        putUser.run({ ...user, ...lists, version });
+        const [scopes, agents] = [JSON.stringify(token.scopes), JSON.stringify(token.agents)];
+        admit.run({ ...token, scopes, agents, version });
       }),
     revokeToken: ({ tenant, id, at }) =>
       versions.step((version) => {

@@ -42,6 +42,8 @@ export const MIGRATIONS: readonly string[] = [
      VALUES ('default', strftime('%Y-%m-%dT%H:%M:%fZ'), 1);
    INSERT INTO identity_users (tenant, id, name, email, roles, scopes, created, changed)
      VALUES ('default', 'operator', 'Operator', '', '["admin"]', '["*"]', strftime('%Y-%m-%dT%H:%M:%fZ'), 1)`,
+  `ALTER TABLE identity_tokens ADD COLUMN origin TEXT;
+   ALTER TABLE identity_tokens ADD COLUMN issued TEXT`,
 ];
 
 /** Identity inside the store: loaded by the threads that own the database. */

@@ -32,9 +32,12 @@ function userIn({ roles, scopes, removed, ...row }: UserRow): StoredUser {
 }
 
 /** A kind or start that this version does not know counts as the one with the fewest rights. */
-function tokenIn({ kind, started, role, scopes, agents, expires, revoked, ...row }: TokenRow): StoredToken {
+function tokenIn(stored: TokenRow): StoredToken {
+  const { kind, started, role, scopes, agents, expires, revoked, origin, issued, ...row } = stored;
   return {
     ...row,
+    ...(origin !== null && { origin }),
+    ...(issued !== null && { issued }),
     kind: kind === "user" || kind === "service" ? kind : "agent",
     started:
       started === "interactive" || started === "background" || started === "api" ? started : "sub-agent",

@@ -19,6 +19,10 @@ export interface Tenant {
   readonly created: string;
 }
 
+/** A token that no secret of ours opens: its issuer vouches for the holder. */
+export type AdmittedToken = Omit<StoredToken, "changed" | "revoked" | "hash" | "role"> &
+  Required<Pick<StoredToken, "origin" | "issued" | "expires">>;
+
 /** A change that holds only if the row is still the one it was made from; 0 if there was none. */
 interface Expecting {
   readonly expected: number;
@@ -39,6 +43,8 @@ export type IdentityChanges = {
   /** Removes a tenant with everything in it. */
   removeTenant(args: Within): Delta;
   addToken(args: { token: Omit<StoredToken, "changed" | "revoked"> }): Delta;
+  /** Puts a user that an issuer vouches for, and the token that stands for it, in place of what they were. */
+  admit(args: { user: User; token: AdmittedToken; expected: { user: number; token: number } }): Delta;
   /** Revokes a token and the child sessions begun with it. */
   revokeToken(args: { id: string } & Within): Delta;
   /** Adds a child session, unless its principal has `most` of them already. Forgets those that have expired. */

@@ -17,7 +17,7 @@ export async function loadOrResume(
   await agentOf(session, { params, signal });
   await narrow(session, params);
   session.used = session.hub.clock.now().getTime();
-  if (method === "session/load") await replayTo(connection, session);
+  if (method === "session/load") await connection.replay(session);
   else await join(connection, session);
   return session.settings;
 }
@@ -38,7 +38,7 @@ export async function replay(
   id: unknown,
 ): Promise<JsonObject> {
   const session = sessions.serve(await sessions.see(connection.principal, id));
-  await replayTo(connection, session);
+  await connection.replay(session);
   return session.settings;
 }
 
@@ -55,11 +55,6 @@ export async function join(connection: Connection, session: Session): Promise<vo
   for (const { key, method, params, only } of session.clients.questions)
     if (only === undefined || only === connection.id)
       await connection.ask(session.id, key, { method, params });
-}
-
-async function replayTo(connection: Connection, session: Session): Promise<void> {
-  connection.detach(session.id);
-  await connection.replay(session);
 }
 
 /** Requests a page of what was said in a session, without following it. */

@@ -2,7 +2,8 @@ import { CODE, type JsonObject, RpcError } from "@reins/acp";
 import { settled } from "@reins/kit/manual-clock";
 import { describe, expect, test } from "vitest";
 import type { Passing } from "../wire/agent-channel.ts";
-import { Connection, type ConnectionOptions, Conversation } from "./connection.ts";
+import { Connection, Conversation } from "./connection.ts";
+import type { ConnectionOptions } from "./context.ts";
 import type { Hub } from "./hub.ts";
 
 const KEY = "00000000-0000-4000-8000-000000000000";

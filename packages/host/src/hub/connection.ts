@@ -19,28 +19,9 @@ import {
   type Taken,
 } from "../sessions/session-clients.ts";
 import { sessionNamedIn } from "../wire/agent-channel.ts";
+import type { ConnectionOptions } from "./context.ts";
 import { channelOf, Feed, type Outlet } from "./feed.ts";
 import type { Hub } from "./hub.ts";
-
-/** How a connection is made. */
-export interface ConnectionOptions {
-  readonly id: string;
-  readonly principal: Principal;
-  /** The agent of new sessions that name none. */
-  readonly agent?: string | undefined;
-  /** The limits of new sessions, where another session starts them. */
-  readonly descent?: Descent | undefined;
-  /** When new sessions were requested, where they waited for their agent; by default when they start. */
-  readonly begun?: Date | undefined;
-  /** The number of the request that it serves, where that arrived before the connection was made. */
-  readonly arrival?: number | undefined;
-  /** Whether its client subscribes to the turns of the sessions that it follows. */
-  readonly followsTurns?: boolean | undefined;
-  /** The capabilities that its client declared before. */
-  readonly capabilities?: JsonObject | undefined;
-  /** Called when it follows another session, or one less. */
-  readonly onFollow?: (() => void) | undefined;
-}
 
 /** What became of an answer: `unknown` answers no question of this tenant, `foreign` one that was put to others. */
 export type Answered = Taken | "unknown" | "foreign";
@@ -201,21 +182,22 @@ export class Connection {
    * replay waits for one.
    */
   async replay(session: Session): Promise<void> {
+    // What it was asked stays asked: it has not left.
+    this.#unfollow(session.id);
     const feed = [...this.#feeds].find((one) => one.covers(session.id));
-    if (feed) return this.attach(session, await feed.replay(session));
+    try {
+      if (feed) return this.attach(session, await feed.replay(session));
+    } catch (error) {
+      this.#hub.live(session.id)?.clients.left(this.id);
+      throw error;
+    }
     this.attach(session, session.lastOrder);
     this.#unreplayed.set(session.id, session);
   }
 
   /** Stops following a session. */
   detach(session: string): boolean {
-    this.#unreplayed.delete(session);
-    if (!this.#followed.delete(session)) return false;
-    this.#hub.turns.unsubscribe(this.id, session);
-    for (const feed of this.#feeds) {
-      feed.remove(session);
-      feed.remove(channelOf(this.id, session));
-    }
+    if (!this.#unfollow(session)) return false;
     this.#hub.live(session)?.clients.left(this.id);
     this.#onFollow();
     return true;
@@ -305,6 +287,17 @@ export class Connection {
     feed.add(channelOf(this.id, session), after);
   }
 
+  #unfollow(session: string): boolean {
+    this.#unreplayed.delete(session);
+    if (!this.#followed.delete(session)) return false;
+    this.#hub.turns.unsubscribe(this.id, session);
+    for (const feed of this.#feeds) {
+      feed.remove(session);
+      feed.remove(channelOf(this.id, session));
+    }
+    return true;
+  }
+
   #settle(id: RequestId, settle: (clients: SessionClients, key: string) => Taken): Answered {
     const key = questionIn(id);
     if (key === undefined) return "unknown";
@@ -313,8 +306,8 @@ export class Connection {
     // A question of another tenant does not exist here.
     if (tenant !== this.principal.tenant) return "unknown";
     if (!this.#followed.has(session) || this.principal.kind === "agent") return "foreign";
-    const { asked } = clients?.question(key) ?? {};
-    if (asked && !asked(this)) return "foreign";
+    const { asked, only = this.id } = clients?.question(key) ?? {};
+    if (only !== this.id || (asked && !asked(this))) return "foreign";
     return clients ? settle(clients, key) : "late";
   }
 

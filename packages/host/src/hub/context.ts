@@ -1,6 +1,7 @@
 import type { JsonObject } from "@reins/acp";
 import type { Clock } from "@reins/kit";
-import type { Harness } from "@reins/supervisor";
+import type { Harness, Principal } from "@reins/supervisor";
+import type { Descent } from "../control/scope.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { Askable } from "../sessions/session-clients.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
@@ -20,6 +21,8 @@ export interface HubContext {
   readonly onError: (error: unknown) => void;
   /** The connections of a session that can be asked now. */
   present(session: string): readonly Askable[];
+  /** Whether a connection has not ended. */
+  isConnected(connection: string): boolean;
   /** A number for a request, higher than that of every earlier one. What cancels pending requests spares later ones. */
   arrive(): number;
 }
@@ -37,4 +40,24 @@ export interface IdleScheduler {
   takes(session: SessionRecord, method: string, params: JsonObject): boolean;
   turnEnded(session: SessionRecord): void;
   close(): void;
+}
+
+/** How a connection is made. */
+export interface ConnectionOptions {
+  readonly id: string;
+  readonly principal: Principal;
+  /** The agent of new sessions that name none. */
+  readonly agent?: string | undefined;
+  /** The limits of new sessions, where another session starts them. */
+  readonly descent?: Descent | undefined;
+  /** When new sessions were requested, where they waited for their agent; by default when they start. */
+  readonly begun?: Date | undefined;
+  /** The number of the request that it serves, where that arrived before the connection was made. */
+  readonly arrival?: number | undefined;
+  /** Whether its client subscribes to the turns of the sessions that it follows. */
+  readonly followsTurns?: boolean | undefined;
+  /** The capabilities that its client declared before. */
+  readonly capabilities?: JsonObject | undefined;
+  /** Called when it follows another session, or one less. */
+  readonly onFollow?: (() => void) | undefined;
 }

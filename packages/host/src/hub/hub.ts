@@ -15,8 +15,8 @@ import { isOurName, type WireTap } from "../wire/agent-channel.ts";
 import { AgentPool } from "./agent-pool.ts";
 import { HISTORY, historyOf, join, loadOrResume, replay } from "./attach.ts";
 import { ClientMessages } from "./client-messages.ts";
-import { Connection, type ConnectionOptions } from "./connection.ts";
-import type { HubContext, IdleScheduler } from "./context.ts";
+import { Connection } from "./connection.ts";
+import type { ConnectionOptions, HubContext, IdleScheduler } from "./context.ts";
 import { extend, isExtension, listingOf, withCapabilities } from "./extensions.ts";
 import type { Outlet } from "./feed.ts";
 import { closeSession, deleteSession, forwardOutside, forwardToAgent } from "./forward.ts";
@@ -118,18 +118,24 @@ export class Hub implements HubContext {
     return connection;
   }
 
-  /** Ends a connection. Its sessions continue. */
-  disconnect(connection: Connection): void {
+  /** Ends a connection. Its sessions continue. What waits for its client fails, after a while if that may reconnect. */
+  disconnect(connection: Connection, { mayReturn = true } = {}): void {
     const { id, sessions } = connection;
     if (this.#connections.get(id) === connection) this.#connections.delete(id);
     connection.close();
     if (this.#closed || !sessions.some((session) => this.live(session)?.clients.questions.length)) return;
-    // It may reconnect soon.
-    const cancel = this.clock.after(GONE_MS, () => {
-      this.#reconnecting.delete(cancel);
+    const left = () => {
       if (!this.#connections.has(id)) for (const session of sessions) this.live(session)?.clients.left(id);
-    });
-    this.#reconnecting.add(cancel);
+    };
+    for (const session of sessions) this.live(session)?.clients.ended(id);
+    if (!mayReturn) left();
+    else {
+      const cancel = this.clock.after(GONE_MS, () => {
+        this.#reconnecting.delete(cancel);
+        left();
+      });
+      this.#reconnecting.add(cancel);
+    }
   }
 
   arrive(): number {
@@ -140,6 +146,10 @@ export class Hub implements HubContext {
   present(session: string): readonly Connection[] {
     const prompting = this.live(session)?.prompting;
     return [...this.#connections.values()].filter((one) => one.canBeAsked(session, prompting));
+  }
+
+  isConnected(connection: string): boolean {
+    return this.#connections.has(connection);
   }
 
   /** A session that is served here. */

@@ -45,6 +45,7 @@ function open({
     },
     hub: {
       present: () => [],
+      isConnected: () => true,
       harness: { identity: { current: async () => ({ id: "p" }) } },
       pool: { acquire: async () => agent, separates: () => false, confines: () => false },
       log: { written: async () => undefined, page: async () => pages.shift() ?? [] },

@@ -22,7 +22,7 @@ export async function serveChannel(hub: Hub, { channel, principal, agent, id }: 
   channel.onMessage((message) => takeMessage({ connection, conversation, answer }, message));
   const reason = await Promise.race([channel.closed, aborted(gone.signal)]);
   gone.abort(reason);
-  hub.disconnect(connection);
+  hub.disconnect(connection, { mayReturn: false });
 }
 
 /** A client of a channel in both directions. */

@@ -44,12 +44,13 @@ function open(room: Promise<void> = Promise.resolve()) {
     sessions: { asking },
     onError: (error) => void sent.push(`error ${String(error)}`),
     present: () => present,
+    isConnected: (id) => present.some((one) => one.id === id),
   });
-  const attach = (id: string, capabilities: JsonObject = {}) => {
+  const attach = (id: string, capabilities: JsonObject = {}, user = `user-${id}`) => {
     const note = async (what: string, { method }: JsonObject) =>
       void sent.push(`${what} ${id} ${String(method)}`);
     present.push({
-      ...{ id, principal: by(`user-${id}`), capabilities },
+      ...{ id, principal: by(user), capabilities },
       ask: (_session, _key, message) => note("ask", message),
       send: (message) => note("send", message),
     });
@@ -58,9 +59,14 @@ function open(room: Promise<void> = Promise.resolve()) {
     present.splice(0, present.length, ...present.filter((one) => one.id !== id));
     clients.left(id);
   };
+  /** Ends a connection whose client may reconnect. */
+  const drop = (id: string) => {
+    present.splice(0, present.length, ...present.filter((one) => one.id !== id));
+    clients.ended(id);
+  };
   const key = () => clients.questions[0]?.key ?? expect.fail();
   const methods = () => logged.map(({ message }) => message.method);
-  return { clients, session, asking, logged, sent, attach, detach, key, methods };
+  return { clients, session, asking, logged, sent, attach, detach, drop, key, methods };
 }
 
 test("a question that is withdrawn before there was room to ask it is withdrawn, and nothing else comes of it", async () => {
@@ -236,4 +242,55 @@ test("questions are found by their key while they wait, and where they were aske
   expect(asking.get(question)).toBeUndefined();
   expect(asking.askedIn(question)).toEqual({ session: "s", tenant: "t" });
   expect(asking.askedIn("unknown")).toBeUndefined();
+});
+
+describe("a request to one client", () => {
+  const HOST = { _meta: { reins: { bridge: true } } };
+  const RUN = { name: "deploy", args: [{}] };
+
+  test("is put to the next connection of its principal once its own has ended, under the same id", async () => {
+    const { clients, attach, drop, sent, key } = open();
+    attach("old", HOST, "ada");
+    const answer = clients.request("builtin_call", RUN, NO_SIGNAL, { only: "old" });
+    const asked = key();
+    drop("old");
+    attach("new", HOST, "ada");
+    clients.returned("new");
+    clients.left("old");
+    expect([key(), clients.question(asked)?.only]).toEqual([asked, "new"]);
+    clients.answer(asked, "new", { value: "done", by: by("ada") });
+    expect(await answer).toMatchObject({ value: "done" });
+    expect(sent).toEqual(["ask old builtin_call", "ask new builtin_call"]);
+  });
+
+  test("is put to it, too, where it came before the end of its own was noticed", async () => {
+    const { clients, attach, drop, sent, key } = open();
+    attach("old", HOST, "ada");
+    attach("beside", HOST, "ada");
+    const answer = clients.request("builtin_call", RUN, NO_SIGNAL, { only: "old" });
+    attach("new", HOST, "ada");
+    clients.returned("new");
+    expect(sent).toEqual(["ask old builtin_call"]);
+    drop("old");
+    expect(sent).toEqual(["ask old builtin_call", "ask new builtin_call"]);
+    clients.answer(key(), "new", { value: "done", by: by("ada") });
+    expect(await answer).toMatchObject({ value: "done" });
+  });
+
+  test.each<[string, JsonObject, string, boolean]>([
+    ["of another principal", HOST, "eve", true],
+    ["that does not offer it", {}, "ada", true],
+    ["while its own is there", HOST, "ada", false],
+  ])("is not put to a connection %s", async (_, capabilities, user, isGone) => {
+    const { clients, attach, drop, sent, key } = open();
+    attach("old", HOST, "ada");
+    const answer = clients.request("builtin_call", RUN, NO_SIGNAL, { only: "old" });
+    const asked = key();
+    if (isGone) drop("old");
+    attach("new", capabilities, user);
+    clients.returned("new");
+    expect([sent, clients.question(asked)?.only]).toEqual([["ask old builtin_call"], "old"]);
+    clients.left("old");
+    await expect(answer).rejects.toThrow("has gone");
+  });
 });

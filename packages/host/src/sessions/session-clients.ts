@@ -26,6 +26,10 @@ export interface OpenQuestion {
 interface Waiting extends OpenQuestion {
   readonly resolve: (answer: ClientAnswer) => void;
   readonly reject: (reason: unknown) => void;
+  /** The principal of the only connection that it is put to. */
+  readonly principal: string | undefined;
+  /** A connection of that principal that came after it was put. */
+  readonly successor?: string | undefined;
   /** The connections that chose nothing, each with what settles the question if no other connection is left. */
   readonly declined: Map<string, Settle>;
 }
@@ -73,6 +77,8 @@ interface AskingHub {
   readonly sessions: { readonly asking: AskedQuestions };
   readonly onError: HubContext["onError"];
   present(session: string): readonly Askable[];
+  /** Whether a connection has not ended. */
+  isConnected(connection: string): boolean;
 }
 
 /**
@@ -118,7 +124,8 @@ export class SessionClients implements Clients {
     const { promise, resolve, reject } = Promise.withResolvers<ClientAnswer>();
     // It may be withdrawn before there was room to ask it, and is waited for only then.
     promise.catch(() => undefined);
-    const question = { key, method, params, without, asked, only };
+    const target = only === undefined ? undefined : this.#present().find(({ id }) => id === only);
+    const question = { key, method, params, without, asked, only, principal: target?.principal.id };
     this.#waiting.set(key, { ...question, resolve, reject, declined: new Map() });
     this.#hub.sessions.asking.set(key, this);
     const withdraw = () => this.#settle(key, undefined, (waiting) => waiting.reject(signal.reason));
@@ -128,11 +135,7 @@ export class SessionClients implements Clients {
         const message = { method, params: redactedQuestion(params, this.#hub.harness.redact) };
         await this.#session.appendFromAgent({ message, request: key });
       } else {
-        // The content of a file that is written is not logged.
-        const message = { method, params: { ...params, content: undefined } };
-        await this.#present()
-          .find(({ id }) => id === only)
-          ?.ask(this.session, key, message);
+        await target?.ask(this.session, key, unloggedContent(method, params));
       }
       return await promise;
     } finally {
@@ -179,12 +182,22 @@ export class SessionClients implements Clients {
     return found?.id;
   }
 
-  /** A connection is asked anew what it chose nothing for. */
+  /**
+   * A connection is asked anew what it chose nothing for, and what waits for a connection of its principal that has ended:
+   * its client has reconnected.
+   */
   returned(connection: string): void {
     for (const { declined } of this.#waiting.values()) declined.delete(connection);
+    this.#takeOver(connection);
     for (const { key, method, params, only } of [...this.#waiting.values()])
       if (only === undefined && this.#isUnserved(method, params))
         this.#settle(key, undefined, ({ reject }) => reject(unserved(method)));
+  }
+
+  /** A connection has ended, and its client may reconnect, or has done so before that was noticed. */
+  ended(connection: string): void {
+    for (const { only, successor } of [...this.#waiting.values()])
+      if (only === connection && successor !== undefined) this.#takeOver(successor);
   }
 
   /** A connection has gone. A question to it alone, or to which all that are left chose nothing, is settled. */
@@ -242,6 +255,20 @@ export class SessionClients implements Clients {
     );
   }
 
+  /** Puts what waits for a connection that has ended to one that came after, if it is of the same principal. */
+  #takeOver(connection: string): void {
+    const next = this.#present().find(({ id }) => id === connection);
+    if (!next) return;
+    for (const waiting of [...this.#waiting.values()]) {
+      const { key, method, params, only, principal } = waiting;
+      if (only === undefined || only === connection) continue;
+      if (principal !== next.principal.id || !clientOffers(next.capabilities, method, params)) continue;
+      const isOver = !this.#hub.isConnected(only);
+      this.#waiting.set(key, { ...waiting, ...(isOver ? { only: connection } : { successor: connection }) });
+      if (isOver) next.ask(this.session, key, unloggedContent(method, params)).catch(this.#hub.onError);
+    }
+  }
+
   /** Settles a question, and cancels it at the other clients. */
   #settle(key: string, connection: string | undefined, settle: Settle): "first" | "late" {
     const waiting = this.#waiting.get(key);
@@ -264,6 +291,11 @@ export class SessionClients implements Clients {
       this.#hub.onError(error);
     }
   }
+}
+
+/** A request to one connection as it is logged: without the content of a file that is written. */
+function unloggedContent(method: string, params: JsonObject): JsonObject {
+  return { method, params: { ...params, content: undefined } };
 }
 
 /** The error for an agent that requests what no client offers. */

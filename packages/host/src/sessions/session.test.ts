@@ -47,6 +47,7 @@ function open(phase: SessionPhase, from = record) {
     },
     onError: (error: unknown) => void did.push(`error ${String(error)}`),
     present: () => [],
+    isConnected: () => true,
     arrive: () => {
       arrivals += 1;
       return arrivals;

@@ -215,7 +215,7 @@ export class Connections {
   async #end(id: string): Promise<void> {
     this.#ending.add(id);
     try {
-      (await opened(this.#live.get(id)))?.close();
+      (await opened(this.#live.get(id)))?.close(false);
       this.#live.delete(id);
       await this.#options.store.commit([change(connectionTables, "remove", { id })], { durable: false });
     } finally {

@@ -224,10 +224,10 @@ export class DurableConnection {
     this.connection.shut(feed);
   }
 
-  /** Closes the streams; requests in progress continue. */
-  close(): void {
+  /** Closes the streams; requests in progress continue. One that is ended for good does not return. */
+  close(mayReturn = true): void {
     this.#closed = true;
-    this.#parts.hub.disconnect(this.connection);
+    this.#parts.hub.disconnect(this.connection, { mayReturn });
     for (const end of [...this.#claimed.values()]) end();
   }
 

@@ -40,7 +40,7 @@ export {
   type SkillWarning,
 } from "./skills/skill.ts";
 export { substitute } from "./skills/substitute.ts";
-export { type TrustSettings, trustIn } from "./skills/trust.ts";
+export { type SkillIdentity, type TrustSettings, trustIn } from "./skills/trust.ts";
 export { StoredMemory } from "./stored-memory.ts";
 export { BridgeCallError, type BridgeFault, type BridgePort } from "./wire/bridge-port.ts";
 export { offersBridge } from "./wire/capability.ts";

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
-import { chmod, mkdir, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { signBundle, trustSigner } from "@reins/bridge";
 import { ManualClock } from "@reins/kit/manual-clock";
@@ -16,6 +16,8 @@ async function write(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, text);
 }
+
+const DISPLACED = "canary of the layer project takes the place of the operator's in the layer user";
 
 const skillText = (body: string, description = DESCRIPTION) =>
   `---\nname: canary\ndescription: ${description}\n---\n${body}\n`;
@@ -74,6 +76,26 @@ describe("what was found of skills", () => {
       updates: [expect.objectContaining({ sessionUpdate: "skill_deactivated" })],
       faults: [],
     });
+  });
+
+  test("is not used under another name, and reports that it takes the place of the operator's", async () => {
+    const { harness, home, folder, workspace, principal, place, library, find, prompt } = await open();
+    await write(join(folder, "SKILL.md"), `---\ndescription: ${DESCRIPTION}\n---\nFly.\n`);
+    const [skill] = await find();
+    await grantSkill(harness, principal, skill ?? expect.unreachable(), new Date());
+    await write(join(home, "skills/deploy/SKILL.md"), `---\ndescription: ${DESCRIPTION}\n---\nShip.\n`);
+    const renamed = join(workspace, ".claude/skills/deploy");
+    await cp(folder, renamed, { recursive: true });
+    const { skills, shadowed } = await library.catalogue(place);
+    expect(skills.find(({ id }) => id === "deploy")).toMatchObject({ layer: "user" });
+    expect(shadowed).toMatchObject([{ id: "deploy", winner: "user", loser: "project" }]);
+    expect(await prompt()).toMatchObject({ faults: [] });
+    await write(join(home, "skills/canary/SKILL.md"), skillText("Stay."));
+    const session = new InjectedSkills(library, undefined);
+    const displaced = [`skills: ${folder}: ${DISPLACED}`];
+    const used = await session.forPrompt(place, "the canary skill: roll it out");
+    expect(used).toMatchObject({ texts: [expect.stringContaining("Fly.")] });
+    expect(used.faults).toEqual(displaced.map((text) => expect.stringContaining(text)));
   });
 
   test("is not used when the key of its signer is gone", async () => {

@@ -136,6 +136,20 @@ describe("skills of a session", () => {
     expect(updates().at(-1)).toMatchObject({ sessionUpdate: "skill_deactivated" });
   });
 
+  test("are not called by a bare name that stands for several, and report what takes an operator's place", async () => {
+    const granted = { status: "trusted", by: "grant", who: "ann" } as const;
+    const ofPackage = skillWith("aaa/ship", { name: "ship", layer: "package", trust: granted });
+    const ours = skillWith("acme/ship", { name: "ship", layer: "system" });
+    const displacing = skillWith("review", { layer: "project", trust: granted, origin: "/w/review" });
+    const { prompt, updates, client } = await open(libraryOf([ofPackage, ours, displacing, REVIEW]).service);
+    await prompt("/ship it");
+    expect(updates()).toMatchObject([{ skillName: "acme/ship", reason: expect.stringContaining("named") }]);
+    const notices = JSON.stringify(client.updates);
+    expect(notices).toContain("/w/review: review of the layer project takes the place of the operator's");
+    await prompt("/aaa/ship it");
+    expect(updates().at(-1)).toMatchObject({ skillName: "aaa/ship", reason: "called by the user" });
+  });
+
   test("are not offered where there are none", async () => {
     const { prompt, tools, model } = await open(libraryOf([EVIL, MANUAL]).service);
     await prompt("canary");

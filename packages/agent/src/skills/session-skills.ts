@@ -107,12 +107,15 @@ export class SessionSkills {
       this.#host?.list(signal),
     ]);
     this.#found = found ?? NOTHING;
-    const warnings = [...this.#found.warnings, ...(lent?.warnings ?? [])];
     const all = [...this.#found.skills, ...(lent?.skills ?? [])];
-    this.#catalogue = new SkillCatalogue(all, warnings, this.#found.order);
+    this.#catalogue = new SkillCatalogue(
+      all,
+      [...this.#found.warnings, ...(lent?.warnings ?? [])],
+      this.#found.order,
+    );
     if (!this.#isRestored) this.#activation.restore(before, this.#catalogue.usable);
     this.#isRestored = true;
-    return warnings;
+    return this.#catalogue.warnings;
   }
 
   /** The cards of the skills that a model can load. */
@@ -193,7 +196,10 @@ export class SessionSkills {
   #invokedBy(text: string): { readonly skill: Skill; readonly given: string } | undefined {
     const [, name, given = ""] = /^\s*\/(\S+)(?:\s+([\s\S]*))?$/.exec(text) ?? [];
     if (name === undefined) return undefined;
-    const skill = this.#catalogue.usable.find((one) => one.id === name || one.name === name);
+    const { usable } = this.#catalogue;
+    // A bare name that stands for several is none of them: a workspace could answer to the operator's name.
+    const named = usable.filter((one) => one.name === name);
+    const skill = usable.find(({ id }) => id === name) ?? (named.length === 1 ? named[0] : undefined);
     return skill?.userInvocable ? { skill, given } : undefined;
   }
 

@@ -25,6 +25,21 @@ describe("a catalogue", () => {
     expect(shadowed).toMatchObject([{ winner: "user", loser: "project" }]);
   });
 
+  const others = [
+    ["a grant", { status: "trusted", by: "grant", who: "ann" }],
+    ["a signature", { status: "trusted", by: "signature", signer: "" }],
+    ["a host", { status: "advisory" }],
+  ] as const;
+  it.each(others)("reports a skill by %s that takes the place of the operator's", (_, trust) => {
+    const theirs = skillWith({ id: "deploy", layer: "project", origin: "/w/deploy", trust });
+    const { skills, warnings } = new SkillCatalogue([theirs, skillWith({ id: "deploy" })]);
+    expect(skills).toEqual([theirs]);
+    expect(warnings).toEqual([
+      { source: "/w/deploy", message: expect.stringContaining("takes the place of the operator's") },
+    ]);
+    expect(new SkillCatalogue(inLayers).warnings).toEqual([]);
+  });
+
   it("follows another order; layers that it does not name come after", () => {
     const { skills, shadowed } = new SkillCatalogue(inLayers, [], { lookupOrder: ["host", "user"] });
     expect(skills.map(({ layer }) => layer)).toEqual(["host"]);

@@ -1,5 +1,6 @@
 import { plainLine } from "./fields.ts";
 import {
+  isOfOperator,
   isUsable,
   type ShadowedSkill,
   SKILL_LAYERS,
@@ -16,12 +17,17 @@ export interface LayerOrder {
   readonly disabled?: readonly SkillLayer[] | undefined;
 }
 
+const MAX_DISPLACED = 50;
+
 /** The skills of all layers: the first of an id that may be used wins, the others are shadowed. */
 export class SkillCatalogue {
   /** By their ids, in the order of layers. */
   readonly skills: readonly Skill[];
+  /** Those that may be matched, loaded or scoped. */
+  readonly usable: readonly Skill[];
   readonly shadowed: readonly ShadowedSkill[];
   readonly disabledLayers: readonly SkillLayer[];
+  /** What was given, after each skill of the operator that a workspace's or a host's hides. */
   readonly warnings: readonly SkillWarning[];
 
   constructor(found: readonly Skill[], warnings: readonly SkillWarning[] = [], order: LayerOrder = {}) {
@@ -32,25 +38,27 @@ export class SkillCatalogue {
     const ordered = layers.flatMap((layer) => found.filter((one) => one.layer === layer));
     const chosen = new Map<string, Skill>();
     const shadowed: ShadowedSkill[] = [];
+    const displaced: SkillWarning[] = [];
     // What may not be used hides nothing that may: a repository could take the operator's skills away.
     for (const skill of [...ordered.filter(isUsable), ...ordered.filter((one) => !isUsable(one))]) {
-      const winner = chosen.get(skill.id);
-      if (!winner) chosen.set(skill.id, skill);
-      else
-        shadowed.push({
-          ...{ id: skill.id, winner: winner.layer, loser: skill.layer },
-          loserOrigin: skill.origin,
+      const { id, layer, origin } = skill;
+      const winner = chosen.get(id);
+      if (!winner) {
+        chosen.set(id, skill);
+        continue;
+      }
+      shadowed.push({ id, winner: winner.layer, loser: layer, loserOrigin: origin });
+      if (isOfOperator(skill) && !isOfOperator(winner))
+        displaced.push({
+          source: winner.origin,
+          message: `${id} of the layer ${winner.layer} takes the place of the operator's in the layer ${layer} (${origin})`,
         });
     }
     this.skills = ordered.filter((skill) => chosen.get(skill.id) === skill);
+    this.usable = this.skills.filter(isUsable);
     this.shadowed = shadowed;
     this.disabledLayers = [...disabled];
-    this.warnings = warnings;
-  }
-
-  /** The skills that may be matched, loaded or scoped. */
-  get usable(): readonly Skill[] {
-    return this.skills.filter(isUsable);
+    this.warnings = [...displaced.slice(0, MAX_DISPLACED), ...warnings];
   }
 
   /**

@@ -1,13 +1,14 @@
 import { execFileSync } from "node:child_process";
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
-import { chmod, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
 import { addFiles, folderWith, skillText } from "../../test/skills.ts";
 import { readBundle } from "./bundle.ts";
 import { type DiscoveryOptions, discoverSkills, type SkillRoot } from "./discover.ts";
 import { fingerprintOf, readTrustedSigners, signBundle, trustSigner } from "./signature.ts";
-import type { TrustSettings } from "./trust.ts";
+import type { SkillIdentity, TrustSettings } from "./trust.ts";
 
 const TRUST: TrustSettings = { signers: new Map(), grantOf: () => undefined, requireSignatures: false };
 
@@ -136,7 +137,7 @@ describe("a skill of a workspace", () => {
   it("is trusted by a grant of exactly its content; any change ends that", async () => {
     const workspace = await workspaceWith();
     const before = await workspaceSkill(workspace);
-    const grantOf = (digest: string) => (digest === before?.digest ? "ann" : undefined);
+    const grantOf = ({ digest }: SkillIdentity) => (digest === before?.digest ? "ann" : undefined);
     const trust = async () => (await workspaceSkill(workspace, { grantOf }))?.trust;
     const folder = join(workspace, ".claude/skills/ship");
     expect(await trust()).toEqual({ status: "trusted", by: "grant", who: "ann" });
@@ -154,6 +155,30 @@ describe("a skill of a workspace", () => {
     await addFiles(folder, { "scripts/ran.sh": "echo" });
     expect(await trust()).toEqual(UNTRUSTED);
   });
+
+  const moves = [
+    ["another folder gives it another name", "deploy", "deploy", "project", undefined],
+    ["another layer has it", "ship", "ship", "package", undefined],
+    ["a namespace is put before it", "ship", "acme/ship", "project", "acme"],
+  ] as const;
+  it.each(moves)(
+    "is not trusted by a grant of its content when %s",
+    async (_, folder, id, layer, namespace) => {
+      const nameless = "---\ndescription: Ships\n---\n";
+      const workspace = await folderWith({ ".claude/skills/ship/SKILL.md": nameless });
+      const path = join(workspace, ".claude/skills");
+      const before = await workspaceSkill(workspace);
+      const granted: SkillIdentity = { id: "ship", layer: "project", digest: before?.digest ?? "" };
+      const grantOf = (asked: SkillIdentity) => (isDeepStrictEqual(asked, granted) ? "ann" : undefined);
+      expect((await workspaceSkill(workspace, { grantOf }))?.trust).toMatchObject({ by: "grant" });
+      if (folder !== "ship") await rename(join(path, "ship"), join(path, folder));
+      const { skills } = await discover(
+        { layer, path, ...(namespace && { namespace }) },
+        { workspace: [workspace], trust: { ...TRUST, grantOf } },
+      );
+      expect(skills).toMatchObject([{ id, digest: granted.digest, trust: UNTRUSTED }]);
+    },
+  );
 
   it("cannot be trusted while it holds what its manifest does not cover", async () => {
     const workspace = await workspaceWith();

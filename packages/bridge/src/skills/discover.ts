@@ -168,7 +168,7 @@ async function readSkill(
     ...fields,
     ...{ id, name, layer, origin: folder, digest: bundle.digest },
     ...(namespace !== undefined && { namespace }),
-    trust: await trustIn({ name, fields, bundle, fromWorkspace }, trust),
+    trust: await trustIn({ id, layer, name, fields, bundle, fromWorkspace }, trust),
   };
   return { skill, body };
 }

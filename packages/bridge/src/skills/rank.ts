@@ -4,7 +4,7 @@ import { synonymsOf } from "../search/synonyms.ts";
 import { TextBudget } from "../search/text-budget.ts";
 import { tokensOf } from "../search/tokens.ts";
 import { isCommonWord } from "./common-words.ts";
-import type { Skill } from "./skill.ts";
+import { isOfOperator, type Skill } from "./skill.ts";
 
 /** A skill that fits a prompt. */
 export interface SkillMatch {
@@ -61,7 +61,13 @@ export function rankSkills(skills: readonly Skill[], query: MatchQuery): readonl
   return candidates
     .map((skill) => evidenceFor(skill, given, words.get(skill.id) ?? [], rarest))
     .filter(({ score }) => score >= LEAST_SCORE)
-    .toSorted((left, right) => right.score - left.score || (left.skill.id < right.skill.id ? -1 : 1));
+    .toSorted(compare);
+}
+
+/** Orders matches by score; of equal ones the operator's is first, whatever others are called. */
+function compare(left: SkillMatch, right: SkillMatch): number {
+  const precedence = Number(isOfOperator(right.skill)) - Number(isOfOperator(left.skill));
+  return right.score - left.score || precedence || (left.skill.id < right.skill.id ? -1 : 1);
 }
 
 /** The indexes of lists that are ranked repeatedly. */

@@ -79,6 +79,11 @@ export function isUsable({ trust }: Skill): boolean {
   return trust.status !== "untrusted";
 }
 
+/** Whether it is the operator's own word, not that of a workspace or a host. */
+export function isOfOperator({ trust }: Skill): boolean {
+  return trust.status === "trusted" && trust.by === "operator";
+}
+
 /** A skill that was not chosen because a stronger layer has one of the same id. */
 export interface ShadowedSkill {
   readonly id: string;

@@ -5,20 +5,29 @@ const module: TablesModule = {
   migrations: [
     `CREATE TABLE skill_grants (
        tenant TEXT NOT NULL, user TEXT NOT NULL, digest TEXT NOT NULL, skill TEXT NOT NULL,
-       granted_by TEXT NOT NULL, granted_at TEXT NOT NULL, PRIMARY KEY (tenant, digest, user)
+       layer TEXT NOT NULL, granted_by TEXT NOT NULL, granted_at TEXT NOT NULL,
+       PRIMARY KEY (tenant, digest, user, skill, layer)
      ) STRICT, WITHOUT ROWID`,
   ],
   open(database) {
-    const put = database.prepare("INSERT OR REPLACE INTO skill_grants VALUES (?, ?, ?, ?, ?, ?)");
+    const put = database.prepare("INSERT OR REPLACE INTO skill_grants VALUES (?, ?, ?, ?, ?, ?, ?)");
     const remove = database.prepare("DELETE FROM skill_grants WHERE tenant = ? AND user = ? AND digest = ?");
     const list = database.prepare<SkillGrant>(
-      `SELECT tenant, user, digest, skill, granted_by AS "by", granted_at AS at
+      `SELECT tenant, user, digest, skill, layer, granted_by AS "by", granted_at AS at
        FROM skill_grants WHERE tenant = ? AND user IN ('', ?)`,
     );
     return {
       changes: {
-        grant({ tenant, user, digest, skill, by, at }: Parameters<SkillChanges["grant"]>[0]): undefined {
-          put.run(tenant, user, digest, skill, by, at);
+        grant({
+          tenant,
+          user,
+          digest,
+          skill,
+          layer,
+          by,
+          at,
+        }: Parameters<SkillChanges["grant"]>[0]): undefined {
+          put.run(tenant, user, digest, skill, layer, by, at);
         },
         revoke: ({ tenant, user, digest }: Parameters<SkillChanges["revoke"]>[0]): boolean =>
           remove.run(tenant, user, digest).changes > 0,

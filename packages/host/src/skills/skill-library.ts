@@ -18,10 +18,11 @@ import {
   SkillCatalogue,
   type SkillMatch,
   type SkillRoot,
+  type SkillWarning,
 } from "@reins/bridge";
 import { type Clock, FileStamps, ifExists, LruCache } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
-import { grantsFor } from "./skill-grants.ts";
+import { grantKey, grantsFor } from "./skill-grants.ts";
 
 /** What the operator configures of skills. */
 export interface SkillSettings extends LayerOrder {
@@ -60,6 +61,8 @@ export interface MatchedSkills {
   readonly matches: readonly SkillMatch[];
   /** How many of them a session uses. */
   readonly topN: number;
+  /** What is wrong with the skills that there are. */
+  readonly warnings: readonly SkillWarning[];
   /** Where there is no skill at all, the files that say so: while they are current, none has come. */
   readonly noneWhile?: FileStamps;
 }
@@ -77,7 +80,7 @@ const KEPT = { entries: 200, size: 100_000 };
 /** What was found, and by what it is known to be the same still. */
 interface Kept {
   readonly found: FoundSkills;
-  readonly usable: readonly Skill[];
+  readonly catalogue: SkillCatalogue;
   readonly stamps: FileStamps;
 }
 
@@ -97,8 +100,7 @@ export class SkillLibrary {
 
   /** What there is for a workspace, with what is shadowed, untrusted or wrong. */
   async catalogue(place: SkillPlace): Promise<SkillCatalogue> {
-    const { skills, warnings, order } = await this.find(place);
-    return new SkillCatalogue(skills, warnings, order);
+    return (await this.#current(place)).catalogue;
   }
 
   /** The skills for a session in a workspace. */
@@ -141,7 +143,7 @@ export class SkillLibrary {
         cardBudget: settings.cardBudget ?? CARD_BUDGET,
         variables: Object.fromEntries(known),
       },
-      usable: new SkillCatalogue(skills, warnings, order).usable,
+      catalogue: new SkillCatalogue(skills, warnings, order),
       stamps,
     };
   }
@@ -160,9 +162,11 @@ export class SkillLibrary {
 
   /** The skills that fit a prompt, best first, and how many of them a session uses. */
   async match(place: SkillPlace, query: MatchQuery): Promise<MatchedSkills> {
-    const { found, usable, stamps } = await this.#current(place);
+    const { found, catalogue, stamps } = await this.#current(place);
+    const { usable, warnings } = catalogue;
     const matches = rankSkills(usable, query);
-    return { matches, topN: found.match.topN, ...(found.skills.length === 0 && { noneWhile: stamps }) };
+    const noneWhile = found.skills.length === 0 ? { noneWhile: stamps } : {};
+    return { matches, topN: found.match.topN, warnings, ...noneWhile };
   }
 
   /** The service of an agent whose sessions work in the places that a function knows. */
@@ -187,7 +191,7 @@ export class SkillLibrary {
       workspace,
       trust: {
         signers,
-        grantOf: (digest) => grants.get(digest),
+        grantOf: (skill) => grants.get(grantKey(skill)),
         requireSignatures: settings.requireSignatures ?? false,
       },
     };

@@ -14,7 +14,11 @@ const subject: Subject = {
 interface Given {
   readonly answers?: readonly HarnessAnswer[];
   readonly context?: Partial<RequestContext>;
-  readonly settled?: { readonly verdict: "allowed" | "blocked"; readonly reason: string };
+  readonly settled?: {
+    readonly verdict: "allowed" | "blocked";
+    readonly reason: string;
+    readonly grant?: object;
+  };
   readonly arguments?: object;
   readonly failing?: boolean;
 }
@@ -78,6 +82,19 @@ const rule = (verdict: string) => `tool_rules: [{ name: r, condition: {}, ${verd
 const ALLOWED = rule("verdict: allowed");
 
 describe("the pipeline", () => {
+  test.each(["ask", "allowed"])(
+    "asks a person each time that the requester insists, whatever grant there is: %s",
+    async (says) => {
+      const rules = rule(`verdict: ${says}`);
+      const settled = { verdict: "allowed", reason: "always", grant: {} } as const;
+      expect((await decided(rules, { settled })).verdict).toMatchObject({ verdict: "allowed" });
+      const context = { mustAsk: () => "unseen" };
+      const { verdict, questions } = await decided(rules, { settled, context });
+      expect(verdict).toMatchObject({ verdict: "ask", approval: "apr_1" });
+      expect(questions).toMatchObject([{ options: ["allow_once", "deny"] }]);
+    },
+  );
+
   test("returns an allowing verdict with the entry that was written", async () => {
     const { verdict } = await decided(ALLOWED);
     expect(verdict).toMatchObject({ verdict: "allowed", rule: "r", entry: "entry" });

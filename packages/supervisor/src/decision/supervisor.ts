@@ -318,12 +318,13 @@ async function decideUnder(
   }
 }
 
-/** Asks people about what a rule allows, if the requester insists; each time takes a person's word. */
+/** Asks people about what a rule allows, if the requester insists; each time takes a person's word, also where a rule asks. */
 function askInsisted(decision: PendingDecision): void {
-  if (!permitsAction(decision.outcome)) return;
+  const { verdict, rule } = decision.verdict;
+  if (verdict !== "ask" && !permitsAction(decision.outcome)) return;
   const reason = decision.request.requestContext.mustAsk?.(decision.input.action);
   if (reason === undefined) return;
-  decision.verdict = { verdict: "ask", reason, rule: decision.verdict.rule };
+  if (verdict !== "ask") decision.verdict = { verdict: "ask", reason, rule };
   decision.isLimited = true;
 }
 

@@ -28,10 +28,13 @@ async function asked(
   onTestFinished(() => model.close());
   const { url, key } = model.endpoint;
   const requests: JsonObject[] = [];
+  const lent: JsonObject[] = [];
   const agent = await openNative({
     rules: RULES,
     environment: { PATH: process.env.PATH, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key },
     host: (method, params) => {
+      if (method === "host/tools/list") return [{ name: "send_mail" }];
+      if (method === "builtin_call") lent.push(params);
       if (method !== "session/request_permission") return null;
       requests.push(params);
       return answer(params);
@@ -49,7 +52,7 @@ async function asked(
     return existsSync(path) ? readFileSync(path, "utf8") : undefined;
   };
   const results = agent.client.updates.flatMap(({ rawOutput }) => String(membersOf(rawOutput).text ?? ""));
-  return { ...agent, id, requests, file, results: results.join("\n") };
+  return { ...agent, id, requests, lent, file, results: results.join("\n") };
 }
 
 const OTHER = { path: "b.txt", content: "two" };
@@ -169,6 +172,26 @@ describe("the mutation scope of a session", () => {
     expect(file("a.txt")).toBe(undefined);
     expect(requests).toEqual([]);
     expect(results).toContain("mutation scope");
+  });
+
+  test.each([
+    ["a request that sends", "run_command", { command: "curl -X POST -d x=1 http://127.0.0.1:9/" }],
+    ["a request that gets", "run_command", { command: "curl https://example.org/delete?id=1" }],
+    ["a push", "run_command", { command: "git push origin main" }],
+    ["a tool of the host", "send_mail", { to: "ann" }],
+  ])("blocks what may change something elsewhere: %s", async (_, tool, given) => {
+    const sends = scene("send", reply(call(tool, given)), reply(say("Done.")));
+    const readOnly = { mutation_scope: "read_only" };
+    const { client, id, requests, lent, entries } = await asked(() => ({ granted: true }), readOnly, sends);
+    await client.prompt(id, "send");
+    const ofTool = (await entries("policy_verdict")).filter(({ target }) => target.endsWith(tool));
+    const decided = ofTool.map(({ payload }) => membersOf(payload));
+    expect(decided).toHaveLength(1);
+    expect(decided[0]).toMatchObject({
+      verdict: "blocked",
+      reason: expect.stringContaining("read_only"),
+    });
+    expect([requests, lent]).toEqual([[], []]);
   });
 
   test.each(["apply_workspace", "apply_worktree"])(

@@ -17,6 +17,7 @@ const READ: Effect = { kind: "read", path: "/w/a", place: "workspace" };
 const LS: Effect = { kind: "exec", command: "ls", arguments: [], opaque: false };
 const MAKE: Effect = { kind: "exec", command: "make", arguments: [], opaque: true };
 const NET: Effect = { kind: "net", host: "example.org" };
+const STATE: Effect = { kind: "net", host: "service:docker", looks: true };
 
 /** Whether a scope leaves an action with some effects alone. */
 const passes = (scope: MutationScope, effects: readonly Effect[], opaque = false) =>
@@ -31,7 +32,13 @@ test.each<[string, readonly Effect[], Record<MutationScope, boolean>]>([
     [LS, READ],
     { none: false, read_only: true, apply_worktree: true, apply_workspace: true },
   ],
-  ["a request", [NET], { none: false, read_only: true, apply_worktree: true, apply_workspace: true }],
+  ["a request", [NET], { none: false, read_only: false, apply_worktree: true, apply_workspace: true }],
+  [
+    "a request after a look",
+    [STATE, NET],
+    { none: false, read_only: false, apply_worktree: true, apply_workspace: true },
+  ],
+  ["a look", [STATE], { none: false, read_only: true, apply_worktree: true, apply_workspace: true }],
   [
     "an opaque program",
     [MAKE],

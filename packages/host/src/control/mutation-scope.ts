@@ -65,9 +65,21 @@ function refusal(scope: MutationScope, why: string): string {
 
 type Effect = Action["effects"][number];
 
-/** Whether an effect may change something. A program whose effects are known has others that say what it changes. */
+/**
+ * Whether an effect may change something, here or elsewhere: what a host does with a request cannot be seen, so only one
+ * that is known to look passes. A program whose effects are known has others that say what it changes.
+ */
 function mayChange(effect: Effect): boolean {
-  return effect.kind === "write" || (effect.kind === "exec" && effect.opaque);
+  switch (effect.kind) {
+    case "read":
+      return false;
+    case "write":
+      return true;
+    case "exec":
+      return effect.opaque;
+    case "net":
+      return effect.looks !== true;
+  }
 }
 
 function isWithin(

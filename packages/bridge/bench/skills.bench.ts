@@ -1,5 +1,5 @@
 import type { Bench } from "../../../scripts/bench/bench.ts";
-import { accuracyOf, HELD_OUT, ours, PROMPTS, plainFormula } from "../test/skill-corpus.ts";
+import { accuracyOf, HELD_OUT, ours, PROMPTS, plainFormula, UNSEEN } from "../test/skill-corpus.ts";
 
 /** How often skills are chosen rightly, beside the formula of the protocol's first implementation. */
 const bench: Bench = {
@@ -9,6 +9,7 @@ const bench: Bench = {
     const corpora = [
       ["", PROMPTS],
       [" (40 held out)", HELD_OUT],
+      [" (30 written last)", UNSEEN],
     ] as const;
     return corpora.flatMap(([which, prompts]) => {
       const [accuracy, plain] = [accuracyOf(ours, prompts), accuracyOf(plainFormula, prompts)];

@@ -25,9 +25,10 @@ export const SKILLS: readonly Skill[] = linesOf<{ readonly name: string }>("skil
   skillWith({ ...readFields({ ...line }).fields, id: line.name }),
 );
 
-/** The prompts by which the ranker was made, and those that were written when it was done. */
+/** The prompts by which the ranker was made, those that were written when it was done, and those written last, by another author. */
 export const PROMPTS = linesOf<CorpusPrompt>("skill-prompts.jsonl");
 export const HELD_OUT = linesOf<CorpusPrompt>("skill-prompts-held-out.jsonl");
+export const UNSEEN = linesOf<CorpusPrompt>("skill-prompts-unseen.jsonl");
 
 /** The share of prompts that get the right skill first, and of those that fit none and get none. */
 export function accuracyOf(

@@ -8,6 +8,9 @@ export interface CorpusQuery {
   readonly accepted: readonly string[];
 }
 
+/** The queries by which the ranker was made, those that were written then, and those written when both were done. */
+export type QueryFile = "queries" | "held-out" | "unseen";
+
 const FOLDER = join(import.meta.dirname, "corpus");
 
 /** Realistic tools of many services: a line `# service`, then `name | description | parameter; parameter` for each. */
@@ -34,7 +37,7 @@ function schemaOf(parameters: string): { readonly type: "object"; readonly prope
 }
 
 /** Queries as people and models ask them, with the accepted answers: `query | name, name`. */
-export function corpusQueries(file: "queries" | "held-out"): readonly CorpusQuery[] {
+export function corpusQueries(file: QueryFile): readonly CorpusQuery[] {
   return linesOf(`${file}.txt`).map((line) => {
     const [query = "", names = ""] = line.split(" | ");
     return { query, accepted: names.split(", ") };
@@ -76,4 +79,15 @@ export function plainBm25(tools: readonly SearchableTool[]): (query: string) => 
       .toSorted((left, right) => right.score - left.score || (left.name < right.name ? -1 : 1))
       .map(({ name }) => name);
   };
+}
+
+/** The share of queries that have an accepted tool among the first five names. */
+export async function foundAmongFive(
+  queries: readonly CorpusQuery[],
+  search: (query: string) => readonly string[] | Promise<readonly string[]>,
+): Promise<number> {
+  let found = 0;
+  for (const { query, accepted } of queries)
+    if ((await search(query)).slice(0, 5).some((name) => accepted.includes(name))) found += 1;
+  return found / queries.length;
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { isRecord, type JsonObject } from "@reins/kit";
 import { qualifiedNames } from "../qualified-names.ts";
@@ -34,6 +35,9 @@ export const MAX_HITS = 20;
 const MAX_FIELD = 4_000;
 /** Characters of all tools that count. */
 const MAX_INDEXED = 4 * 1024 * 1024;
+/** How many characters are indexed at a time, and what a tool counts at least. */
+const PART = 16 * 1024;
+const MIN_WORK = 64;
 const WEIGHTS = { name: 3, tags: 2.5, description: 1.5, parameters: 0.3 };
 
 /** The texts of a tool in which words are found. */
@@ -69,17 +73,20 @@ function parametersText(parameters: JsonObject | null): string {
     .join("\n");
 }
 
-function isSame(known: SearchableTool | undefined, tool: SearchableTool): boolean {
-  return known === tool || (known !== undefined && isDeepStrictEqual(fieldsOf(known), fieldsOf(tool)));
-}
-
-/** An index of tools that is changed as tools come and go. */
+/**
+ * An index of tools that is changed as tools come and go. What changed is indexed when it is searched, in parts, so that
+ * thousands of tools keep nothing else waiting.
+ */
 export class ToolIndex {
-  readonly #tools = new Map<string, SearchableTool>();
+  /** What is to be found. */
+  #tools: ReadonlyMap<string, SearchableTool> = new Map();
   readonly #index = new Bm25Index(WEIGHTS, { expand: synonymsOf });
   readonly #budget = new TextBudget(MAX_INDEXED);
-  /** How many characters of each tool are indexed. */
-  readonly #sizes = new Map<string, number>();
+  /** What is indexed of each tool. */
+  readonly #indexed = new Map<string, { readonly tool: SearchableTool; readonly size: number }>();
+  /** The names of tools that may have changed since they were indexed. */
+  readonly #changed = new Set<string>();
+  #indexing: Promise<void> | undefined;
 
   constructor(tools: Iterable<SearchableTool> = []) {
     this.replace(tools);
@@ -92,42 +99,60 @@ export class ToolIndex {
 
   /** Makes the index hold these tools; one that did not change is not indexed again. */
   replace(tools: Iterable<SearchableTool>): void {
-    const gone = new Set(this.#tools.keys());
-    for (const tool of tools) {
-      gone.delete(tool.name);
-      if (!isSame(this.#tools.get(tool.name), tool)) this.put(tool);
-    }
-    for (const name of gone) this.remove(name);
-  }
-
-  put(tool: SearchableTool): void {
-    this.#tools.set(tool.name, tool);
-    this.#budget.give(this.#sizes.get(tool.name) ?? 0);
-    const { name, tags, description, parameters } = fieldsOf(tool);
-    const taken = {
-      name: this.#budget.take(name),
-      tags: this.#budget.take(tags),
-      description: this.#budget.take(description),
-      parameters: this.#budget.take(parameters),
-    };
-    this.#sizes.set(
-      tool.name,
-      Object.values(taken).reduce((sum, { length }) => sum + length, 0),
-    );
-    this.#index.put(tool.name, taken);
-  }
-
-  remove(name: string): void {
-    this.#tools.delete(name);
-    this.#budget.give(this.#sizes.get(name) ?? 0);
-    this.#sizes.delete(name);
-    this.#index.remove(name);
+    const before = this.#tools;
+    this.#tools = new Map(Array.from(tools, (tool) => [tool.name, tool]));
+    for (const name of before.keys()) if (!this.#tools.has(name)) this.#changed.add(name);
+    for (const [name, tool] of this.#tools)
+      if (this.#indexed.get(name)?.tool !== tool) this.#changed.add(name);
   }
 
   /** The best matches for words, best first. */
-  search(query: string, accepts?: (name: string) => boolean): readonly ToolHit[] {
+  async search(query: string, accepts?: (name: string) => boolean): Promise<readonly ToolHit[]> {
+    while (this.#changed.size > 0) {
+      this.#indexing ??= this.#indexChanged().finally(() => {
+        this.#indexing = undefined;
+      });
+      await this.#indexing;
+    }
     return this.#index
       .search(query, { limit: MAX_HITS, ...(accepts && { accepts }) })
       .map(({ id, score, matches }) => ({ name: id, score, why: explain(matches) }));
+  }
+
+  async #indexChanged(): Promise<void> {
+    let left = PART;
+    for (const name of this.#changed) {
+      this.#changed.delete(name);
+      left -= MIN_WORK + this.#update(name, this.#tools.get(name));
+      if (left > 0) continue;
+      await setImmediate();
+      left = PART;
+    }
+  }
+
+  /** Indexes a tool, or takes out one that is gone; returns how many characters that concerned. */
+  #update(name: string, tool: SearchableTool | undefined): number {
+    const known = this.#indexed.get(name);
+    const fields = tool && fieldsOf(tool);
+    if (known && fields && isDeepStrictEqual(fieldsOf(known.tool), fields)) {
+      this.#indexed.set(name, { ...known, tool });
+      return known.size;
+    }
+    this.#budget.give(known?.size ?? 0);
+    if (!fields) {
+      this.#indexed.delete(name);
+      this.#index.remove(name);
+      return known?.size ?? 0;
+    }
+    const taken = {
+      name: this.#budget.take(fields.name),
+      tags: this.#budget.take(fields.tags),
+      description: this.#budget.take(fields.description),
+      parameters: this.#budget.take(fields.parameters),
+    };
+    const size = Object.values(taken).reduce((sum, { length }) => sum + length, 0);
+    this.#indexed.set(name, { tool, size });
+    this.#index.put(name, taken);
+    return size + (known?.size ?? 0);
   }
 }

@@ -56,10 +56,10 @@ describe("a search by words", () => {
     expect((await namesFor("read", { strategy: "semantic", embed }, many)).tool_names).toHaveLength(20);
   });
 
-  it("follows changes of the tools", () => {
+  it("follows changes of the tools", async () => {
     const index = new ToolIndex(TOOLS);
     index.replace([...TOOLS.slice(1), tool("deploy_site", "Publishes a site")]);
-    expect(index.search("deploy").map(({ name }) => name)).toEqual(["deploy_site"]);
+    expect((await index.search("deploy")).map(({ name }) => name)).toEqual(["deploy_site"]);
     expect([...index.tools.keys()].toSorted()).toEqual(["deploy_site", "query_metrics", "rollback_service"]);
   });
 });

@@ -50,7 +50,8 @@ async function find(
   { strategy, fallback, embed, askHost, accepts = () => true, timeoutMs = TIMEOUT_MS }: ToolSearchOptions,
   signal: AbortSignal,
 ): Promise<FoundTools> {
-  if (strategy === "bm25") return { hits: index.search(query, accepts) };
+  const byWords = () => raceAbort(index.search(query, accepts), signal);
+  if (strategy === "bm25") return { hits: await byWords() };
   const tools = [...index.tools.values()].filter(({ name }) => accepts(name));
   if (strategy === "regex") return searchByRegex(tools, query);
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
@@ -64,6 +65,6 @@ async function find(
   } catch (error) {
     signal.throwIfAborted();
     const diagnostic = `the search by "${strategy}" failed: ${errorMessage(error)}`.slice(0, MAX_DIAGNOSTIC);
-    return { hits: fallback === "bm25" ? index.search(query, accepts) : [], diagnostic };
+    return { hits: fallback === "bm25" ? await byWords() : [], diagnostic };
   }
 }

@@ -45,6 +45,8 @@ export { StoredMemory } from "./stored-memory.ts";
 export { BridgeCallError, type BridgeFault, type BridgePort } from "./wire/bridge-port.ts";
 export { offersBridge } from "./wire/capability.ts";
 export { withinDeadline } from "./wire/deadline.ts";
+export { HostPulse } from "./wire/host-pulse.ts";
+export { hostRankers } from "./wire/host-rankers.ts";
 export {
   BRIDGE_DEADLINES_MS,
   type BridgeMethod,

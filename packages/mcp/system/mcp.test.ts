@@ -13,6 +13,42 @@ const agents = [
   { how: "http", era: "modern" },
 ] as const;
 
+describe.each(["stdio", "http"] as const)("a server of this process that is reached by %s", (how) => {
+  test("tells an agent that its tools have changed, and lists the new ones", async () => {
+    const { gateway, gate } = await wrapped(stdioServer("lab-stdio.ts"), how);
+    const names = ["deploy"];
+    const listeners = new Set<() => void>();
+    const local = await gateway.wrapLocal(
+      {
+        name: "local",
+        tools: async () =>
+          names.map((name) => ({ name, description: "", inputSchema: { type: "object" } as const })),
+        call: async (name) => `did ${name}`,
+        subscribe: (listener) => {
+          listeners.add(listener);
+          return () => listeners.delete(listener);
+        },
+      },
+      gate,
+      how,
+    );
+    let news = 0;
+    const listChanged = { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => (news += 1) } };
+    const client = await connect(local.server, { versionNegotiation: { mode: "legacy" }, listChanged });
+    const listed = async () => (await client.listTools()).tools.map(({ name }) => name);
+    expect(await listed()).toEqual(["deploy"]);
+    names.push("rollback");
+    // An agent that is reached by HTTP may open its stream of news a little later.
+    const announced = () => {
+      for (const listener of listeners) listener();
+      return news;
+    };
+    await expect.poll(announced).toBeGreaterThan(0);
+    expect(await listed()).toEqual(["deploy", "rollback"]);
+    expect(textIn(await client.callTool({ name: "rollback" }))).toBe("did rollback");
+  });
+});
+
 describe.each(agents)("a $era agent that reaches a server by $how", ({ how, era }) => {
   const options: ClientOptions = {
     versionNegotiation: { mode: era === "modern" ? { pin: "2026-07-28" } : "legacy" },

@@ -94,7 +94,7 @@ function readSkillList(reply: unknown): Discovered & { readonly versions: Readon
   if (entries.length > MAX_HOST_SKILLS) warn(`only the first ${MAX_HOST_SKILLS} skills are used`);
   const skills = entries.slice(0, MAX_HOST_SKILLS).flatMap((entry: unknown, index): Skill[] => {
     try {
-      const skill = skillIn(entry);
+      const skill = hostSkill(entry);
       if (isRecord(entry) && typeof entry.version === "string") versions.set(skill.origin, entry.version);
       return [skill];
     } catch (error) {
@@ -105,7 +105,8 @@ function readSkillList(reply: unknown): Discovered & { readonly versions: Readon
   return { skills, warnings, versions };
 }
 
-function skillIn(entry: unknown): Skill {
+/** The skill that an entry of a host describes; throws {@link SkillError} where it has no name that can be used. */
+export function hostSkill(entry: unknown): Skill {
   if (!isRecord(entry)) throw new SkillError("malformed", "it is no object");
   const { name, fields } = fieldsIn(entry);
   if (name === undefined) throw new SkillError("malformed", "it has no name");

@@ -12,6 +12,12 @@ export function offersBridge(capabilities: JsonObject, method?: BridgeMethod): b
   return Array.isArray(methods) ? method === undefined || methods.includes(method) : isOffered(bridge);
 }
 
+/** Whether a client speaks Harn and does not say which methods of the bridge it answers: it may answer none. */
+export function announcesHarnOnly(capabilities: JsonObject | undefined): boolean {
+  const meta = memberOf(capabilities, "_meta");
+  return memberOf(memberOf(meta, "reins"), "bridge") === undefined && isOffered(memberOf(meta, "harn"));
+}
+
 function isOffered(capability: unknown): boolean {
   return capability !== undefined && capability !== null && capability !== false;
 }

@@ -1,8 +1,9 @@
 import { CODE, type JsonObject, type Peer, RpcError } from "@reins/acp";
 import { type Clock, systemClock } from "@reins/kit";
 import { BridgeCallError, type BridgePort } from "./bridge-port.ts";
-import { offersBridge } from "./capability.ts";
+import { announcesHarnOnly, offersBridge } from "./capability.ts";
 import { withinDeadline } from "./deadline.ts";
+import { HostPulse } from "./host-pulse.ts";
 import { type BridgeMethod, type HostNotification, isHostNotification } from "./methods.ts";
 
 /** The code by which a host rejects the call of a tool. */
@@ -16,14 +17,16 @@ type BridgePeer = Pick<Peer, "request" | "signal">;
 /** The bridge of an agent over a JSON-RPC connection: ACP, or plain lines below it. */
 export class PeerBridge implements BridgePort {
   readonly #peer: BridgePeer;
-  readonly #clock: Pick<Clock, "after">;
+  readonly #clock: Pick<Clock, "now" | "after">;
+  readonly #pulse: HostPulse;
   readonly #listeners = new Map<string, Set<Listener>>();
   /** The capabilities of an ACP client; a host below ACP has none, and is asked. */
   capabilities: JsonObject | undefined;
 
-  constructor(peer: BridgePeer, clock: Pick<Clock, "after"> = systemClock) {
+  constructor(peer: BridgePeer, clock: Pick<Clock, "now" | "after"> = systemClock) {
     this.#peer = peer;
     this.#clock = clock;
+    this.#pulse = new HostPulse(clock);
   }
 
   async call(
@@ -35,12 +38,14 @@ export class PeerBridge implements BridgePort {
     if (this.capabilities && !offersBridge(this.capabilities, method))
       throw new BridgeCallError("no_host", `the client does not offer "${method}"`);
     try {
-      return await withinDeadline(
-        method,
-        signal,
-        (waiting) => this.#peer.request(method, { ...params, sessionId }, { signal: waiting }),
-        this.#clock,
-      );
+      const ask = (asked: BridgeMethod) => (waiting: AbortSignal) =>
+        this.#peer.request(asked, asked === method ? { ...params, sessionId } : { sessionId }, {
+          signal: waiting,
+        });
+      // The call of a tool may take as long as the tool.
+      if (method === "builtin_call") return await withinDeadline(method, signal, ask(method), this.#clock);
+      const probe = announcesHarnOnly(this.capabilities) ? ask("host/capabilities") : undefined;
+      return await this.#pulse.request(method, signal, ask(method), probe);
     } catch (error) {
       if (signal.aborted || error instanceof BridgeCallError) throw error;
       throw this.#faultOf(method, error);
@@ -61,6 +66,7 @@ export class PeerBridge implements BridgePort {
   /** Delivers a notification of the host; returns whether it is one of the bridge. */
   receive(method: string, params: JsonObject): boolean {
     if (!isHostNotification(method)) return false;
+    this.#pulse.answered();
     const { sessionId } = params;
     if (typeof sessionId === "string")
       for (const listener of this.#listeners.get(keyOf(sessionId, method)) ?? []) listener(params);

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { CODE, type JsonObject, RpcError } from "@reins/acp";
-import { type BridgeMethod, HOST_SOURCE, withinDeadline } from "@reins/bridge";
+import { type BridgeMethod, HOST_SOURCE, HostPulse, withinDeadline } from "@reins/bridge";
 import { z } from "zod";
 import { enforce } from "../control/enforce.ts";
 import { perform } from "../control/outcome.ts";
@@ -28,11 +28,27 @@ export async function askHost(
   const only = session.clients.whoServes?.(method, params);
   if (only === undefined)
     throw new RpcError(CODE.methodNotFound, `no client of the session offers "${method}"`);
-  const asked = { ...params, sessionId: session.id };
-  const { value } = await withinDeadline(method, session.within(signal), (waiting) =>
-    session.clients.request(method, asked, waiting, { only }),
-  );
-  return value;
+  const ask = (asked: BridgeMethod, given: JsonObject) => async (waiting: AbortSignal) => {
+    const sent = { ...given, sessionId: session.id };
+    return (await session.clients.request(asked, sent, waiting, { only })).value;
+  };
+  // The call of a tool may take as long as the tool.
+  if (method === "builtin_call") return withinDeadline(method, session.within(signal), ask(method, params));
+  const probe = only === session.clients.whoServes?.(PROBE, {}) ? ask(PROBE, {}) : undefined;
+  return pulseOf(session, only).request(method, session.within(signal), ask(method, params), probe);
+}
+
+const PROBE = "host/capabilities";
+
+/** Whether the client that a session asks answers at all. */
+const pulses = new WeakMap<GovernedSession, { readonly host: string; readonly pulse: HostPulse }>();
+
+function pulseOf(session: GovernedSession, host: string): HostPulse {
+  const known = pulses.get(session);
+  if (known?.host === host) return known.pulse;
+  const pulse = new HostPulse();
+  pulses.set(session, { host, pulse });
+  return pulse;
 }
 
 const BuiltinCall = z.looseObject({

@@ -160,6 +160,7 @@ export class Governor {
       return;
     }
     if ((method === "skills/update" || method === "host/tools/update") && session) {
+      if (method === "host/tools/update") session.lentToolsChanged?.();
       await this.#context.agent.notify(method, { sessionId: session.agentSessionId });
       return;
     }

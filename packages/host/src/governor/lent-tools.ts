@@ -10,13 +10,20 @@ import { mcpGate } from "./mcp-servers.ts";
  * lends any. The native agent asks for them by itself.
  */
 export async function wrapLentTools(session: GovernedSession): Promise<unknown> {
-  const { servers, profile, entry } = session.context;
-  if (!servers?.wrapLocal || !profile.isObserved || entry.quirks?.mcp.length === 0) return undefined;
-  if (session.clients.whoServes?.("host/tools/list", {}) === undefined) return undefined;
+  const { servers, entry } = session.context;
+  if (!servers?.wrapLocal || !lacksLentTools(session)) return undefined;
   const transport = entry.quirks?.mcp.includes("stdio") === false ? "http" : "stdio";
   const { server, close } = await servers.wrapLocal(lentServer(session), mcpGate(session), transport);
   session.closing.push(close);
   return server;
+}
+
+/** Whether a client of a session lends tools that its agent could have and does not. */
+export function lacksLentTools({ context, clients, lentToolsChanged }: GovernedSession): boolean {
+  const { servers, profile, entry } = context;
+  if (lentToolsChanged || !servers?.wrapLocal || !profile.isObserved) return false;
+  if (entry.quirks?.mcp.length === 0) return false;
+  return clients.whoServes?.("host/tools/list", {}) !== undefined;
 }
 
 /** The tools that the client of a session lends, as an MCP server. The gateway decides each call before it gets here. */
@@ -26,8 +33,16 @@ function lentServer(session: GovernedSession): LocalServer {
     subscribe: () => () => undefined,
   });
   const { id: sessionId } = session;
+  const listeners = new Set<() => void>();
+  session.lentToolsChanged = () => {
+    for (const listener of listeners) listener();
+  };
   return {
     name: LENT_SERVER,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
     async tools(signal) {
       // A server of the gateway lists its tools when an agent connects: what was cached then may be outdated.
       hostTools.invalidate(sessionId);

@@ -5,7 +5,7 @@ import { type Session, UPDATE } from "../sessions/session.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { Connection } from "./connection.ts";
 import type { HubContext, SessionCall } from "./context.ts";
-import { agentOf, relocate } from "./resume.ts";
+import { agentOf, lendsTools, relocate } from "./resume.ts";
 
 /** Attaches a client to a session: a load replays everything that was said, a resume continues from here. */
 export async function loadOrResume(
@@ -19,6 +19,9 @@ export async function loadOrResume(
   session.used = session.hub.clock.now().getTime();
   if (method === "session/load") await connection.replay(session);
   else await join(connection, session);
+  // Agents that have its tools by an MCP server list them anew.
+  if (lendsTools(connection))
+    await session.agent?.governor.notification("host/tools/update", { sessionId: session.id });
   return session.settings;
 }
 

@@ -2,6 +2,7 @@ import { realpath } from "node:fs/promises";
 import { CODE, chunkText, interruptedBy, type JsonObject, RpcError, updateIn } from "@reins/acp";
 import { offersBridge } from "@reins/bridge";
 import { raceAbort } from "@reins/kit";
+import { lacksLentTools } from "../governor/lent-tools.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
 import { noSession, type Session } from "../sessions/session.ts";
@@ -21,7 +22,7 @@ export async function agentOf(
   session: Session,
   { params = {}, signal }: ResumeOptions,
 ): Promise<HostedAgent> {
-  if (session.agent) return session.agent;
+  if (session.agent && isReady(session)) return session.agent;
   if (session.phase === "ended") throw noSession(session.id);
   if (session.phase === "interrupted") throw interruptedBy("Reins is stopping");
   const isShared = session.resumed !== undefined;
@@ -33,6 +34,13 @@ export async function agentOf(
   // What was waited for was another client's move to other folders, which has failed.
   if (isShared) return agentOf(session, { params, signal });
   throw new RpcError(CODE.internal, "the session's agent could not be started");
+}
+
+/** Whether the agent of a session has all that it needs. It resumes an idle one anew to get an MCP server for the tools of a client that came later. */
+export function isReady({ id, phase, agent }: Session): boolean {
+  if (!agent) return false;
+  const governed = agent.governor.session(id);
+  return phase !== "idle" || agent.resumeMethod === undefined || !governed || !lacksLentTools(governed);
 }
 
 /** The folders that a session works in. */
@@ -105,6 +113,7 @@ async function isSame(named: readonly string[], others: readonly string[]): Prom
 }
 
 async function resume(session: Session, params: JsonObject): Promise<void> {
+  if (session.agent) await giveBack(session, session.agent);
   await session.apply({ type: "resume" });
   try {
     await start(session, params);
@@ -135,7 +144,7 @@ async function start(session: Session, params: JsonObject): Promise<void> {
   signal.throwIfAborted();
 }
 
-/** Has an agent close a session that was cancelled while the agent resumed it. */
+/** Has an agent close a session that it is not to have any more. */
 async function giveBack(session: Session, { governor }: HostedAgent): Promise<void> {
   const { id: sessionId } = session;
   if (session.phase === "idle") await session.apply({ type: "agent_lost" });

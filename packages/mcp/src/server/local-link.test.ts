@@ -47,6 +47,24 @@ test("answers what an agent asks of a server with tools", async () => {
   expect(await ask("resources/list")).toMatchObject({ error: { code: -32601 } });
 });
 
+test("announces that its tools have changed, until it is closed", async () => {
+  const listeners = new Set<() => void>();
+  const { link, ask, got } = await open({
+    ...SERVER,
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  });
+  expect(await ask("initialize")).toMatchObject({
+    result: { capabilities: { tools: { listChanged: true } } },
+  });
+  for (const listener of listeners) listener();
+  expect(got.at(-1)).toEqual({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
+  await link.close();
+  expect(listeners.size).toBe(0);
+});
+
 test("shows the model why a call failed", async () => {
   const { ask } = await open();
   expect(await ask("tools/call", { name: "fail" })).toMatchObject({

@@ -16,6 +16,8 @@ export interface LocalServer {
   tools(signal: AbortSignal): Promise<readonly LocalTool[]>;
   /** Calls a tool; what it throws is shown to the model as the error of the call. */
   call(name: string, given: unknown, signal: AbortSignal): Promise<string>;
+  /** Calls a listener whenever there may be other tools, until the returned function is called; without it, there never are. */
+  subscribe?(listener: () => void): () => void;
 }
 
 /** Opens a server that runs here. */
@@ -30,11 +32,15 @@ class LocalLink implements ServerLink {
   readonly #server: LocalServer;
   readonly #events: ServerEvents;
   readonly #pending = new Map<number, AbortController>();
+  readonly #unsubscribe: (() => void) | undefined;
   #isClosed = false;
 
   constructor(server: LocalServer, events: ServerEvents) {
     this.#server = server;
     this.#events = events;
+    this.#unsubscribe = server.subscribe?.(() =>
+      events.message({ jsonrpc: "2.0", method: "notifications/tools/list_changed" }),
+    );
   }
 
   send(message: Message): void {
@@ -49,6 +55,7 @@ class LocalLink implements ServerLink {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#unsubscribe?.();
     for (const controller of this.#pending.values()) controller.abort(new Error("the session is over"));
     this.#events.closed({ text: `${this.#server.name} was closed`, delivered: true });
   }
@@ -70,7 +77,7 @@ class LocalLink implements ServerLink {
         return {
           result: {
             protocolVersion: typeof params.protocolVersion === "string" ? params.protocolVersion : VERSION,
-            capabilities: { tools: {} },
+            capabilities: { tools: this.#server.subscribe ? { listChanged: true } : {} },
             serverInfo: { name: this.#server.name, version: "0.1.0" },
           },
         };

@@ -31,6 +31,18 @@ test("lends the tools of its file without their programs, and runs them with the
   });
 });
 
+test("finds tools and matches skills for an agent", async () => {
+  const ask = await (await hostOf({ tools: [echo] })).offer();
+  const query = { strategy: "host", query: "say it again", candidates: ["echo", "other"] };
+  expect(await ask("tool_search/query", query)).toEqual({ tool_names: ["echo"] });
+  const candidates = [{ name: "ship", description: "Ships releases" }, { name: "review" }];
+  expect(
+    await ask("skill/match", { strategy: "host", prompt: "ship the releases", candidates }),
+  ).toMatchObject({
+    matches: [{ name: "ship" }],
+  });
+});
+
 test("shows why a tool failed", async () => {
   const broken = { name: "broken", command: [process.execPath, "-e", "process.exit(3)"] };
   const ask = await (await hostOf({ tools: [broken] })).offer();

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { RpcError } from "@reins/acp";
-import type { HostOffer } from "@reins/bridge";
+import { type HostOffer, hostRankers } from "@reins/bridge";
 import { errorMessage, hasCode } from "@reins/kit";
 import { z } from "zod";
 import { CliError } from "../../errors.ts";
@@ -32,7 +32,13 @@ export async function folderHost(folder: string): Promise<HostOffer> {
   const listed = tools.map(({ command: _, ...tool }) => tool);
   const isAllowed = permission === "allow";
   return {
-    "host/capabilities": () => ({ tools: { ops: ["list", "call"] }, skills: { ops: ["list", "fetch"] } }),
+    ...hostRankers(listed.map(({ name, description }) => ({ name, description: String(description ?? "") }))),
+    "host/capabilities": () => ({
+      tools: { ops: ["list", "call"] },
+      tool_search: { ops: ["query"] },
+      skills: { ops: ["list", "fetch"] },
+      skill: { ops: ["match"] },
+    }),
     "host/tools/list": () => ({ tools: listed }),
     builtin_call: ({ name, args }, signal) => {
       const tool = tools.find((one) => one.name === name);

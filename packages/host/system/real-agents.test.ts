@@ -157,37 +157,43 @@ describe.skipIf(!registryAnswers).each(REAL_AGENTS)(`%s${NEEDS_REGISTRY}`, (agen
     });
 
   if (agent === "claude")
-    test("uses tools of a host that comes later, and those that it lends after that", async () => {
-      const real = await openRealAgent();
-      const calls: unknown[] = [];
-      const lent = [{ name: "deploy", description: "Deploys it" }];
-      const use = (tool: string) => reply(attempt(callMcpTool("session_host", tool, { to: tool })));
-      real.model.play(
-        scenes(
-          scene("HELLO", reply(say("Hello."))),
-          scene("SHIP", use("deploy")),
-          scene("REVERT", use("rollback")),
-        ),
-      );
-      const id = await real.begin();
-      await real.prompt(id, "HELLO there");
-      real.client.connection.capabilities = { _meta: { reins: { bridge: true } } };
-      real.state.person = () => "allow_once";
-      real.state.host = (method, { name }) => {
-        if (method === "host/tools/list") return { tools: lent };
-        if (method === "builtin_call") calls.push(name);
-        return { done: name };
-      };
-      const called = async (words: string) => {
-        await real.prompt(id, words);
-        return calls;
-      };
-      await expect.poll(() => called("SHIP it"), { timeout: 60_000 }).toEqual(["deploy"]);
-      expect(JSON.stringify(real.model.requests.at(-1))).toContain("HELLO there");
-      lent.push({ name: "rollback", description: "Takes it back" });
-      await real.client.connection.notification("host/tools/update", { sessionId: id });
-      await expect.poll(() => called("REVERT it"), { timeout: 60_000 }).toEqual(["deploy", "rollback"]);
-    });
+    test.each([
+      ["after", true],
+      ["before", false],
+    ] as const)(
+      "uses tools of a host that comes %s its first turn, and those that it lends later",
+      async (_, isUsed) => {
+        const real = await openRealAgent();
+        const calls: unknown[] = [];
+        const lent = [{ name: "deploy", description: "Deploys it" }];
+        const use = (tool: string) => reply(attempt(callMcpTool("session_host", tool, { to: tool })));
+        real.model.play(
+          scenes(
+            scene("HELLO", reply(say("Hello."))),
+            scene("SHIP", use("deploy")),
+            scene("REVERT", use("rollback")),
+          ),
+        );
+        const id = await real.begin();
+        if (isUsed) await real.prompt(id, "HELLO there");
+        real.client.connection.capabilities = { _meta: { reins: { bridge: true } } };
+        real.state.person = () => "allow_once";
+        real.state.host = (method, { name }) => {
+          if (method === "host/tools/list") return { tools: lent };
+          if (method === "builtin_call") calls.push(name);
+          return { done: name };
+        };
+        const called = async (words: string) => {
+          await real.prompt(id, words);
+          return calls;
+        };
+        await expect.poll(() => called("SHIP it"), { timeout: 60_000 }).toEqual(["deploy"]);
+        if (isUsed) expect(JSON.stringify(real.model.requests.at(-1))).toContain("HELLO there");
+        lent.push({ name: "rollback", description: "Takes it back" });
+        await real.client.connection.notification("host/tools/update", { sessionId: id });
+        await expect.poll(() => called("REVERT it"), { timeout: 60_000 }).toEqual(["deploy", "rollback"]);
+      },
+    );
 
   test("stops on cancel", async () => {
     const never = new Promise(() => undefined);

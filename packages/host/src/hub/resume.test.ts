@@ -115,6 +115,38 @@ describe("the agent of a session", () => {
     expect([applied, session.phase]).toEqual([["resume", "failed"], "parked"]);
   });
 
+  test.each([
+    ["nothing was said in it", [], ["session/load", "session/new"]],
+    [
+      "something was",
+      [{ sessionUpdate: "user_message_chunk", content: { type: "text", text: "hello" } }],
+      ["session/load"],
+    ],
+  ] as const)("that does not know the session gets a new one only where %s", async (_, said, methods) => {
+    const { session, asked } = open({
+      said: [...said],
+      answer: async () => {
+        if (asked.at(-1)?.method === "session/load") throw new Error("not found");
+        return {};
+      },
+    });
+    await agentOf(session, { signal }).catch(() => undefined);
+    expect(asked.map(({ method }) => method)).toEqual(methods);
+  });
+
+  test("resumes an idle session anew that lacks the tools of a client, and no other", async () => {
+    const { session, agent, asked, applied } = open({ phase: "idle" });
+    const context = { servers: { wrapLocal: () => undefined }, profile: { isObserved: true }, entry: {} };
+    const governed = { context, clients: { whoServes: () => "c1" }, lentToolsChanged: undefined as unknown };
+    Object.assign(agent.governor, { session: () => governed });
+    await agentOf(session, { signal });
+    expect(asked.map(({ method }) => method)).toEqual(["session/close", "session/load"]);
+    expect(applied).toEqual(["agent_lost", "resume"]);
+    governed.lentToolsChanged = () => undefined;
+    await agentOf(session, { signal });
+    expect(asked).toHaveLength(2);
+  });
+
   test("that resumed after the requests were cancelled closes the session again", async () => {
     const { session, applied, pending } = open({
       answer: async () => {

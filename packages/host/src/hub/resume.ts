@@ -138,7 +138,13 @@ async function start(session: Session, params: JsonObject): Promise<void> {
   const folders = params.cwd === undefined ? { cwd, additionalDirectories } : {};
   const asked = { ...folders, ...params, sessionId: record.id };
   const call = { signal, earlier: record, open: () => session };
-  session.learn(await agent.governor.request(agent.resumeMethod ?? "session/new", asked, call));
+  const begin = (method: string) => agent.governor.request(method, asked, call);
+  const begun = begin(agent.resumeMethod ?? "session/new").catch(async (error: unknown) => {
+    // Some agents do not know a session any more in which nothing was said.
+    if (!agent.resumeMethod || signal.aborted || (await transcriptOf(log, record)) !== undefined) throw error;
+    return begin("session/new");
+  });
+  session.learn(await begun);
   if (!signal.aborted) return;
   await giveBack(session, agent);
   signal.throwIfAborted();

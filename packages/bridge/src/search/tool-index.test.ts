@@ -35,7 +35,7 @@ async function turnsDuring(work: Promise<unknown>): Promise<number> {
   return state.turns;
 }
 
-test("ten thousand tools are indexed in parts, once, whoever searches meanwhile", async () => {
+test("ten thousand tools are indexed in parts, once, however many search meanwhile", async () => {
   const index = new ToolIndex(MANY);
   const searches = Promise.all([found(index, "7 record"), found(index, "tool 9999")]);
   expect(await turnsDuring(searches)).toBeGreaterThan(50);

@@ -8,6 +8,8 @@ const File = z.strictObject({ agents: z.array(z.unknown()) });
 
 /** The agents that this package knows, once they were read: a home asks for them several times while it is opened. */
 let ours: readonly AgentEntry[] | undefined;
+/** The parts of Reins that act in sessions as agents do; no person chooses one, and no operator replaces it. */
+let unlisted: readonly AgentEntry[] | undefined;
 
 /** The agents that can be run. */
 export class Catalogue {
@@ -23,6 +25,7 @@ export class Catalogue {
    */
   static load(custom: readonly unknown[] = []): Catalogue {
     ours ??= ["native.json", "agents.json"].flatMap(agentsIn).map(readEntry);
+    unlisted ??= agentsIn("clients.json").map(readEntry);
     const entries = [...ours, ...custom.map(readEntry)];
     return new Catalogue(new Map(entries.map((entry) => [entry.id, entry])));
   }
@@ -34,7 +37,7 @@ export class Catalogue {
 
   /** The agent of that id. Throws when there is none. */
   entry(id: string): AgentEntry {
-    const entry = this.#entries.get(id);
+    const entry = unlisted?.find((one) => one.id === id) ?? this.#entries.get(id);
     if (entry) return entry;
     const known = [...this.#entries.keys()].join(", ");
     throw new AgentError("unknown_agent", `There is no agent "${id}". Known are ${known}.`);

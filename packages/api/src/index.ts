@@ -37,6 +37,7 @@ export {
   PlacedEntry,
 } from "./ledger.ts";
 export { MailMessage, mailboxOperations } from "./mailbox.ts";
+export { mcpOperations, ToolPin } from "./mcp.ts";
 export { MemoryFact, memoryOperations } from "./memory.ts";
 export { metricsOperations, Overview } from "./metrics.ts";
 export { openApi } from "./openapi.ts";

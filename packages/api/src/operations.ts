@@ -9,6 +9,7 @@ import { identityOperations } from "./identity.ts";
 import { killOperations } from "./kill.ts";
 import { ledgerOperations } from "./ledger.ts";
 import { mailboxOperations } from "./mailbox.ts";
+import { mcpOperations } from "./mcp.ts";
 import { memoryOperations } from "./memory.ts";
 import { metricsOperations } from "./metrics.ts";
 import type { Operation } from "./operation.ts";
@@ -51,6 +52,7 @@ export const hostOperations: readonly Operation[] = [
   boardOperations,
   haakOperations,
   mailboxOperations,
+  mcpOperations,
   memoryOperations,
 ].flatMap((group): readonly Operation[] => Object.values(group));
 

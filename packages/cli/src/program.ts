@@ -19,6 +19,10 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: () => P
     "lend tools and skills of a folder to an agent, to try the bridge",
     async () => (await import("./commands/host/host.ts")).hostCommand,
   ],
+  mcp: [
+    "put one MCP server behind the constitution, for any MCP client",
+    async () => (await import("./commands/mcp/mcp.ts")).mcpCommand,
+  ],
   agents: [
     "install agents, and verify that they ask for permission",
     async () => (await import("./commands/agents/agents.ts")).agentsCommand,

@@ -10,14 +10,10 @@ export interface McpTool {
   readonly description?: string;
   readonly annotations?: unknown;
   readonly inputSchema?: unknown;
-  /** SHA-256 over everything that describes the tool to a model; absent while the tool has not been listed. */
+  /** Everything that defines the tool, as canonical JSON; absent while the tool has not been listed. */
+  readonly definition?: string;
+  /** SHA-256 over the definition. */
   readonly hash?: string;
-}
-
-/** A tool whose server describes it differently than before in the same session. */
-export interface ToolChange {
-  readonly before: McpTool;
-  readonly after: McpTool;
 }
 
 /**
@@ -76,8 +72,14 @@ export interface McpGate {
   report(call: McpCall, outcome: McpOutcome): Promise<void>;
   /** Records a call that was refused without a decision: the tool may not be used, or a limit was reached. */
   refused?(call: McpCall, reason: string): void | Promise<void>;
-  /** Records a tool whose definition changed, before it is listed again. */
-  changed?(change: ToolChange): void | Promise<void>;
+  /**
+   * Pins tools that were never listed before, and gives the names of those whose definition is not the pinned one: they
+   * are neither offered nor called until {@link accept} says so. With it, the definition of a tool is looked up again
+   * right before each call, and one that its server does not list is not called.
+   */
+  pin?(tools: readonly McpTool[]): Promise<ReadonlySet<string>>;
+  /** Waits until a changed definition is accepted; gives the reason where it is not. */
+  accept?(tool: McpTool, signal: AbortSignal): Promise<string | undefined>;
 }
 
 /** What everything about one server of a session shares. */

@@ -57,6 +57,10 @@ export interface WrappedServer {
   readonly server: McpServer;
   /** The tools as last listed. */
   tools(): readonly KnownTool[];
+  /** Whether an agent is connected to it. */
+  isConnected(): boolean;
+  /** Notifies the agent that the tools it is offered may be others now. */
+  announceTools(): void;
   /** How much was wrong with the server so far. */
   faults(): Partial<Record<FaultKind, number>>;
   /** Ends the server, and what is under way. */
@@ -140,6 +144,8 @@ export class McpGateway {
     const wrapped: WrappedServer = {
       server: entry,
       tools: () => governed.tools(),
+      isConnected: () => governed.isConnected,
+      announceTools: () => governed.announceTools(),
       faults: () => governed.faults(),
       close: async () => {
         remove();

@@ -53,6 +53,16 @@ export class GovernedServer {
     return this.#catalog.tools();
   }
 
+  /** Whether an agent is connected. */
+  get isConnected(): boolean {
+    return this.#conversations.size > 0;
+  }
+
+  /** Notifies agents that the tools they are offered may be others now. */
+  announceTools(): void {
+    for (const conversation of this.#conversations) conversation.announceTools();
+  }
+
   /** How much was wrong with the server so far. */
   faults(): Partial<Record<FaultKind, number>> {
     return this.#parts.faults.counts();

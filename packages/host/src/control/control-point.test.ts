@@ -90,6 +90,12 @@ const POINTS: {
     tool: "mcp/start",
     payload: { tool_name: "mcp/start", arguments: { name: "lab", command: ["lab"] } },
   },
+  mcp_definition: {
+    point: { kind: "mcp_definition", tool: "mcp/definition", arguments: { tool: "mcp:lab/x", changes: [] } },
+    event: "pre_action",
+    tool: "mcp/definition",
+    payload: { tool_name: "mcp/definition", arguments: { tool: "mcp:lab/x", changes: [] } },
+  },
   setting: {
     point: { kind: "setting", tool: "session/set_mode", arguments: { mode: "plan", asks: "true" } },
     event: "pre_action",
@@ -159,9 +165,9 @@ describe("a control point", () => {
     expect(traitsOf({ ...POINTS.file_access.point, isUnattended: true }).tools).toBe("agent");
   });
 
-  test("belongs to the turn unless a client changes a setting or starts a session", () => {
+  test("belongs to the turn unless a client changes a setting or starts a session, or a tool is defined anew", () => {
     const outside = rows.filter(([, { point }]) => !traitsOf(point).inTurn).map(([kind]) => kind);
-    expect(outside).toEqual(["setting", "session_start"]);
+    expect(outside).toEqual(["mcp_definition", "setting", "session_start"]);
   });
 });
 

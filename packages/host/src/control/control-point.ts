@@ -82,6 +82,8 @@ export type ControlPoint =
   | (Action<"mcp_call"> & { readonly call: ShownCall })
   /** The start of an MCP server. */
   | Action<"mcp_start">
+  /** A tool of an MCP server whose definition is not the one that was pinned. A person is asked, whatever rules allow. */
+  | Action<"mcp_definition">
   /** An action of a graph that Reins performs; `tools` is whose tool table names it. */
   | (GraphAction & {
       readonly kind: "graph_action";
@@ -171,6 +173,7 @@ const TRAITS: Readonly<Record<ControlPoint["kind"], Traits>> = {
   mcp_call: { ...ACTION, modified: "applied" },
   graph_action: { ...ACTION, modified: "applied" },
   mcp_start: { ...ACTION, origin: "client" },
+  mcp_definition: { ...ACTION, inTurn: false },
   setting: { ...ACTION, origin: "client", inTurn: false },
   agent_command: { ...ACTION, origin: "client" },
   session_start: { ...ACTION, event_type: "session_start", inTurn: false },
@@ -260,7 +263,7 @@ export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scop
       : undefined);
   const own = context.enforcementOf?.(toolOf(point)) ?? context.enforcement ?? "performed";
   const enforcement = level === "agent" ? own : level;
-  const insists = point.kind === "graph_action" ? point.mustAsk : undefined;
+  const insists = insistedOn(point);
   const confinedTo = enforcement === "confined" ? workspace.roots : undefined;
   const mustAsk = (action: DecisionInput["action"]) =>
     insists ?? (limit && ACTIONS.has(event_type) ? unseenChange(limit, action, confinedTo) : undefined);
@@ -287,6 +290,12 @@ export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scop
     },
     ...(limited && { uncount: limited.uncount }),
   };
+}
+
+/** Why a person is asked about a point whatever the rules allow, if so. */
+function insistedOn(point: ControlPoint): string | undefined {
+  if (point.kind === "graph_action") return point.mustAsk;
+  return point.kind === "mcp_definition" ? "the definition of the tool changed" : undefined;
 }
 
 /** A subject that acts for an action of a graph. */

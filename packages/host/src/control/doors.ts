@@ -150,7 +150,7 @@ export const MCP_AGENT_DOORS = {
   initialize: BOOKKEEPING,
   ping: BOOKKEEPING,
   "server/discover": BOOKKEEPING,
-  "tools/list": { none: "lists the tools that the rules leave to the session" },
+  "tools/list": { none: "lists the tools that the rules leave to the session, as they were pinned" },
   "tools/call": MCP_CALL,
   "completion/complete": MCP_CALL,
   "elicitation/create": MCP_CALL,

@@ -51,6 +51,7 @@ export async function noteAllowed(
 const SETTLED_AT_ONCE: ReadonlySet<ControlPoint["kind"]> = new Set([
   "session_start",
   "agent_command",
+  "mcp_definition",
   "unprompted_work",
   "after_the_fact",
 ]);

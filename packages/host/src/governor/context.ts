@@ -5,6 +5,7 @@ import type { McpGateway } from "@reins/mcp";
 import type { Subject } from "@reins/supervisor";
 import type { Clients, SessionPort } from "../control/ask-clients.ts";
 import type { ControlContext, Descent } from "../control/scope.ts";
+import type { ToolPins } from "../mcp/tool-pins.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { GovernedSession } from "./governed-session.ts";
 import type { SessionFolders } from "./session-folders.ts";
@@ -53,6 +54,8 @@ export interface GovernorContext extends ControlContext {
   readonly ownerOf: (record: SessionRecord) => SessionPort;
   /** Puts the MCP gateway between an agent and its servers. */
   readonly servers?: (Pick<McpGateway, "wrap"> & Partial<Pick<McpGateway, "wrapLocal">>) | undefined;
+  /** The definitions of tools of MCP servers as they were pinned; where it is absent, none are. */
+  readonly pins?: ToolPins | undefined;
   readonly preparation?: TurnPreparation | undefined;
   /** Carries out what the agent declares; absent where it is not configured for that, and then its text is text. */
   readonly protocol?: ProtocolService | undefined;

@@ -34,6 +34,8 @@ export class GovernedSession {
   readonly closing: (() => Promise<void>)[] = [];
   /** Told when the session's clients may lend other tools, where its agent has those by an MCP server. */
   lentToolsChanged: (() => void) | undefined;
+  /** Whether its agent is connected to each of its MCP servers. */
+  readonly connected: (() => boolean)[] = [];
   /** The tools of its MCP servers, which Reins performs, by the names that the agent may give them. */
   readonly mcpTools = new Map<string, readonly McpToolId[]>();
   /** Calls of MCP tools that were allowed when the agent asked, and that it has not made yet. */

@@ -6,10 +6,10 @@ import {
   McpError,
   type McpGate,
   type McpServer,
-  type McpTool,
   readServer,
+  type WrappedServer,
 } from "@reins/mcp";
-import { lifecycleDraft, resultDraft, toolsOfAgent } from "@reins/supervisor";
+import { resultDraft, toolsOfAgent } from "@reins/supervisor";
 import { lookUpSubject, recordedSubject } from "../control/control-point.ts";
 import { enforce } from "../control/enforce.ts";
 import { complete, perform, recordIn } from "../control/outcome.ts";
@@ -79,13 +79,41 @@ export async function wrapServers(
     }
     const transport = session.context.entry.quirks?.mcp.includes("stdio") === false ? "http" : "stdio";
     const started = { tool: point.tool, entry: enforced.verdict.entry };
-    const { server: given, close } = await perform(session, started, () =>
-      servers.wrap(server, mcpGate(session), transport, session.record),
-    );
-    session.closing.push(close);
+    const given = await perform(session, started, () => wrapPinned(session, servers, server, transport));
     wrapped.push(given);
   }
   return { wrapped, refused };
+}
+
+/** Puts the gateway before a server, its tools pinned; gives what the agent gets in its place. */
+async function wrapPinned(
+  session: GovernedSession,
+  servers: NonNullable<GovernorContext["servers"]>,
+  server: McpServer,
+  transport: "stdio" | "http",
+): Promise<McpServer> {
+  const ending = new AbortController();
+  let wrapped: WrappedServer | undefined;
+  const pins = session.context.pins?.gateFor(session, server, {
+    nameOf: (tool) => mcpToolName(server.name, tool),
+    onChanged: (_, text) => void showChange(session, text),
+    onAccepted: () => wrapped?.announceTools(),
+    signal: ending.signal,
+  });
+  wrapped = await servers.wrap(server, { ...mcpGate(session), ...pins }, transport, session.record);
+  const { server: given, close, isConnected } = wrapped;
+  session.connected.push(isConnected);
+  session.closing.push(async () => {
+    ending.abort(new Error("the session is over"));
+    await close();
+  });
+  return given;
+}
+
+/** Shows clients that a tool changed. */
+async function showChange(session: GovernedSession, text: string): Promise<void> {
+  const update = { sessionUpdate: "agent_message_chunk", content: { type: "text", text } };
+  await showUpdate(session, update);
 }
 
 /**
@@ -196,7 +224,6 @@ export function mcpGate(session: GovernedSession): McpGate {
       await complete(session, completion);
     },
     refused: (call, reason) => noteRefused(session, call, reason),
-    changed: ({ before, after }) => noteChanged(session, before, after),
   };
 }
 
@@ -265,21 +292,4 @@ function noteRefused(session: GovernedSession, call: McpCall, reason: string): v
   if (call.method !== "tools/call" || call.from !== "agent") return;
   const names = namesInAgent(session.context.entry, call.server, call.tool);
   keepVerdict(session, { names, arguments: call.arguments ?? {}, meta: undefined });
-}
-
-/** A server that describes a tool differently than before is shown and recorded: the description is what a model obeys. */
-async function noteChanged(session: GovernedSession, before: McpTool, after: McpTool): Promise<void> {
-  const subject = recordedSubject(session, "performed");
-  const tool = mcpToolName(after.server, after.name);
-  const draft = lifecycleDraft(subject, "tool_changed");
-  const payload = {
-    ...draft.payload,
-    tool,
-    before: before.hash ?? null,
-    after: after.hash ?? null,
-  };
-  recordIn(session, [{ ...draft, target: tool, payload }]);
-  const text = `The MCP tool ${tool} is described differently than before.`;
-  const update = { sessionUpdate: "agent_message_chunk", content: { type: "text", text } };
-  await showUpdate(session, update);
 }

@@ -8,6 +8,7 @@ import { perform } from "../control/outcome.ts";
 import { LENT_SERVER, mcpToolName } from "../governor/mcp-cards.ts";
 import { startArguments } from "../governor/mcp-servers.ts";
 import { reachesAll } from "../governor/session-folders.ts";
+import type { ToolPins } from "../mcp/tool-pins.ts";
 import { openServers } from "../sessions/sealed-servers.ts";
 import type { RunExecutor } from "./executor.ts";
 import type { RunPlace } from "./run-place.ts";
@@ -17,6 +18,7 @@ export interface McpExecutorsOptions {
   readonly place: RunPlace;
   readonly context: SharedToolContext;
   readonly gateway: Pick<McpGateway, "wrap">;
+  readonly pins: ToolPins;
   /** Whether the agent of the session is confined: then no program is started outside for a user who is kept in. */
   readonly isConfined: boolean;
   /** Whether no person is asked about starting a server; one that would need it is left out. */
@@ -44,7 +46,7 @@ interface Permit {
  * decided as an action, under the name that rules have for it; the servers get no other.
  */
 export async function mcpExecutors(options: McpExecutorsOptions): Promise<McpExecutors> {
-  const { place, gateway } = options;
+  const { place, gateway, pins, isUnattended } = options;
   const { record } = place.session;
   if (record.sealed_servers === undefined) return NONE;
   const { harness } = place.context;
@@ -57,12 +59,24 @@ export async function mcpExecutors(options: McpExecutorsOptions): Promise<McpExe
     const isKeptOut = !isHttpServer(server) && options.isConfined && !reachesAll(place.principal);
     if (server.name === LENT_SERVER || isKeptOut || given.length >= MOST_SERVERS) continue;
     const point = { kind: "mcp_start", tool: "mcp/start", arguments: startArguments(server) } as const;
-    if (options.isUnattended && !(await isForeseen(harness, requestFor(place, point)))) continue;
+    if (isUnattended && !(await isForeseen(harness, requestFor(place, point)))) continue;
     const enforced = await enforce(place, point, { signal: options.signal });
     if (enforced.kind !== "allowed") continue;
     const started = { tool: point.tool, entry: enforced.verdict.entry };
-    const wrapped = await perform(place, started, () => gateway.wrap(server, gate, "http", record));
-    closing.push(wrapped.close);
+    const ending = new AbortController();
+    const pinned = pins.gateFor(place, server, {
+      ...{ isUnattended, signal: AbortSignal.any([options.signal, ending.signal]) },
+      nameOf: (tool) => mcpToolName(server.name, tool),
+      // The tools of a run are listed once.
+      onAccepted: () => undefined,
+    });
+    const wrapped = await perform(place, started, () =>
+      gateway.wrap(server, { ...gate, ...pinned }, "http", record),
+    );
+    closing.push(() => {
+      ending.abort(new Error("the run is over"));
+      return wrapped.close();
+    });
     given.push(wrapped.server);
   }
   const servers = new McpServers(given);

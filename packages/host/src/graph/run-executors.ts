@@ -1,6 +1,7 @@
 import type { AgentEntry, Catalogue } from "@reins/agents";
 import type { McpGateway } from "@reins/mcp";
 import type { AgentHost } from "../hosting/agent-host.ts";
+import type { ToolPins } from "../mcp/tool-pins.ts";
 import type { Subagents } from "../native/subagents.ts";
 import type { Messaging } from "../turn/messaging.ts";
 import { agentExecutors, boundedTurn } from "./agent-executors.ts";
@@ -20,6 +21,8 @@ export interface RunExecutorsOptions {
   readonly messaging?: Messaging | undefined;
   /** By which the MCP servers of sessions are reached. */
   readonly gateway: Pick<McpGateway, "wrap">;
+  /** The definitions of their tools as they were pinned. */
+  readonly pins: ToolPins;
   readonly pipelines?: Readonly<Record<string, PipelineSettings>> | undefined;
   readonly services?: Readonly<Record<string, ServiceSettings>> | undefined;
   /** Receives errors of background work. */
@@ -81,7 +84,7 @@ export class RunExecutors {
 
   /** `isUnattended` where no person is asked about starting servers. */
   async #make(place: RunPlace, isUnattended: boolean): Promise<HeldRegistry> {
-    const { messaging, subagents, gateway, pipelines = {}, services = {}, onError } = this.#options;
+    const { messaging, subagents, gateway, pins, pipelines = {}, services = {}, onError } = this.#options;
     // The tools of the native agent are loaded with the first run.
     const { toolContextOf, toolExecutors, meantTool } = await import("./tool-executors.ts");
     const { mcpExecutors } = await import("./mcp-executors.ts");
@@ -101,7 +104,7 @@ export class RunExecutors {
     });
     const { agent } = place.session.record;
     const served = await mcpExecutors({
-      ...{ place, context, gateway, isUnattended, signal: this.#closing.signal },
+      ...{ place, context, gateway, pins, isUnattended, signal: this.#closing.signal },
       isConfined: this.#options.host().networkFor(agent) !== undefined,
     });
     const tools = [...toolExecutors(context), ...served.executors];

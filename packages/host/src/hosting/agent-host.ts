@@ -19,6 +19,8 @@ import type { GovernorOptions, TurnPreparation } from "../governor/context.ts";
 import { Governor } from "../governor/governor.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
 import type { Protocol } from "../graph/protocol.ts";
+import { MCP_CLIENT, startMcpClient } from "../mcp/mcp-client.ts";
+import type { ToolPins } from "../mcp/tool-pins.ts";
 import { OwnedCommands, type OwnedCommandsOptions } from "../native/owned-commands.ts";
 import type { NativeSettings } from "../native/start-native.ts";
 import type { Subagents } from "../native/subagents.ts";
@@ -59,6 +61,8 @@ export interface AgentHostOptions {
   readonly subagents?: Subagents | undefined;
   /** What agents that declare action graphs speak with. */
   readonly protocol?: Protocol | undefined;
+  /** The definitions of tools of MCP servers as they were pinned. */
+  readonly pins?: ToolPins | undefined;
   /** Puts mail and constitution before the prompts of a tenant. */
   readonly preparationFor?: ((tenant: string) => TurnPreparation) | undefined;
   /** The user's home, from which credentials come. */
@@ -129,6 +133,8 @@ export interface HostedAgent {
   readonly resumeMethod: "session/resume" | "session/load" | undefined;
   /** Describes the tools that a session may use now, by the agent's id of it; only the native agent can. */
   readonly tools?: ((sessionId: string, signal: AbortSignal) => Promise<ToolView | undefined>) | undefined;
+  /** Whether it is used outside of turns, so that it is not idle. */
+  readonly isInUse?: (() => boolean) | undefined;
   /** Ends its sessions and every process that it started, and returns the report of that. */
   stop(reason: string): Promise<StopReport | undefined>;
 }
@@ -204,7 +210,28 @@ export class AgentHost {
     return initialized({ id: entered.id, entry, version, governor, process, home: home.home, stop });
   }
 
+  /** Starts what stands for MCP clients, which runs in this process and confines nothing. */
+  #startMcpClient(entry: AgentEntry, start: StartOptions): Promise<HostedAgent> {
+    const { harness } = this.#options;
+    const { principal } = start;
+    const entered = this.#enter(entry, start);
+    const { governor, isInUse, stop } = startMcpClient({
+      ...{ harness, entry, principal },
+      governor: { ...this.#governing(entry, start), onSessions: entered.hold },
+      tapped: (channel, governing) => this.#tapped(channel, entry, { principal, entered }, governing),
+    });
+    return initialized({
+      ...{ id: entered.id, entry, version: "0.1.0", governor, process: undefined, isInUse },
+      stop: async (reason) => {
+        await stop(reason);
+        entered.remove();
+        return undefined;
+      },
+    });
+  }
+
   async #startBuiltIn(entry: AgentEntry, start: StartOptions): Promise<HostedAgent> {
+    if (entry.id === MCP_CLIENT) return this.#startMcpClient(entry, start);
     const { harness, environment, offers, subagents, messaging, protocol, skills } = this.#options;
     const { native: settings } = this.#options;
     const { startNative } = await import("../native/start-native.ts");
@@ -341,8 +368,9 @@ export class AgentHost {
 
   /** The options of the governor that all agents share. */
   #governing(entry: AgentEntry, start: StartOptions) {
-    const { gateway, preparationFor, cancelGraceMs, onFault } = this.#options;
+    const { gateway, pins, preparationFor, cancelGraceMs, onFault } = this.#options;
     return {
+      pins,
       cancelGraceMs,
       from: start.from,
       clients: start.clients,

@@ -14,6 +14,7 @@ import type { ReaperOptions } from "../hub/reaper.ts";
 import { Kills } from "../kill/kills.ts";
 import { EventLog } from "../log/event-log.ts";
 import type { Hole } from "../log/logged-event.ts";
+import { ToolPins } from "../mcp/tool-pins.ts";
 import { Daemons } from "../native/daemons.ts";
 import { Subagents } from "../native/subagents.ts";
 import { Worktrees } from "../native/worktrees.ts";
@@ -133,6 +134,7 @@ export class Hosting {
       swept.catch(() => undefined);
       const catalogue = Catalogue.load(options.agents);
       gateway = await McpGateway.open({ owner, redactor: harness.redactor });
+      const pins = new ToolPins(harness);
       const offers = new TurnOffers(harness);
       const skills = new SkillLibrary({
         ...{ harness, settings: options.skills, environment: options.environment },
@@ -145,7 +147,7 @@ export class Hosting {
         ...{ harness, catalogue, hub: late.promise, onError, isInstalled, worktrees },
       });
       const runs = new GraphRuns({
-        ...{ harness, catalogue, messaging, subagents, isInstalled, onError, register, gateway },
+        ...{ harness, catalogue, messaging, subagents, isInstalled, onError, register, gateway, pins },
         settings: options.graphs,
         caughtUpWithKills: async () => (await killing)?.caughtUp(),
         hub: late.promise,
@@ -156,7 +158,7 @@ export class Hosting {
       const host: AgentHost = new AgentHost({
         ...options,
         protocol,
-        ...{ catalogue, owner, gateway, userHome, offers, register, skills },
+        ...{ catalogue, owner, gateway, pins, userHome, offers, register, skills },
         folders: new SessionFolders({ ...options, userHome }),
         subagents,
         preparationFor: preparations(options, { offers, skills }, onError),

@@ -3,6 +3,7 @@ import { graphTables } from "@reins/graph/tables";
 import type { Operations, Tables } from "@reins/store";
 import { declaredRunTables } from "../graph/tables.ts";
 import { logTables } from "../log/tables.ts";
+import { pinTables } from "../mcp/tables.ts";
 import { sessionTables } from "../sessions/tables.ts";
 import { skillTables } from "../skills/tables.ts";
 
@@ -14,6 +15,7 @@ export const hostTables: readonly Tables<Operations, Operations>[] = [
   logTables,
   memoryTables,
   skillTables,
+  pinTables,
   graphTables,
   declaredRunTables,
 ];

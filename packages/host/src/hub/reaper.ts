@@ -47,6 +47,7 @@ export class Reaper {
     const { clock, harness, log, pool, sessions } = this.#hub;
     const before = clock.now().getTime() - this.#idleMs;
     for (const agent of pool.running) {
+      if (agent.isInUse?.()) continue;
       const isIdle = sessions.of(agent).every((session) => !session.isBusy && session.used <= before);
       if (isIdle && pool.wanted(agent) <= before) await restartAgent(this.#hub, agent, "it is idle");
     }

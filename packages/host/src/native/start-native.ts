@@ -68,7 +68,15 @@ export interface NativeOptions {
   readonly tapped?: ((channel: Channel, governor: () => Governor) => Channel) | undefined;
   readonly governor: Pick<
     GovernorOptions,
-    "from" | "clients" | "folders" | "servers" | "preparation" | "showReplays" | "onFault" | "onSessions"
+    | "from"
+    | "clients"
+    | "folders"
+    | "servers"
+    | "pins"
+    | "preparation"
+    | "showReplays"
+    | "onFault"
+    | "onSessions"
   >;
 }
 

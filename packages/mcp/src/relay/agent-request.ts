@@ -1,3 +1,4 @@
+import type { Clock } from "@reins/kit";
 import { type Message, objectIn, sameId } from "../message.ts";
 import type { Asked } from "../server/upstream.ts";
 
@@ -21,6 +22,7 @@ export class AgentRequest {
   readonly #reply: ReplyTo;
   readonly #unwanted = new AbortController();
   #asked: Asked | undefined;
+  #stopProgress: (() => void) | undefined;
 
   constructor(message: Message, reply: ReplyTo) {
     this.message = message;
@@ -44,18 +46,42 @@ export class AgentRequest {
 
   /** Whether the agent subscribes to its progress under that token. */
   hasToken(token: unknown): boolean {
-    const own = objectIn(objectIn(this.message, "params"), "_meta")?.progressToken;
-    return own !== undefined && sameId(own, token);
+    return this.#token !== undefined && sameId(this.#token, token);
+  }
+
+  get #token(): unknown {
+    return objectIn(objectIn(this.message, "params"), "_meta")?.progressToken;
+  }
+
+  /**
+   * Reports progress until it is passed on or answered, so that an agent that takes progress for a sign of life does not
+   * stop waiting for a person. The values are so small that those of the server follow them.
+   */
+  keepAlive(clock: Clock, ms: number): void {
+    const progressToken = this.#token;
+    if (progressToken === undefined) return;
+    let progress = 0;
+    const wait = () => {
+      this.#stopProgress = clock.after(ms, () => {
+        progress += 1e-9;
+        const params = { progressToken, progress, message: "waiting for a verdict" };
+        this.note({ jsonrpc: "2.0", method: "notifications/progress", params });
+        wait();
+      });
+    };
+    wait();
   }
 
   /** It has been passed on to the server. */
   passedOn(asked: Asked): void {
+    this.#stopProgress?.();
     this.#asked = asked;
   }
 
   /** Cancels it: the agent no longer waits. Forwards the agent's notification to the server. */
   cancel(notification: Message = { jsonrpc: "2.0", method: "notifications/cancelled" }): void {
     if (this.#unwanted.signal.aborted) return;
+    this.#stopProgress?.();
     this.#unwanted.abort();
     const params = { ...objectIn(notification, "params"), requestId: this.#asked?.id };
     this.#asked?.cancel({ ...notification, params });
@@ -69,6 +95,7 @@ export class AgentRequest {
 
   /** Sends the answer, under the agent's id. */
   answer(response: Message): void {
+    this.#stopProgress?.();
     if (this.signal.aborted) return;
     this.#reply.send({ ...response, id: this.id });
     this.#reply.done();

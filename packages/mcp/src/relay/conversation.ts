@@ -45,7 +45,7 @@ export class Conversation {
       request: (message, respond) => this.#fromServer.pass(message, respond),
       notification: (message) => this.#route(message),
       over: () => this.#fromServer.withdraw(),
-      restarted: () => this.#announce(),
+      restarted: () => this.announceTools(),
     });
   }
 
@@ -99,7 +99,7 @@ export class Conversation {
   }
 
   #request(message: Message, reply: ReplyTo): AgentRequest | undefined {
-    const { limits, mayAskForSampling } = this.#parts;
+    const { limits, clock, mayAskForSampling } = this.#parts;
     const isTooMany = this.#requests.size >= limits.requestsInFlight + limits.callsInFlight;
     if (isTooMany || this.#ending) {
       const text = isTooMany ? "too many requests are under way" : "the session is over";
@@ -109,6 +109,7 @@ export class Conversation {
     }
     const request = new AgentRequest(mayAskForSampling ? message : withoutSampling(message), reply);
     this.#requests.add(request);
+    request.keepAlive(clock, limits.keepAliveMs);
     const work = this.#handle(request)
       .catch((error) => failure(RPC.internal, errorMessage(error)))
       .then((response) => request.answer(response))
@@ -157,9 +158,14 @@ export class Conversation {
 
   async #introduce(request: AgentRequest): Promise<Message> {
     const response = await this.#pass(request);
-    const tools = objectIn(objectIn(objectIn(response, "result"), "capabilities"), "tools");
-    this.#announcesTools = tools?.listChanged === true;
-    return response;
+    const result = objectIn(response, "result");
+    const capabilities = objectIn(result, "capabilities");
+    const tools = objectIn(capabilities, "tools");
+    if (!tools) return response;
+    this.#announcesTools = true;
+    // A tool may be held back, and released, by us.
+    const announced = { ...capabilities, tools: { ...tools, listChanged: true } };
+    return { ...response, result: { ...result, capabilities: announced } };
   }
 
   async #list(request: AgentRequest): Promise<Message> {
@@ -242,7 +248,8 @@ export class Conversation {
     return [...this.#requests].find(fits);
   }
 
-  #announce(): void {
+  /** Notifies the agent that the tools it is offered may be others now. */
+  announceTools(): void {
     if (this.#announcesTools)
       this.#agent.push({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
   }

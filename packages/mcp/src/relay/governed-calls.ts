@@ -1,13 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { errorMessage, settlesWithin } from "@reins/kit";
-import { type McpCall, SafeGate, type ServerContext } from "../gate.ts";
+import { type McpCall, type McpTool, SafeGate, type ServerContext } from "../gate.ts";
 import { failure, isModern, type Message, objectIn, RPC, toNearlyPlain, toPlain } from "../message.ts";
 import { parameterHeaders } from "../server/http-requests.ts";
 import type { Upstream } from "../server/upstream.ts";
-import { learnTools, type ToolCatalog } from "../tools/catalog.ts";
+import { confirmTool, type KnownTool, learnTools, type ToolCatalog } from "../tools/catalog.ts";
 import type { AgentRequest } from "./agent-request.ts";
 import { type Performed, performed, refusal, unlessCancelled } from "./outcome.ts";
+
+/** A verdict that took longer counts only if the tool is still defined as it was, in milliseconds. */
+const FRESH_MS = 1_000;
 
 /** What {@link GovernedCalls} are made of. */
 export interface CallParts extends Omit<ServerContext, "hide"> {
@@ -42,16 +45,23 @@ export class GovernedCalls {
   }
 
   async #govern(read: CallRequest, request: AgentRequest, upstream: Upstream): Promise<Message> {
-    const fault = this.#overBound() ?? (await this.#faultOf(read, upstream));
-    const call = this.#describe(read);
-    if (fault !== undefined) {
-      await this.#gate.refused(call, fault);
-      return refusal(fault, read.isModern);
+    const { clock } = this.#parts;
+    const found = this.#overBound() ?? (await this.#find(read, request, upstream));
+    const call = this.#describe(read, typeof found === "string" ? undefined : found);
+    if (typeof found === "string") {
+      await this.#gate.refused(call, found);
+      return refusal(found, read.isModern);
     }
     if (request.signal.aborted) return refusal("cancelled before it was decided", read.isModern);
+    const asked = clock.now().getTime();
     const decision = await this.#gate.decide(call, request.signal);
     if (!decision.allowed) return refusal(decision.reason, read.isModern);
-    const { outcome, response } = await this.#carryOut(read, decision.arguments, request, upstream);
+    const isLate = clock.now().getTime() - asked > FRESH_MS;
+    const changed = isLate ? await this.#changedSince(found, read, upstream) : undefined;
+    const { outcome, response } =
+      changed === undefined
+        ? await this.#carryOut(read, decision.arguments, request, upstream)
+        : unperformed(changed, read.isModern);
     const unrecorded = await this.#gate.report(call, outcome);
     return unrecorded === undefined
       ? response
@@ -65,18 +75,22 @@ export class GovernedCalls {
       : undefined;
   }
 
-  async #faultOf(read: CallRequest, upstream: Upstream): Promise<string | undefined> {
+  /** The tool that is called, as its server describes it now, or why it cannot be called. */
+  async #find(read: CallRequest, request: AgentRequest, upstream: Upstream): Promise<McpTool | string> {
     const { name: server, gate, catalog, faults } = this.#parts;
     const { tool: name } = read;
     if (read.undecidable !== undefined) return `its arguments cannot be decided about: ${read.undecidable}`;
     try {
       if (!catalog.isKnown) await this.#learn(read, upstream);
+      const confirmed = gate.pin ? await this.#confirm(read, upstream) : undefined;
       const fault = catalog.fault(name);
       if (fault !== undefined) return `this tool cannot be called: ${fault}`;
-      const tool = catalog.find(name) ?? { server, name };
-      if (await gate.mayUse(tool)) return undefined;
-      const why = gate.reasonAgainst?.(tool);
-      return `the tool ${name} may not be used in this session${why === undefined ? "" : `: ${why}`}`;
+      if (gate.pin && !confirmed) return `this tool cannot be called: its server lists no tool ${name}`;
+      const tool = confirmed ?? catalog.find(name) ?? { server, name };
+      if (!(await gate.mayUse(tool))) return notUsable(name, gate.reasonAgainst?.(tool));
+      if (!confirmed?.isHeld) return tool;
+      const refused = await gate.accept?.(tool, request.signal);
+      return refused === undefined ? tool : `the definition of ${name} changed, and ${refused}`;
     } catch (error) {
       faults.note("gate_failed", `it could not be decided whether ${name} may be used`, error);
       return `it could not be decided whether ${name} may be used: ${errorMessage(error)}`;
@@ -90,9 +104,28 @@ export class GovernedCalls {
     await settlesWithin(Promise.allSettled([this.#learning]), limits.startMs, clock);
   }
 
-  #describe(read: CallRequest): McpCall {
+  /** The tool as its server lists it now. Rejects if it does not say so in time. */
+  async #confirm(read: CallRequest, upstream: Upstream): Promise<KnownTool | undefined> {
+    const { catalog, limits, clock } = this.#parts;
+    const confirming = confirmTool(upstream, catalog, read.tool, read.meta);
+    if (await settlesWithin(Promise.allSettled([confirming]), limits.startMs, clock)) return confirming;
+    throw new Error("its server did not list its tools in time");
+  }
+
+  /** Why a call is not made that was decided about a tool, if its definition is another one by now. */
+  async #changedSince(tool: McpTool, read: CallRequest, upstream: Upstream): Promise<string | undefined> {
+    if (!this.#parts.gate.pin) return undefined;
+    try {
+      const now = await this.#confirm(read, upstream);
+      return now?.hash === tool.hash ? undefined : `the definition of ${read.tool} changed meanwhile`;
+    } catch (error) {
+      return `it could not be confirmed that ${read.tool} is what it was: ${errorMessage(error)}`;
+    }
+  }
+
+  #describe(read: CallRequest, tool: McpTool | undefined): McpCall {
     const { name: server, catalog } = this.#parts;
-    const { description, annotations } = catalog.find(read.tool) ?? {};
+    const { description, annotations } = tool ?? catalog.find(read.tool) ?? {};
     return {
       id: randomUUID(),
       server,
@@ -123,6 +156,15 @@ export class GovernedCalls {
     const answer = await unlessCancelled(asked.answer, request.signal, this.#parts);
     return performed(answer, read.isModern, mayAskForSampling);
   }
+}
+
+function notUsable(name: string, why: string | undefined): string {
+  return `the tool ${name} may not be used in this session${why === undefined ? "" : `: ${why}`}`;
+}
+
+/** A call that was allowed and is not made. */
+function unperformed(reason: string, isModern: boolean): Performed {
+  return { outcome: { kind: "failed", reason, performed: false }, response: refusal(reason, isModern) };
 }
 
 /** A `tools/call` as the agent sent it. */

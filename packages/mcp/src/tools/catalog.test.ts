@@ -1,16 +1,22 @@
 import { describe, expect, test } from "vitest";
 import { type Fault, Faults } from "../faults.ts";
-import type { McpGate, ToolChange } from "../gate.ts";
+import type { McpGate, McpTool } from "../gate.ts";
 import { ToolCatalog } from "./catalog.ts";
 
 function open(own: Partial<McpGate> = {}, most = 100) {
   const faults: Fault[] = [];
-  const changes: ToolChange[] = [];
+  const pins = new Map<string, string | undefined>();
+  const changes: McpTool[] = [];
   const gate: McpGate = {
     mayUse: () => true,
     decide: async (call) => ({ allowed: true, arguments: call.arguments }),
     report: async () => {},
-    changed: (change) => void changes.push(change),
+    pin: async (tools) => {
+      for (const { name, hash } of tools) if (!pins.has(name)) pins.set(name, hash);
+      const changed = tools.filter(({ name, hash }) => pins.get(name) !== hash);
+      changes.push(...changed);
+      return new Set(changed.map(({ name }) => name));
+    },
     ...own,
   };
   const catalog = new ToolCatalog("lab", gate, new Faults("lab", (fault) => faults.push(fault)), most);
@@ -70,10 +76,11 @@ describe("a catalogue of tools", () => {
       { inputSchema: { type: "object", properties: {} } },
       { outputSchema: {} },
       { annotations: { readOnlyHint: true } },
-    ]) {
-      await list([tool("a", more)]);
-    }
-    expect(changes).toHaveLength(5);
+      { execution: { taskSupport: "required" } },
+    ])
+      expect(await list([tool("a", more)])).toEqual([]);
+    expect(changes).toHaveLength(6);
+    expect(await list([tool("a")])).toEqual(["a"]);
   });
 
   test("notices a change also after the tool was away", async () => {
@@ -81,7 +88,7 @@ describe("a catalogue of tools", () => {
     await list([tool("a")]);
     await list([]);
     await list([tool("a", { description: "other" })]);
-    expect(changes).toMatchObject([{ before: { description: "d" }, after: { description: "other" } }]);
+    expect(changes).toMatchObject([{ name: "a", description: "other" }]);
   });
 
   test("does not list a tool that could not be decided", async () => {
@@ -94,6 +101,13 @@ describe("a catalogue of tools", () => {
     expect(faults).toMatchObject([{ kind: "gate_failed", cause: new Error("no policy") }]);
   });
 
+  test("lists nothing that could not be pinned", async () => {
+    const pin = () => Promise.reject(new Error("no room on the disk"));
+    const { list, faults } = open({ pin });
+    expect(await list([tool("a")])).toEqual([]);
+    expect(faults.map(({ kind }) => kind)).toEqual(["gate_failed"]);
+  });
+
   test("takes schemas with numbers that are larger than JavaScript's", async () => {
     const { list } = open();
     const maximum = JSON.rawJSON("18446744073709551615");
@@ -102,6 +116,7 @@ describe("a catalogue of tools", () => {
 
   test("refuses a definition that cannot be compared", async () => {
     const { list } = open();
-    expect(await list([tool("a", { description: "\ud800" }), 5, tool("")])).toEqual([]);
+    const long = tool("b", { description: "x".repeat(70_000) });
+    expect(await list([tool("a", { description: "\ud800" }), 5, tool(""), long])).toEqual([]);
   });
 });

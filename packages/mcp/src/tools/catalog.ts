@@ -1,26 +1,30 @@
-import { hasHidden, LruCache } from "@reins/kit";
+import { errorMessage, hasHidden, LruCache } from "@reins/kit";
 import type { Faults } from "../faults.ts";
 import type { McpGate, McpTool } from "../gate.ts";
-import { type Message, objectIn } from "../message.ts";
+import { isObject, type Message, objectIn } from "../message.ts";
 import type { Upstream } from "../server/upstream.ts";
 import { type Definition, readDefinition } from "./definition.ts";
 
 /** A tool as last listed, and whether the session may use it. */
 export interface KnownTool extends McpTool {
   readonly usable: boolean;
+  /** Whether its definition is not the pinned one, and not accepted yet. */
+  readonly isHeld: boolean;
 }
+
+type Admitted = Pick<KnownTool, "usable" | "isHeld"> & Pick<Definition, "listed">;
 
 /** Cursors of walks under way that are remembered. */
 const MOST_CURSORS = 64;
 
-/** What one server said of its tools in a session: what they are now, and whether they were ever something else. */
+/** What one server said of its tools in a session: what they are now, and which of them may be offered. */
 export class ToolCatalog {
   readonly #server: string;
   readonly #gate: McpGate;
   readonly #faults: Faults;
   readonly #most: number;
-  /** As each name was last described, also when it is no longer listed. */
-  readonly #seen = new Map<string, McpTool>();
+  /** Every name that was listed, also when it no longer is. */
+  readonly #seen = new Set<string>();
   readonly #walks = new LruCache<string, Listing>({ entries: MOST_CURSORS });
   #listed: Map<string, KnownTool> | undefined;
   #ambiguous: ReadonlySet<string> = new Set();
@@ -43,7 +47,7 @@ export class ToolCatalog {
   }
 
   /** What is known of a tool. */
-  find(name: string): McpTool | undefined {
+  find(name: string): KnownTool | undefined {
     return this.#listed?.get(name);
   }
 
@@ -57,48 +61,88 @@ export class ToolCatalog {
   /** Takes a page of tools; gives those the agent may see. */
   async admit(cursor: string | undefined, entries: readonly unknown[], next: unknown): Promise<Message[]> {
     const walk = this.#walkOf(cursor);
-    const definitions = entries.map((entry) => readDefinition(this.#server, entry));
-    const readable = definitions.filter((definition) => definition !== undefined);
-    if (readable.length < entries.length) {
-      this.#faults.note(
-        "tool_refused",
-        `${entries.length - readable.length} tools with unreadable names or definitions`,
-      );
-    }
+    const readable = this.#read(entries);
     walk.turn(
       cursor,
       readable.map(({ tool }) => tool.name),
     );
     this.#ambiguous = walk.ambiguous();
     if (typeof next === "string") this.#walks.set(next, walk);
-    const shown: Message[] = [];
-    for (const definition of readable) if (await this.#admitOne(definition)) shown.push(definition.listed);
-    return shown;
+    const admitted = await this.#admit(readable.filter(({ tool }) => !this.#isAmbiguous(tool.name)));
+    return admitted.flatMap(({ usable, isHeld, listed }) => (usable && !isHeld ? [listed] : []));
   }
 
-  async #admitOne({ tool }: Definition): Promise<boolean> {
-    if (this.#ambiguous.has(tool.name)) {
-      this.#faults.note("tool_refused", `several tools are named ${tool.name}`);
-      this.#listed?.delete(tool.name);
-      return false;
+  /** Takes what a page of a server's list says of one tool now; gives nothing where it is not on the page. */
+  async confirm(name: string, entries: readonly unknown[]): Promise<KnownTool | undefined> {
+    const named = entries.filter((entry) => isObject(entry) && entry.name === name);
+    const [definition, ...others] = this.#read(named);
+    if (others.length > 0) this.#ambiguous = new Set([...this.#ambiguous, name]);
+    if (!definition || this.#isAmbiguous(name)) return undefined;
+    const { tool } = definition;
+    const [known] = await this.#admit([definition]);
+    return known && { ...tool, usable: known.usable, isHeld: known.isHeld };
+  }
+
+  /** Forgets a tool that its server no longer lists. */
+  remove(name: string): void {
+    this.#listed?.delete(name);
+  }
+
+  #read(entries: readonly unknown[]): readonly Definition[] {
+    const definitions = entries.map((entry) => readDefinition(this.#server, entry));
+    const readable = definitions.filter((definition) => definition !== undefined);
+    const unreadable = entries.length - readable.length;
+    if (unreadable > 0)
+      this.#faults.note("tool_refused", `${unreadable} tools with unreadable names or definitions`);
+    return readable;
+  }
+
+  #isAmbiguous(name: string): boolean {
+    if (!this.#ambiguous.has(name)) return false;
+    this.#faults.note("tool_refused", `several tools are named ${name}`);
+    this.#listed?.delete(name);
+    return true;
+  }
+
+  /** Remembers tools, up to the bound, and whether they may be used. */
+  async #admit(definitions: readonly Definition[]): Promise<readonly Admitted[]> {
+    const known = definitions.filter(({ tool }) => this.#remembers(tool.name));
+    const held = await this.#held(known.map(({ tool }) => tool));
+    const admitted: Admitted[] = [];
+    for (const { tool, listed } of known) {
+      const isHeld = held === undefined || held.has(tool.name);
+      const usable = await this.#isUsable(tool);
+      this.#listed?.set(tool.name, { ...tool, usable, isHeld });
+      admitted.push({ usable, isHeld, listed });
     }
-    const before = this.#seen.get(tool.name);
-    if (!before && this.#seen.size >= this.#most) {
+    return admitted;
+  }
+
+  #remembers(name: string): boolean {
+    if (!this.#seen.has(name) && this.#seen.size >= this.#most) {
       this.#faults.note("tool_refused", `more than ${this.#most} tools`);
       return false;
     }
-    const usable = await this.#isUsable(tool, before);
-    this.#seen.set(tool.name, tool);
-    this.#listed?.set(tool.name, { ...tool, usable });
-    return usable;
+    this.#seen.add(name);
+    return true;
   }
 
-  async #isUsable(tool: McpTool, before: McpTool | undefined): Promise<boolean> {
+  /** The names of the tools that are not as they were pinned; nothing where that cannot be known. */
+  async #held(tools: readonly McpTool[]): Promise<ReadonlySet<string> | undefined> {
+    const none = new Set<string>();
+    if (tools.length === 0) return none;
     try {
-      if (before && before.hash !== tool.hash) {
-        this.#faults.note("tool_changed", `${tool.name} is not what it was`);
-        await this.#gate.changed?.({ before, after: tool });
-      }
+      const held = (await this.#gate.pin?.(tools)) ?? none;
+      for (const name of held) this.#faults.note("tool_changed", `${name} is not what it was`);
+      return held;
+    } catch (error) {
+      this.#faults.note("gate_failed", `tools could not be pinned: ${errorMessage(error)}`, error);
+      return undefined;
+    }
+  }
+
+  async #isUsable(tool: McpTool): Promise<boolean> {
+    try {
       return await this.#gate.mayUse(tool);
     } catch (error) {
       this.#faults.note("gate_failed", `it could not be decided whether ${tool.name} may be used`, error);
@@ -147,14 +191,41 @@ export async function learnTools(
   catalog: ToolCatalog,
   meta: Message | undefined,
 ): Promise<void> {
+  for await (const { cursor, tools, next } of pagesOf(upstream, meta))
+    await catalog.admit(cursor, tools, next);
+}
+
+/** Looks a tool up right before it is called: its server may describe it differently than when it was listed. */
+export async function confirmTool(
+  upstream: Upstream,
+  catalog: ToolCatalog,
+  name: string,
+  meta: Message | undefined,
+): Promise<KnownTool | undefined> {
+  for await (const { tools } of pagesOf(upstream, meta)) {
+    const known = await catalog.confirm(name, tools);
+    if (known) return known;
+  }
+  catalog.remove(name);
+  return undefined;
+}
+
+interface Page {
+  readonly cursor: string | undefined;
+  readonly tools: readonly unknown[];
+  readonly next: unknown;
+}
+
+/** The pages of a server's tools. Throws when it does not answer. */
+async function* pagesOf(upstream: Upstream, meta: Message | undefined): AsyncGenerator<Page> {
   let cursor: string | undefined;
   for (let page = 0; page < MOST_PAGES; page += 1) {
     const params = { ...introduction(meta), ...(cursor !== undefined && { cursor }) };
     const answer = await upstream.ask({ jsonrpc: "2.0", id: 0, method: "tools/list", params }).answer;
-    const result = "response" in answer ? objectIn(answer.response, "result") : undefined;
-    const { tools, nextCursor } = result ?? {};
+    if ("loss" in answer) throw new Error(answer.loss.text);
+    const { tools, nextCursor } = objectIn(answer.response, "result") ?? {};
     if (!Array.isArray(tools)) return;
-    await catalog.admit(cursor, tools, nextCursor);
+    yield { cursor, tools, next: nextCursor };
     if (typeof nextCursor !== "string") return;
     cursor = nextCursor;
   }

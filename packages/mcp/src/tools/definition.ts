@@ -9,7 +9,10 @@ export interface Definition {
   readonly listed: Message;
 }
 
-/** Reads a tool from a server's list. Nothing comes of one without a name, with a hidden one, or without end. */
+/** A longer definition, in characters of JSON, is none that a person could review. */
+const MOST_DEFINITION = 65_536;
+
+/** Reads a tool from a server's list. Nothing comes of one without a name, with a hidden one, or too long. */
 export function readDefinition(server: string, entry: unknown): Definition | undefined {
   if (!isObject(entry)) return undefined;
   const { name } = entry;
@@ -26,22 +29,23 @@ export function readDefinition(server: string, entry: unknown): Definition | und
 
 function describe(server: string, name: string, entry: Message, listed: Message): McpTool {
   const { description, annotations, inputSchema } = listed;
+  const definition = definitionIn(entry);
   return {
     server,
     name,
     ...(typeof description === "string" && { description }),
     ...(annotations !== undefined && { annotations: toNearlyPlain(annotations) }),
     ...(inputSchema !== undefined && { inputSchema: toNearlyPlain(inputSchema) }),
-    hash: fingerprint(entry),
+    definition,
+    hash: createHash("sha256").update(definition).digest("hex"),
   };
 }
 
-/** Of everything that describes the tool to a model, but not of icons and `_meta`, which servers vary freely. */
-function fingerprint({ title, description, inputSchema, outputSchema, annotations }: Message): string {
-  const told = { title, description, inputSchema, outputSchema, annotations };
-  return createHash("sha256")
-    .update(canonicalJson(toNearlyPlain(told)))
-    .digest("hex");
+/** Everything that defines a tool, but for icons and `_meta`, which servers vary freely and models do not read. */
+function definitionIn({ icons: _, _meta: __, ...told }: Message): string {
+  const definition = canonicalJson(toNearlyPlain(told));
+  if (definition.length > MOST_DEFINITION) throw new Error("a definition that is too long");
+  return definition;
 }
 
 /** JSON with sorted members (RFC 8785). Throws on what has no such form. */

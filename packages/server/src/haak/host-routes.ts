@@ -6,6 +6,7 @@ import type { Harness, Principal } from "@reins/supervisor";
 import { actorOf } from "@reins/supervisor";
 import { HttpProblem } from "../problems.ts";
 import { perHarness, type Routes } from "../routes/router.ts";
+import { pinRoutes } from "../v1/mcp-pins.ts";
 
 /** The shared board. */
 const boardRoutes: Routes = {
@@ -144,8 +145,14 @@ const haakTableRoutes: Routes = {
   },
 };
 
-/** Routes for what agents share: board, mail, memory and HAAK's tables. */
-export const hostRoutes: readonly Routes[] = [boardRoutes, mailboxRoutes, memoryRoutes, haakTableRoutes];
+/** Routes for what agents share: board, mail, memory, HAAK's tables and the pinned tools of MCP servers. */
+export const hostRoutes: readonly Routes[] = [
+  boardRoutes,
+  mailboxRoutes,
+  memoryRoutes,
+  haakTableRoutes,
+  pinRoutes,
+];
 
 async function find(
   harness: Harness,

@@ -69,7 +69,7 @@ async function forward(agents: ReconnectingChannel, log: Log): Promise<void> {
 }
 
 /** Retries while another process that starts or stops holds the home. */
-async function openWhenFree(
+export async function openWhenFree(
   home: string,
   agent: string,
   log: Log,

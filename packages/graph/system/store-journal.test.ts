@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { engineConformance } from "@reins/graph/engine-conformance";
 import { openSqlite, type Store } from "@reins/store";
 import { onTestFinished } from "vitest";
 import { JournalEngine } from "../src/engine/journal-engine.ts";
 import { StoreJournal } from "../src/engine/store-journal.ts";
 import { graphTables } from "../src/engine/tables.ts";
-import { engineConformance } from "../test/engine-conformance.ts";
 
 engineConformance("The embedded engine on SQLite", async () => {
   const folder = await mkdtemp(join(tmpdir(), "reins-graph-"));

@@ -173,7 +173,7 @@ test("a dry run of the policy gives no permission", async () => {
   // Each is followed by a verdict on record, or narrows what one allowed.
   const uses: Readonly<Record<string, readonly string[]>> = {
     "foresee(": ["#stillAllowed", "strictnessIn", "isForeseen"],
-    "isForeseen(": ["mcpExecutors", "isAllowedUnasked", "#hold"],
+    "isForeseen(": ["mcpExecutors", "decideAndPerform", "isAllowedUnasked", "#hold"],
     "isAllowedUnasked(": ["mayRead", "mayRead"],
     "services.mayRead?.(": ["perform"],
   };

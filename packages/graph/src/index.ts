@@ -49,7 +49,14 @@ export type {
   WaitsFor,
 } from "./run/schedule-ports.ts";
 export { type Expanded, type ExpandRange, expandText } from "./view/expand.ts";
-export { type Observation, observe, outputSummary } from "./view/observation.ts";
+export {
+  CHARACTERS,
+  needsSummarizer,
+  type Observation,
+  type ObservationLimits,
+  observe,
+  outputSummary,
+} from "./view/observation.ts";
 export {
   type ActionRecord,
   outputRef,

@@ -334,3 +334,61 @@ test("a run that is reopened is reported as one that goes on", async () => {
   expect(await home.harness.runs.faults(home.principal, run_id)).toEqual([]);
   expect(home.errors).toEqual([]);
 });
+
+describe("a part of an action that waits for a person", () => {
+  const rules = [
+    "tool_rules:",
+    "  - { name: asked, condition: { tool_name_matches: [delete_file] }, verdict: ask }",
+    `  - { name: moved, condition: { arguments: { url: "*/moved" } }, verdict: ask }`,
+    "  - { name: rest, condition: {}, verdict: allowed }",
+  ].join("\n");
+
+  test("goes on waiting after a restart, and what was done before it is not done again", async () => {
+    const got: string[] = [];
+    const url = await serve((request, response) => {
+      got.push(`${request.method} ${request.url}`);
+      if (request.url === "/moved") response.end("there");
+      else response.writeHead(307, { location: "/moved" }).end();
+    });
+    const graphs = {
+      services: { tickets: { description: "Tickets.", url, methods: ["POST"] } },
+      pipelines: {
+        release: {
+          description: "Appends, deletes, appends.",
+          steps: [
+            { tool: "run_command", input: { command: "echo one >> done.txt" } },
+            { tool: "delete_file", input: { path: "old.txt" } },
+            { tool: "run_command", input: { command: "echo three >> done.txt" } },
+          ],
+        },
+      },
+    };
+    const first = await openGraphHome({ rules, graphs });
+    await writeFile(join(first.workspace, "old.txt"), "x");
+    const { run_id } = await first.start(
+      [
+        { id: "release", executor: { type: "pipeline", target: "release" }, resources: { writes: ["a"] } },
+        service("move", "x", { input: { method: "POST", path: "x" }, resources: { writes: ["b"] } }),
+      ],
+      {},
+      { persist: true },
+    );
+    const before = (await first.pending(2)).map(({ id }) => id).toSorted();
+    expect((await first.get(run_id)).actions.map(({ status }) => status)).toEqual(["waiting", "waiting"]);
+    await first.close();
+    const second = await openGraphHome({ folder: dirname(first.home), rules, graphs });
+    await expect
+      .poll(async () => (await second.get(run_id)).actions.map(({ status }) => status), { timeout: 20_000 })
+      .toEqual(["waiting", "waiting"]);
+    const asked = await second.pending(2);
+    expect(asked.map(({ id }) => id).toSorted()).toEqual(before);
+    for (const { id } of asked) await second.answer(id, "allow_once");
+    const run = await second.ended(run_id);
+    expect(run.actions.map(({ status, status_reason }) => [status, status_reason])).toEqual([
+      ["completed", undefined],
+      ["completed", undefined],
+    ]);
+    expect(await textIn(join(second.workspace, "done.txt"))).toBe("one\nthree\n");
+    expect(got).toEqual(["POST /x", "POST /moved"]);
+  });
+});

@@ -228,6 +228,14 @@ const Configuration = z.strictObject({
       open: z.int().min(1).max(10_000).optional(),
       /** The most attempts at actions of one run. */
       calls: z.int().min(1).max(1_000_000).optional(),
+      /** Sums up results that are too long for a model: an agent without tools. */
+      summarizer: z
+        .strictObject({
+          agent: z.string().min(1).optional(),
+          /** The most tokens of one summary. */
+          max_tokens: z.int().min(1_000).max(1_000_000).optional(),
+        })
+        .optional(),
       /** Steps that are executed one after the other, by name; each is decided like any other call. */
       pipelines: z.record(ExecutorName, Pipeline).default({}),
       /** Services that are called over HTTP, by name. */
@@ -312,11 +320,13 @@ export function graphSettings({
   parallel,
   open,
   calls,
+  summarizer,
   pipelines = {},
   services = {},
 }: Partial<Configuration["graphs"]>): NonNullable<HostingOptions["graphs"]> {
   return {
     ...{ parallel, open, calls, pipelines },
+    ...(summarizer && { summarizer: { agent: summarizer.agent, maxTokens: summarizer.max_tokens } }),
     services: Object.fromEntries(
       Object.entries(services).map(([name, { timeout, max_bytes: maxBytes, ...service }]) => [
         name,

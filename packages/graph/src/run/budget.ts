@@ -60,13 +60,20 @@ export class RunSpending {
 
   /**
    * Takes a share of the tokens that are left for an attempt at an action: the most that it may use, and `undefined` for
-   * no limit. Waits while other attempts hold all there is. `takers` counts the attempts under way that may yet take one,
+   * no limit; the same for the same attempt. Waits while other attempts hold all there is, if it may. `takers` counts the attempts under way that may yet take one,
    * this one among them; `ofAction` is what is left to the action itself.
    */
   async take(
     action: string,
-    { takers, ofAction, signal }: { takers: () => number; ofAction: number | undefined; signal: AbortSignal },
+    {
+      takers,
+      ofAction,
+      signal,
+      waits = true,
+    }: { takers: () => number; ofAction: number | undefined; signal: AbortSignal; waits?: boolean },
   ): Promise<number | undefined> {
+    const known = this.#held.get(action);
+    if (known !== undefined) return known;
     const wake = () => this.#wake();
     signal.addEventListener("abort", wake, { once: true });
     try {
@@ -76,7 +83,7 @@ export class RunSpending {
         if (left === undefined) return ofAction;
         const held = [...this.#held.values()].reduce((sum, one) => sum + one, 0);
         const share = Math.ceil(Math.max(0, left - held) / Math.max(1, takers()));
-        if (share > 0 || this.#held.size === 0) {
+        if (share > 0 || this.#held.size === 0 || !waits) {
           const taken = Math.min(share, ofAction ?? share);
           this.#held.set(action, taken);
           return taken;

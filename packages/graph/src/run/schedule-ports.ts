@@ -45,9 +45,9 @@ export interface AttemptRequest {
   readonly iteration: number;
   /**
    * Takes a share of the tokens that are left to its action and to the run, to be held until it ends: the most that it may
-   * use, and `undefined` for no limit. Waits while other attempts hold all there is.
+   * use, and `undefined` for no limit. Waits while other attempts hold all there is, unless told not to.
    */
-  readonly takeTokens: () => Promise<number | undefined>;
+  readonly takeTokens: (options?: { readonly waits: boolean }) => Promise<number | undefined>;
   /** Reports that the attempt waits for a person, and with `undefined` that it no longer does. */
   readonly waits: (waitsFor: Exclude<WaitsFor, "model"> | undefined) => void;
 }

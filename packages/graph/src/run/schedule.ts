@@ -276,7 +276,7 @@ class Schedule {
       if (before !== undefined) return { kind: "stopped", status: "canceled", reason: before };
       const waits = (waitsFor: LiveAttempts["waitsFor"]) => this.#wait(action.id, live, waitsFor);
       const { states } = this.#progress;
-      const takeTokens = () => this.#takeTokens(action, signal);
+      const takeTokens = ({ waits: mayWait } = { waits: true }) => this.#takeTokens(action, signal, mayWait);
       const request = { run, action, key, signal, states, iteration, takeTokens, waits };
       const outcome = await attempted(this.#ports, request);
       if (outcome.kind === "completed") return outcome;
@@ -286,12 +286,16 @@ class Schedule {
     });
   }
 
-  #takeTokens({ id, budget = {} }: GraphAction, signal: AbortSignal): Promise<number | undefined> {
+  #takeTokens(
+    { id, budget = {} }: GraphAction,
+    signal: AbortSignal,
+    waits: boolean,
+  ): Promise<number | undefined> {
     const { usesTokens = () => true } = this.#ports;
     const ofAction = tokensLeft(budget, this.#progress.states.get(id)?.usage?.tokens ?? 0);
     const mayTake = ({ action }: Running) => !this.#spending.holds(action.id) && usesTokens(action);
     const takers = () => [...this.#running.values()].filter(mayTake).length;
-    return this.#spending.take(id, { takers, ofAction, signal });
+    return this.#spending.take(id, { takers, ofAction, signal, waits });
   }
 
   #wait(id: string, live: LiveAttempts, waitsFor: LiveAttempts["waitsFor"]): void {

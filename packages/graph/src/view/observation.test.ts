@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { graphOf } from "../../test/graphs.ts";
 import type { ActionState } from "../run/progress.ts";
-import { observe, outputSummary } from "./observation.ts";
+import { needsSummarizer, observe, outputSummary } from "./observation.ts";
 
 const LIMITS = { maxTokens: 100 };
 const OUTPUT = { findings: ["undo is not wired"], files: ["a.ts"], log: "x\n".repeat(400) };
@@ -101,5 +101,35 @@ describe("The mechanical summary", () => {
     const summary = outputSummary(`first\n${"middle\n".repeat(500)}last`);
     expect(summary).toMatch(/^502 lines, 3510 characters:\nfirst\n.*…\n….*last$/s);
     expect(summary.length).toBeLessThan(500);
+  });
+});
+
+describe("A summarizer", () => {
+  const long = "x".repeat(5_000);
+  const withPolicy = (result_policy: object, more: object = {}) =>
+    graphOf([{ id: "a", result_policy, ...more }]).actions[0]!;
+  const WIDE = { maxTokens: 1_000 };
+
+  it.each<[boolean, object, { output: unknown; summary?: string }]>([
+    [true, {}, { output: long }],
+    [true, { return_to_model: "on_demand" }, { output: long }],
+    [true, {}, { output: { matches: [long] } }],
+    [true, {}, { output: long, summary: long }],
+    [true, { return_to_model: "full" }, { output: long }],
+    [true, { return_to_model: "structured", max_tokens: 100 }, { output: { lines: [long] } }],
+    [false, {}, { output: "short" }],
+    [false, {}, { output: long, summary: "Found two issues." }],
+    [false, {}, { output: { summary: "Found two issues.", all: long } }],
+    [false, { return_to_model: "none" }, { output: long }],
+    [false, { return_to_model: "on_failure" }, { output: long }],
+    [false, { return_to_model: "full" }, { output: long.slice(0, 3_000) }],
+    [false, { return_to_model: "full", if_truncated: "truncate" }, { output: long }],
+  ])("is wanted (%s) with the policy %j for %o", (isWanted, policy, performed) => {
+    expect(needsSummarizer(withPolicy(policy), performed, WIDE)).toBe(isWanted);
+  });
+
+  it("gets nothing that is withheld from models", () => {
+    for (const more of [{ data_visibility: ["user", "logs"] }, { privacy: { replay: "never" } }])
+      expect(needsSummarizer(withPolicy({}, more), { output: long }, WIDE)).toBe(false);
   });
 });

@@ -25,6 +25,8 @@ export const CHARACTERS = 4;
 const LINE = 200;
 /** Longer texts are summed up by their beginning, their end and their size. */
 const SUMMARY = 600;
+/** The longest summary of a tool or an executor that is one. */
+const OWN_SUMMARY = 2_400;
 const BEGINNING = 300;
 const END = 120;
 const EXCERPT_CONTEXT = 2;
@@ -76,20 +78,46 @@ export function observe(
   }
 }
 
+/**
+ * Whether a model is shown a summary of a result, and what the tool, the counts of the runtime and the executor say of it
+ * does not fit: it is too long, or only how the output begins and ends.
+ */
+export function needsSummarizer(
+  { result: policy, visibility }: GraphAction,
+  { output, summary }: { readonly output: unknown; readonly summary?: string | undefined },
+  { maxTokens }: ObservationLimits,
+): boolean {
+  const { return_to_model, max_tokens = maxTokens, if_truncated } = policy;
+  if (!visibility.model || return_to_model === "none" || return_to_model === "on_failure") return false;
+  const isSummary = return_to_model === "summary" || return_to_model === "on_demand";
+  const most = Math.min(max_tokens, maxTokens) * CHARACTERS;
+  const isCut = textOf(output).length > most && if_truncated === "provide_ref_and_summary";
+  if (!isSummary && !isCut) return false;
+  const own = summary ?? ownSummary(output);
+  const isShort = textOf(output).length <= SUMMARY;
+  return !isShort && (own === undefined || own.length > Math.min(OWN_SUMMARY, most));
+}
+
 /** A summary of an output: its own where it has one, else what can be counted, and how it begins and ends. */
 export function outputSummary(output: unknown): string {
   if (typeof output === "string") return summed(output);
   if (Array.isArray(output))
     return `${output.length} items${output.length > 0 ? `: ${cutText(JSON.stringify(output), LINE)}` : ""}`;
   if (!isRecord(output)) return textOf(output);
-  const { summary, message, text } = output;
-  const own = [summary, message, text].find((one) => typeof one === "string" && one !== "");
-  if (typeof own === "string") return summed(own);
+  const own = ownSummary(output);
+  if (own !== undefined) return summed(own);
   return summed(
     Object.entries(output)
       .map(([name, value]) => `${name}: ${cutText(textOf(value), LINE)}`)
       .join("\n"),
   );
+}
+
+/** What an output says of itself. */
+function ownSummary(output: unknown): string | undefined {
+  if (!isRecord(output)) return undefined;
+  const { summary, message, text } = output;
+  return [summary, message, text].find((one): one is string => typeof one === "string" && one !== "");
 }
 
 function summed(text: string): string {

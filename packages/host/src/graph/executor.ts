@@ -1,4 +1,11 @@
-import type { Executor, GraphAction, Handoff } from "@reins/graph";
+import type {
+  AttemptRequest,
+  Executor,
+  GraphAction,
+  Handoff,
+  ObservationLimits,
+  RunScope,
+} from "@reins/graph";
 import type { ActionDetails } from "./graph-run.ts";
 import type { RunPlace } from "./run-place.ts";
 
@@ -14,7 +21,7 @@ export interface ActionCall {
   /** The same for the same attempt, also after a restart. */
   readonly key: string;
   /** Takes the share of the run's tokens that it may use; `undefined` for no limit. */
-  readonly takeTokens: () => Promise<number | undefined>;
+  readonly takeTokens: AttemptRequest["takeTokens"];
   /** The name of its card for clients. */
   readonly call: string;
   /** What an agent left of which this action depends. */
@@ -23,6 +30,14 @@ export interface ActionCall {
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
   /** What a reference leads to. */
   readonly expand: (ref: string) => Promise<string>;
+  /**
+   * Does a part of the action once, also across restarts: one that has ended returns what it came to. Its effect begins
+   * after `begin` alone, which is false where an earlier process began it and that may not be repeated.
+   */
+  readonly part: <Value>(
+    name: string,
+    effect: (begin: (mayRepeat: boolean) => Promise<boolean>) => Promise<Value>,
+  ) => Promise<Value>;
   /** Changes what is known of the action. */
   readonly note: (details: Pick<ActionDetails, "childSession" | "approval">) => void;
   /** Reports that a person is waited for, and with `undefined` that none is. */
@@ -30,7 +45,7 @@ export interface ActionCall {
 }
 
 /** What an attempt would do, and how. */
-export interface PlannedAction {
+export interface PlannedAction<Performed extends PerformedAction = PerformedAction> {
   /** The name and the arguments that are decided. */
   readonly tool: string;
   readonly arguments: unknown;
@@ -44,7 +59,7 @@ export interface PlannedAction {
   /** Whether a person has to agree, beside what the action itself says. */
   readonly mustAsk?: string | undefined;
   /** Performs it with the arguments that were allowed. */
-  perform(given: unknown, signal: AbortSignal): Promise<PerformedAction>;
+  perform(given: unknown, signal: AbortSignal): Promise<Performed>;
 }
 
 /** What came of an action. */
@@ -54,6 +69,8 @@ export interface PerformedAction {
   /** Where the executor has one of its own. */
   readonly summary?: string | undefined;
   readonly isError?: boolean;
+  /** Whether a part of it may have been done in an earlier process without a result. */
+  readonly isUnknown?: boolean;
   /** Why a part of it was not allowed, which ended it. */
   readonly refused?: string | undefined;
   /** What it used that is charged to the limits elsewhere, where it was used. */
@@ -64,6 +81,8 @@ export interface PerformedAction {
 export interface RunExecutor extends Executor {
   /** Whether the same effect twice is one: after a crash of which the outcome is unknown it is done again. */
   readonly isIdempotent?: boolean;
+  /** Whether it has no effect but those of its parts, each of which is begun and stored for itself. */
+  readonly hasParts?: boolean;
   /** Whether it uses tokens, of which it takes a share. */
   readonly usesTokens?: boolean;
   /** Who sees what it is given: a model, or a person. What is withheld from them is not passed to it. */
@@ -74,4 +93,28 @@ export interface RunExecutor extends Executor {
   check(input: Readonly<Record<string, unknown>>): void;
   /** Has no effect. Throws for what could not succeed. */
   plan(call: ActionCall): Promise<PlannedAction>;
+}
+
+/** The most of one result that a model is shown. */
+export const RESULT_LIMITS: ObservationLimits = { maxTokens: 6_000 };
+
+/** Why an effect is not done a second time. */
+export const UNKNOWN_OUTCOME = "its outcome is unknown: Reins stopped while it was being done";
+
+/**
+ * Whether an effect may be done again of which the outcome is unknown. The model's word makes that stricter alone: an action
+ * that it declares to be safe is repeated only where its executor can be.
+ */
+export function mayRepeat({ isIdempotent, isReadOnly }: RunExecutor, { idempotency }: GraphAction): boolean {
+  return isIdempotent === true && (idempotency !== "once" || isReadOnly === true);
+}
+
+/** Stores that an effect begins which must not happen twice. False if an earlier process had begun it. */
+export async function beginOnce(scope: RunScope, name: string): Promise<boolean> {
+  let isFirst = false;
+  await scope.step(`began/${name}`, async () => {
+    isFirst = true;
+    return true;
+  });
+  return isFirst;
 }

@@ -8,7 +8,6 @@ import {
   expandText,
   type ProjectedRun,
   ProtocolError,
-  type RunRecord,
 } from "@reins/graph";
 import { isRecord } from "@reins/kit";
 import { ArtifactStore } from "@reins/ledger";
@@ -16,6 +15,7 @@ import type { ProcessRegistry } from "@reins/runner";
 import { type Harness, type Principal, SupervisorError } from "@reins/supervisor";
 import type { Hub } from "../hub/hub.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
+import { type SummarizerSettings, summarizerOf } from "./agent-executors.ts";
 import type { RunExecutor } from "./executor.ts";
 import type { GraphRun, GraphRunListener } from "./graph-run.ts";
 import { recordUnknown } from "./open-verdicts.ts";
@@ -31,6 +31,7 @@ import {
   differingMembers,
   graphIn,
   isControl,
+  type RunOrigin,
   type RunRequest,
   rawOf,
   readRequest,
@@ -63,21 +64,8 @@ export interface GraphSettings {
   readonly calls?: number | undefined;
   /** The most runs of a user that are under way. */
   readonly open?: number | undefined;
-}
-
-/** What a declaration that was read is run with. */
-export interface RunOrigin {
-  readonly run_id?: string | undefined;
-  readonly session: SessionRecord;
-  readonly principal: Principal;
-  readonly declaration: string;
-  readonly carrier: RunRecord["carrier"];
-  readonly violations: readonly string[];
-  readonly context: Readonly<Record<string, unknown>>;
-  /** The digests of the request of a client. */
-  readonly request?: Readonly<Record<string, string>> | undefined;
-  /** The turn that the transcript of its session gets with it. */
-  readonly turnOf?: (run: string) => object;
+  /** Sums up long results for models; without one they are cut. */
+  readonly summarizer?: SummarizerSettings | undefined;
 }
 
 /**
@@ -105,18 +93,19 @@ export class GraphRuns {
 
   constructor(options: GraphRunsOptions) {
     this.#options = options;
-    const { harness, onError, settings, caughtUpWithKills } = options;
+    const { harness, onError, settings = {}, caughtUpWithKills } = options;
+    const { open: mostOpen, parallel, calls, summarizer } = settings;
     const display = new RunDisplay(options);
     const artifacts = new SealedArtifacts(new ArtifactStore(join(harness.home, "artifacts")));
     const onChange = (run: GraphRun) => display.changed(run);
-    const store = new RunStore({ harness, onError, onChange, mostOpen: settings?.open });
+    const store = new RunStore({ harness, onError, onChange, mostOpen });
     const places = new RunPlaces({ ...options, hub: () => options.hub });
     const executors = new RunExecutors({ ...options, ...settings });
     const references = new References({ artifacts, store, identity: harness.identity });
     const preparation = new ActionPreparation({ places, executors, references });
     this.#orchestrator = new RunOrchestrator({
       ...{ harness, store, preparation, display, artifacts, onError },
-      ...{ parallel: settings?.parallel, calls: settings?.calls },
+      ...{ parallel, calls, summarize: summarizer && summarizerOf(options.subagents, summarizer) },
       register: (run) => this.#register(run),
       recordUnknown: (run) => this.#recordUnknown(run),
       ...{ onOver: (run: GraphRun) => this.#forget(run), caughtUpWithKills },

@@ -3,6 +3,7 @@ import {
   type Attempt,
   type AttemptRequest,
   type GraphAction,
+  needsSummarizer,
   outputSummary,
   type RunScope,
 } from "@reins/graph";
@@ -13,7 +14,17 @@ import { type ControlPoint, confirmRights, recordedSubject, requestFor } from ".
 import { enforce } from "../control/enforce.ts";
 import { forwardIn, settleAction } from "../control/outcome.ts";
 import { placed } from "../control/verdict.ts";
-import type { ActionCall, PerformedAction, PlannedAction, RunExecutor } from "./executor.ts";
+import type { Summarize } from "./agent-executors.ts";
+import {
+  type ActionCall,
+  beginOnce,
+  mayRepeat,
+  type PerformedAction,
+  type PlannedAction,
+  RESULT_LIMITS,
+  type RunExecutor,
+  UNKNOWN_OUTCOME,
+} from "./executor.ts";
 import type { GraphRun } from "./graph-run.ts";
 import { openVerdicts } from "./open-verdicts.ts";
 import type { RecordedJournal } from "./recorded-journal.ts";
@@ -31,6 +42,8 @@ export interface AttemptPorts {
   readonly artifacts: Pick<SealedArtifacts, "put">;
   readonly journal: Pick<RecordedJournal<unknown, unknown>, "recordWith" | "entry">;
   readonly display: Pick<RunDisplay, "card" | "progress">;
+  /** Has a long result summed up, where the operator wants that. */
+  readonly summarize?: Summarize | undefined;
   /** Whether the runtime stops: then nothing more is recorded, and the run is continued by the next one. */
   readonly isStopping: () => boolean;
 }
@@ -41,6 +54,8 @@ export interface EarlierAttempt {
   readonly allowed?:
     | { readonly binding?: string; readonly modified?: { readonly arguments: unknown } }
     | undefined;
+  /** It was done, and its result was being summed up. */
+  readonly performed?: PerformedAction | undefined;
 }
 
 /** One attempt at an action: prepare, decide, perform, record. Never rejects for what an executor does. */
@@ -112,6 +127,10 @@ class ActionAttempt {
   async make(earlier: EarlierAttempt, signal: AbortSignal): Promise<Attempt> {
     const { planned, ports } = this.#parts;
     const { run, call } = this.#parts;
+    if (earlier.performed) {
+      await this.#decidedBefore({});
+      return this.#completed(earlier.performed, signal);
+    }
     const isKnown = run.details(call.action.id).approval !== undefined || earlier.allowed !== undefined;
     if (!isKnown) await ports.display.card(run, call, planned);
     const decided =
@@ -124,7 +143,7 @@ class ActionAttempt {
       return { kind: "blocked", reason: decided.reason };
     }
     await ports.display.progress(run, call, "in_progress");
-    if (!(await this.#begin())) return this.#end({ outcome: "unknown", reason: UNKNOWN });
+    if (!(await this.#begin())) return this.#end({ outcome: "unknown", reason: UNKNOWN_OUTCOME });
     const given = decided.modified ? decided.modified.arguments : planned.arguments;
     let performed: PerformedAction;
     try {
@@ -136,15 +155,27 @@ class ActionAttempt {
     }
     if (ports.isStopping() && signal.aborted) return never();
     if (performed.isError) {
-      const { refused } = performed;
+      const { refused, isUnknown = false } = performed;
       const ended = await this.#end({
-        ...{ outcome: "failed", performed },
+        ...{ outcome: isUnknown ? "unknown" : "failed", performed },
         reason: refused ?? outputSummary(performed.output),
       });
       // What a rule or a person denied is not tried again, and passed over by no policy.
       return refused === undefined ? ended : { kind: "blocked", reason: refused, usage: ended.usage };
     }
-    return this.#end({ outcome: "completed", reason: "", performed });
+    return this.#completed(performed, signal);
+  }
+
+  /** Ends what was done, summed up where its result has no summary that fits. What was done is stored before that. */
+  async #completed(performed: PerformedAction, signal: AbortSignal): Promise<Attempt> {
+    const { call, ports, run, scope } = this.#parts;
+    const end = (done: PerformedAction) => this.#end({ outcome: "completed", reason: "", performed: done });
+    if (!ports.summarize || !needsSummarizer(call.action, performed, RESULT_LIMITS)) return end(performed);
+    if (run.graph.isDurable) await scope.step(performedName(this.#name), async () => performed);
+    const summed = await ports.summarize(call, performed, signal).catch(() => undefined);
+    if (ports.isStopping()) return never();
+    const usage = added(performed.usage, summed?.usage);
+    return end({ ...performed, usage, summary: summed?.summary ?? performed.summary });
   }
 
   /** What is decided. */
@@ -252,13 +283,8 @@ class ActionAttempt {
   /** Stores that the effect begins, where it must not happen twice. False if an earlier process had begun it. */
   async #begin(): Promise<boolean> {
     const { executor, call, scope, run } = this.#parts;
-    if (mayRepeat(executor, call.action) || !run.graph.isDurable) return true;
-    let isFirst = false;
-    await scope.step(`began/${this.#name}`, async () => {
-      isFirst = true;
-      return true;
-    });
-    return isFirst;
+    if (executor.hasParts || mayRepeat(executor, call.action) || !run.graph.isDurable) return true;
+    return beginOnce(scope, this.#name);
   }
 
   /** Settles and records how it ended, with its full output as an artifact. */
@@ -312,24 +338,25 @@ class ActionAttempt {
   }
 }
 
-/**
- * Whether an effect may be done again of which the outcome is unknown. The model's word makes that stricter alone: an action
- * that it declares to be safe is repeated only where its executor can be.
- */
-function mayRepeat({ isIdempotent, isReadOnly }: RunExecutor, { idempotency }: GraphAction): boolean {
-  return isIdempotent === true && (idempotency !== "once" || isReadOnly === true);
-}
-
 type Decision =
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "allowed"; readonly modified?: { readonly arguments: unknown } };
 
 const WITHHELD = "it failed; what it says about that is withheld";
-const UNKNOWN = "its outcome is unknown: Reins stopped while it was being done";
 
 /** The name under which the journal has that an attempt was allowed. */
 export function allowedName(attempt: string): string {
   return `allowed/${attempt}`;
+}
+
+/** The name under which the journal has what an attempt came to, until it is summed up. */
+export function performedName(attempt: string): string {
+  return `performed/${attempt}`;
+}
+
+function added(one: PerformedAction["usage"], two: PerformedAction["usage"]): PerformedAction["usage"] {
+  if (!one || !two) return one ?? two;
+  return { tokens: (one.tokens ?? 0) + (two.tokens ?? 0), cost: (one.cost ?? 0) + (two.cost ?? 0) };
 }
 
 /** An output as it is stored. */

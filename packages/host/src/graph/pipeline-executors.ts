@@ -1,10 +1,17 @@
 import { type readReference, withReferences } from "@reins/graph";
 import { isRecord } from "@reins/kit";
 import { z } from "zod";
-import type { ControlPoint } from "../control/control-point.ts";
-import { enforce } from "../control/enforce.ts";
+import { type ControlPoint, requestFor } from "../control/control-point.ts";
+import { enforce, isForeseen } from "../control/enforce.ts";
 import { complete } from "../control/outcome.ts";
-import type { ActionCall, PerformedAction, PlannedAction, RunExecutor } from "./executor.ts";
+import {
+  type ActionCall,
+  mayRepeat,
+  type PerformedAction,
+  type PlannedAction,
+  type RunExecutor,
+  UNKNOWN_OUTCOME,
+} from "./executor.ts";
 
 /** Steps that the operator put together: each is a tool with its input, decided like any other call. */
 export interface PipelineSettings {
@@ -21,6 +28,7 @@ export function pipelineExecutors(
   return Object.entries(pipelines).map(([name, { description, capabilities = [], steps }]) => ({
     ...{ name, type: "pipeline", description, ruleName: "graph/pipeline" },
     capabilities: [name, "pipeline", ...capabilities],
+    hasParts: true,
     check: () => undefined,
     async plan(call) {
       return {
@@ -50,11 +58,16 @@ async function performSteps(
     const executor = tools.find(({ name }) => name === tool);
     if (!executor) throw new Error(`step ${index + 1}: there is no tool ${tool}`);
     const given = await withReferences(input, async (reference) => memberOf(call, reference));
-    const own = { ...call, input: isRecord(given) ? given : {}, call: `${call.call}/${index + 1}` };
-    const performed = await performStep(`tool:${tool}`, own, await executor.plan(own), signal);
+    const own = { ...call, input: isRecord(given) ? given : {} };
+    const step = {
+      name: `${index + 1}`,
+      executor: `tool:${tool}`,
+      mayRepeat: mayRepeat(executor, call.action),
+    };
+    const performed = await performStep(step, own, () => executor.plan(own), signal);
     outputs.push(performed.output);
-    const { isError = false, refused } = performed;
-    if (isError) return { output: outputs, isError, refused };
+    const { isError = false, refused, isUnknown = false } = performed;
+    if (isError) return { output: outputs, isError, refused, isUnknown };
   }
   return { output: outputs };
 }
@@ -66,13 +79,39 @@ function memberOf({ input = {} }: ActionCall, reference: ReturnType<typeof readR
   return input[name];
 }
 
-/** Decides and performs a part of an action that its own verdict does not cover. One that is refused blocks the action. */
-export async function performStep(
-  executor: string,
+/** A part of an action that its own verdict does not cover. */
+export interface ActionStep {
+  /** Its name among the parts of the action. */
+  readonly name: string;
+  readonly executor: string;
+  readonly mayRepeat: boolean;
+  /** Whether it is refused where a person would have to agree. */
+  readonly isUnasked?: boolean;
+}
+
+/**
+ * Decides and performs a part of an action. One that is refused blocks the action. After a restart one that has ended is
+ * not planned again, and one that waits for a person goes on waiting.
+ */
+export function performStep<Performed extends PerformedAction>(
+  step: ActionStep,
   call: ActionCall,
-  planned: PlannedAction,
+  plan: () => Promise<PlannedAction<Performed>>,
   signal: AbortSignal,
-): Promise<PerformedAction> {
+): Promise<Performed | PerformedAction> {
+  return call.part(step.name, async (begin) => {
+    const own = { ...call, call: `${call.call}/${step.name}` };
+    return decideAndPerform(step, own, await plan(), signal, () => begin(step.mayRepeat));
+  });
+}
+
+async function decideAndPerform<Performed extends PerformedAction>(
+  { executor, isUnasked = false }: ActionStep,
+  call: ActionCall,
+  planned: PlannedAction<Performed>,
+  signal: AbortSignal,
+  begin: () => Promise<boolean>,
+): Promise<Performed | PerformedAction> {
   const { action, place, run } = call;
   const point: ControlPoint = {
     kind: "graph_action",
@@ -88,6 +127,10 @@ export async function performStep(
     },
     call: { id: call.call, reported: { title: action.title, rawInput: planned.arguments } },
   };
+  if (isUnasked && !(await isForeseen(place.context.harness, requestFor(place, point)))) {
+    const refused = `${planned.tool} is not allowed without a question`;
+    return { output: refused, isError: true, refused };
+  }
   const onAsk = (approval: string) => {
     call.note({ approval });
     call.waits("permission");
@@ -104,6 +147,10 @@ export async function performStep(
       ...{ tool: planned.tool, entry: enforced.verdict.entry, outcome },
       enforcement: "performed",
     });
+  if (!(await begin())) {
+    await end("unknown");
+    return { output: UNKNOWN_OUTCOME, isError: true, isUnknown: true };
+  }
   try {
     const performed = await planned.perform(given, signal);
     await end(performed.isError ? "failed" : "completed");

@@ -14,7 +14,7 @@ import {
   writesOf,
 } from "@reins/graph";
 import { isRecord } from "@reins/kit";
-import type { ActionCall, RunExecutor } from "./executor.ts";
+import { type ActionCall, beginOnce, type RunExecutor } from "./executor.ts";
 import type { GraphRun } from "./graph-run.ts";
 import type { References } from "./references.ts";
 import { checkInput, type ExecutorRegistry } from "./registry.ts";
@@ -119,6 +119,11 @@ export class ActionPreparation {
         handoff: handoffTo(run, action, states, prompt),
         sleep: (milliseconds, signal) =>
           scope.sleep(`wait/${key.slice(run.key.length + 1)}`, milliseconds, signal),
+        part: (part, effect) => {
+          if (!run.graph.isDurable) return effect(async () => true);
+          const name = `${key.slice(run.key.length + 1)}/${part}`;
+          return scope.step(`part/${name}`, () => effect(async (may) => may || beginOnce(scope, name)));
+        },
         expand,
         note: (details) => run.note(action.id, details),
         waits,

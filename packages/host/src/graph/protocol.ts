@@ -17,6 +17,7 @@ import {
 import type { Harness } from "@reins/supervisor";
 import type { Hub } from "../hub/hub.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
+import { RESULT_LIMITS } from "./executor.ts";
 import type { GraphRun } from "./graph-run.ts";
 import type { GraphRuns } from "./graph-runs.ts";
 import { maySee } from "./references.ts";
@@ -37,8 +38,6 @@ export interface ProtocolOptions {
   readonly runs: GraphRuns;
 }
 
-/** The most tokens of one result that a model is shown. */
-const RESULT_TOKENS = 6_000;
 /** The most characters of an expanded reference. */
 const EXPANSION = 24_000;
 
@@ -86,7 +85,7 @@ export class Protocol {
     const stored = await this.#turns(session);
     const turns = await Promise.all(stored.map((turn) => this.#shown(session, turn)));
     const mode = turns.findLast((turn) => turn.kind === "run")?.graph.replay ?? "hybrid";
-    return transcript(turns, { maxTokens: RESULT_TOKENS, mode, shows });
+    return transcript(turns, { ...RESULT_LIMITS, mode, shows });
   }
 
   /** What the model has not seen: turns since its last message but its own words, and ends of earlier runs. */

@@ -11,8 +11,10 @@ import {
 } from "@reins/graph";
 import { isRecord, settlesWithin } from "@reins/kit";
 import type { Harness } from "@reins/supervisor";
+import type { Summarize } from "./agent-executors.ts";
+import type { PerformedAction } from "./executor.ts";
 import { type GraphRun, runKey } from "./graph-run.ts";
-import { allowedName, attemptAction, type EarlierAttempt } from "./perform-action.ts";
+import { allowedName, attemptAction, type EarlierAttempt, performedName } from "./perform-action.ts";
 import type { ActionPreparation } from "./prepare-action.ts";
 import { RecordedJournal } from "./recorded-journal.ts";
 import type { RunStore } from "./run-store.ts";
@@ -30,6 +32,7 @@ export interface RunOrchestratorOptions {
   readonly preparation: ActionPreparation;
   readonly display: RunDisplay;
   readonly artifacts: SealedArtifacts;
+  readonly summarize?: Summarize | undefined;
   /** The most actions of a run that are executed at once. */
   readonly parallel?: number | undefined;
   /** The most attempts of a run. */
@@ -192,14 +195,16 @@ export class RunOrchestrator {
     scope: RunScope,
     earlier: ReadonlyMap<string, unknown>,
   ) {
-    const { preparation, artifacts, display } = this.#options;
+    const { preparation, artifacts, display, summarize } = this.#options;
     const name = request.key.slice(run.key.length + 1);
     const stored = earlier.get(allowedName(name));
-    const known: EarlierAttempt = isRecord(stored) ? { allowed: stored } : {};
+    // Under these names stands what an attempt stored.
+    const performed = earlier.get(performedName(name)) as PerformedAction | undefined;
+    const known: EarlierAttempt = { performed, ...(isRecord(stored) && { allowed: stored }) };
     const signal = AbortSignal.any([request.signal, this.#stop.signal]);
     const attempt = attemptAction(run, { ...request, signal }, scope, known, {
       prepare: (one, asked) => preparation.prepare(one, asked, scope),
-      ...{ artifacts, display, journal: this.#journal },
+      ...{ artifacts, display, summarize, journal: this.#journal },
       isStopping: () => this.#stop.signal.aborted,
     });
     this.#performing.add(attempt);

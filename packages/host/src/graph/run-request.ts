@@ -8,13 +8,15 @@ import {
   graphOfCalls,
   graphOfDeclaration,
   ProtocolError,
+  type RunRecord,
   readCarried,
   readDeclared,
 } from "@reins/graph";
 import { errorMessage, isRecord } from "@reins/kit";
 import { canonicalJson } from "@reins/ledger";
-import { SupervisorError } from "@reins/supervisor";
+import { type Principal, SupervisorError } from "@reins/supervisor";
 import { REFUSED } from "../control/verdict.ts";
+import type { SessionRecord } from "../sessions/session-record.ts";
 
 /** A graph to run: a declaration with its sections, or the whole message of a model. */
 export interface RunRequest {
@@ -26,6 +28,21 @@ export interface RunRequest {
   readonly cwd?: string | undefined;
   readonly agent?: string | undefined;
   readonly run_id?: string | undefined;
+}
+
+/** What a declaration that was read is run with. */
+export interface RunOrigin {
+  readonly run_id?: string | undefined;
+  readonly session: SessionRecord;
+  readonly principal: Principal;
+  readonly declaration: string;
+  readonly carrier: RunRecord["carrier"];
+  readonly violations: readonly string[];
+  readonly context: Readonly<Record<string, unknown>>;
+  /** The digests of the request of a client. */
+  readonly request?: Readonly<Record<string, string>> | undefined;
+  /** The turn that the transcript of its session gets with it. */
+  readonly turnOf?: (run: string) => object;
 }
 
 /** Whether an intent is about a run that there is. */

@@ -1,6 +1,13 @@
 import { readLimited } from "@reins/kit";
 import { z } from "zod";
-import type { ActionCall, PerformedAction, PlannedAction, RunExecutor } from "./executor.ts";
+import {
+  type ActionCall,
+  mayRepeat,
+  type PerformedAction,
+  type PlannedAction,
+  type RunExecutor,
+  UNKNOWN_OUTCOME,
+} from "./executor.ts";
 import { performStep } from "./pipeline-executors.ts";
 
 /** A service that the operator lets graphs call. */
@@ -36,14 +43,30 @@ const SHORTEST_SECRET = 8;
 export function serviceExecutors(
   services: Readonly<Record<string, ServiceSettings>>,
 ): readonly RunExecutor[] {
-  return Object.entries(services).map(([name, service]) => ({
-    ...{ name, type: "service", description: service.description, ruleName: "graph/service" },
-    capabilities: [name, "service", "http", ...(service.capabilities ?? [])],
-    isIdempotent: service.idempotent ?? methodsOf(service).every((method) => method === "GET"),
-    check: (input) => void requestOf(service, input),
-    plan: async (call) => planRequest({ name, service, call }, requestOf(service, call.input ?? {})),
-  }));
+  return Object.entries(services).map(([name, service]) => {
+    const executor: RunExecutor = {
+      ...{ name, type: "service", description: service.description, ruleName: "graph/service" },
+      capabilities: [name, "service", "http", ...(service.capabilities ?? [])],
+      isIdempotent: service.idempotent ?? methodsOf(service).every((method) => method === "GET"),
+      hasParts: true,
+      check: (input) => void requestOf(service, input),
+      plan: async (call) => {
+        const first = planRequest({ name, service, call }, requestOf(service, call.input ?? {}));
+        const repeats = mayRepeat(executor, call.action);
+        return {
+          ...first,
+          perform: (given, signal) =>
+            followRedirects({ name, service, call }, repeats, signal, (begin) =>
+              begin().then((isFirst) => (isFirst ? first.perform(given, signal) : NOT_AGAIN)),
+            ),
+        };
+      },
+    };
+    return executor;
+  });
 }
+
+const NOT_AGAIN: ServiceAnswer = { output: UNKNOWN_OUTCOME, isError: true, isUnknown: true };
 
 interface ServiceCall {
   readonly name: string;
@@ -51,8 +74,31 @@ interface ServiceCall {
   readonly call: ActionCall;
 }
 
-/** One request to a service. Where that redirects to, no verdict has said anything about: it is decided as the next one. */
-function planRequest(at: ServiceCall, { method, url, body }: ServiceRequest, redirects = 0): PlannedAction {
+/** What a service answers: what came of it, or where it redirects to. */
+interface ServiceAnswer extends PerformedAction {
+  readonly next?: { readonly method: string; readonly url: string; readonly body?: string | undefined };
+}
+
+/** Makes a request. Where it redirects to, no verdict has said anything about: each of these is decided as the next one. */
+async function followRedirects(
+  at: ServiceCall,
+  repeats: boolean,
+  signal: AbortSignal,
+  request: (begin: () => Promise<boolean>) => Promise<ServiceAnswer>,
+): Promise<PerformedAction> {
+  const { name, call, service } = at;
+  let answer: ServiceAnswer = await call.part("0", (begin) => request(() => begin(repeats)));
+  for (let redirects = 1; answer.next; redirects += 1) {
+    if (redirects > MOST_REDIRECTS) throw new Error("the service redirects without end");
+    const step = { name: `${redirects}`, executor: `service:${name}`, mayRepeat: repeats };
+    const next = allowedRequest(service, answer.next);
+    answer = await performStep(step, call, async () => planRequest(at, next), signal);
+  }
+  return answer;
+}
+
+/** One request to a service. */
+function planRequest(at: ServiceCall, { method, url, body }: ServiceRequest): PlannedAction<ServiceAnswer> {
   const { name, service, call } = at;
   return {
     ...{ tool: "graph/service", tools: "acp", kind: "fetch" },
@@ -64,9 +110,7 @@ function planRequest(at: ServiceCall, { method, url, body }: ServiceRequest, red
       const next = redirectOf(service, request, response);
       if (!next) return readResponse(response, service);
       await response.body?.cancel();
-      if (redirects >= MOST_REDIRECTS) throw new Error("the service redirects without end");
-      const own = { ...call, call: `${call.call}/${redirects + 1}` };
-      return performStep(`service:${name}`, own, planRequest(at, next, redirects + 1), signal);
+      return { output: `It redirects to ${next.url.href}.`, next: { ...next, url: next.url.href } };
     },
   };
 }

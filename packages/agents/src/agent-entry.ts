@@ -197,6 +197,8 @@ export const AgentEntry = z
     registry: z.string().optional(),
     /** Whether it is a part of Reins, and runs in its process. */
     builtIn: z.boolean().default(false),
+    /** Whether it came from the registry and is described by its install alone. */
+    fromRegistry: z.boolean().default(false),
     install: Install.optional(),
     start: Start.optional(),
     /** Arguments in place of the usual ones that make it say its version and end. */

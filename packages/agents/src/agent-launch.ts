@@ -97,6 +97,15 @@ export function isPassable(name: string): boolean {
   return !LOADS_CODE.test(name);
 }
 
+/** Variables that programs take logins, certificates, modules or packages from. */
+const STEERS = /(?:key|token|secret|password|credentials?)$|^(?:npm|node|uv|pip|python|xdg|bun|deno)_?/i;
+
+/** Whether a registry may set a variable for an agent: one that changes neither what code runs nor which model is asked. */
+export function isSettable(name: string): boolean {
+  const isKept = PASSED_ON.includes(name) || MODEL_ACCESS.test(name) || STEERS.test(name);
+  return isPassable(name) && !isKept;
+}
+
 /** Returns the variables that an agent may need to reach its model and does not get. */
 export function droppedVariables(
   entry: AgentEntry,

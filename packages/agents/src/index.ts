@@ -11,11 +11,20 @@ export {
   typedOption,
 } from "./agent-launch.ts";
 export { Catalogue } from "./catalogue.ts";
-export { type Installed, type InstalledAgent, Installer, type InstallProgress } from "./install/installer.ts";
+export {
+  type Installed,
+  type InstalledAgent,
+  Installer,
+  type InstallOptions,
+  type InstallProgress,
+} from "./install/installer.ts";
 export { findNpm } from "./install/npm.ts";
 export { writeProvenance } from "./install/version-folders.ts";
 export { ProbeCache, type Probed, probe, probeAgent } from "./probe.ts";
 export { processChannel } from "./process-channel.ts";
+export { whyPinned } from "./registry/registry-plan.ts";
+export { RegistrySource, type RegistryState } from "./registry/registry-source.ts";
+export { MODEL_API_NAMES, type ModelApi, undescribed } from "./undescribed-agent.ts";
 export type { Evidence, ProbeOutcome, ProbeResult } from "./verify/findings.ts";
 export { ERRAND, type TrialAnswer } from "./verify/gate-probe.ts";
 export { Stamps, type Standing } from "./verify/stamp.ts";

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { gzipSync } from "node:zlib";
+import { tarOf } from "./archives.ts";
 
 /** One version of a package: its package.json and its other files. */
 export interface TestPackage {
@@ -73,22 +74,5 @@ export function integrityOf(given: TestPackage): string {
 
 function tarballOf({ manifest, files }: TestPackage): Buffer {
   const all = { "package.json": JSON.stringify(manifest), ...files };
-  const entries = Object.entries(all).map(([name, text]) => tarEntry(`package/${name}`, Buffer.from(text)));
-  return gzipSync(Buffer.concat([...entries, Buffer.alloc(1024)]));
-}
-
-function tarEntry(name: string, content: Buffer): Buffer {
-  const header = Buffer.alloc(512);
-  header.write(name, 0);
-  header.write("0000755\0", 100);
-  header.write("0000000\0", 108);
-  header.write("0000000\0", 116);
-  header.write(`${content.length.toString(8).padStart(11, "0")}\0`, 124);
-  header.write("00000000000\0", 136);
-  header.write("        ", 148);
-  header.write("0", 156);
-  header.write("ustar\u000000", 257);
-  const sum = header.reduce((total, byte) => total + byte, 0);
-  header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
-  return Buffer.concat([header, content, Buffer.alloc((512 - (content.length % 512)) % 512)]);
+  return gzipSync(tarOf(Object.entries(all).map(([name, text]) => ({ name: `package/${name}`, text }))));
 }

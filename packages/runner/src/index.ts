@@ -15,4 +15,5 @@ export { type Spawned, spawnMarked } from "./process/spawn.ts";
 export { Family } from "./process/sweep.ts";
 export { type Confinement, confine, type Network, networkReach } from "./sandbox/confine.ts";
 export { detectSandbox, type Sandbox, type SandboxStatus } from "./sandbox/detect.ts";
+export { addressScope } from "./sandbox/host-rules.ts";
 export { folderIdentity } from "./sandbox/view.ts";

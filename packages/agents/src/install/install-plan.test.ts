@@ -5,11 +5,13 @@ import {
   CATALOGUE_LOCKS,
   expectVersion,
   fitsNode,
+  isNewer,
   isPackageName,
   isVersionOrTag,
   lockfileOf,
   packagesIn,
   planOf,
+  uncheckedPackage,
 } from "./install-plan.ts";
 
 const catalogue = Catalogue.load();
@@ -157,4 +159,28 @@ describe("a range of Node", () => {
   it("has to be one", () => {
     expect(() => fitsNode("latest", "24.0.0")).toThrow('"latest" is no range of versions such as >=22.');
   });
+});
+
+test("a lockfile names the first package whose content npm could not check", () => {
+  const of = (packages: object) => uncheckedPackage(JSON.stringify({ packages: { "": {}, ...packages } }));
+  const checked = { version: "1.0.0", integrity: "sha512-a" };
+  expect(
+    of({ "node_modules/a": checked, "node_modules/b": { version: "1.0.0", inBundle: true } }),
+  ).toBeUndefined();
+  expect(of({ "node_modules/a": checked, "node_modules/b": { resolved: "git+ssh://x/y.git#1" } })).toBe(
+    "node_modules/b",
+  );
+});
+
+test.each([
+  ["1.0.1", "1.0.0", true],
+  ["1.0.0", "1.0.0", false],
+  ["0.9.9", "1.0.0", false],
+  ["1.10.0", "1.9.9", true],
+  ["1.0.0", "1.0.0-rc.1", true],
+  ["1.0.0-rc.1", "1.0.0", false],
+  ["1.0.0-rc.10", "1.0.0-rc.9", true],
+  ["1.0.0+2", "1.0.0+1", false],
+])("%s is newer than %s: %s", (version, than, expected) => {
+  expect(isNewer(version, than)).toBe(expected);
 });

@@ -15,11 +15,25 @@ export interface RequestedVersions {
   readonly agentProcessVersion?: string | undefined;
 }
 
-/** What an install is going to do. */
-export interface InstallPlan {
-  readonly source: "lockfile" | "override";
+/** Where the version of an install came from. */
+export interface PlanOrigin {
+  /** What named the version: the lockfile of the catalogue, a request, or the registry. */
+  readonly source: "lockfile" | "override" | "registry";
+  /** What the registry says of the agent; absent where it says nothing that is used. */
+  readonly registry?: { readonly url: string; readonly id: string; readonly version: string } | undefined;
   /** The name of the folder it ends up in. */
   readonly folder: string;
+}
+
+/** What an install is going to do. */
+export type InstallPlan = NpmPlan | ArchivePlan | PythonPlan;
+
+/** The install of npm packages. */
+export interface NpmPlan extends PlanOrigin {
+  readonly kind: "npm";
+  readonly agentProcess: string;
+  /** The package of the agent itself, where that is another one. */
+  readonly agent?: string | undefined;
   readonly manifest: string;
   /** Absent when npm is to find out. */
   readonly lockfile: string | undefined;
@@ -27,6 +41,27 @@ export interface InstallPlan {
   readonly packages: number;
   /** The commands of npm, in order. */
   readonly npm: readonly (readonly string[])[];
+  /** Whether the packages bring the command, as one of a registry does; else the entry names it. */
+  readonly args?: readonly string[] | undefined;
+}
+
+/** The install of an archive with programs. */
+export interface ArchivePlan extends PlanOrigin {
+  readonly kind: "archive";
+  readonly url: string;
+  readonly cmd: string;
+  readonly sha256: string | undefined;
+  readonly version: string;
+  readonly args: readonly string[];
+}
+
+/** The install of Python packages. */
+export interface PythonPlan extends PlanOrigin {
+  readonly kind: "python";
+  /** With its extras. */
+  readonly package: string;
+  readonly version: string;
+  readonly args: readonly string[];
 }
 
 /** Plans the install of an agent on a platform, which is `process.platform`-`process.arch`. */
@@ -35,13 +70,15 @@ export function planOf(
   locked: AgentLockfile | undefined,
   versions: RequestedVersions,
   platform: string,
-): InstallPlan {
+): NpmPlan {
   const install = installOf(entry, platform);
+  const named = { kind: "npm", agentProcess: install.agentProcess, agent: install.agent } as const;
   expectVersion(entry.name, versions.agentVersion);
   expectVersion(install.agentProcess, versions.agentProcessVersion);
   const overridden = versions.agentVersion !== undefined || versions.agentProcessVersion !== undefined;
   if (locked && !overridden) {
     return {
+      ...named,
       source: "lockfile",
       folder: `${install.packages[install.agentProcess]}-${locked.hash.slice(0, 12)}`,
       manifest: locked.manifest,
@@ -53,6 +90,7 @@ export function planOf(
   const manifest = manifestOf(entry.id, install, versions);
   const digest = createHash("sha256").update(manifest).digest("hex");
   return {
+    ...named,
     source: "override",
     folder: `${versions.agentProcessVersion ?? install.packages[install.agentProcess]}-asked-${digest.slice(0, 12)}`,
     manifest,
@@ -97,6 +135,8 @@ export const CATALOGUE_LOCKS = fileURLToPath(new URL("../../catalogue/locks", im
 const Locked = z.looseObject({
   version: z.string().optional(),
   integrity: z.string().optional(),
+  /** Whether another package, which is checked, brings it along. */
+  inBundle: z.boolean().optional(),
   os: z.array(z.string()).optional(),
   cpu: z.array(z.string()).optional(),
   libc: z.array(z.string()).optional(),
@@ -130,6 +170,15 @@ export function lockfileOf(agent: string, folder: string): AgentLockfile | undef
     if (hasCode(error, "ENOENT")) return undefined;
     throw error;
   }
+}
+
+/** A package of a lockfile whose content npm could not check; undefined when it could check all. */
+export function uncheckedPackage(lockfile: string): string | undefined {
+  const { packages } = Lockfile.parse(JSON.parse(lockfile));
+  const unchecked = Object.entries(packages).find(
+    ([place, { integrity, inBundle = false }]) => place !== "" && !inBundle && integrity === undefined,
+  );
+  return unchecked?.[0];
 }
 
 /** The packages of a lockfile that are for a platform, which is `os`-`cpu`. */
@@ -168,6 +217,31 @@ export function isPackageName(text: string): boolean {
 export function isVersionOrTag(text: string): boolean {
   if (text.length > LONGEST_VERSION) return false;
   return EXACT.test(text) || (TAG.test(text) && !RANGE.test(text));
+}
+
+/** Whether a text is an exact version. */
+export function isExactVersion(text: string): boolean {
+  return text.length <= LONGEST_VERSION && EXACT.test(text);
+}
+
+/** Whether an exact version comes after another one. */
+export function isNewer(version: string, than: string): boolean {
+  const [ours, theirs] = [partsOf(version), partsOf(than)];
+  for (const place of [0, 1, 2]) {
+    const difference = (ours.numbers[place] ?? 0) - (theirs.numbers[place] ?? 0);
+    if (difference !== 0) return difference > 0;
+  }
+  // What comes before a release is older than it.
+  if (ours.early === "" || theirs.early === "") return ours.early === "" && theirs.early !== "";
+  return ours.early.localeCompare(theirs.early, "en", { numeric: true }) > 0;
+}
+
+function partsOf(version: string): { readonly numbers: readonly number[]; readonly early: string } {
+  const [plain = ""] = version.split("+");
+  const dash = plain.indexOf("-");
+  return dash < 0
+    ? { numbers: numbers(plain), early: "" }
+    : { numbers: numbers(plain.slice(0, dash)), early: plain.slice(dash + 1) };
 }
 
 /** Refuses a version before anything is fetched; `what` names whose it is. */

@@ -2,17 +2,24 @@ import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { AgentEntry } from "../agent-entry.ts";
+import { AgentError } from "../agent-error.ts";
 import type { Catalogue } from "../catalogue.ts";
+import { ProbeCache } from "../probe.ts";
+import type { RegistryAgent } from "../registry/registry-document.ts";
+import { catalogueTarget, publishedVersion, registryTarget } from "../registry/registry-plan.ts";
+import type { RegistrySource, RegistryState } from "../registry/registry-source.ts";
+import { type ModelApi, modelApiOf } from "../undescribed-agent.ts";
 import { InstallLock } from "./install-lock.ts";
 import {
   type AgentLockfile,
   CATALOGUE_LOCKS,
-  type InstallPlan,
+  isNewer,
   lockfileOf,
-  planOf,
   type RequestedVersions,
 } from "./install-plan.ts";
-import { type InstallationProgress, installInto } from "./installation.ts";
+import { type InstallationProgress, type InstallTarget, installInto } from "./installation.ts";
+import { Pins } from "./pins.ts";
+import { findUv } from "./python.ts";
 import { type Provenance, readProvenance, VersionFolders } from "./version-folders.ts";
 
 /** The progress of an install. */
@@ -26,6 +33,10 @@ export type InstallProgress =
 export interface InstallOptions extends RequestedVersions {
   /** Install even if it is installed already. */
   readonly reinstall?: boolean | undefined;
+  /** Install the version that is offered in place of the one that is installed. */
+  readonly update?: boolean | undefined;
+  /** The API that an agent of the registry asks its model by. */
+  readonly modelApi?: ModelApi | undefined;
   readonly onProgress?: ((progress: InstallProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -43,7 +54,12 @@ export interface Installed extends InstalledAgent {
   readonly provenance: Provenance | undefined;
   /** Whether the catalogue has another version or other packages now. */
   readonly outdated: boolean;
+  /** The version that an update would install; undefined when there is none. */
+  readonly update?: string | undefined;
 }
+
+/** An agent that the registry offers and the catalogue does not describe. */
+export type OfferedAgent = RegistryAgent;
 
 export interface InstallerOptions {
   /** The folder that holds one folder for each agent. */
@@ -53,6 +69,10 @@ export interface InstallerOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The folder that holds a lockfile for each agent; the catalogue's own by default. */
   readonly locks?: string;
+  /** Where versions, and agents that the catalogue does not describe, come from; without it, from the catalogue alone. */
+  readonly registry?: RegistrySource | undefined;
+  /** Whether nothing is fetched but what npm or uv have kept. */
+  readonly offline?: boolean;
   readonly node?: string;
   /** As `process.platform`-`process.arch`. */
   readonly platform?: string;
@@ -64,7 +84,7 @@ export interface InstallerOptions {
  * seen to run.
  */
 export class Installer {
-  readonly #options: Required<InstallerOptions>;
+  readonly #options: Required<Omit<InstallerOptions, "registry">> & Pick<InstallerOptions, "registry">;
 
   constructor(options: InstallerOptions) {
     this.#options = {
@@ -72,6 +92,7 @@ export class Installer {
       node: process.execPath,
       platform: `${process.platform}-${process.arch}`,
       now: () => new Date(),
+      offline: false,
       ...options,
     };
   }
@@ -79,7 +100,7 @@ export class Installer {
   /** The install of an agent that is in use; undefined when there is none. */
   async installed(agent: string): Promise<Installed | undefined> {
     const entry = this.#options.catalogue.entry(agent);
-    if (!entry.install) return localInstall(entry);
+    if (!entry.install && !entry.fromRegistry) return localInstall(entry);
     const folders = this.#folders(agent);
     const name = await folders.current();
     if (name === undefined) return undefined;
@@ -103,24 +124,59 @@ export class Installer {
     return Promise.all(entries.map(async (entry) => ({ entry, installed: await this.installed(entry.id) })));
   }
 
-  /** Refuses what `install` would refuse before it fetches anything: an unsupported agent, a version that is none. */
-  check(agent: string, versions: RequestedVersions): void {
-    const entry = this.#options.catalogue.entry(agent);
-    if (!localInstall(entry)) planOf(entry, this.#locked(agent), versions, this.#options.platform);
+  /** What is known of the registry; undefined where none is configured. */
+  async registry(options?: Parameters<RegistrySource["read"]>[0]): Promise<RegistryState | undefined> {
+    return this.#options.registry?.read(options);
   }
 
-  /** Installs an agent, unless what is asked for is there. One process at a time does so for one agent. */
+  /** Agents of the registry that the catalogue does not describe and that are not installed. */
+  offered({ agents }: RegistryState): readonly OfferedAgent[] {
+    const { entries } = this.#options.catalogue;
+    const taken = new Set(entries.flatMap(({ id, registry = id }) => [id, registry]));
+    return [...agents.values()].filter(({ id }) => !taken.has(id));
+  }
+
+  /** The version that an update would install; undefined when there is none that is newer. Nothing is updated unasked. */
+  updateOf(
+    entry: AgentEntry,
+    installed: Installed | undefined,
+    registry?: RegistryState,
+  ): string | undefined {
+    if (!installed?.provenance) return undefined;
+    const offered = entry.fromRegistry
+      ? registry?.agents.get(entry.id)
+      : registry && publishedVersion(entry, registry);
+    const pinned = entry.install?.packages[entry.install.agentProcess];
+    const version = offered && "version" in offered ? offered.version : pinned;
+    const held = entry.fromRegistry ? installed.provenance.registry?.version : installed.version;
+    return version !== undefined && held !== undefined && isNewer(version, held) ? version : undefined;
+  }
+
+  /** Refuses what `install` would refuse before it fetches anything: an unsupported agent, a version that is none. */
+  async check(agent: string, options: InstallOptions): Promise<void> {
+    const entry = this.#options.catalogue.find(agent);
+    if (!entry || !localInstall(entry)) await this.#target(agent, options);
+  }
+
+  /**
+   * Installs an agent, unless what is asked for is there. One process at a time does so for one agent. What is installed is
+   * replaced by what a registry has now only if that is asked for.
+   */
   async install(agent: string, options: InstallOptions = {}): Promise<Installed> {
-    const { catalogue, platform } = this.#options;
-    const entry = catalogue.entry(agent);
-    const local = localInstall(entry);
+    const entry = this.#options.catalogue.find(agent);
+    const local = entry && localInstall(entry);
     if (local) return local;
-    const plan = planOf(entry, this.#locked(agent), options, platform);
-    const ready = await this.#ready(agent, plan, options);
+    const kept = await this.#kept(entry, options);
+    if (kept) return kept;
+    const target = await this.#target(agent, options);
+    const ready = await this.#ready(target, options);
     if (ready) return ready;
     await using _lock = await this.#lock(agent, options);
-    // The previous holder of the lock may have installed the same.
-    return (await this.#ready(agent, plan, options)) ?? (await this.#installAlone(entry, plan, options));
+    // The previous holder of the lock may have installed it.
+    const earlier =
+      (await this.#kept(this.#options.catalogue.find(agent), options)) ??
+      (await this.#ready(target, options));
+    return earlier ?? (await this.#installAlone(target, options));
   }
 
   /** Removes every version of an agent; returns whether there was one. */
@@ -130,32 +186,90 @@ export class Installer {
     return await this.#folders(agent).remove();
   }
 
+  /** What is installed and stays, where a registry could have something else by now. */
+  async #kept(entry: AgentEntry | undefined, options: InstallOptions): Promise<Installed | undefined> {
+    const { reinstall, update, agentVersion, agentProcessVersion } = options;
+    const isWanted = reinstall || update || agentVersion !== undefined || agentProcessVersion !== undefined;
+    if (!this.#options.registry || !entry || isWanted) return undefined;
+    return this.installed(entry.id);
+  }
+
+  /** What would be installed. Throws for an agent that cannot be. */
+  async #target(agent: string, options: InstallOptions): Promise<InstallTarget> {
+    const { catalogue, platform, environment } = this.#options;
+    const registry = await this.registry();
+    const entry = catalogue.find(agent);
+    if (entry && !entry.fromRegistry) {
+      const target = catalogueTarget(entry, this.#locked(agent), options, { platform, registry });
+      return this.#newer(entry, target, options, await this.installed(agent));
+    }
+    const published = registry?.agents.get(agent);
+    if (!published || registry?.url === undefined) {
+      const refusal = registry?.refused.find(({ id }) => id === agent);
+      if (refusal)
+        throw new AgentError(
+          "unsupported_agent",
+          `The registry's entry of ${agent} is refused: ${refusal.reason}`,
+        );
+      if (entry) throw new AgentError("install_failed", `${entry.name} is not in the registry any more.`);
+      throw catalogueMiss(catalogue, agent, registry);
+    }
+    const wanted = options.agentProcessVersion ?? options.agentVersion ?? published.version;
+    if (wanted !== published.version)
+      throw new AgentError(
+        "invalid_version",
+        `The registry has ${published.name} at ${published.version} only, not at ${wanted}.`,
+      );
+    const hasUv = findUv(environment) !== undefined;
+    const modelApi = options.modelApi ?? modelApiOf(entry);
+    const target = registryTarget(published, { url: registry.url, modelApi, hasUv });
+    return this.#newer(target.entry, target, options, entry && (await this.installed(agent)));
+  }
+
+  /** Refuses an update to an older version: a registry may have been rolled back. */
+  #newer(
+    entry: AgentEntry,
+    target: InstallTarget,
+    { update }: InstallOptions,
+    installed: Installed | undefined,
+  ): InstallTarget {
+    const { registry } = target.plan;
+    const held = entry.fromRegistry ? installed?.provenance?.registry?.version : installed?.version;
+    if (!update || held === undefined || !registry || !isNewer(held, registry.version)) return target;
+    throw new AgentError(
+      "invalid_version",
+      `${entry.name} ${held} is installed, and the registry has ${registry.version}, which is older.`,
+    );
+  }
+
   async #ready(
-    agent: string,
-    plan: InstallPlan,
+    { entry, plan }: InstallTarget,
     { reinstall }: InstallOptions,
   ): Promise<Installed | undefined> {
     if (reinstall) return undefined;
-    const folders = this.#folders(agent);
+    const folders = this.#folders(entry.id);
     const folder = folders.of(plan.folder);
     const provenance = await readProvenance(folder);
     if (!provenance) return undefined;
     await folders.use(plan.folder);
-    return { agent, version: provenance.version, folder, provenance, outdated: false };
+    return { agent: entry.id, version: provenance.version, folder, provenance, outdated: false };
   }
 
-  async #installAlone(entry: AgentEntry, plan: InstallPlan, options: InstallOptions): Promise<Installed> {
-    const { environment, node, platform, now } = this.#options;
+  async #installAlone(target: InstallTarget, options: InstallOptions): Promise<Installed> {
+    const { environment, node, platform, now, offline, folder: root } = this.#options;
     const { onProgress, signal } = options;
-    const folders = this.#folders(entry.id);
+    const { id } = target.entry;
+    const folders = this.#folders(id);
     const partial = await folders.begin();
     try {
-      const setting = { environment, node, platform, now, onProgress, signal };
-      const provenance = await installInto(entry, plan, partial, setting);
-      const folder = await folders.finish(partial, plan.folder);
+      const pins = new Pins(root, id);
+      const setting = { environment, node, platform, offline, pins, now, onProgress, signal };
+      const { provenance, entry, probed } = await installInto(target, partial, setting);
+      const folder = await folders.finish(partial, target.plan.folder);
+      if (probed) await new ProbeCache(root).keep(entry, probed);
       const { version } = provenance;
       onProgress?.({ phase: "installed", version });
-      return { agent: entry.id, version, folder, provenance, outdated: false };
+      return { agent: id, version, folder, provenance, outdated: false };
     } finally {
       await rm(partial, { recursive: true, force: true });
     }
@@ -177,9 +291,15 @@ export class Installer {
   }
 }
 
+function catalogueMiss(catalogue: Catalogue, agent: string, registry: RegistryState | undefined): AgentError {
+  const known = catalogue.entries.map(({ id }) => id).join(", ");
+  const fault = registry?.fault === undefined ? "" : ` The registry could not be read: ${registry.fault}`;
+  return new AgentError("unknown_agent", `There is no agent "${agent}". Known are ${known}.${fault}`);
+}
+
 /** An agent that needs no install: a program that is there already. */
-function localInstall({ id: agent, install, start }: AgentEntry): Installed | undefined {
+function localInstall({ id: agent, install, fromRegistry, start }: AgentEntry): Installed | undefined {
   const file = start?.file;
-  if (install || typeof file !== "string" || !existsSync(file)) return undefined;
+  if (install || fromRegistry || typeof file !== "string" || !existsSync(file)) return undefined;
   return { agent, version: "local", folder: dirname(file), provenance: undefined, outdated: false };
 }

@@ -5,7 +5,7 @@ import { AgentError } from "../agent-error.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** How npm is started. */
+/** How npm, or another program, is started. */
 export interface Npm {
   readonly command: string;
   readonly args: readonly string[];
@@ -65,16 +65,28 @@ export function findNpm(environment: Environment, node = process.execPath): Npm 
 }
 
 /** Runs npm to its end. Throws, with what it said last, when it fails. */
-export async function runNpm(npm: Npm, { folder, args, environment, signal, onLine }: NpmRun): Promise<void> {
-  const child = spawn(npm.command, [...npm.args, ...args, ...FLAGS], {
+export async function runNpm({ command, args }: Npm, { args: given, ...run }: NpmRun): Promise<void> {
+  const environment = withoutCaller(run.environment);
+  await runTool({ command, args: [...args, ...given, ...FLAGS] }, { ...run, name: "npm", environment });
+}
+
+/** How a program that installs packages is run. */
+type ToolRun = Omit<NpmRun, "args"> & { readonly name: string };
+
+/** Runs a program to its end. Throws, with what it said last, when it fails. */
+export async function runTool(
+  { command, args }: Npm,
+  { name, folder, environment, signal, onLine }: ToolRun,
+): Promise<void> {
+  const child = spawn(command, args, {
     cwd: folder,
-    env: withoutCaller(environment),
+    env: environment,
     stdio: ["ignore", "pipe", "pipe"],
   });
   let patience: NodeJS.Timeout | undefined;
   const stop = () => {
     child.kill("SIGTERM");
-    // npm does not end while it waits for an answer.
+    // Such a program may not end while it waits for an answer.
     patience = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
   };
   signal?.addEventListener("abort", stop, { once: true });
@@ -89,7 +101,7 @@ export async function runNpm(npm: Npm, { folder, args, environment, signal, onLi
     });
     if (signal?.aborted) throw new AgentError("cancelled", "The install was cancelled.");
     if (code !== 0)
-      throw new AgentError("install_failed", `npm could not install it: ${output.reason(code)}`);
+      throw new AgentError("install_failed", `${name} could not install it: ${output.reason(code)}`);
   } finally {
     signal?.removeEventListener("abort", stop);
     clearTimeout(patience);

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ifExists, readJsonFile } from "@reins/kit";
+import { hasCode, ifExists, readJsonFile } from "@reins/kit";
 import { z } from "zod";
 
 const CURRENT = "current";
@@ -84,9 +85,18 @@ export const Provenance = z.object({
   agentProcess: Package,
   /** The agent itself, where that is another package. */
   native: Package.optional(),
-  /** `lockfile`: exactly what the catalogue holds; `override`: what npm found for versions that were asked for. */
-  source: z.enum(["lockfile", "override"]),
-  /** The SHA-256 of package.json and package-lock.json that npm worked from. */
+  /**
+   * `lockfile`: exactly what the catalogue holds; `override`: what was found for versions that were asked for; `registry`:
+   * what was found for the version that the registry named.
+   */
+  source: z.enum(["lockfile", "override", "registry"]),
+  /** The registry's entry that it was installed by; absent where the registry has none, or another package. */
+  registry: z.object({ url: z.string(), id: z.string(), version: z.string() }).optional(),
+  /** The archive it came in, where it is no package. */
+  artifact: z.object({ url: z.string(), sha256: z.string(), bytes: z.int() }).optional(),
+  /** The entry of an agent that the catalogue does not describe, as it was when it was installed. */
+  entry: z.unknown().optional(),
+  /** The SHA-256 of what its content was checked by: package.json and package-lock.json, the hashes of pip, the archive. */
   lock: z.string(),
   packages: z.array(Package),
   platform: z.string(),
@@ -100,6 +110,30 @@ export type Provenance = z.infer<typeof Provenance>;
 /** What a folder says of where it came from; undefined when it says nothing, or nothing sensible. */
 export function readProvenance(folder: string): Promise<Provenance | undefined> {
   return readJsonFile(join(folder, NAME), Provenance);
+}
+
+/** The same, without waiting. */
+export function provenanceIn(folder: string): Provenance | undefined {
+  try {
+    return Provenance.safeParse(JSON.parse(readNow(join(folder, NAME)) ?? "null")).data;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** The version in use in the folder of an agent, without waiting; undefined when there is none. */
+export function currentVersion(folder: string): string | undefined {
+  return readNow(join(folder, CURRENT));
+}
+
+function readNow(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (hasCode(error, "ENOENT", "ENOTDIR")) return undefined;
+    throw error;
+  }
 }
 
 /** Notes in a folder where it came from. */

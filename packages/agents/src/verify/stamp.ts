@@ -84,6 +84,20 @@ export class Stamps {
     return why === undefined ? { state: "verified", stamp } : { state: "outdated", stamp, why: CHANGES[why] };
   }
 
+  /**
+   * The level at which verdicts about an agent are enforced where the operating system does not confine it. What an entry
+   * says counts for the version that its lockfile pins and for programs that the operator described; another version, and an
+   * agent that nothing is known of, has to be verified as it is now.
+   */
+  async level(agent: RunningAs): Promise<"asked" | "observed"> {
+    const provenance = await readProvenance(agent.installed.folder);
+    const isPinned = !provenance || provenance.source === "lockfile";
+    if (agent.entry.enforcement.level === "asked" && isPinned) return "asked";
+    const standing = await this.standing(agent);
+    const isShown = standing.state === "verified" && standing.stamp.live && standing.stamp.level === "asked";
+    return isShown ? "asked" : "observed";
+  }
+
   /** Throws unless the agent was verified as it is now, with a live gate. */
   async require(agent: RunningAs): Promise<void> {
     const standing = await this.standing(agent);

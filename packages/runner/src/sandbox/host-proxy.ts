@@ -10,7 +10,7 @@ import {
 import { connect, isIP, type LookupFunction, type Socket } from "node:net";
 import { type Duplex, pipeline } from "node:stream";
 import { errorMessage } from "@reins/kit";
-import { type HostRule, normalHost, ruleFor, scopeOf } from "./host-rules.ts";
+import { addressScope, type HostRule, normalHost, ruleFor } from "./host-rules.ts";
 
 /** A host that a confined agent tried to reach. */
 export interface NetworkAttempt {
@@ -202,7 +202,7 @@ async function dial(
 ): Promise<Socket> {
   const named = rule.kind === "exact" && (isIP(host) !== 0 || host === "localhost");
   const reachable = (address: string) => {
-    const scope = scopeOf(address);
+    const scope = addressScope(address);
     return named || scope === "public" || (scope === "private" && rule.kind === "exact");
   };
   if (isIP(host) !== 0 && !reachable(host))

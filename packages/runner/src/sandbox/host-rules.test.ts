@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { normalHost, parseHostRule, ruleFor, scopeOf } from "./host-rules.ts";
+import { addressScope, normalHost, parseHostRule, ruleFor } from "./host-rules.ts";
 
 const passes = (host: string, port: number, ...rules: string[]) =>
   ruleFor(normalHost(host) ?? "", port, rules.map(parseHostRule)) !== undefined;
@@ -71,5 +71,5 @@ test.each([
   ],
   ["public", ["1.1.1.1", "172.32.0.1", "2606:4700::1111", "::ffff:1.1.1.1"]],
 ] as const)("%s", (scope, addresses) => {
-  for (const address of addresses) expect([address, scopeOf(address)]).toEqual([address, scope]);
+  for (const address of addresses) expect([address, addressScope(address)]).toEqual([address, scope]);
 });

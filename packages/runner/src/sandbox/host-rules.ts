@@ -71,7 +71,7 @@ const PRIVATE = blockList(
 );
 
 /** Classifies an address. An IPv4 address written as IPv6 counts as IPv4. */
-export function scopeOf(address: string): AddressScope {
+export function addressScope(address: string): AddressScope {
   const family = isIPv6(address) ? "ipv6" : "ipv4";
   if (LOCAL.check(address, family)) return "local";
   return PRIVATE.check(address, family) ? "private" : "public";

@@ -79,7 +79,7 @@ function placeOf(path: string): string {
 
 function sectionOf(operation: Operation): string {
   const { method, path, summary, audience, params, query, body, answer, status, events, media } = operation;
-  const { problems, also } = operation;
+  const { problems, also, json } = operation;
   const statuses = also === undefined ? status : `${status} or ${also.status}`;
   const refusals = problems.map((code) => `${PROBLEMS[code].status} \`${code}\``).join(", ");
   const form = events === undefined ? media : `a stream of server-sent events named \`${events}\``;
@@ -92,6 +92,7 @@ function sectionOf(operation: Operation): string {
     members("in the body", body),
     members(events === undefined ? "in the answer" : "in each event", answer),
     also && members(`in the answer with ${also.status}`, also.answer),
+    json && members("in one answer as JSON", json),
   ];
   return parts.filter((part) => part !== undefined).join("\n\n");
 }

@@ -45,16 +45,28 @@ export const AgentInstall = named(
   "AgentInstall",
   z.looseObject({
     source: z
-      .enum(["lockfile", "override", "local", "built_in"])
+      .enum(["lockfile", "override", "registry", "local", "built_in"])
       .describe(
-        "lockfile: exactly what the catalogue holds; override: versions that were asked for; local: was there already; built_in: part of Reins",
+        "lockfile: exactly what the catalogue holds; override: versions that were asked for; registry: the version that the registry named; local: was there already; built_in: part of Reins",
       ),
+    provenance: z
+      .enum(["registry", "fallback", "local_path", "builtin"])
+      .describe(
+        "registry: as the ACP registry has it; fallback: the pinned catalogue or a version asked for",
+      ),
+    non_registry: z.boolean().describe("whether the registry had no part in it"),
     version: z.string().describe("of the package that speaks ACP"),
     outdated: z.boolean().describe("whether the catalogue has moved on since"),
+    update: z.string().nullable().describe("the version that an update would install"),
+    registry: z.looseObject({ url: z.string(), id: z.string(), version: z.string() }).optional(),
+    artifact: z
+      .looseObject({ url: z.string(), sha256: z.string(), bytes: z.int() })
+      .optional()
+      .describe("the archive it came in"),
     agent_process: Package.optional().describe("the package that speaks ACP"),
     native: Package.optional().describe("the agent itself, where that is another package"),
     packages: z.int().optional().describe("how many packages were installed"),
-    lock: z.string().optional().describe("SHA-256 of the manifest and the lockfile that npm worked from"),
+    lock: z.string().optional().describe("SHA-256 of what its content was checked by"),
     platform: z.string().optional(),
     said: z.string().optional().describe("the version that it reported itself"),
     installed_at: Moment.optional(),
@@ -145,7 +157,24 @@ export const AgentDetail = named(
 );
 export type AgentDetail = z.infer<typeof AgentDetail>;
 
-export const AgentList = named("AgentList", z.looseObject({ agents: z.array(Agent) }));
+/** The ACP registry as it is known. */
+const AgentRegistryState = z.looseObject({
+  state: z
+    .enum(["current", "cached", "unavailable", "off"])
+    .describe("cached: of an earlier time; unavailable: nothing is known of it"),
+  url: z.string().nullable(),
+  confirmed_at: Moment.nullable().describe("when its content was last confirmed"),
+  fault: z.string().nullable().describe("why it could not be asked"),
+  offered: z
+    .array(z.looseObject({ id: z.string(), name: z.string(), version: z.string(), description: z.string() }))
+    .describe("agents that can be installed from it, beside those of the list"),
+  refused: z.array(z.looseObject({ id: z.string(), reason: z.string() })),
+});
+
+export const AgentList = named(
+  "AgentList",
+  z.looseObject({ agents: z.array(Agent), registry: AgentRegistryState }),
+);
 
 const params = z.strictObject({ agent: PathName });
 const ofProcess = z.strictObject({ agent: PathName, process: PathName });
@@ -156,6 +185,11 @@ const AgentInstallRequest = named(
   "AgentInstallRequest",
   z.strictObject({
     reinstall: z.boolean().optional().describe("also when it is there already"),
+    update: z.boolean().optional().describe("to the version that is offered, and verify it"),
+    model_api: z
+      .enum(["anthropic", "openai-chat", "openai-responses", "gemini"])
+      .optional()
+      .describe("how an agent of the registry asks its model, so that it can be verified"),
     agent_version: version.describe("of the agent itself; by default the catalogue's"),
     agent_process_version: version.describe("of the package that speaks ACP"),
   }),
@@ -167,12 +201,29 @@ export const AgentInstallProgress = named(
   z.discriminatedUnion("phase", [
     z.looseObject({ phase: z.literal("waiting"), holder: z.int().describe("the process that installs it") }),
     z.looseObject({ phase: z.literal("installing"), done: z.int(), total: z.int() }),
-    z.looseObject({ phase: z.literal("verifying") }),
+    z.looseObject({ phase: z.literal("verifying"), done: z.int().optional(), total: z.int().optional() }),
     z.looseObject({ phase: z.literal("installed"), install: AgentInstall }),
     z.looseObject({ phase: z.literal("failed"), code: z.string(), message: z.string() }),
   ]),
 );
 export type AgentInstallProgress = z.infer<typeof AgentInstallProgress>;
+
+/** An install as one answer. */
+const AgentInstallAnswer = named(
+  "AgentInstallAnswer",
+  z.looseObject({
+    already_installed: z.boolean(),
+    artifacts: z.array(
+      z.looseObject({
+        kind: z.enum(["agent_process", "native_agent"]),
+        path: z.string(),
+        source: z.string().describe("its provenance"),
+        version: z.string(),
+      }),
+    ),
+    install: AgentInstall,
+  }),
+);
 
 /** The progress of a verification. The last event is `verified` or `failed`. */
 export const AgentVerifyProgress = named(
@@ -224,13 +275,14 @@ export const agentsOperations = {
     method: "POST",
     path: "/v1/agents/{agent}/install",
     summary:
-      "Installs an agent and reports its progress; a request during an install follows the same install. All tenants share installs, so it requires an admin of the default tenant.",
+      "Installs an agent of the catalogue or the registry, after a verdict, and reports its progress; a request during an install follows the same install. A client that accepts only `application/json` gets one answer at the end. All tenants share installs, so it requires an admin of the default tenant.",
     audience: "admin",
     params,
     body: AgentInstallRequest.optional(),
     answer: AgentInstallProgress,
     events: "progress",
-    problems: ["not_found", "conflict", "unavailable"],
+    json: AgentInstallAnswer,
+    problems: ["not_found", "conflict", "forbidden", "not_acceptable", "bad_gateway", "unavailable"],
   }),
   verifyAgent: operation({
     id: "verify_agent",

@@ -77,10 +77,10 @@ const LAST_EVENT_ID: Json = {
 
 /** The responses of an operation, by status. */
 function responsesOf(operation: Operation): Json {
-  const { method, status, answer, also, events, media, audience, problems } = operation;
+  const { method, status, answer, also, events, json, media, audience, problems } = operation;
   const type = events === undefined ? (media ?? "application/json") : "text/event-stream";
   const done = [
-    [status, doneWith(answer, type)],
+    [status, doneWith(answer, type, json)],
     ...(also ? [[also.status, doneWith(also.answer, type)]] : []),
   ];
   const codes = new Set([
@@ -97,8 +97,9 @@ function responsesOf(operation: Operation): Json {
   return Object.fromEntries([...done, ...refusals]);
 }
 
-function doneWith(answer: z.ZodType, type: string): Json {
-  const content = answer === Nothing ? {} : { content: { [type]: { schema: schemaOf(answer) } } };
+function doneWith(answer: z.ZodType, type: string, json?: z.ZodType): Json {
+  const whole = json ? { "application/json": { schema: schemaOf(json) } } : {};
+  const content = answer === Nothing ? {} : { content: { [type]: { schema: schemaOf(answer) }, ...whole } };
   return { description: "Done", ...content };
 }
 

@@ -29,6 +29,8 @@ export interface Operation<
   readonly answer: Answer;
   /** The name of the events, where the answer is a stream of server-sent events. */
   readonly events?: string;
+  /** The whole as one JSON answer, for a client that accepts no stream. */
+  readonly json?: z.ZodType;
   /** The media type of the answer, where it is text of another kind than JSON. */
   readonly media?: string;
   /** Problems beside those of any request. */
@@ -44,7 +46,7 @@ type Described<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A 
   Operation,
   "id" | "method" | "path" | "summary" | "audience"
 > &
-  Partial<Pick<Operation, "status" | "also" | "events" | "media" | "problems" | "headers">> & {
+  Partial<Pick<Operation, "status" | "also" | "events" | "json" | "media" | "problems" | "headers">> & {
     readonly params?: P;
     readonly query?: Q;
     readonly body?: B;

@@ -131,9 +131,9 @@ export class Installer {
 
   /** Agents of the registry that the catalogue does not describe and that are not installed. */
   offered({ agents }: RegistryState): readonly OfferedAgent[] {
-    const { entries } = this.#options.catalogue;
-    const taken = new Set(entries.flatMap(({ id, registry = id }) => [id, registry]));
-    return [...agents.values()].filter(({ id }) => !taken.has(id));
+    const { catalogue } = this.#options;
+    const taken = new Set(catalogue.entries.map(({ registry }) => registry));
+    return [...agents.values()].filter(({ id }) => !taken.has(id) && !catalogue.find(id));
   }
 
   /** The version that an update would install; undefined when there is none that is newer. Nothing is updated unasked. */

@@ -6,11 +6,12 @@ import {
   type InstalledAgent,
   Installer,
   ProbeCache,
+  RegistrySource,
   Stamps,
 } from "@reins/agents";
 import type { HostingOptions } from "@reins/host";
 import type { Network } from "@reins/runner";
-import { type AgentsFile, agentsFileIn, readAgentsFile } from "../configuration/agents-file.ts";
+import { type AgentsFile, addedIn, agentsFileIn, readAgentsFile } from "../configuration/agents-file.ts";
 import {
   type Configuration,
   graphSettings,
@@ -34,6 +35,7 @@ const RETENTION_DAYS = 90;
 export class HomeAgents {
   readonly catalogue: Catalogue;
   readonly installer: Installer;
+  readonly registry: RegistrySource;
   readonly stamps: Stamps;
   readonly probes: ProbeCache;
   readonly added: readonly unknown[];
@@ -68,10 +70,13 @@ export class HomeAgents {
   ) {
     const folder = join(home, "agents");
     this.catalogue = catalogue;
-    this.installer = new Installer({ folder, catalogue, environment: process.env });
+    const { offline } = file;
+    const environment = offline ? { ...process.env, ...OFFLINE } : process.env;
+    this.registry = new RegistrySource({ folder, environment, offline });
+    this.installer = new Installer({ folder, catalogue, environment, offline, registry: this.registry });
     this.stamps = new Stamps(folder);
     this.probes = new ProbeCache(folder);
-    this.added = file.agents;
+    this.added = addedIn(file);
     this.requireInstalled = file.require_installed;
     this.#requireVerified = file.require_verified;
     this.#pass = file.pass;
@@ -117,6 +122,11 @@ export class HomeAgents {
     return this.networkFor(agent) !== undefined;
   }
 
+  /** The level of an agent that is not confined. */
+  levelOf(entry: AgentEntry, installed: InstalledAgent): Promise<"asked" | "observed"> {
+    return this.stamps.level({ entry, installed, confined: this.isConfined(entry.id) });
+  }
+
   /** Throws for an agent that is not verified as it is now, where `agents.yaml` requires it. */
   async admit(entry: AgentEntry, installed: InstalledAgent): Promise<void> {
     if (!this.#requireVerified) return;
@@ -124,9 +134,12 @@ export class HomeAgents {
   }
 }
 
-export function loadCatalogue(home: string, { agents }: AgentsFile): Catalogue {
+/** What keeps npm and uv from the network. */
+const OFFLINE = { npm_config_offline: "true", UV_OFFLINE: "1" };
+
+export function loadCatalogue(home: string, file: AgentsFile): Catalogue {
   try {
-    return Catalogue.load(agents);
+    return Catalogue.load(addedIn(file), join(home, "agents"));
   } catch (error) {
     if (error instanceof AgentError) throw unusable(agentsFileIn(home), error.message, error);
     throw error;

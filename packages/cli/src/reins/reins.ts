@@ -157,10 +157,11 @@ function hostingOptions(agents: HomeAgents, { log, tap, workspace, skillDirs = [
   return {
     ...{ workspace, tap, tenants, native, graphs, idleMs, cancelGraceMs, retentionMs },
     skills: { ...agents.skills, cli: skillDirs },
-    agents: agents.added,
+    catalogue: agents.catalogue,
     install: (entry: AgentEntry) => installOnFirstUse(agents, entry, reporter),
     isInstalled: async ({ id }: AgentEntry) => (await agents.installer.installed(id)) !== undefined,
     admit: (entry: AgentEntry, installed: InstalledAgent) => agents.admit(entry, installed),
+    levelFor: (entry: AgentEntry, installed: InstalledAgent) => agents.levelOf(entry, installed),
     environment: process.env,
     userHome: homedir(),
     networkFor: (agent: string) => agents.networkFor(agent),

@@ -53,6 +53,7 @@ export class Reins {
       cwd: folder,
       env: {
         PATH: process.env.PATH,
+        REINS_ACP_REGISTRY_URL: "off",
         HOME: folder,
         NODE_COMPILE_CACHE: join(tmpdir(), "reins-test-compile"),
         ...environment,

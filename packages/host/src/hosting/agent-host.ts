@@ -14,7 +14,7 @@ import {
   type PrivateHome,
   type StopReport,
 } from "@reins/runner";
-import type { Harness, Principal } from "@reins/supervisor";
+import type { Enforcement, Harness, Principal } from "@reins/supervisor";
 import type { GovernorOptions, TurnPreparation } from "../governor/context.ts";
 import { Governor } from "../governor/governor.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
@@ -45,6 +45,8 @@ export interface AgentHostOptions {
   readonly install: (entry: AgentEntry) => Promise<InstalledAgent>;
   /** Throws for an install that may not run, such as one that was not verified. */
   readonly admit?: ((entry: AgentEntry, installed: InstalledAgent) => Promise<void>) | undefined;
+  /** The level of an agent that is not confined; what its entry says when absent. */
+  readonly levelFor?: ((entry: AgentEntry, installed: InstalledAgent) => Promise<Enforcement>) | undefined;
   /** The tools of turns, where clients have a say in them. */
   readonly offers?: TurnOffers | undefined;
   /** The mail and the boards of the native agent's tools. */
@@ -182,6 +184,7 @@ export class AgentHost {
     if (entry.builtIn) return this.#startBuiltIn(entry, start);
     const installed = await install(entry);
     await this.#options.admit?.(entry, installed);
+    const level = (await this.#options.levelFor?.(entry, installed)) ?? entry.enforcement.level;
     const { launch, home } = await this.#homes.prepare(entry, installed, start);
     const confinement = start.confine && this.#homes.confinement(start.confine, home, installed.folder);
     const noise = harness.redactor.stream();
@@ -197,7 +200,7 @@ export class AgentHost {
     );
     const entered = this.#enter(entry, start, process);
     void process.exited.then(entered.remove);
-    const governor = this.#govern(entry, launch, process, { ...start, entered });
+    const governor = this.#govern(entry, launch, process, { ...start, entered, level });
     const stop = async (reason: string) => {
       let report: StopReport | undefined;
       await governor.close(reason, async () => {
@@ -322,7 +325,7 @@ export class AgentHost {
     entry: AgentEntry,
     launch: AgentLaunch,
     process: AgentProcess,
-    start: StartOptions & { readonly entered: Entered },
+    start: StartOptions & { readonly entered: Entered; readonly level: Enforcement },
   ): Governor {
     const { harness, idleTimeouts, declares, protocol, onFault } = this.#options;
     const kill = () => void process.stop().catch((error: unknown) => onFault?.(entry.id, String(error)));
@@ -342,7 +345,7 @@ export class AgentHost {
         onFault?.(entry.id, reason);
         kill();
       },
-      enforcement: confine ? "confined" : entry.enforcement.level,
+      enforcement: confine ? "confined" : start.level,
       network: confine && networkReach(confine.network),
     });
     return governor;

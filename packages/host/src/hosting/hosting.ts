@@ -32,6 +32,7 @@ export interface HostingOptions
       | "harness"
       | "install"
       | "admit"
+      | "levelFor"
       | "environment"
       | "networkFor"
       | "passFor"
@@ -43,6 +44,8 @@ export interface HostingOptions
       | "messaging"
       | "tap"
     > {
+  /** The agents that can be run; by default those that Reins knows, and `agents`. */
+  readonly catalogue?: Catalogue;
   /** Agents that the operator adds to the catalogue. */
   readonly agents?: readonly unknown[];
   /** Whether an agent is installed, so that no agent has another one installed; by default each is. */
@@ -132,7 +135,7 @@ export class Hosting {
       const swept = owner.sweepStrays();
       await messaging?.recover();
       swept.catch(() => undefined);
-      const catalogue = Catalogue.load(options.agents);
+      const catalogue = options.catalogue ?? Catalogue.load(options.agents);
       gateway = await McpGateway.open({ owner, redactor: harness.redactor });
       const pins = new ToolPins(harness);
       const offers = new TurnOffers(harness);

@@ -76,6 +76,8 @@ class HostTrial implements GovernedTrial {
       ...{ environment, userHome },
       catalogue: Catalogue.load([entry]),
       install: async () => installed,
+      // What it asks for is taken at its word: whether it keeps it is what the trial finds out.
+      levelFor: async () => "asked",
       modelFor: () => model,
       ...(sandbox && { sandbox }),
     });

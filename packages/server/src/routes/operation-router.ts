@@ -14,7 +14,7 @@ import {
 } from "../access/authenticator.ts";
 import type { AllowedMethods } from "../gateway/application.ts";
 import { listenerContextOf } from "../gateway/listener.ts";
-import { type IncomingBodies, JSON_TYPES, readCall } from "../gateway/request.ts";
+import { accepts, type IncomingBodies, JSON_TYPES, readCall, requireAccepted } from "../gateway/request.ts";
 import type { Upgrades } from "../gateway/upgrades.ts";
 import type { GatewayLimits, Log } from "../limits.ts";
 import { HttpProblem, mapErrors, SECURITY_HEADERS, toHttpProblem } from "../problems.ts";
@@ -93,9 +93,13 @@ export class OperationRouter implements Router {
     });
   };
 
-  readonly stream: Router["stream"] = (operation, tell) => {
-    this.#route(operation, async (request, reply) => {
+  readonly stream: Router["stream"] = (operation, tell, whole) => {
+    const handler: RouteHandlerMethod = async (request, reply) => {
       const call = await this.#governedCall(operation, request, reply);
+      if (whole && !accepts(request.raw, "text/event-stream")) {
+        requireAccepted(request.raw, "application/json");
+        return reply.code(operation.status).send(await mapErrors(() => whole(call)));
+      }
       let opened: SseWriter | undefined;
       const open = () => {
         opened = this.#openStream(call, reply);
@@ -110,7 +114,8 @@ export class OperationRouter implements Router {
         opened?.end();
       }
       return reply;
-    });
+    };
+    this.#route(operation, handler, { mayLast: whole !== undefined });
   };
 
   readonly raw: Router["raw"] = (path, handle) => {

@@ -33,10 +33,14 @@ export interface Router {
     operation: Op,
     handler: (call: LongPollCall<Op>) => Promise<RawResponse>,
   ): void;
-  /** Responds with server-sent events: the stream starts when `write` calls `open` and ends when `write` settles. */
+  /**
+   * Responds with server-sent events: the stream starts when `write` calls `open` and ends when `write` settles. With `whole`
+   * a client that accepts JSON and no stream gets its result instead, whenever that is there.
+   */
   stream<Op extends Operation>(
     operation: Op,
     write: (call: AuthorizedCall<Op>, open: () => SseWriter) => Promise<void>,
+    whole?: (call: AuthorizedCall<Op>) => Promise<object>,
   ): void;
   /** Responds with text in pieces. An error before the first piece becomes a problem. */
   text<Op extends Operation>(operation: Op, write: (call: AuthorizedCall<Op>) => AsyncIterable<string>): void;

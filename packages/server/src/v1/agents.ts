@@ -1,5 +1,10 @@
-import type { AgentEntry, Installed } from "@reins/agents";
-import { type AgentInstallProgress, type AgentVerifyProgress, agentsOperations } from "@reins/api";
+import type { AgentEntry, Installed, InstallOptions } from "@reins/agents";
+import {
+  type AgentInstallProgress,
+  type AgentVerifyProgress,
+  agentsOperations,
+  type ProblemCode,
+} from "@reins/api";
 import { type Hosting, verifyAgent as proveAgent } from "@reins/host";
 import { errorMessage, SingleFlight, type SseWriter, sseText } from "@reins/kit";
 import { actorOf, isAdmin, isOperator } from "@reins/supervisor";
@@ -8,9 +13,12 @@ import { HttpProblem } from "../problems.ts";
 import type { AuthorizedCall, ResponseBody, Routes } from "../routes/router.ts";
 import {
   type AgentRegistry,
+  type AgentSurroundings,
   agentDetails,
+  installAnswer,
   installOf,
   probedAgent,
+  registryOf,
   shownAgent,
   shownProcesses,
   verificationOf,
@@ -42,7 +50,11 @@ export class AgentsRoutes implements Routes {
   readonly mount: Routes["mount"] = (router) => {
     router.handle(listAgents, (call) => this.#list(call));
     router.handle(getAgent, (call) => this.#get(call));
-    router.stream(installAgent, (call, open) => this.#install(call, open));
+    router.stream(
+      installAgent,
+      (call, open) => this.#install(call, open),
+      (call) => this.#installWhole(call),
+    );
     router.stream(verifyAgent, (call, open) => this.#verify(call, open));
     router.handle(listAgentProcesses, async (call) => ({
       processes: await shownProcesses(await this.#hosting(), call),
@@ -62,17 +74,21 @@ export class AgentsRoutes implements Routes {
   async #list(call: AuthorizedCall): Promise<ResponseBody<typeof listAgents>> {
     const registry = await this.#options.agents();
     const hosting = await this.#hosting();
-    const [processes, found] = await Promise.all([shownProcesses(hosting, call), registry.installer.list()]);
+    const [processes, found, published] = await Promise.all([
+      shownProcesses(hosting, call),
+      registry.installer.list(),
+      registry.installer.registry({ background: true }),
+    ]);
     const agents = found.map(async ({ entry, installed }) => {
       const running = processes.filter(({ agent }) => agent === entry.id).length;
       const [shown, known, probed] = await Promise.all([
-        shownAgent(entry, installed, this.#around(call, registry, entry.id, running)),
+        shownAgent(entry, installed, this.#around(call, registry, entry.id, { running, published })),
         toldBy(hosting, call, entry),
         probedAgent(registry, entry, installed),
       ]);
       return { ...shown, ...known, ...probed };
     });
-    return { agents: await Promise.all(agents) };
+    return { agents: await Promise.all(agents), registry: registryOf(registry, published) };
   }
 
   async #get(call: AuthorizedCall<typeof getAgent>): Promise<ResponseBody<typeof getAgent>> {
@@ -80,39 +96,92 @@ export class AgentsRoutes implements Routes {
     const entry = entryIn(registry, call.params.agent);
     const hosting = await this.#hosting();
     const processes = await shownProcesses(hosting, call, entry.id);
+    const published = await registry.installer.registry({ background: true });
     const installed = await registry.installer.installed(entry.id);
     const [shown, details, known] = await Promise.all([
-      shownAgent(entry, installed, this.#around(call, registry, entry.id, processes.length)),
+      shownAgent(
+        entry,
+        installed,
+        this.#around(call, registry, entry.id, { running: processes.length, published }),
+      ),
       agentDetails(registry, entry, installed),
       toldBy(hosting, call, entry),
     ]);
     return { ...shown, ...known, ...details, processes };
   }
 
-  #around({ principal }: AuthorizedCall, registry: AgentRegistry, agent: string, running: number) {
+  #around(
+    { principal }: AuthorizedCall,
+    registry: AgentRegistry,
+    agent: string,
+    seen: Pick<AgentSurroundings, "running" | "published">,
+  ) {
     const { environment, userHome } = this.#options;
     const seesCredentials = isAdmin(principal);
     const installing = this.#installs.has(agent);
-    return { registry, environment, userHome, seesCredentials, running, installing };
+    return { registry, environment, userHome, seesCredentials, installing, ...seen };
   }
 
-  async #install(call: AuthorizedCall<typeof installAgent>, open: () => SseWriter): Promise<void> {
-    const { params, body = {}, principal } = call;
+  async #install(call: InstallCall, open: () => SseWriter): Promise<void> {
+    const { registry, agent, options } = await this.#installation(call);
+    await this.#streamProgress(this.#installs, agent, open, (report) =>
+      this.#runInstall(registry, agent, options, report),
+    );
+  }
+
+  /** Installs an agent and answers when that is done. */
+  async #installWhole(call: InstallCall): Promise<object> {
+    const { registry, agent, options } = await this.#installation(call);
+    const before = registry.catalogue.find(agent) && (await registry.installer.installed(agent));
+    let last: AgentInstallProgress | Failed | undefined;
+    await this.#flight(
+      this.#installs,
+      agent,
+      (report) => this.#runInstall(registry, agent, options, report),
+      (progress) => {
+        last = progress;
+      },
+    );
+    if (last?.phase === "failed") throw new HttpProblem("bad_gateway", last.message);
+    const installed = await registry.installer.installed(agent);
+    if (!installed) throw new HttpProblem("bad_gateway", `${agent} is not installed`);
+    const isSame = before?.folder === installed.folder && options.reinstall !== true;
+    return installAnswer(entryIn(registry, agent), installed, isSame);
+  }
+
+  /** Checks and permits an install before it starts, while a status is possible. */
+  async #installation({ params, body = {}, principal }: InstallCall) {
     requireDefaultTenant(principal, "installs are shared by all tenants");
     const registry = await this.#options.agents();
-    const entry = entryIn(registry, params.agent);
-    const { reinstall, agent_version: agentVersion, agent_process_version: agentProcessVersion } = body;
-    expectInstallable(registry, entry, { agentVersion, agentProcessVersion });
-    await this.#streamProgress(this.#installs, entry.id, open, async (report) => {
-      const installed = await registry.installer.install(entry.id, {
-        ...{ reinstall, agentVersion, agentProcessVersion, signal: this.#closing.signal },
-        onProgress: (progress) => {
-          if (progress.phase !== "installed") report(progress);
-        },
-      });
-      const install = installOf(entry, installed);
-      if (install) report({ phase: "installed", install });
+    const { reinstall, update, model_api: modelApi } = body;
+    const { agent_version: agentVersion, agent_process_version: agentProcessVersion } = body;
+    const options = { reinstall, update, modelApi, agentVersion, agentProcessVersion };
+    await expectInstallable(registry, params.agent, options);
+    return { registry, agent: params.agent, options };
+  }
+
+  async #runInstall(
+    registry: AgentRegistry,
+    agent: string,
+    options: InstallOptions,
+    report: (progress: AgentInstallProgress) => void,
+  ): Promise<void> {
+    const installed = await registry.installer.install(agent, {
+      ...options,
+      signal: this.#closing.signal,
+      onProgress: (progress) => {
+        if (progress.phase !== "installed") report(progress);
+      },
     });
+    const entry = entryIn(registry, agent);
+    // What replaces a verified version is verified too before its gate is called live.
+    if (options.update && entry.endpoint)
+      await this.#verifyAgent(registry, entry, installed, (progress) => {
+        if (progress.phase === "probing")
+          report({ phase: "verifying", done: progress.done, total: progress.total });
+      });
+    const install = installOf(entry, installed);
+    if (install) report({ phase: "installed", install });
   }
 
   async #verify(call: AuthorizedCall<typeof verifyAgent>, open: () => SseWriter): Promise<void> {
@@ -157,13 +226,23 @@ export class AgentsRoutes implements Routes {
   ): Promise<void> {
     const stream = open();
     let count = 0;
-    const begin = async (report: (progress: Progress | Failed) => void) => {
-      await run(report).catch((error: unknown) => report(failed(error)));
-    };
-    await flights.join(name, begin, (progress) => {
+    await this.#flight(flights, name, run, (progress) => {
       count += 1;
       void stream.send(sseText({ id: count, event: "progress", json: progress }));
     });
+  }
+
+  /** Joins a single-flight job, or starts it. */
+  async #flight<Progress>(
+    flights: SingleFlight<Progress | Failed>,
+    name: string,
+    run: (report: (progress: Progress | Failed) => void) => Promise<void>,
+    listener: (progress: Progress | Failed) => void,
+  ): Promise<void> {
+    const begin = async (report: (progress: Progress | Failed) => void) => {
+      await run(report).catch((error: unknown) => report(failed(error)));
+    };
+    await flights.join(name, begin, listener);
   }
 
   async #restart({ params, principal }: AuthorizedCall<typeof restartAgentProcess>): Promise<undefined> {
@@ -178,6 +257,8 @@ export class AgentsRoutes implements Routes {
   }
 }
 
+type InstallCall = AuthorizedCall<typeof installAgent>;
+
 type ProbeProgress = Parameters<NonNullable<Parameters<typeof proveAgent>[0]["onProgress"]>>[0];
 
 interface Failed {
@@ -191,19 +272,24 @@ function failed(error: unknown): Failed {
   return { phase: "failed", code, message: errorMessage(error) };
 }
 
-/** Rejects an invalid install before the stream starts, while a status is possible. */
-function expectInstallable(
+/** Rejects an invalid install before it starts, while a status is possible. */
+async function expectInstallable(
   { installer }: AgentRegistry,
-  { id }: AgentEntry,
-  versions: Parameters<AgentRegistry["installer"]["check"]>[1],
-): void {
+  agent: string,
+  options: InstallOptions,
+): Promise<void> {
   try {
-    installer.check(id, versions);
+    await installer.check(agent, options);
   } catch (error) {
     const { code, message } = failed(error);
-    throw new HttpProblem(code === "invalid_version" ? "invalid" : "conflict", message, { cause: error });
+    throw new HttpProblem(INSTALL_PROBLEMS[code] ?? "conflict", message, { cause: error });
   }
 }
+
+const INSTALL_PROBLEMS: Readonly<Record<string, ProblemCode>> = {
+  invalid_version: "invalid",
+  unknown_agent: "not_found",
+};
 
 function entryIn({ catalogue }: AgentRegistry, id: string): AgentEntry {
   const entry = catalogue.entries.find((one) => one.id === id);

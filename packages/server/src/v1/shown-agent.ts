@@ -1,17 +1,26 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
-import type { AgentEntry, Catalogue, Installed, Installer, ProbeCache, Stamps } from "@reins/agents";
+import type {
+  AgentEntry,
+  Catalogue,
+  Installed,
+  Installer,
+  ProbeCache,
+  RegistryState,
+  Stamps,
+} from "@reins/agents";
 import {
   type Agent,
   type AgentInstall,
   type AgentProcess,
   type AgentVerification,
+  type agentsOperations,
   KeptStderr,
 } from "@reins/api";
 import { type Hosting, memoryOf } from "@reins/host";
 import { isAdmin, isOperator } from "@reins/supervisor";
 import { z } from "zod";
-import type { AuthorizedCall, Wire } from "../routes/router.ts";
+import type { AuthorizedCall, ResponseBody, Wire } from "../routes/router.ts";
 
 /** The agents of a home: catalogue, installs and verifications. */
 export interface AgentRegistry {
@@ -34,6 +43,8 @@ export interface AgentSurroundings {
   /** The number of running processes that the caller may see. */
   readonly running: number;
   readonly installing: boolean;
+  /** The ACP registry as it is known. */
+  readonly published: RegistryState | undefined;
 }
 
 /** Maps an agent to the API. */
@@ -55,10 +66,10 @@ export async function shownAgent(
     added: registry.added.some((one) => Added.safeParse(one).data?.id === entry.id),
     platforms: entry.install?.platforms ?? [],
     megabytes: entry.install?.megabytes ?? null,
-    install: installOf(entry, installed),
+    install: installOf(entry, installed, registry.installer.updateOf(entry, installed, around.published)),
     installing,
     verification: await verificationOf(registry, entry, installed),
-    enforcement: enforcementOf(registry, entry),
+    enforcement: enforcementOf(registry, entry, await levelOf(registry, entry, installed)),
     hostile: entry.hostile ?? null,
     credentials: { found: [...credentials.found], missing: [...credentials.missing] },
     running,
@@ -92,7 +103,7 @@ export async function agentDetails(
 ) {
   const standing = installed && (await registry.stamps.standing(runningAs(registry, entry, installed)));
   return {
-    versions: entry.install ? [...(await registry.installer.versions(entry.id))] : [],
+    versions: entry.install || entry.fromRegistry ? [...(await registry.installer.versions(entry.id))] : [],
     packages: installed?.provenance?.packages.map(plainPackage) ?? [],
     ...(await probedAgent(registry, entry, installed)),
     quirks: entry.quirks ?? null,
@@ -106,18 +117,61 @@ const Session = z.looseObject({
   configOptions: z.unknown().optional(),
 });
 
-/** Maps an install to the API. */
-export function installOf(entry: AgentEntry, installed: Installed | undefined): AgentInstall | null {
-  if (entry.builtIn) return { source: "built_in", version: "built in", outdated: false };
+/** Maps an install to the API; `update` is the version that is offered in its place. */
+export function installOf(
+  entry: AgentEntry,
+  installed: Installed | undefined,
+  update?: string | undefined,
+): AgentInstall | null {
+  const none = { non_registry: true, outdated: false, update: null };
+  if (entry.builtIn) return { source: "built_in", provenance: "builtin", version: "built in", ...none };
   if (!installed) return null;
   const { version, outdated, provenance } = installed;
-  if (!provenance) return { source: "local", version, outdated };
+  if (!provenance) return { source: "local", provenance: "local_path", version, ...none, outdated };
   const { source, agentProcess, native, packages, lock, platform, verified, installedAt } = provenance;
+  const { registry, artifact } = provenance;
   return {
     ...{ source, version, outdated, lock, platform, said: verified, installed_at: installedAt },
+    provenance: registry ? "registry" : "fallback",
+    non_registry: !registry,
+    update: update ?? null,
+    ...(registry && { registry }),
+    ...(artifact && { artifact }),
     agent_process: plainPackage(agentProcess),
     ...(native && { native: plainPackage(native) }),
     packages: packages.length,
+  };
+}
+
+/** Maps an install to the one answer of the operation that made it. */
+export function installAnswer(entry: AgentEntry, installed: Installed, alreadyInstalled: boolean): object {
+  const install = installOf(entry, installed);
+  const { folder: path, version, provenance } = installed;
+  const source = install?.provenance ?? "local_path";
+  const native = provenance?.native;
+  return {
+    already_installed: alreadyInstalled,
+    artifacts: [
+      { kind: "agent_process", path, source, version },
+      ...(native ? [{ kind: "native_agent", path, source, version: native.version }] : []),
+    ],
+    install,
+  };
+}
+
+/** Maps the registry to the API. */
+export function registryOf(
+  { installer }: AgentRegistry,
+  state: RegistryState | undefined,
+): ResponseBody<typeof agentsOperations.listAgents>["registry"] {
+  const offered = state ? installer.offered(state) : [];
+  return {
+    state: state?.state ?? "off",
+    url: state?.url ?? null,
+    confirmed_at: state?.confirmedAt?.toISOString() ?? null,
+    fault: state?.fault ?? null,
+    offered: offered.map(({ id, name, version, description }) => ({ id, name, version, description })),
+    refused: state?.refused ?? [],
   };
 }
 
@@ -154,16 +208,30 @@ function runningAs(registry: AgentRegistry, entry: AgentEntry, installed: Instal
   return { entry, installed, confined: registry.isConfined(entry.id) };
 }
 
+/** What the entry says, of an agent that is not installed; else what its install was shown to do. */
+async function levelOf(
+  registry: AgentRegistry,
+  entry: AgentEntry,
+  installed: Installed | undefined,
+): Promise<"asked" | "observed"> {
+  if (!installed || entry.builtIn) return entry.enforcement.level;
+  return registry.stamps.level(runningAs(registry, entry, installed));
+}
+
 function enforcementOf(
   registry: AgentRegistry,
   { id, builtIn, enforcement }: AgentEntry,
+  shown: "asked" | "observed",
 ): Agent["enforcement"] {
   const { unasked } = enforcement;
   if (builtIn) return { level: "performed", reason: "Reins itself carries out what its tools do", unasked };
   if (registry.isConfined(id))
     return { level: "confined", reason: "the operating system keeps it to its folders and network", unasked };
-  if (enforcement.level === "observed")
-    return { level: "observed", reason: "it does not ask; what it does is seen afterwards", unasked };
+  if (shown === "observed") {
+    const why =
+      enforcement.level === "asked" ? "this version is not verified" : "it does not ask, or is not verified";
+    return { level: "observed", reason: `${why}; what it does is seen afterwards`, unasked };
+  }
   const besides = unasked.length === 0 ? "" : `; without asking: ${unasked.join(", ")}`;
   return { level: "asked", reason: `it asks, and is trusted to respect the answer${besides}`, unasked };
 }

@@ -1,12 +1,13 @@
-import type { AgentEntry, Installed } from "@reins/agents";
+import { type Installed, type InstallOptions, MODEL_API_NAMES } from "@reins/agents";
 import { command } from "../../command.ts";
 import { EXIT } from "../../errors.ts";
 import { openHome } from "../../home.ts";
 import { agentError } from "../../hosting/agent-error.ts";
-import type { HomeAgents } from "../../hosting/home-agents.ts";
-import { InstallDisplay } from "../../hosting/install-agent.ts";
+import { HomeAgents } from "../../hosting/home-agents.ts";
+import { catalogueEntry, InstallDisplay } from "../../hosting/install-agent.ts";
+import { printableLine } from "../../printable.ts";
 import { withStopSignal } from "../../serving/stop.ts";
-import { AGENT, AGENT_FLAGS, openAgent } from "./home-agent.ts";
+import { AGENT, AGENT_FLAGS, openAgent, requireInstalled } from "./home-agent.ts";
 import { describeReport, verifyInstalled } from "./verify.ts";
 
 export const installCommand = command({
@@ -15,14 +16,22 @@ export const installCommand = command({
   inputs: {
     agent: AGENT,
     reinstall: ["--reinstall", "also when it is installed already"],
+    modelApi: [
+      "--model-api <api>",
+      "how an agent of the registry asks its model,\nso that it can be verified",
+      { choices: MODEL_API_NAMES },
+    ],
     agentVersion: ["--agent-version <version>", "another version of the agent itself"],
     agentProcessVersion: ["--agent-process-version <version>", "another version of the part that speaks ACP"],
     verify: ["--no-verify", "do not verify it"],
     ...AGENT_FLAGS,
   },
-  note: `Installs into the home, in a folder per version, exactly what the lockfile of
-the catalogue lists. Install scripts are not run. An installed agent is kept as
-it is; an incomplete install is never used.`,
+  note: `Installs into the home, in a folder per version: the version that the ACP
+registry names, or where that is not known, the one that the catalogue pins.
+What comes in is checked by its hashes, and refused if it is not what it was at
+the first install of the same version. Install scripts are not run. An
+installed agent is kept as it is (see reins agents update); an incomplete
+install is never used.`,
   examples: [
     "reins agents install claude",
     "reins agents install codex --reinstall",
@@ -33,34 +42,71 @@ it is; an incomplete install is never used.`,
     failed: "not installed, or installed and its gate is not live",
     usage: "wrong usage",
   },
-  async run({ agent, home, verify, reinstall, agentVersion, agentProcessVersion }, { notice }) {
+  async run(given, { notice }) {
+    const { agent, home, verify, reinstall, agentVersion, agentProcessVersion } = given;
     await openHome(home, notice);
-    const { agents, entry } = await openAgent(home, agent);
-    const options = { reinstall, agentVersion, agentProcessVersion };
-    const installed = await withStopSignal((signal) => installShown(agents, entry, { ...options, signal }));
-    const verified = verify && entry.endpoint ? await verifyInstalled(agents, entry, installed) : undefined;
-    const { version, provenance, folder } = installed;
-    const json = { agent, version, source: provenance?.source ?? "local", ...(verified && { verified }) };
-    const then = verified
-      ? `\n${describeReport(verified, entry.name)}`
-      : `To verify that it asks for permission: reins agents verify ${agent}\n`;
-    return {
-      json,
-      text: () => `${entry.name} ${version} is installed in ${folder}\n${then}`,
-      exitCode: verified && !verified.live ? EXIT.failed : EXIT.done,
-    };
+    const modelApi = MODEL_API_NAMES.find((name) => name === given.modelApi);
+    const options = { reinstall, modelApi, agentVersion, agentProcessVersion };
+    return installAndVerify(await HomeAgents.open(home), agent, { verify, options });
   },
 });
 
-type InstallOptions = NonNullable<Parameters<HomeAgents["installer"]["install"]>[1]>;
+export const updateCommand = command({
+  summary: "install the version that is offered in place of an agent's, and verify it",
+  description: "Updates an agent to the version that the registry or the catalogue has.",
+  inputs: { agent: AGENT, verify: ["--no-verify", "do not verify it"], ...AGENT_FLAGS },
+  note: `Nothing is updated by itself: reins agents list shows what is offered. The new
+version counts as observed until it is verified. An older version is refused.`,
+  examples: ["reins agents update claude"],
+  codes: {
+    done: "up to date, and its gate is live",
+    failed: "not updated, or its gate is not live",
+    usage: "wrong usage",
+  },
+  async run({ agent, home, verify }) {
+    const { agents, entry } = await openAgent(home, agent);
+    const installed = await requireInstalled(agents, entry);
+    const registry = await agents.installer.registry({ refresh: true });
+    if (agents.installer.updateOf(entry, installed, registry) === undefined) {
+      const text = `${entry.name} ${installed.version} is the newest that is known.\n`;
+      return { json: { agent, version: installed.version, updated: false }, text: () => text };
+    }
+    return installAndVerify(agents, agent, { verify, options: { update: true } });
+  },
+});
+
+interface InstallRun {
+  readonly verify: boolean;
+  readonly options: InstallOptions;
+}
+
+async function installAndVerify(agents: HomeAgents, agent: string, { verify, options }: InstallRun) {
+  const installed = await withStopSignal((signal) => installShown(agents, agent, { ...options, signal }));
+  const entry = catalogueEntry(agents, agent);
+  const verified = verify && entry.endpoint ? await verifyInstalled(agents, entry, installed) : undefined;
+  const { version, provenance, folder } = installed;
+  const source = provenance?.source ?? "local";
+  const origin = provenance?.registry ? "registry" : provenance ? "fallback" : "local_path";
+  const level = await agents.levelOf(entry, installed);
+  const json = { agent, version, source, provenance: origin, level, ...(verified && { verified }) };
+  const known = origin === "registry" ? `, from the registry ${provenance?.registry?.url}` : "";
+  const then = verified
+    ? `\n${describeReport(verified, entry.name)}`
+    : `To verify that it asks for permission: reins agents verify ${agent}\n`;
+  return {
+    json,
+    text: () => `${entry.name} ${printableLine(version)} is installed in ${folder}${known}\n${then}`,
+    exitCode: verified && !verified.live ? EXIT.failed : EXIT.done,
+  };
+}
 
 /** Shows the progress on stderr. */
 async function installShown(
-  { installer }: HomeAgents,
-  { id, name }: AgentEntry,
+  { installer, catalogue }: HomeAgents,
+  id: string,
   options: InstallOptions,
 ): Promise<Installed> {
-  const display = new InstallDisplay(process.stderr, name);
+  const display = new InstallDisplay(process.stderr, catalogue.find(id)?.name ?? id);
   try {
     return await installer.install(id, { ...options, onProgress: (progress) => display.update(progress) });
   } catch (error) {

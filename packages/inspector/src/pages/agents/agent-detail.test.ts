@@ -73,7 +73,15 @@ describe("the details of an agent", () => {
       ),
       cached([["self"], aSelf({ is_admin })], [["agents", "one", "pond"], agent]),
     );
-  const install = { source: "override", version: "1.2.3", outdated: true, lock: "f".repeat(64) } as const;
+  const install = {
+    source: "override",
+    provenance: "fallback",
+    non_registry: true,
+    update: null,
+    version: "1.2.3",
+    outdated: true,
+    lock: "f".repeat(64),
+  } as const;
 
   test("offer to install and verify to admins only", () => {
     expect(panel(detail())).toContain("Install");

@@ -129,6 +129,7 @@ function Enforcement({ agent: { enforcement, verification, hostile } }: { agent:
 const SOURCES = {
   lockfile: "exactly what the catalogue holds",
   override: "versions chosen at install",
+  registry: "the version that the ACP registry names",
   local: "already on this machine",
   built_in: "part of Reins",
 } as const;
@@ -136,13 +137,16 @@ const SOURCES = {
 /** The origin of an install, package by package. */
 function Origin({ agent: { install, packages, versions } }: { agent: AgentDetail }) {
   if (!install) return null;
-  const { source, version, outdated, native, said, installed_at, lock } = install;
+  const { source, version, outdated, update, registry, artifact, native, said, installed_at, lock } = install;
   return (
     <Section title="Origin">
       <Facts
         facts={{
           Source: SOURCES[source],
           Version: `${version}${outdated ? ", older than in the catalogue" : ""}`,
+          Offered: update,
+          Registry: registry?.url,
+          Archive: artifact && `${artifact.url} (SHA-256 ${artifact.sha256})`,
           "The agent itself": native && `${native.name} ${native.version}`,
           "Reports itself as": said,
           Installed: installed_at !== undefined && <Moment at={installed_at} />,

@@ -5,7 +5,14 @@ import { anAgent } from "../../../test/examples.ts";
 import { rendered, renderedText } from "../../../test/render.ts";
 import { Catalogue, VerificationBadge } from "./catalogue.tsx";
 
-const install = { source: "lockfile", version: "1.2.3", outdated: false } as const;
+const install = {
+  source: "lockfile",
+  provenance: "fallback",
+  non_registry: true,
+  update: null,
+  version: "1.2.3",
+  outdated: false,
+} as const;
 const list = (...agents: readonly Agent[]) =>
   createElement(Catalogue, { agents, chosen: agents[0]?.agent, onChoose: () => undefined });
 const row = (more: Partial<Agent>) => renderedText(list(anAgent(more)));

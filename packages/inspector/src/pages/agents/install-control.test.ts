@@ -2,13 +2,15 @@ import type { AgentDetail } from "@reins/api";
 import { describe, expect, test } from "vitest";
 import { installLabel, installText, probeText } from "./install-control.tsx";
 
-const install = (outdated: boolean) => ({ version: "1.0.0", outdated }) as AgentDetail["install"];
+const install = (outdated: boolean, update: string | null = null) =>
+  ({ version: "1.0.0", outdated, update }) as AgentDetail["install"];
 
 describe("the button that installs", () => {
   test.each([
     [null, false, "Install"],
     [install(false), false, "Install again"],
     [install(true), false, "Update"],
+    [install(false, "1.1.0"), false, "Update to 1.1.0"],
     [null, true, "Show progress"],
     [install(true), true, "Show progress"],
   ])("with the install %j, while it is installed: %s, says %s", (given, installing, label) => {

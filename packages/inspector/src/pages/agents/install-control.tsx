@@ -17,19 +17,21 @@ export function InstallControl({ agent: { agent, install, installing, support } 
   const [version, setVersion] = useState("");
   const [processVersion, setProcessVersion] = useState("");
   const isAsked = version !== "" || processVersion !== "";
-  const reinstall = install !== null && !install.outdated && !isAsked;
+  const update = install !== null && !isAsked && (install.outdated || install.update !== null);
+  const reinstall = install !== null && !isAsked && !update;
   const begin = useCallback(
     (signal: AbortSignal) =>
       progress(agentsOperations.installAgent, {
         params: { agent },
         body: {
           reinstall,
+          update,
           ...(version !== "" && { agent_version: version }),
           ...(processVersion !== "" && { agent_process_version: processVersion }),
         },
         signal,
       }),
-    [agent, reinstall, version, processVersion],
+    [agent, reinstall, update, version, processVersion],
   );
   if (support.level === "unsupported" && !install) return null;
   return (
@@ -70,6 +72,7 @@ export function InstallControl({ agent: { agent, install, installing, support } 
 export function installLabel(install: AgentDetail["install"], installing: boolean): string {
   if (installing) return "Show progress";
   if (!install) return "Install";
+  if (install.update !== null) return `Update to ${install.update}`;
   return install.outdated ? "Update" : "Install again";
 }
 
@@ -82,7 +85,11 @@ export function installText(latest: AgentInstallProgress): ProgressText {
       done: latest.done,
       total: latest.total,
     };
-  if (latest.phase === "verifying") return { text: "Checking what was installed" };
+  if (latest.phase === "verifying") {
+    const { done, total } = latest;
+    const counted = done !== undefined && total !== undefined ? { done, total } : {};
+    return { text: "Checking what was installed", ...counted };
+  }
   if (latest.phase === "installed") return { text: `Installed ${latest.install.version}`, done: 1, total: 1 };
   return { text: "The installation failed" };
 }

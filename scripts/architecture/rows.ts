@@ -47,7 +47,7 @@ export const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
       "server",
     ],
   ],
-  ["inspector", ["kit", "acp", "api", "verify"]],
+  ["inspector", ["kit", "acp", "api", "sdk", "verify"]],
 ]);
 
 /** Packages that the tests of any package may import, beside what its row names. */

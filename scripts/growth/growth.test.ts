@@ -7,7 +7,6 @@ import { stringifySorted } from "../../packages/ahp/src/json/stringify.ts";
 import { printable } from "../../packages/cli/src/printable.ts";
 import { readMarkdown } from "../../packages/graph/src/declaration/markdown.ts";
 import { defused, mentionsIn } from "../../packages/host/src/governor/mentions.ts";
-import { serverEvents as pageEvents } from "../../packages/inspector/src/api/server-events.ts";
 import { diffLines } from "../../packages/inspector/src/design/diff-lines.ts";
 import { markdownBlocks } from "../../packages/inspector/src/design/markdown-blocks.ts";
 import { parseLossless } from "../../packages/kit/src/json/lossless.ts";
@@ -38,6 +37,7 @@ import { patchFindings } from "../../packages/policy/src/facts/tool/patch.ts";
 import { readArgumentText, readToolCall, textsIn } from "../../packages/policy/src/facts/tool/tool-call.ts";
 import { loadToolTables } from "../../packages/policy/src/facts/tool/tool-table.ts";
 import { nameGlob } from "../../packages/policy/src/glob.ts";
+import { sseEventsOf } from "../../packages/sdk/src/events.ts";
 import { frameIn } from "../../packages/server/src/haak/haak-client.ts";
 import { Redactor } from "../../packages/supervisor/src/redaction/redactor.ts";
 import { canonicalJson as verifiedJson } from "../../packages/verify/src/json/canonical.ts";
@@ -210,7 +210,7 @@ const LINE_READERS: Readonly<Record<string, (chunks: readonly Buffer[]) => unkno
 };
 const STREAM_READERS: Readonly<Record<string, (chunks: readonly Buffer[]) => unknown>> = {
   "server-sent events": (chunks) => drained(readSse(asStream(chunks), new SseParser(MUCH))),
-  "the page's events": (chunks) => drained(pageEvents(ReadableStream.from(asStream(chunks)))),
+  "the page's events": (chunks) => drained(sseEventsOf(ReadableStream.from(asStream(chunks)))),
 };
 
 const MEMBERS: Readonly<Record<string, (size: number) => object>> = {

@@ -20,7 +20,7 @@ export interface EventSourceOptions {
   /** Rejects after reconnecting failed for this long. */
   readonly giveUpMs?: number | undefined;
   /** Reports whether the stream is open. */
-  readonly onState?: (isOpen: boolean) => void;
+  readonly onState?: ((isOpen: boolean) => void) | undefined;
 }
 
 /**

@@ -3,7 +3,7 @@ import { errorMessage } from "@reins/kit/errors";
 import { parseLossless } from "@reins/kit/lossless";
 import type { z } from "zod";
 import { ApiError, ConnectionError } from "./errors.ts";
-import { followEvents, sseEventsOf } from "./events.ts";
+import { type EventSourceOptions, followEvents, sseEventsOf } from "./events.ts";
 
 /** Where a Reins is, and how it is reached. */
 export interface ApiOptions {
@@ -20,7 +20,9 @@ export interface Abortable {
   readonly signal?: AbortSignal | undefined;
 }
 
-interface Input<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> extends Abortable {
+/** The input of an operation: path parameters, query and body. */
+export interface OperationInput<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType>
+  extends Abortable {
   readonly params?: z.input<P>;
   readonly query?: z.input<Q>;
   readonly body?: z.input<B>;
@@ -51,7 +53,7 @@ export class Http {
   /** Calls an operation and validates its response. */
   async call<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType>(
     operation: Operation<P, Q, B, A>,
-    input: Input<P, Q, B> = {},
+    input: OperationInput<P, Q, B> = {},
   ): Promise<z.output<A>> {
     const text = await this.text(operation, input);
     return parsed(operation.answer, text === "" ? undefined : text);
@@ -60,7 +62,7 @@ export class Http {
   /** Calls an operation and returns the text of its response, for content that is checked to the byte. */
   async text<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType>(
     operation: Operation<P, Q, B>,
-    input: Input<P, Q, B> = {},
+    input: OperationInput<P, Q, B> = {},
   ): Promise<string> {
     return responseText(await this.#send(operation, input), input.signal);
   }
@@ -68,7 +70,7 @@ export class Http {
   /** Starts a long operation and yields its progress; aborting only ends the reading. */
   async *progress<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType>(
     operation: Operation<P, Q, B, A>,
-    input: Input<P, Q, B>,
+    input: OperationInput<P, Q, B>,
   ): AsyncGenerator<z.output<A>> {
     const { body } = await this.#send(operation, input);
     for await (const { data } of sseEventsOf(body))
@@ -78,7 +80,14 @@ export class Http {
   /** Subscribes to a stream of events; reconnects after the last one until the signal. */
   async *follow<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType>(
     operation: Operation<P, Q, B, A>,
-    { params, query, after, signal = NEVER }: Input<P, Q, B> & { readonly after?: string | undefined },
+    {
+      params,
+      query,
+      after,
+      signal = NEVER,
+      onState,
+    }: OperationInput<P, Q, B> &
+      Pick<EventSourceOptions, "onState"> & { readonly after?: string | undefined },
   ): AsyncGenerator<z.output<A>> {
     const path = pathOf(operation.path, params, query);
     const events = followEvents({
@@ -86,6 +95,7 @@ export class Http {
       signal,
       lastEventId: after,
       giveUpMs: this.giveUpMs,
+      onState,
     });
     for await (const { event, data } of events)
       if (event === operation.events && data !== undefined) yield parsed(operation.answer, data);
@@ -136,7 +146,7 @@ export class Http {
 
   #send<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType>(
     { method, path }: Operation<P, Q, B>,
-    { params, query, body, signal }: Input<P, Q, B>,
+    { params, query, body, signal }: OperationInput<P, Q, B>,
   ): Promise<Response> {
     return this.request(pathOf(path, params, query), { method, body, signal });
   }

@@ -1,9 +1,10 @@
 import { runOperations, sessionOperations } from "@reins/api";
+import { ApiError } from "@reins/sdk";
 import { QueryClient } from "@tanstack/react-query";
 import { createElement } from "react";
 import { describe, expect, test, vi } from "vitest";
 import { cached, renderedText } from "../../test/render.ts";
-import { ProblemError, shouldRetry } from "./call.ts";
+import { shouldRetry } from "./call.ts";
 import { patchQuery, useGet } from "./queries.ts";
 
 const KEY = ["list"] as const;
@@ -72,9 +73,9 @@ describe("the response of an operation", () => {
 });
 
 describe("a failed request", () => {
-  const rejected = new ProblemError(403, { title: "Forbidden" });
-  const busy = new ProblemError(429, { title: "Too Many Requests" });
-  const broken = new ProblemError(503, { title: "Unavailable" });
+  const rejected = new ApiError(403, { title: "Forbidden" });
+  const busy = new ApiError(429, { title: "Too Many Requests" });
+  const broken = new ApiError(503, { title: "Unavailable" });
 
   test.each([
     [0, new TypeError("failed to fetch"), true],

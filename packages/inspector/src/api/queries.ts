@@ -1,4 +1,5 @@
 import type { Operation } from "@reins/api";
+import type { OperationInput } from "@reins/sdk/http";
 import {
   type QueryClient,
   type UseMutationResult,
@@ -8,11 +9,11 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import type { z } from "zod";
-import { call, type Input } from "./call.ts";
+import { call } from "./call.ts";
 
 /** Options of {@link useGet}: the input of the operation, and when it is called. */
 interface GetOptions<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType>
-  extends Omit<Input<P, Q, B>, "signal"> {
+  extends Omit<OperationInput<P, Q, B>, "signal"> {
   /** Refetches at this interval, in milliseconds. */
   readonly everyMs?: number;
   /** How long the data counts as current, in milliseconds. */

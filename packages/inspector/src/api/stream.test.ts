@@ -1,31 +1,40 @@
-import { agentsOperations, runOperations, sessionOperations } from "@reins/api";
+import { runOperations, sessionOperations } from "@reins/api";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { progress, subscribe } from "./stream.ts";
+import { subscribe } from "./stream.ts";
 
-/** An `EventSource` whose events the test sends. */
-class FakeSource extends EventTarget {
-  static readonly CLOSED = 2;
-  static readonly opened: FakeSource[] = [];
-  readonly url: string;
-  readyState = 0;
+/** A stream of the server whose events the test sends. */
+class FakeStream {
+  static readonly opened: FakeStream[] = [];
+  readonly path: string;
+  readonly lastEventId: string | null;
+  readonly body: ReadableStream<Uint8Array>;
+  isOpen = true;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 
-  constructor(url: string) {
-    super();
-    this.url = url;
-    FakeSource.opened.push(this);
+  constructor(address: string, { headers, signal }: RequestInit) {
+    this.path = address.replace("http://localhost", "");
+    this.lastEventId = new Headers(headers).get("last-event-id");
+    this.body = new ReadableStream({
+      start: (controller) => {
+        this.#controller = controller;
+      },
+    });
+    signal?.addEventListener("abort", () => this.#end(signal.reason));
+    FakeStream.opened.push(this);
   }
 
-  send(type: string, data: unknown, lastEventId = ""): void {
-    this.dispatchEvent(Object.assign(new Event(type), { data: JSON.stringify(data), lastEventId }));
+  send(type: string, data: unknown, id = ""): void {
+    const text = `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
+    this.#controller?.enqueue(new TextEncoder().encode(text));
   }
 
-  fail(isFinal: boolean): void {
-    if (isFinal) this.readyState = FakeSource.CLOSED;
-    this.dispatchEvent(new Event("error"));
+  break(): void {
+    this.#end(new TypeError("network error"));
   }
 
-  close(): void {
-    this.readyState = FakeSource.CLOSED;
+  #end(reason: unknown): void {
+    this.isOpen = false;
+    this.#controller?.error(reason);
   }
 }
 
@@ -48,80 +57,93 @@ const event = {
   fault: null,
 };
 const payload = { run_id: "r", session_id: "s", updated_at: "2026-01-01T00:00:00Z" };
+let refusal: Response | undefined;
 let page: FakeDocument;
 
 beforeEach(() => {
   vi.useFakeTimers();
-  FakeSource.opened.length = 0;
+  FakeStream.opened.length = 0;
+  refusal = undefined;
   page = new FakeDocument();
-  vi.stubGlobal("EventSource", FakeSource);
+  vi.stubGlobal("fetch", async (address: string, request: RequestInit) => {
+    const { body } = new FakeStream(address, request);
+    return refusal ?? new Response(body);
+  });
   vi.stubGlobal("document", page);
   vi.stubGlobal("navigator", {});
 });
 afterEach(() => {
+  page.show(false);
   vi.useRealTimers();
   vi.unstubAllGlobals();
 });
 
-const isOpen = (source: FakeSource | undefined) => source?.readyState !== FakeSource.CLOSED;
+const settle = () => vi.advanceTimersByTimeAsync(0);
+const areOpen = () => FakeStream.opened.map(({ isOpen }) => isOpen);
 
 describe("a subscription", () => {
-  test("delivers events of the operation with their ids until it is cancelled", () => {
-    const received: string[] = [];
+  test("delivers events of the operation until it is cancelled", async () => {
+    const received: number[] = [];
     const unsubscribe = subscribe(
       runOperations.streamRuns,
       { query: { run: "r" } },
-      { onEvent: ({ seq }, id) => received.push(`${seq} ${id}`) },
+      { onEvent: ({ seq }) => received.push(seq) },
     );
-    const [source] = FakeSource.opened;
-    expect(source?.url).toBe("/v1/runs/stream?run=r");
-    source?.send("run", { ...event, payload }, "7");
-    source?.send("other", { ...event, payload }, "8");
-    expect(received).toEqual(["1 7"]);
+    await settle();
+    const [stream] = FakeStream.opened;
+    expect(stream?.path).toBe("/v1/runs/stream?run=r");
+    stream?.send("run", { ...event, payload });
+    stream?.send("other", { ...event, payload });
+    await settle();
+    expect(received).toEqual([1]);
     unsubscribe();
-    expect(isOpen(source)).toBe(false);
+    expect(areOpen()).toEqual([false]);
   });
 
-  test("reports whether it is open, and leaves a retry of the browser alone", () => {
+  test("reports whether it is open, and opens again after the last event", async () => {
     const states: boolean[] = [];
     subscribe(
-      sessionOperations.streamSessions,
+      runOperations.streamRuns,
       {},
       { onEvent: () => undefined, onState: (state) => states.push(state) },
     );
-    const [source] = FakeSource.opened;
-    source?.dispatchEvent(new Event("open"));
-    source?.fail(false);
-    vi.advanceTimersByTime(60_000);
-    expect(states).toEqual([true, false]);
-    expect(FakeSource.opened).toHaveLength(1);
+    await settle();
+    FakeStream.opened[0]?.send("run", { ...event, payload }, "7");
+    await settle();
+    FakeStream.opened[0]?.break();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(states).toEqual([true, false, true]);
+    expect(FakeStream.opened[1]?.lastEventId).toBe("7");
   });
 
-  test("opens again after the browser gave up, and not after it is cancelled", () => {
+  test("tries again after the server refused it, and not after it is cancelled", async () => {
+    refusal = new Response("", { status: 404 });
     const unsubscribe = subscribe(sessionOperations.streamSessions, {}, { onEvent: () => undefined });
-    FakeSource.opened[0]?.fail(true);
-    vi.advanceTimersByTime(2_999);
-    expect(FakeSource.opened).toHaveLength(1);
-    vi.advanceTimersByTime(1);
-    expect(FakeSource.opened).toHaveLength(2);
-    FakeSource.opened[1]?.fail(true);
+    await vi.advanceTimersByTimeAsync(2_999);
+    expect(FakeStream.opened).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(FakeStream.opened).toHaveLength(2);
     unsubscribe();
-    vi.advanceTimersByTime(60_000);
-    expect(FakeSource.opened).toHaveLength(2);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(FakeStream.opened).toHaveLength(2);
   });
 
-  test("closes in a hidden tab and opens again when the tab is visible", () => {
+  test("closes in a hidden tab and opens again when the tab is visible", async () => {
     subscribe(sessionOperations.streamSessions, {}, { onEvent: () => undefined });
+    await settle();
     page.show(false);
-    expect(FakeSource.opened.map(isOpen)).toEqual([false]);
+    await settle();
+    expect(areOpen()).toEqual([false]);
     page.show(true);
-    expect(FakeSource.opened.map(isOpen)).toEqual([false, true]);
+    await settle();
+    expect(areOpen()).toEqual([false, true]);
   });
 
-  test("starts closed in a tab that is opened in the background", () => {
+  test("starts closed in a tab that is opened in the background", async () => {
     page.visibilityState = "hidden";
     subscribe(sessionOperations.streamSessions, {}, { onEvent: () => undefined });
-    expect(FakeSource.opened).toHaveLength(0);
+    await settle();
+    expect(FakeStream.opened).toHaveLength(0);
   });
 });
 
@@ -141,7 +163,6 @@ describe("a subscription with a background", () => {
     vi.stubGlobal("navigator", { locks });
     return names;
   }
-  const settle = () => vi.advanceTimersByTimeAsync(0);
 
   test("stays open in one hidden tab only, and moves to the next when that tab is shown", async () => {
     const names = stubLocks();
@@ -154,11 +175,11 @@ describe("a subscription with a background", () => {
     }
     await settle();
     expect(names).toEqual(["reins.test", "reins.test"]);
-    expect(FakeSource.opened.map(isOpen)).toEqual([true]);
+    expect(areOpen()).toEqual([true]);
     vi.stubGlobal("document", tabs[0]);
     tabs[0]?.show(true);
     await settle();
-    expect(FakeSource.opened.map(isOpen)).toEqual([true, true]);
+    expect(areOpen()).toEqual([true, true]);
   });
 
   test("closes in hidden tabs if it is not wanted there", async () => {
@@ -168,19 +189,6 @@ describe("a subscription with a background", () => {
     page.show(false);
     await settle();
     expect(names).toEqual([]);
-    expect(FakeSource.opened.map(isOpen)).toEqual([false]);
+    expect(areOpen()).toEqual([false]);
   });
-});
-
-test("the progress of a long operation is yielded event by event", async () => {
-  const steps = [
-    { phase: "installing", done: 0, total: 2 },
-    { phase: "installing", done: 1, total: 2 },
-  ];
-  const body = steps.map((step) => `event: progress\ndata: ${JSON.stringify(step)}\n\n`).join("");
-  vi.stubGlobal("fetch", async () => new Response(body));
-  const seen: unknown[] = [];
-  for await (const step of progress(agentsOperations.installAgent, { params: { agent: "pond" }, body: {} }))
-    seen.push(step);
-  expect(seen).toMatchObject(steps);
 });

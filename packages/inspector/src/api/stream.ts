@@ -1,11 +1,10 @@
 import type { Operation } from "@reins/api";
-import { parseLossless } from "@reins/kit/lossless";
+import type { OperationInput } from "@reins/sdk/http";
 import type { z } from "zod";
-import { type Input, operationUrl, request } from "./call.ts";
-import { serverEvents } from "./server-events.ts";
+import { http } from "./call.ts";
 
 interface Subscriber<T> {
-  onEvent(event: T, id: string): void;
+  onEvent(event: T): void;
   /** Reports whether the stream is open. A lost stream reconnects by itself; events in between may be missing. */
   onState?(isOpen: boolean): void;
   /** Keeps the stream open in one hidden tab; without it, hidden tabs close their streams. */
@@ -17,38 +16,24 @@ const RETRY_MS = 3_000;
 /** Subscribes to a stream of server-sent events; returns `unsubscribe`. */
 export function subscribe<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType>(
   operation: Operation<P, Q, B, A>,
-  input: Pick<Input<P, Q, B>, "params" | "query">,
-  subscriber: Subscriber<z.output<A>>,
+  { params, query }: Pick<OperationInput<P, Q, B>, "params" | "query">,
+  { onEvent, onState, background }: Subscriber<z.output<A>>,
 ): () => void {
-  const address = operationUrl(operation.path, input.params, input.query);
-  return whileVisible(() => subscribeNow(operation, address, subscriber), subscriber.background);
-}
-
-function subscribeNow<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType>(
-  operation: Operation<P, Q, B, A>,
-  address: string,
-  { onEvent, onState }: Subscriber<z.output<A>>,
-): () => void {
-  let source: EventSource | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const open = () => {
-    const opened = new EventSource(address);
-    source = opened;
-    opened.addEventListener(operation.events ?? "message", (event) =>
-      onEvent(operation.answer.parse(parseLossless(String(event.data))), event.lastEventId),
-    );
-    opened.addEventListener("open", () => onState?.(true));
-    opened.addEventListener("error", () => {
-      onState?.(false);
-      // A browser stops retrying if the server responds without a stream, as it does during its start.
-      if (opened.readyState === EventSource.CLOSED) timer = setTimeout(open, RETRY_MS);
-    });
+  const read = async (signal: AbortSignal) => {
+    const input = { ...(params !== undefined && { params }), ...(query !== undefined && { query }) };
+    while (!signal.aborted)
+      try {
+        for await (const event of http.follow(operation, { ...input, signal, onState })) onEvent(event);
+      } catch {
+        // Refused, as by a server that is being replaced; what the page lists says why.
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
   };
-  open();
-  return () => {
-    clearTimeout(timer);
-    source?.close();
-  };
+  return whileVisible(() => {
+    const end = new AbortController();
+    void read(end.signal);
+    return () => end.abort();
+  }, background);
 }
 
 /** The lock by which the tabs of a browser agree which of them stays subscribed while all are hidden. */
@@ -100,16 +85,4 @@ function holdTabLock(name: string, signal: AbortSignal, onHeld: () => void): voi
   held.catch((error: unknown) => {
     if (!signal.aborted) throw error;
   });
-}
-
-/** Starts a long operation and yields its progress. */
-export async function* progress<
-  P extends z.ZodType,
-  Q extends z.ZodType,
-  B extends z.ZodType,
-  A extends z.ZodType,
->(operation: Operation<P, Q, B, A>, input: Input<P, Q, B>): AsyncGenerator<z.output<A>> {
-  const { body } = await request(operation, input);
-  if (body === null) return;
-  for await (const data of serverEvents(body)) yield operation.answer.parse(parseLossless(data));
 }

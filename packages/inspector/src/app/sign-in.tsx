@@ -1,8 +1,9 @@
 import { accessOperations, type Self, selfOperations } from "@reins/api";
+import { ApiError } from "@reins/sdk";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { createContext, type ReactNode, use } from "react";
 import type { z } from "zod";
-import { call, ProblemError } from "../api/call.ts";
+import { call } from "../api/call.ts";
 import { Button } from "../design/button.tsx";
 import { Code } from "../design/code.tsx";
 import { Failure, Waiting } from "../design/states.tsx";
@@ -23,7 +24,7 @@ export function useSelf(): Self {
 export function SignIn({ children }: { children: ReactNode }) {
   const { data, error, refetch } = useQuery({ queryKey: ["self"], queryFn: enter, staleTime: Infinity });
   if (data) return <SelfContext value={data}>{children}</SelfContext>;
-  if (error instanceof ProblemError && error.status === 401) return <SignInHelp />;
+  if (error instanceof ApiError && error.status === 401) return <SignInHelp />;
   return (
     <main className="mx-auto max-w-lg p-8">
       {error ? <Failure error={error} onRetry={() => void refetch()} /> : <Waiting what="Signing in" />}
@@ -41,7 +42,7 @@ async function enter(): Promise<Self> {
 
 /** A used code, for instance after a reload, matters only without a cookie; the next request reports that. */
 function ignoreUsed(error: unknown): void {
-  if (!(error instanceof ProblemError && error.status === 401)) throw error;
+  if (!(error instanceof ApiError && error.status === 401)) throw error;
 }
 
 /** Fragments that name a part of the page are shorter. */

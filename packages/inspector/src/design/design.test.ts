@@ -1,7 +1,8 @@
+import { problem } from "@reins/api";
+import { ApiError } from "@reins/sdk";
 import { createElement } from "react";
 import { describe, expect, test } from "vitest";
 import { rendered, renderedText } from "../../test/render.ts";
-import { ProblemError } from "../api/call.ts";
 import { LevelBadge, QualityBadge, VerdictBadge } from "./badge.tsx";
 import { Code, Diff, Json } from "./code.tsx";
 import { classNames, Facts } from "./layout.tsx";
@@ -75,7 +76,7 @@ describe("text from outside", () => {
 
 describe("a failure", () => {
   test("shows title and detail of a problem", () => {
-    const error = new ProblemError(409, { title: "Conflict", detail: "It was answered." });
+    const error = new ApiError(409, problem("conflict", "It was answered."));
     expect(renderedText(createElement(Failure, { error }))).toBe("Conflict It was answered.");
   });
 

@@ -1,5 +1,5 @@
+import { ApiError } from "@reins/sdk";
 import type { ReactNode } from "react";
-import { ProblemError } from "../api/call.ts";
 import { Button } from "./button.tsx";
 
 /** An empty list, and how to fill it. */
@@ -51,9 +51,13 @@ function hasFailed(error: unknown): boolean {
 /** An error: what happened and what to do; nothing if there is none. */
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   if (!hasFailed(error)) return null;
-  const title = error instanceof ProblemError ? error.title : "The request failed";
+  const title = error instanceof ApiError ? error.title : "The request failed";
   const detail =
-    error instanceof ProblemError ? error.detail : error instanceof Error ? error.message : String(error);
+    error instanceof ApiError
+      ? error.detail || undefined
+      : error instanceof Error
+        ? error.message
+        : String(error);
   return (
     <Alert title={title} detail={detail} action={onRetry && <Button onClick={onRetry}>Try again</Button>} />
   );

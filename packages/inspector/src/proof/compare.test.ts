@@ -1,3 +1,4 @@
+import { problem } from "@reins/api";
 import { createElement } from "react";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { cached, renderedText } from "../../test/render.ts";
@@ -166,7 +167,7 @@ describe("a comparison with the kept checkpoint", () => {
 
   test("is broken if the server says that it has no proof, with its reason", async () => {
     keep(kept(7));
-    server.proof = () => json({ title: "Conflict", detail: "the tree is another one" }, 409);
+    server.proof = () => json(problem("conflict", "the tree is another one"), 409);
     await expect(compareWithKept()).resolves.toMatchObject({
       kind: "broken",
       why: "Conflict: the tree is another one",
@@ -175,7 +176,7 @@ describe("a comparison with the kept checkpoint", () => {
 
   test("fails if the server cannot answer, and keeps the checkpoint", async () => {
     keep(kept(7));
-    server.proof = () => json({ title: "Internal Server Error" }, 500);
+    server.proof = () => json(problem("internal", "see the log"), 500);
     await expect(compareWithKept()).rejects.toThrow("Internal Server Error");
     expect(stands()).toBe(7);
   });

@@ -1,7 +1,8 @@
 import { type LedgerCheckpoint, ledgerOperations } from "@reins/api";
+import { ApiError } from "@reins/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { z } from "zod";
-import { call, ProblemError } from "../api/call.ts";
+import { call } from "../api/call.ts";
 import { sizeOf } from "./tree-path.ts";
 import { verify } from "./verify.ts";
 
@@ -66,7 +67,7 @@ async function join(before: KeptCheckpoint, signal: AbortSignal | undefined) {
   try {
     return await call(ledgerOperations.proveConsistency, { query: { from: before.size }, signal });
   } catch (error) {
-    if (error instanceof ProblemError && error.status === 409) return error.message;
+    if (error instanceof ApiError && error.status === 409) return error.message;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { EntryProof, ledgerOperations } from "@reins/api";
 import type { FaultCode } from "@reins/verify";
 import type { z } from "zod";
-import { call, request } from "../api/call.ts";
+import { call, http } from "../api/call.ts";
 import { keptCheckpoint } from "./compare.ts";
 import { rootOf, sizeOf } from "./tree-path.ts";
 import { type VerifyReport, verify } from "./verify.ts";
@@ -31,7 +31,7 @@ async function fetchProof(
   cid: string,
   signal: AbortSignal | undefined,
 ): Promise<Pick<Proved, "file" | "proof">> {
-  const file = await (await request(ledgerOperations.proveEntry, { params: { cid }, signal })).text();
+  const file = await http.text(ledgerOperations.proveEntry, { params: { cid }, signal });
   return { file, proof: EntryProof.parse(JSON.parse(file)) };
 }
 

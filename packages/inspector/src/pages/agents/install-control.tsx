@@ -6,7 +6,7 @@ import {
 } from "@reins/api";
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
-import { progress } from "../../api/stream.ts";
+import { http } from "../../api/call.ts";
 import { Button, type ButtonKind } from "../../design/button.tsx";
 import { TextInput } from "../../design/form.tsx";
 import { Failure, ProgressBar } from "../../design/states.tsx";
@@ -21,7 +21,7 @@ export function InstallControl({ agent: { agent, install, installing, support } 
   const reinstall = install !== null && !isAsked && !update;
   const begin = useCallback(
     (signal: AbortSignal) =>
-      progress(agentsOperations.installAgent, {
+      http.progress(agentsOperations.installAgent, {
         params: { agent },
         body: {
           reinstall,
@@ -97,7 +97,7 @@ export function installText(latest: AgentInstallProgress): ProgressText {
 /** Runs the probes that show whether an agent asks, and stamps the result. */
 export function VerifyControl({ agent: { agent } }: { agent: AgentDetail }) {
   const begin = useCallback(
-    (signal: AbortSignal) => progress(agentsOperations.verifyAgent, { params: { agent }, signal }),
+    (signal: AbortSignal) => http.progress(agentsOperations.verifyAgent, { params: { agent }, signal }),
     [agent],
   );
   return (

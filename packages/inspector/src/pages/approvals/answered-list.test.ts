@@ -1,9 +1,9 @@
 import type { Approval, Grant } from "@reins/api";
+import { ApiError } from "@reins/sdk";
 import { createElement } from "react";
 import { describe, expect, test } from "vitest";
 import { anApproval } from "../../../test/examples.ts";
 import { cached, rendered, renderedText } from "../../../test/render.ts";
-import { ProblemError } from "../../api/call.ts";
 import { AnswerBar } from "./answer-bar.tsx";
 import { AnsweredList, AnsweredOne } from "./answered-list.tsx";
 import { GrantList } from "./grant-list.tsx";
@@ -91,8 +91,8 @@ describe("the answers to an approval", () => {
 });
 
 test("an answer is too late if the server reports a conflict", () => {
-  expect(isTooLate(new ProblemError(409, {}))).toBe(true);
-  expect(isTooLate(new ProblemError(404, {}))).toBe(false);
+  expect(isTooLate(new ApiError(409, {}))).toBe(true);
+  expect(isTooLate(new ApiError(404, {}))).toBe(false);
   expect(isTooLate(new Error("409"))).toBe(false);
   expect(renderedText(createElement(LateNotice))).toBe("");
 });

@@ -1,9 +1,10 @@
 import { type Approval, approvalOperations } from "@reins/api";
+import { ApiError } from "@reins/sdk";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useSyncExternalStore } from "react";
 import type { z } from "zod";
 import { Observable } from "../../acp/observable.ts";
-import { call, ProblemError } from "../../api/call.ts";
+import { call } from "../../api/call.ts";
 import { PENDING, upsertPending } from "../../app/approvals.ts";
 import { Button } from "../../design/button.tsx";
 
@@ -26,7 +27,7 @@ export function useAnswer(id: string) {
 
 /** Whether another answer was first. */
 export function isTooLate(error: unknown): boolean {
-  return error instanceof ProblemError && error.status === 409;
+  return error instanceof ApiError && error.status === 409;
 }
 
 /** The approval that another user answered first; it has left the page by then. */

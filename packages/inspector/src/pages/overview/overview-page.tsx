@@ -1,4 +1,4 @@
-import { ProblemError } from "../../api/call.ts";
+import { ApiError } from "@reins/sdk";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
 import { TextLink } from "../../design/links.tsx";
@@ -14,7 +14,7 @@ export function OverviewPage() {
   const { is_admin } = useSelf();
   const { data, error, refetch } = useOverview();
   // The server rejects admins of tenants other than the operator's.
-  const isOthers = !is_admin || (error instanceof ProblemError && error.status === 403);
+  const isOthers = !is_admin || (error instanceof ApiError && error.status === 403);
   return (
     <Page
       title="Overview"

@@ -1,6 +1,7 @@
 import { metricsOperations, type Overview } from "@reins/api";
+import { ApiError } from "@reins/sdk";
 import { useQuery } from "@tanstack/react-query";
-import { call, ProblemError } from "../../api/call.ts";
+import { call } from "../../api/call.ts";
 import { useSelf } from "../../app/sign-in.tsx";
 import { Badge, type Tone } from "../../design/badge.tsx";
 import { count } from "../../design/format.ts";
@@ -24,7 +25,7 @@ export function useOverview() {
   return useQuery({
     queryKey: ["overview"],
     queryFn: ({ signal }) => call(metricsOperations.getOverview, { signal }),
-    refetchInterval: ({ state }) => (state.error instanceof ProblemError ? false : 5_000),
+    refetchInterval: ({ state }) => (state.error instanceof ApiError ? false : 5_000),
     enabled: is_admin,
   });
 }

@@ -127,7 +127,7 @@ describe("the events of a run", () => {
       { events: [event("run_lifecycle", { status: "executing" })] },
     ];
     vi.stubGlobal("fetch", async (address: string) => {
-      asked.push(address);
+      asked.push(address.replace("http://localhost", ""));
       return Response.json(pages[asked.length - 1]);
     });
     const events = await fetchRunEvents("run 1", new AbortController().signal);

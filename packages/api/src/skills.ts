@@ -42,6 +42,9 @@ export const SkillSummary = named(
     disable_model_invocation: z.boolean().describe("whether only a person may use it"),
     user_invocable: z.boolean().describe("whether a person may use it by `/name`"),
     argument_hint: z.string().optional(),
+    not_applied: z
+      .array(z.string())
+      .describe("what its front matter wants that Reins shows and does not do, such as `model: opus`"),
   }),
 );
 export type SkillSummary = z.infer<typeof SkillSummary>;

@@ -22,6 +22,7 @@ export {
   type DiscoveryOptions,
   discoverSkills,
   readSkillFolder,
+  readSkillText,
   reloadSkill,
   type SkillRoot,
 } from "./skills/discover.ts";
@@ -33,6 +34,7 @@ export { checkSignature, readTrustedSigners, signBundle, trustSigner } from "./s
 export {
   isUsable,
   type LoadedSkill,
+  notApplied,
   SKILL_LAYERS,
   type Skill,
   SkillError,

@@ -1,4 +1,5 @@
 export type { ToolView } from "@reins/agent";
+export { notApplied } from "@reins/bridge";
 export { type Killed, KillOrder, KillReport, memoryOf } from "@reins/runner";
 export { isPreparationRecord } from "./control/control-point.ts";
 export type { ToolGate } from "./control/tool-offer.ts";

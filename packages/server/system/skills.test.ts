@@ -22,7 +22,7 @@ describe("the API of skills", () => {
     await rm(join(workspace, ".claude"), { recursive: true, force: true });
     await write(
       join(home().harness.home, "skills/review/SKILL.md"),
-      "---\nname: review\ndescription: Reviews diffs\n---\nRead.\n",
+      "---\nname: review\ndescription: Reviews diffs\nmodel: opus\ncontext: fork\n---\nRead.\n",
     );
     await write(join(workspace, ".claude/skills/canary/SKILL.md"), SKILL);
     await write(join(workspace, ".agents/skills/canary/SKILL.md"), `${SKILL}Or not.`);
@@ -43,6 +43,10 @@ describe("the API of skills", () => {
     expect(skills).toMatchObject([
       { id: "canary", layer: "project", trust: { status: "untrusted" } },
       { id: "review", layer: "user", trust: { status: "trusted", by: "operator" } },
+    ]);
+    expect(skills.map((skill: object) => Reflect.get(skill, "not_applied"))).toEqual([
+      [],
+      ["context: fork", "model: opus"],
     ]);
     expect(shadowed).toMatchObject([{ id: "canary", winner: "project", loser: "project" }]);
     expect(warnings).toContainEqual(expect.objectContaining({ message: "the body has hidden characters" }));

@@ -40,7 +40,11 @@ function libraryOf(skills: readonly Skill[], more: Partial<FoundSkills> = {}) {
       const now = state.skills.find(({ id }) => id === skill.id);
       if (!now || now.trust.status === "untrusted")
         throw new SkillError("untrusted", `${skill.id} is not trusted`);
-      return { skill: now, body: `How to ${skill.id} $1 in \${REINS_SKILL_DIR}` };
+      return { skill: now, body: `How to ${skill.id} $1 in \${REINS_SKILL_DIR}`, files: ["api.md"] };
+    },
+    readFile: async (_, skill, path) => {
+      if (path !== "api.md") throw new SkillError("unknown", `${skill.id} has no file ${path}`);
+      return `The reference of ${skill.id}`;
     },
   };
   return { state, service };
@@ -124,6 +128,25 @@ describe("skills of a session", () => {
     expect(updates()).toEqual([]);
   });
 
+  test("have files that the model reads by the names that come with the instructions", async () => {
+    const { prompt, model, shown } = await open(libraryOf([DEPLOY, MANUAL, EVIL]).service);
+    const read = (name: string, file: string) => calling("load_skill", { name, file });
+    model.play(
+      ...[calling("load_skill", { name: "deploy" }), read("deploy", "api.md"), read("deploy", "../../etc")],
+      ...[read("manual", "api.md"), read("evil", "api.md"), "Done."],
+    );
+    await prompt("hello");
+    expect(shown(1)).toContain("load_skill reads them for you with `file`: api.md.");
+    expect(shown(2)).toContain("The reference of deploy");
+    expect(shown(3)).toContain("deploy has no file ../../etc");
+    expect(shown(4)).toContain("only a person may use manual");
+    expect(shown(5)).toContain("evil may not be used");
+    expect(shown(5)).not.toMatch(/reference of (?:manual|evil)/);
+    model.play(read("manual", "api.md"), "Done.");
+    await prompt("/manual now");
+    expect(shown(-1)).toContain("The reference of manual");
+  });
+
   test("are called by a person with arguments, also those that are not for models", async () => {
     const { prompt, updates, shown } = await open(
       libraryOf([MANUAL, skillWith("closed", { disableModelInvocation: true, userInvocable: false })])
@@ -204,6 +227,7 @@ describe("skills of a session", () => {
     const failing: SkillService = {
       find: () => Promise.reject(new Error("the disk is gone")),
       load: () => Promise.reject(new Error("gone")),
+      readFile: () => Promise.reject(new Error("gone")),
     };
     const broken = await open(failing);
     expect(await broken.prompt("hello")).toMatchObject({ stopReason: "end_turn" });

@@ -6,6 +6,8 @@ export interface SkillService {
   find(sessionId: string): Promise<FoundSkills>;
   /** Reads a skill again, with its body; throws when it may no longer be used. */
   load(sessionId: string, skill: Skill): Promise<LoadedSkill>;
+  /** Reads a file of a skill as text; throws when the skill may no longer be used, or has no such file. */
+  readFile(sessionId: string, skill: Skill, path: string): Promise<string>;
 }
 
 export interface FoundSkills {

@@ -3,6 +3,7 @@ import type { Memory, WorkerUpdate } from "@reins/bridge";
 import { z } from "zod";
 import type { Roots } from "../files/roots.ts";
 import type { Clock } from "../ports/clock.ts";
+import type { WantedOfSkill } from "../skills/session-skills.ts";
 import type { HostServices } from "./host-services.ts";
 import type { CommandRunner } from "./run-command.ts";
 import type { ToolSearchUpdate } from "./tool-search.ts";
@@ -29,7 +30,7 @@ export interface ToolContext {
   /** Aborts when the turn is cancelled. */
   readonly signal: AbortSignal;
   /** Loads a skill for the model; absent where there are none. */
-  readonly loadSkill?: ((name: string, given: string | undefined) => Promise<string>) | undefined;
+  readonly loadSkill?: ((name: string, wanted: WantedOfSkill) => Promise<string>) | undefined;
   /** The id of the call in ACP. */
   readonly toolCallId: string;
   /** Reports the progress of a worker to clients. */

@@ -153,7 +153,7 @@ function contextOf(turn: Turn, { toolCallId }: CallPart): ToolContext {
     toolCallId,
     onWorker: (update) => emit({ type: "worker", update }),
     onSearch: (update) => showSearch(turn, update),
-    loadSkill: skills && ((name, given) => loadSkillIn(turn, name, given)),
+    loadSkill: skills && ((name, wanted) => loadSkillIn(turn, name, wanted)),
   };
 }
 

@@ -1,6 +1,7 @@
 import { parseObject } from "@reins/acp";
 import type { SkillWarning } from "@reins/bridge";
 import type { HistoryEntry } from "../history/entry.ts";
+import type { WantedOfSkill } from "../skills/session-skills.ts";
 import type { Turn } from "./turn.ts";
 
 const MAX_FILES = 50;
@@ -26,9 +27,14 @@ export async function useSkills(turn: Turn, request: number): Promise<string> {
 }
 
 /** Loads a skill for the model in the course of a turn. */
-export async function loadSkillIn(turn: Turn, name: string, given: string | undefined): Promise<string> {
+export async function loadSkillIn(
+  turn: Turn,
+  name: string,
+  { arguments: given, file }: WantedOfSkill,
+): Promise<string> {
   const { skills, emit, keep } = turn.setting;
   if (!skills) throw new Error("this turn has no skills");
+  if (file !== undefined) return skills.readFile(name, file);
   const { text, updates } = await skills.load(name, given, turn.request - 1, turn.signal);
   for (const update of updates) await emit({ type: "skill", update });
   if (updates.length > 0)

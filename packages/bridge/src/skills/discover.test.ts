@@ -6,7 +6,13 @@ import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
 import { addFiles, folderWith, skillText } from "../../test/skills.ts";
 import { readBundle } from "./bundle.ts";
-import { type DiscoveryOptions, discoverSkills, type SkillRoot } from "./discover.ts";
+import {
+  type DiscoveryOptions,
+  discoverSkills,
+  readSkillText,
+  reloadSkill,
+  type SkillRoot,
+} from "./discover.ts";
 import { fingerprintOf, readTrustedSigners, signBundle, trustSigner } from "./signature.ts";
 import type { SkillIdentity, TrustSettings } from "./trust.ts";
 
@@ -201,6 +207,66 @@ describe("a skill of a workspace", () => {
     await symlink("../kept", path);
     const within = await discover({ layer: "project", path }, { workspace: [workspace] });
     expect(within.skills.map(({ id }) => id)).toEqual(["ship"]);
+  });
+});
+
+describe("a file of a skill", () => {
+  const trust: TrustSettings = { ...TRUST, grantOf: () => "ann" };
+  async function opened() {
+    const workspace = await folderWith({
+      ".claude/skills/ship/SKILL.md": skillText("ship"),
+      ".claude/skills/ship/references/api.md": "Call it.",
+      ".claude/skills/ship/logo.png": "\u0089PNG",
+      ".claude/skills/other/SKILL.md": skillText("other"),
+      ".env": "SECRET=1",
+    });
+    const folder = join(workspace, ".claude/skills/ship");
+    await writeFile(join(folder, "logo.png"), Buffer.from([0x89, 0x50, 0xff, 0x00]));
+    await writeFile(join(folder, "long.md"), "x".repeat(300_000));
+    const options = { trust, workspace: [workspace] };
+    const { skills } = await discover({ layer: "project", path: join(workspace, ".claude/skills") }, options);
+    const skill = skills.find(({ id }) => id === "ship") ?? expect.unreachable();
+    return { folder, options, skill, read: (path: string) => readSkillText(skill, path, options) };
+  }
+
+  it("is read as text while the skill is trusted, and listed with its instructions", async () => {
+    const { folder, skill, options, read } = await opened();
+    expect(await read("references/api.md")).toBe("Call it.");
+    expect((await reloadSkill(skill, options)).files).toEqual(["logo.png", "long.md", "references/api.md"]);
+    const untrusted = { ...options, trust: TRUST };
+    await expect(readSkillText(skill, "references/api.md", untrusted)).rejects.toThrow("may not be used");
+    await rm(folder, { recursive: true });
+    await expect(read("references/api.md")).rejects.toThrow("no longer there");
+  });
+
+  it.each([
+    "../other/SKILL.md",
+    "references/../../other/SKILL.md",
+    "../../../.env",
+    "/etc/passwd",
+    "./references/api.md",
+    "references//api.md",
+    "references",
+    "",
+    "references/api.md\u0000",
+    "SKILL.sig.json",
+    "__proto__",
+  ])("is none that its hashes do not name: %j", async (path) => {
+    const { read } = await opened();
+    await expect(read(path)).rejects.toThrow("has no file");
+  });
+
+  it("is text of a bounded length", async () => {
+    const { read } = await opened();
+    await expect(read("logo.png")).rejects.toThrow("is no text");
+    await expect(read("long.md")).rejects.toThrow("larger than 262144 bytes");
+  });
+
+  it("is no link, and no file of a folder with one", async () => {
+    const { folder, read } = await opened();
+    await symlink("/etc/passwd", join(folder, "link.md"));
+    await expect(read("link.md")).rejects.toThrow("cannot be trusted as a whole");
+    await expect(read("references/api.md")).rejects.toThrow("cannot be trusted as a whole");
   });
 });
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { opendir, realpath } from "node:fs/promises";
 import { basename, join, sep } from "node:path";
@@ -18,6 +19,8 @@ export interface SkillRoot {
 /** Bounds of what is read of the operator's folders, and as much of the workspace: neither leaves the other less. */
 const BUDGET = { skills: 1_000, entries: 5_000, files: 10_000, bytes: 128 * 1024 * 1024, warnings: 200 };
 type Budget = { -readonly [Member in keyof typeof BUDGET]: number };
+/** The longest file of a skill that a model reads, in bytes. */
+const MAX_TEXT = 256 * 1024;
 /** The most entries of one root. */
 const MAX_ENTRIES = 1_000;
 
@@ -135,6 +138,32 @@ const SKILL_FILE = "SKILL.md";
 
 /** Reads a skill of a catalogue again, with its body; throws {@link SkillError} when it may no longer be used. */
 export async function reloadSkill(skill: Skill, options: DiscoveryOptions): Promise<LoadedSkill> {
+  const { bundle, ...loaded } = await readAgain(skill, options);
+  const files = bundle.manifest.files.map(({ path }) => path).filter((path) => path !== SKILL_FILE);
+  return { ...loaded, files };
+}
+
+/**
+ * Reads a file of a skill of a catalogue, as text; throws {@link SkillError} when the skill may no longer be used, or the
+ * file is not one that its hashes cover.
+ */
+export async function readSkillText(skill: Skill, path: string, options: DiscoveryOptions): Promise<string> {
+  const { bundle } = await readAgain(skill, options);
+  const known = bundle.manifest.files.find((file) => file.path === path);
+  if (!known) throw new SkillError("unknown", `${skill.id} has no file ${visibleText(path.slice(0, 200))}`);
+  const content = await readPlainFile(join(bundle.folder, path), MAX_TEXT).catch((error: unknown) => {
+    throw new SkillError("unavailable", `${path} of ${skill.id} cannot be read: ${errorMessage(error)}`, {
+      cause: error,
+    });
+  });
+  if (sha256Of(content) !== known.sha256)
+    throw new SkillError("unavailable", `${path} of ${skill.id} changed while it was read`);
+  if (!isUtf8(content)) throw new SkillError("malformed", `${path} of ${skill.id} is no text`);
+  return Buffer.from(content).toString("utf8");
+}
+
+/** Reads a skill again as it is now; throws where it is another one, or not trusted. */
+async function readAgain(skill: Skill, options: DiscoveryOptions): Promise<ReadSkill> {
   const { layer, namespace, origin } = skill;
   const unavailable = () => new SkillError("unavailable", `${skill.id} is no longer there`);
   if (layer === "host" || (await realpath(origin).catch(() => undefined)) !== origin) throw unavailable();
@@ -150,12 +179,16 @@ export async function reloadSkill(skill: Skill, options: DiscoveryOptions): Prom
   return now;
 }
 
+interface ReadSkill extends LoadedSkill {
+  readonly bundle: Bundle;
+}
+
 async function readSkill(
   { layer, namespace }: SkillRoot,
   folder: string,
   { trust, workspace, stamps, budget }: DiscoveryOptions & { readonly budget?: BundleBudget },
   warn: Warn = () => undefined,
-): Promise<LoadedSkill> {
+): Promise<ReadSkill> {
   const { file, bundle } = await readSkillFolder(folder, budget, stamps);
   const { name = basename(folder), fields, warnings, body } = file;
   const id = namespace === undefined ? name : `${namespace}/${name}`;
@@ -170,7 +203,7 @@ async function readSkill(
     ...(namespace !== undefined && { namespace }),
     trust: await trustIn({ id, layer, name, fields, bundle, fromWorkspace }, trust),
   };
-  return { skill, body };
+  return { skill, body, bundle };
 }
 
 /** Reads the `SKILL.md` of a folder together with the manifest that covers it. */
@@ -181,11 +214,15 @@ export async function readSkillFolder(
 ): Promise<{ readonly file: SkillFile; readonly bundle: Bundle }> {
   const content = await readPlainFile(join(folder, SKILL_FILE), MAX_SKILL_FILE);
   const bundle = await readBundle(folder, budget, stamps);
-  const sha256 = createHash("sha256").update(content).digest("hex");
+  const sha256 = sha256Of(content);
   const isCovered = bundle.manifest.files.some((file) => file.path === SKILL_FILE && file.sha256 === sha256);
   const [fault = `${SKILL_FILE} changed while it was read`] = bundle.faults;
   if (!isCovered) throw new SkillError("unavailable", fault);
   return { file: parseSkillFile(Buffer.from(content).toString("utf8")), bundle };
+}
+
+function sha256Of(content: Uint8Array): string {
+  return createHash("sha256").update(content).digest("hex");
 }
 
 function isWithinAny(path: string, folders: readonly string[]): boolean {

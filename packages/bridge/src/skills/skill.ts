@@ -72,11 +72,23 @@ export interface Skill extends SkillFields {
 export interface LoadedSkill {
   readonly skill: Skill;
   readonly body: string;
+  /** The other files of its folder; none of a host's skill. */
+  readonly files?: readonly string[];
 }
 
 /** Whether a skill may be matched, loaded or scoped. */
 export function isUsable({ trust }: Skill): boolean {
   return trust.status !== "untrusted";
+}
+
+/** What the front matter of a skill wants that Reins shows and does not do. */
+export function notApplied(skill: SkillFields): readonly string[] {
+  const { context, agent, model, effort, shell, hooks } = skill;
+  const named = Object.entries({ context, agent, model, effort, shell });
+  return [
+    ...named.flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}`])),
+    ...(hooks.length > 0 ? [`hooks: ${hooks.length}`] : []),
+  ];
 }
 
 /** Whether it is the operator's own word, not that of a workspace or a host. */

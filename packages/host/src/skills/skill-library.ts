@@ -12,6 +12,7 @@ import {
   type MatchSettings,
   rankSkills,
   readSkillFolder,
+  readSkillText,
   readTrustedSigners,
   reloadSkill,
   type Skill,
@@ -154,6 +155,12 @@ export class SkillLibrary {
     return reloadSkill(skill, await this.#discovery(roots, grants));
   }
 
+  /** Reads a file of a skill; throws when the skill may no longer be used, or has no such file. */
+  async readFile({ principal, roots }: SkillPlace, skill: Skill, path: string): Promise<string> {
+    const grants = await grantsFor(this.#options.harness.store, principal);
+    return readSkillText(skill, path, await this.#discovery(roots, grants));
+  }
+
   /** A skill as it is now, for a person to read before trusting it. */
   async review(skill: Skill): Promise<{ readonly body: string; readonly bundle: Bundle }> {
     const { file, bundle } = await readSkillFolder(skill.origin);
@@ -174,6 +181,7 @@ export class SkillLibrary {
     return {
       find: (id) => this.find(placeOf(id)),
       load: (id, skill) => this.load(placeOf(id), skill),
+      readFile: (id, skill, path) => this.readFile(placeOf(id), skill, path),
     };
   }
 

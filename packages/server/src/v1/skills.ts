@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { skillOperations } from "@reins/api";
-import { grantSkill, revokeSkill, type SessionFolders, type SkillLibrary } from "@reins/host";
+import { grantSkill, notApplied, revokeSkill, type SessionFolders, type SkillLibrary } from "@reins/host";
 import type { Principal } from "@reins/supervisor";
 import { required } from "../access/authenticator.ts";
 import { HttpProblem } from "../problems.ts";
@@ -107,6 +107,7 @@ function shown(skill: CatalogueSkill) {
     allowed_tools: skill.allowedTools,
     disable_model_invocation: skill.disableModelInvocation,
     user_invocable: skill.userInvocable,
+    not_applied: notApplied(skill),
     ...(argumentHint !== undefined && { argument_hint: argumentHint }),
   };
 }

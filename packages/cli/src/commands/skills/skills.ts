@@ -121,6 +121,9 @@ function detailsText({ skill, body, files, faults }: SkillDetails): string {
       ? []
       : [["tools", skill.allowed_tools.map(printableLine).join(", ")]]),
     ...(skill.disable_model_invocation ? [["used by", "people only"]] : []),
+    ...(skill.not_applied.length === 0
+      ? []
+      : [["not applied", skill.not_applied.map(printableLine).join(", ")]]),
     ...faults.map((fault) => ["not covered", printableLine(fault)]),
     ["files", counted(files.length, "file")],
   ]);

@@ -46,6 +46,7 @@ function Details({ details, place }: { details: SkillDetails; place: { workspace
           Tools: skill.allowed_tools.map(visibleLine).join(", "),
           Files: skill.paths.map(visibleLine).join(", "),
           "Used by": skill.disable_model_invocation && "people only",
+          "Not applied": skill.not_applied.map(visibleLine).join(", "),
           Digest: skill.digest && <span className="font-mono text-xs break-all">{skill.digest}</span>,
           "Not covered": faults.map(visibleLine).join("; "),
         }}

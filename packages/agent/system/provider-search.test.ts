@@ -1,7 +1,8 @@
 import { LoopbackServer } from "@reins/kit";
 import { expect, onTestFinished, test } from "vitest";
 import { anthropicModel } from "../src/models/anthropic-model.ts";
-import type { ModelEvent, ModelRequest } from "../src/models/model.ts";
+import type { Model, ModelEvent, ModelRequest } from "../src/models/model.ts";
+import { responsesModel } from "../src/models/openai-responses.ts";
 import { Draft } from "../src/turn/draft.ts";
 
 const toolOf = (name: string, isDeferred?: boolean) => ({
@@ -36,8 +37,12 @@ const STREAM = [
   { type: "message_stop" },
 ];
 
-/** An API of Anthropic that searches once. */
-async function serve(stream: readonly { readonly type: string }[] = STREAM) {
+type OpenModel = (baseUrl: string) => Model;
+const claude: OpenModel = (baseUrl) => anthropicModel("claude-sonnet-5-5", { apiKey: "k", baseUrl });
+const gpt: OpenModel = (baseUrl) => responsesModel("gpt-6.1-terra", { apiKey: "k", baseUrl });
+
+/** An API that searches once. */
+async function serve(stream: readonly { readonly type: string }[] = STREAM, open: OpenModel = claude) {
   const server = await LoopbackServer.listen();
   onTestFinished(() => server.close());
   const bodies: unknown[] = [];
@@ -46,7 +51,7 @@ async function serve(stream: readonly { readonly type: string }[] = STREAM) {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.end(stream.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(""));
   });
-  const model = anthropicModel("claude-sonnet-5-5", { apiKey: "k", baseUrl: server.url });
+  const model = open(server.url);
   const ask = async (more: Partial<ModelRequest> = {}) => {
     const tools = [toolOf("read_file"), toolOf("deploy_service", true)];
     const request = {
@@ -124,4 +129,51 @@ test("a search that failed there is left out", async () => {
   );
   const { ask } = await serve(stream);
   expect((await ask({ toolSearch: "bm25" })).map(({ type }) => type)).not.toContain("search");
+});
+
+const CALL = {
+  ...{ type: "tool_search_call", id: "tsc_1", call_id: null, execution: "server", status: "completed" },
+  arguments: { query: "ship it" },
+};
+const FOUND = {
+  ...{ type: "function", name: "deploy_service", description: "Does deploy_service", strict: false },
+  ...{ parameters: { type: "object" }, defer_loading: true },
+};
+const OUTPUT = { ...CALL, type: "tool_search_output", id: "tso_1", arguments: undefined, tools: [FOUND] };
+const FUNCTION = {
+  type: "function_call",
+  id: "fc_1",
+  call_id: "call_1",
+  name: "deploy_service",
+  arguments: "{}",
+};
+const RESPONSES = [
+  ...[CALL, OUTPUT, FUNCTION].map((item) => ({ type: "response.output_item.done", item })),
+  { type: "response.completed", response: { usage: { input_tokens: 1, output_tokens: 2 } } },
+];
+
+test("OpenAI's Responses API gets deferred tools marked, and its searches are reported and returned", async () => {
+  const { model, bodies, ask } = await serve(RESPONSES, gpt);
+  const seen = await ask({ toolSearch: "bm25" });
+  expect(bodies[0]).toMatchObject({
+    tools: [
+      { type: "tool_search" },
+      { type: "function", name: "read_file" },
+      { type: "function", name: "deploy_service", defer_loading: true },
+    ],
+  });
+  expect(JSON.stringify(bodies[0]).match(/defer_loading/g)).toHaveLength(1);
+  expect(JSON.stringify(bodies[0])).not.toContain("isDeferred");
+  expect(seen).toContainEqual(
+    expect.objectContaining({ type: "search", query: "ship it", found: ["deploy_service"] }),
+  );
+  const draft = new Draft("a1", model.info.id, () => "t1");
+  for (const event of seen) if (event.type !== "end") draft.add(event);
+  const { parts } = draft.finish("tool_use");
+  await ask({ messages: [user("ship it"), { role: "assistant", model: model.info.id, parts }] });
+  const { arguments: _, ...output } = OUTPUT;
+  expect(bodies[1]).toMatchObject({
+    input: [{ type: "message" }, CALL, output, { type: "function_call", call_id: "call_1" }],
+  });
+  expect(JSON.stringify(bodies[1])).not.toContain('"tool_search"');
 });

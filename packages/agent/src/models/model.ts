@@ -78,6 +78,8 @@ export interface ModelInfo {
   readonly summarises: boolean;
   /** Whether its provider searches for tools: for certain, or as far as is known. */
   readonly toolSearch?: "always" | "possible" | undefined;
+  /** The only strategy by which it does; any if absent. */
+  readonly toolSearchBy?: "bm25" | undefined;
   /** Absent when not configured; then limits in money do not count it. */
   readonly price?: Price | undefined;
 }

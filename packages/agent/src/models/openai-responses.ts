@@ -1,5 +1,6 @@
-import type { JsonObject } from "@reins/acp";
+import { isObject, type JsonObject } from "@reins/acp";
 import type OpenAI from "openai";
+import { z } from "zod";
 import type { AssistantPart, TokenUsage, UserPart } from "../history/entry.ts";
 import type { Message } from "../history/transcript.ts";
 import { type Model, ModelError, type ModelEvent, type ModelRequest } from "./model.ts";
@@ -12,8 +13,13 @@ type Response = OpenAI.Responses.Response;
 /** A model behind OpenAI's Responses API. */
 export function responsesModel(name: string, access: OpenAiAccess): Model {
   const id = `openai:${name}`;
-  return openAiModel(id, access, async (client, request, signal) =>
-    readEvents(await client.responses.create(responsesRequest({ name, id }, request), { signal })),
+  return openAiModel(
+    id,
+    access,
+    async (client, request, signal) =>
+      readEvents(await client.responses.create(responsesRequest({ name, id }, request), { signal })),
+    // The name and description of each deferred tool stay in its prompt, so it is used only where that is wanted.
+    { toolSearch: "possible", toolSearchBy: "bm25" },
   );
 }
 
@@ -21,6 +27,7 @@ async function* readEvents(
   events: AsyncIterable<OpenAI.Responses.ResponseStreamEvent>,
 ): AsyncIterable<ModelEvent> {
   let called = false;
+  let search: OpenAI.Responses.ResponseToolSearchCall | undefined;
   for await (const event of events) {
     switch (event.type) {
       case "response.output_text.delta":
@@ -41,6 +48,8 @@ async function* readEvents(
           yield { type: "call", id, name, arguments: given === "" ? "{}" : given };
         }
         if (event.item.type === "reasoning") yield thoughtOf(event.item);
+        if (event.item.type === "tool_search_call") search = event.item;
+        if (event.item.type === "tool_search_output" && search) yield searched(search, event.item);
         break;
       case "response.completed":
         yield* endOf(event.response, called ? "tool_use" : "end");
@@ -59,6 +68,22 @@ async function* readEvents(
 
 function thoughtOf({ id, encrypted_content }: OpenAI.Responses.ResponseReasoningItem): ModelEvent {
   return { type: "thinking_end", ...(encrypted_content && { seal: { id, encrypted_content } }) };
+}
+
+/** A search that the API did. */
+function searched(
+  call: OpenAI.Responses.ResponseToolSearchCall,
+  output: OpenAI.Responses.ResponseToolSearchOutputItem,
+): ModelEvent {
+  const found = output.tools.flatMap((tool) => (tool.type === "function" ? [tool.name] : []));
+  return { type: "search", query: queryIn(call.arguments), found, seal: { search: { call, output } } };
+}
+
+/** What a search is for; the API documents no form of its arguments. */
+function queryIn(given: unknown): string {
+  if (typeof given === "string") return given;
+  if (isObject(given) && typeof given.query === "string") return given.query;
+  return JSON.stringify(given) ?? "";
 }
 
 function* endOf(
@@ -96,7 +121,7 @@ type Item = OpenAI.Responses.ResponseInputItem;
 /** Builds a request for OpenAI's Responses API. The server stores nothing. */
 function responsesRequest(
   model: { readonly name: string; readonly id: string },
-  { system, messages, tools, thoughtLevel }: ModelRequest,
+  { system, messages, tools, thoughtLevel, toolSearch }: ModelRequest,
 ): OpenAI.Responses.ResponseCreateParamsStreaming {
   const thinks = thoughtLevel !== "default" && thoughtLevel !== "off";
   return {
@@ -106,7 +131,13 @@ function responsesRequest(
     instructions: system,
     input: messages.flatMap((message) => itemsOf(message, model.id)),
     ...(tools.length > 0 && {
-      tools: tools.map((tool) => ({ type: "function" as const, strict: false, ...tool })),
+      tools: [
+        ...(toolSearch === undefined ? [] : [{ type: "tool_search" as const }]),
+        ...tools.map(({ name, description, parameters, isDeferred }) => ({
+          ...{ type: "function" as const, strict: false, name, description, parameters },
+          ...(isDeferred && { defer_loading: true }),
+        })),
+      ],
     }),
     ...(thoughtLevel !== "default" && {
       reasoning: { effort: effortOf(thoughtLevel), ...(thinks && { summary: "auto" as const }) },
@@ -144,8 +175,30 @@ function assistantItem(part: AssistantPart, id: string): Item[] {
         { type: "function_call", call_id: part.id, name: part.name, arguments: objectText(part.arguments) },
       ];
     case "thinking":
-      return part.seal?.model === id ? reasoningItem(part.text, part.seal.data) : [];
+      return part.seal?.model === id ? sealedItems(part.text, part.seal.data) : [];
   }
+}
+
+/** What is returned of a search that the API did. */
+const Searched = z.object({
+  call: z.looseObject({ type: z.literal("tool_search_call"), arguments: z.unknown() }),
+  output: z.looseObject({
+    type: z.literal("tool_search_output"),
+    tools: z.array(
+      z.looseObject({
+        type: z.literal("function"),
+        name: z.string(),
+        parameters: z.record(z.string(), z.unknown()).nullable(),
+        strict: z.boolean().nullable(),
+      }),
+    ),
+  }),
+});
+
+/** Thoughts and searches are returned unchanged or not at all. */
+function sealedItems(text: string, data: JsonObject): Item[] {
+  const { data: search } = Searched.safeParse(data.search);
+  return search ? [search.call, search.output] : reasoningItem(text, data);
 }
 
 function reasoningItem(text: string, { id, encrypted_content }: JsonObject): Item[] {

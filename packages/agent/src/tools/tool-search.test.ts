@@ -388,15 +388,17 @@ describe("a search by the provider of the model", () => {
   });
 
   test.each([
-    ["client", "always", "bm25", false],
-    ["auto", "possible", "bm25", false],
-    ["native", "possible", "regex", true],
-    ["auto", "always", "host", false],
-    ["native", undefined, "bm25", false],
+    ["client", "always", "bm25", false, undefined],
+    ["auto", "possible", "bm25", false, undefined],
+    ["native", "possible", "regex", true, undefined],
+    ["native", "possible", "regex", false, "bm25"],
+    ["native", "possible", "bm25", true, "bm25"],
+    ["auto", "always", "host", false, undefined],
+    ["native", undefined, "bm25", false, undefined],
   ] as const)(
     "with the mode %s, a provider that can %s and the strategy %s: %s",
-    async (mode, toolSearch, strategy, isNative) => {
-      const model = new ScriptedModel(["Hello."], { toolSearch });
+    async (mode, toolSearch, strategy, isNative, toolSearchBy) => {
+      const model = new ScriptedModel(["Hello."], { toolSearch, toolSearchBy });
       const { offered, prompt } = await session({ toolSearch: { mode, strategy } }, { model });
       await prompt();
       expect(model.asked[0]?.toolSearch).toBe(isNative ? strategy : undefined);

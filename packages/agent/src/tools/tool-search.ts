@@ -249,9 +249,10 @@ function sourcesOf(tools: Iterable<Tool>): string {
 
 function nativeSearch(
   { mode, strategy }: ToolSearchSettings,
-  { toolSearch }: ModelInfo,
+  { toolSearch, toolSearchBy }: ModelInfo,
 ): "bm25" | "regex" | undefined {
   if (mode === "client" || (strategy !== "bm25" && strategy !== "regex")) return undefined;
+  if (toolSearchBy !== undefined && strategy !== toolSearchBy) return undefined;
   return toolSearch === "always" || (toolSearch === "possible" && mode === "native") ? strategy : undefined;
 }
 

@@ -43,7 +43,7 @@ export async function settingFor(
   const { id: sessionId, cwd, additionalDirectories, mode, model, thoughtLevel } = session.header;
   const { control, services, memory, commands, limits, clock, random, newId, instructions, onFault } =
     dependencies;
-  const skills = mode === "protocol" ? undefined : session.skills;
+  const { skills } = session;
   const opened = dependencies.models.open(model);
   const tools = mode === "protocol" ? [] : await offeredTools(context, session, signal);
   return {
@@ -54,7 +54,7 @@ export async function settingFor(
     thoughtLevel: isThoughtLevel(thoughtLevel) ? thoughtLevel : "default",
     mode,
     system: systemPrompt({
-      ...{ cwd, additionalDirectories, mode, skills: skills?.cards },
+      ...{ cwd, additionalDirectories, mode, skills: mode === "protocol" ? undefined : skills?.cards },
       instructions: instructions(sessionId),
     }),
     tools,

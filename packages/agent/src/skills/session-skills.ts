@@ -34,6 +34,8 @@ export interface SessionSkillsOptions {
 export interface SkillPrompt {
   readonly text: string;
   readonly workingFiles: readonly string[];
+  /** Whether tools are offered one by one, so that a skill can narrow them; one that does is not used otherwise. */
+  readonly canScope: boolean;
 }
 
 /** What a model wants of a skill: its instructions, with arguments for them, or one of its files. */
@@ -134,7 +136,7 @@ export class SessionSkills {
 
   /** Puts the skills to use that fit a prompt, and those that the person calls by `/name`. */
   async match(prompt: SkillPrompt, iteration: number, signal: AbortSignal): Promise<SkillChange> {
-    const { text, workingFiles } = prompt;
+    const { text, workingFiles, canScope } = prompt;
     const invoked = this.#invokedBy(text);
     const { matches, warnings } = await matchSkills(
       {
@@ -154,6 +156,11 @@ export class SessionSkills {
       chosen.map(async ({ skill, reason, given }) => {
         try {
           const read = await this.#read(skill, signal);
+          if (!canScope && read.skill.allowedTools.length > 0)
+            throw new SkillError(
+              "unavailable",
+              "it narrows tools, which the mode protocol cannot; it is not used",
+            );
           return { skill: read.skill, reason, body: this.#render(read, given) };
         } catch (error) {
           signal.throwIfAborted();

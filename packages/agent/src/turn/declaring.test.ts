@@ -1,3 +1,4 @@
+import { MATCH_DEFAULTS, type Skill } from "@reins/bridge";
 import { describe, expect, test } from "vitest";
 import { ScriptedControl } from "../../test/scripted-control.ts";
 import { calling, ScriptedModel, type ScriptedReply } from "../../test/scripted-model.ts";
@@ -7,6 +8,7 @@ import { testWorkspace } from "../../test/workspace.ts";
 import type { NativeAgentOptions } from "../agent-dependencies.ts";
 import { VolatileSessionStore } from "../history/session-store.ts";
 import { ModelError } from "../models/model.ts";
+import type { SkillService } from "../skills/skill-service.ts";
 
 const ACT = { kind: "act", calls: [{ id: "a", type: "tool", name: "read_file", args: { path: "a.txt" } }] };
 const declaring = calling("AgentProtocolOutput", ACT);
@@ -15,8 +17,10 @@ async function run({
   replies,
   script,
   control = new ScriptedControl(),
+  skills,
   ...options
 }: NativeAgentOptions & {
+  readonly skills?: SkillService;
   readonly replies: readonly ScriptedReply[];
   readonly script: readonly ScriptedDeclared[];
   readonly control?: ScriptedControl;
@@ -25,7 +29,7 @@ async function run({
   const protocol = new ScriptedProtocol(...script);
   const { cwd } = await testWorkspace({ "a.txt": "a" });
   const store = new VolatileSessionStore();
-  const services = { protocol };
+  const services = { protocol, ...(skills && { skills }) };
   const client = await TestClient.open(cwd, { models: model.models, store, control, services, ...options });
   const { sessionId } = client;
   await client.request("session/set_mode", { sessionId, modeId: "protocol" });
@@ -59,6 +63,54 @@ describe("the mode protocol", () => {
     await expect(after.prompt(client.sessionId, "hello")).rejects.toMatchObject({
       message: expect.stringContaining("set another mode"),
     });
+  });
+});
+
+describe("skills in the mode protocol", () => {
+  const FIELDS = {
+    ...({ layer: "user", trust: { status: "trusted", by: "operator" } } as const),
+    ...{ short: "", description: "Deploys a canary release", whenToUse: "" },
+    ...{ disableModelInvocation: false, userInvocable: true, requireSignature: false },
+    ...{ paths: [], hooks: [], trustedSigners: [] },
+  };
+  const skillOf = (id: string, allowedTools: readonly string[] = []): Skill => ({
+    ...FIELDS,
+    ...{ id, name: id, origin: `/skills/${id}`, allowedTools },
+  });
+  const serviceOf = (skill: Skill): SkillService => ({
+    find: async () => ({
+      ...{ skills: [skill], warnings: [], order: {}, match: MATCH_DEFAULTS },
+      ...{ cardBudget: 8_000, variables: {} },
+    }),
+    load: async () => ({ skill, body: "Fly high." }),
+    readFile: async () => "",
+  });
+  const withSkill = (skill: Skill) =>
+    run({
+      replies: [declaring, "Done.", "Done."],
+      script: [{ observation: "a" }, { over: "Done." }],
+      skills: serviceOf(skill),
+    });
+
+  test("are put to use where they fit, for all requests of the turn, and dropped after", async () => {
+    const { prompt, model, client } = await withSkill(skillOf("canary"));
+    await prompt("roll out the canary");
+    await prompt("thanks");
+    expect(model.asked.map(({ system }) => system.includes("Fly high."))).toEqual([true, true, false]);
+    expect(model.asked[0]?.system).not.toContain("load_skill");
+    const updates = client.updates.map(({ update }) => update.sessionUpdate);
+    expect(updates.filter((kind) => kind.startsWith("skill_"))).toEqual([
+      "skill_activated",
+      "skill_deactivated",
+    ]);
+  });
+
+  test("that narrow tools are not used, because actions of graphs are not narrowed", async () => {
+    const { prompt, model, client } = await withSkill(skillOf("canary", ["read_file"]));
+    await prompt("roll out the canary");
+    expect(model.asked[0]?.system).not.toContain("Fly high.");
+    expect(client.updates.map(({ update }) => update.sessionUpdate)).not.toContain("skill_activated");
+    expect(client.thought).toContain("it narrows tools");
   });
 });
 

@@ -27,7 +27,7 @@ export async function declaringView(
   // Its plans are graphs, which the runtime shows.
   const context = briefText({ ...brief, strategy: "none" }, "");
   return {
-    system: [system, instructions, context].filter((part) => part !== "").join("\n\n"),
+    system: [system, instructions, turn.instructions, context].filter((part) => part !== "").join("\n\n"),
     messages: [{ role: "user", parts: [{ type: "text", text }, ...images] }],
     tools: [tool],
     news,

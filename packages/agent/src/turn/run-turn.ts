@@ -84,6 +84,9 @@ async function declareUntilOver(turn: Turn, protocol: ProtocolService, brief: Br
     if (request > 1) turn.declaring = await declaringView(turn, protocol, brief);
     const permission = await requestPromptPermission(turn, request);
     if (permission.kind === "refused") return await refuse(turn, permission.reason);
+    turn.request = request;
+    if (request === 1 || turn.setting.skills?.isReassessed)
+      turn.instructions = await useSkills(turn, request);
     if (request === 1) {
       await beginDeclaring(turn, protocol);
       turn.declaring = await declaringView(turn, protocol, brief);

@@ -26,7 +26,7 @@ export interface TurnSetting {
   /** Keeps most of the tools out of the prompt; all are in it if absent. */
   readonly deferred?: DeferredTools | undefined;
   readonly toolContext: Omit<ToolContext, "signal" | "toolCallId" | "onWorker" | "onSearch">;
-  /** The skills of the session; none in the mode `protocol`. */
+  /** The skills of the session. */
   readonly skills?: SessionSkills | undefined;
   /** What was shown as wrong before in the session. */
   readonly faults: Set<string>;
@@ -77,6 +77,8 @@ export class Turn {
   draft: Draft | undefined;
   /** What a model that declares action graphs is shown instead of the conversation and the tools. */
   declaring: DeclaringView | undefined;
+  /** The instructions of the skills in use, for a model that declares. */
+  instructions = "";
   #status: ReportEvents["run_lifecycle"]["status"] | undefined;
 
   constructor(setting: TurnSetting, prompt: readonly UserPart[], signal: AbortSignal) {

@@ -8,10 +8,14 @@ const MAX_FILES = 50;
 
 /** Puts the skills to use that fit the prompt of a turn, and shows what changed. Returns what the model is to read. */
 export async function useSkills(turn: Turn, request: number): Promise<string> {
-  const { skills, entries, emit, keep, toolContext } = turn.setting;
+  const { skills, entries, emit, keep, toolContext, protocol } = turn.setting;
   if (!skills) return "";
   const { cwd } = toolContext.roots;
-  const prompt = { text: turn.words, workingFiles: workingFiles(entries, cwd) };
+  const prompt = {
+    text: turn.words,
+    workingFiles: workingFiles(entries, cwd),
+    canScope: protocol === undefined,
+  };
   const { updates, matches, instructions, warnings } = await skills.match(prompt, request - 1, turn.signal);
   for (const update of updates) await emit({ type: "skill", update });
   await showSkillWarnings(turn, warnings);
@@ -22,7 +26,8 @@ export async function useSkills(turn: Turn, request: number): Promise<string> {
       matches: matches.map(({ skill, score, reason }) => ({ name: skill.id, score, reason })),
       active: [...skills.active],
     });
-  const { context } = turn;
+  // What declares is shown no conversation that could hold them.
+  const context = protocol ? "" : turn.context;
   return instructions.filter((text) => !context.includes(text)).join("\n\n");
 }
 

@@ -164,7 +164,11 @@ describe("a worktree", () => {
 });
 
 /** A native agent whose child does something in a worktree. */
-async function delegating(given: object, ...steps: Parameters<typeof scene>[1][]) {
+function delegating(given: object, ...steps: Parameters<typeof scene>[1][]) {
+  return delegatingAs(false, given, ...steps);
+}
+
+async function delegatingAs(isUser: boolean, given: object, ...steps: Parameters<typeof scene>[1][]) {
   const model = await ScriptedModel.listen({
     script: scenes(
       scene(
@@ -180,9 +184,10 @@ async function delegating(given: object, ...steps: Parameters<typeof scene>[1][]
   const agent = await openNative({
     environment: { PATH: process.env.PATH, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key },
     person: () => "allow_once",
+    isUser,
   });
   onTestFinished(() => rm(`${agent.home}-worktrees`, { recursive: true, force: true }));
-  return agent;
+  return { ...agent, model };
 }
 
 describe("a worker with a worktree", () => {
@@ -222,6 +227,21 @@ describe("a worker with a worktree", () => {
     const written = (await verdictsOf(agent)).filter(([, tool]) => tool === "write_file");
     expect(written.map(([, , verdict]) => verdict).filter((verdict) => verdict !== "blocked")).toEqual([]);
     expect(existsSync(join(agent.workspace, "note.txt"))).toBe(false);
+  });
+
+  test("of a user without roles reads the files of its worktree that its task names, and no others", async () => {
+    const prompt = `work on it, see @a.txt and @link.txt`;
+    const agent = await delegatingAs(true, { worktree: true, prompt }, reply(say("I did.")));
+    await symlink("../outside.txt", join(agent.workspace, "link.txt"));
+    await writeFile(join(dirname(agent.workspace), "outside.txt"), "of others");
+    await commitAll(agent.workspace);
+    await agent.client.prompt(agent.id, "delegate");
+    expect(JSON.stringify(agent.client.got)).toContain("Its worktree had no changes and was removed.");
+    const told = agent.model.requests.map(({ conversation }) => JSON.stringify(conversation.items));
+    const child = told.find((items) => items.includes("see @a.txt")) ?? expect.fail();
+    expect(child).toContain("one\\n");
+    expect(child).not.toContain("of others");
+    expect(child).toContain("is not in a folder that the tenant default was given");
   });
 
   test("fails with the reason in a folder that is no repository, and starts nothing", async () => {

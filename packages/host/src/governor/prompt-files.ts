@@ -107,8 +107,12 @@ export class PromptFiles {
 
   /** Why a place is not for the user, by where it leads; whether something is there makes no difference. */
   async #beyond(path: string): Promise<string | undefined> {
-    const { folders, principal } = this.#session.context;
-    return folders.beyond(principal, await realPlace(path));
+    return this.#beyondReal(await realPlace(path));
+  }
+
+  #beyondReal(real: string): Promise<string | undefined> {
+    const { context, descent } = this.#session;
+    return context.folders.beyond(context.principal, real, descent?.worktree);
   }
 
   /** Where a name may lead: from the folders of the session, the agent's home and the user's. */
@@ -137,12 +141,11 @@ export class PromptFiles {
   }
 
   async #decideAndRead(path: string): Promise<string> {
-    const { folders, principal } = this.#session.context;
     // A path that no person of the tenant may work on is read to no agent either.
     const outside = await this.#beyond(path);
     // Decided by its real path, and read there: a link may lead elsewhere a moment later.
     const before = outside === undefined ? await realpath(path).catch(() => undefined) : undefined;
-    const beyond = outside ?? (before === undefined ? undefined : await folders.beyond(principal, before));
+    const beyond = outside ?? (before === undefined ? undefined : await this.#beyondReal(before));
     const enforced = await enforce(
       this.#session,
       {

@@ -103,11 +103,12 @@ export class SessionFolders {
   }
 
   /**
-   * Why Reins reads nothing at a path for a principal: it is in no folder of the tenant. `undefined` where it is.
+   * Why Reins reads nothing at a path for a principal: it is in no folder of the tenant, nor in the worktree that Reins made
+   * for the session. `undefined` where it is.
    * @param real followed to its end
    */
-  async beyond(principal: Principal, real: string): Promise<string | undefined> {
-    if (reachesAll(principal)) return undefined;
+  async beyond(principal: Principal, real: string, worktree?: string): Promise<string | undefined> {
+    if (reachesAll(principal) || (worktree !== undefined && holds(worktree, real))) return undefined;
     if ((await this.#realRoots(principal.tenant)).some((root) => holds(root, real))) return undefined;
     return `it is not in a folder that the tenant ${principal.tenant} was given`;
   }

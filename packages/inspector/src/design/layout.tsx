@@ -22,7 +22,7 @@ export function Page({
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <header className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2.5">
-        <div className="min-w-0 flex-1">
+        <div className="min-w-0 flex-[1_1_12rem]">
           <h1 className="truncate text-base font-semibold">{title}</h1>
           {about !== undefined && <p className="text-sm text-ink-soft">{about}</p>}
         </div>

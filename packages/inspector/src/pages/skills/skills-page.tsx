@@ -71,13 +71,15 @@ function WorkspaceForm({ workspace, onChoose }: { workspace: string; onChoose: (
   const [folder, setFolder] = useState(workspace);
   return (
     <Form onSubmit={() => onChoose(folder)} className="flex items-center gap-1.5">
-      <TextInput
-        aria-label="Workspace"
-        placeholder="Folder of a workspace"
-        className="w-72 max-w-full font-mono text-xs"
-        value={folder}
-        onChange={setFolder}
-      />
+      <div className="w-72 max-w-full">
+        <TextInput
+          aria-label="Workspace"
+          placeholder="Folder of a workspace"
+          className="font-mono text-xs"
+          value={folder}
+          onChange={setFolder}
+        />
+      </div>
       <Button type="submit">Show</Button>
     </Form>
   );

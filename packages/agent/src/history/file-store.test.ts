@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { appendFile, mkdtemp, readdir, readlink, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -55,6 +55,29 @@ describe("a session store in a folder", () => {
     for (const name of ["a.json", "a.jsonl"]) {
       expect((await stat(join(path, name))).mode & 0o077).toBe(0);
     }
+  });
+
+  test("holds a bounded number of files, and none of a session that was released", async () => {
+    const path = await folder();
+    const store = new FileSessionStore(path);
+    const ids = Array.from({ length: 300 }, (_, n) => `s${n}`);
+    for (const round of ["one", "two"])
+      for (const id of ids) await store.append(headerOf(id), [saying(round)]);
+    const held = async () => {
+      const links = await Promise.all(
+        (await readdir("/proc/self/fd")).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => "")),
+      );
+      return links.filter((link) => link.startsWith(path)).length;
+    };
+    if (process.platform === "linux") expect(await held()).toBe(256);
+    for (const id of ids) store.release(id);
+    if (process.platform === "linux") expect(await held()).toBe(0);
+    await store.append(headerOf("s0"), [saying("three")]);
+    expect((await store.read("s0"))?.entries).toEqual([saying("one"), saying("two"), saying("three")]);
+    await store.remove("s0");
+    await store.append(headerOf("s0"), [saying("anew")]);
+    expect((await store.read("s0"))?.entries).toEqual([saying("anew")]);
+    for (const id of ids) store.release(id);
   });
 
   test("rejects ids that lead out of the folder", async () => {

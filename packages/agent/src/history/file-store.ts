@@ -1,4 +1,13 @@
-import { appendFileSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { errorCode } from "@reins/kit";
@@ -17,18 +26,24 @@ const ID = /^[A-Za-z0-9_-]{1,128}$/;
 const MAX_CACHED = 1_000;
 /** From this length on, a file of headers is replaced by one with the last header alone. */
 const MAX_HEADERS = 64 * 1_024;
+/** The most files of entries that stay open between appends. */
+const MAX_OPEN = 256;
 /** Only their owner may read what is stored. */
 const PRIVATE = { mode: 0o600 };
 
 /**
  * Stores sessions in a folder, each in two append-only files with a line for each entry and for each state of its header,
  * of which the last counts. A line that a crash cut off is skipped. Lines are appended synchronously: to write them into
- * the page cache takes a fortieth of the time that it takes to hand them to another thread, or to replace a file.
+ * the page cache takes a fortieth of the time that it takes to hand them to another thread, or to replace a file. The
+ * entries of a session that is in use stay open, because to open a file takes several times as long as to append to it.
  */
 export class FileSessionStore implements SessionStore {
   readonly #folder: string;
   /** The last written header of a session, without its time, and the length of the file it is in. */
   readonly #written = new Map<string, { readonly header: string; readonly length: number }>();
+
+  /** The open files of entries, those that were appended to last at the end. */
+  readonly #open = new Map<string, number>();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -57,15 +72,33 @@ export class FileSessionStore implements SessionStore {
     expectId(id);
     if (!this.#written.has(id)) mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const lines = entries.map(lineOf).join("");
-    if (lines !== "") appendFileSync(this.#entriesOf(id), lines, PRIVATE);
+    if (lines !== "") appendFileSync(this.#opened(id), lines);
     if (this.#needsHeader(header, entries)) this.#writeHeader(header);
   }
 
   async remove(id: string): Promise<void> {
     expectId(id);
     this.#written.delete(id);
+    this.release(id);
     rmSync(this.#headerOf(id), { force: true });
     rmSync(this.#entriesOf(id), { force: true });
+  }
+
+  release(id: string): void {
+    const file = this.#open.get(id);
+    if (file === undefined) return;
+    this.#open.delete(id);
+    closeSync(file);
+  }
+
+  /** The file of a session's entries, open for appending. */
+  #opened(id: string): number {
+    const file = this.#open.get(id) ?? openSync(this.#entriesOf(id), "a", PRIVATE.mode);
+    this.#open.delete(id);
+    this.#open.set(id, file);
+    const [oldest] = this.#open.keys();
+    if (this.#open.size > MAX_OPEN && oldest !== undefined) this.release(oldest);
+    return file;
   }
 
   /** Whether a header has to be written: the time alone is written at the end of a turn only. */

@@ -44,6 +44,8 @@ export interface SessionStore {
   append(header: SessionHeader, entries: readonly HistoryEntry[]): Promise<void>;
   /** Deletes a session, if it exists. */
   remove(id: string): Promise<void>;
+  /** Lets go of what is held for a session that is not in use any more. */
+  release?(id: string): void;
 }
 
 /** Pages a list of headers in memory. A cursor names the last header of a page. */

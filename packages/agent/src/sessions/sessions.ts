@@ -105,10 +105,11 @@ export class Sessions {
     }
   }
 
-  /** Settles when no turn is in progress and all MCP servers are closed. */
+  /** Settles when no turn is in progress, all MCP servers are closed and nothing is held in the store. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#running);
     await Promise.allSettled([...this.#sessions.values()].map(({ servers }) => servers.close()));
+    for (const id of this.#sessions.keys()) this.#dependencies.store.release?.(id);
   }
 
   /** Closes a session, if it is open, and cancels its turn first. It stays in the store. */
@@ -121,6 +122,7 @@ export class Sessions {
     await this.#cancelBackground(session);
     session.skills?.close();
     await session.servers.close();
+    this.#dependencies.store.release?.(id);
     this.#context.hostTools?.forget(id);
   }
 

@@ -1,5 +1,5 @@
 import { compact, compactIfFull } from "../compaction/compact.ts";
-import { type AssistantPart, type CallPart, partsText } from "../history/entry.ts";
+import { type AssistantPart, type CallPart, type HistoryEntry, partsText } from "../history/entry.ts";
 import { ModelError } from "../models/model.ts";
 import { totalOf } from "../models/tokens.ts";
 import type { ProtocolService } from "../tools/host-services.ts";
@@ -122,9 +122,11 @@ function stopped(reason: StopReason): TurnEnd {
 async function begin(turn: Turn, brief: Brief): Promise<void> {
   const text = briefText(brief, turn.context);
   const instructions = await useSkills(turn, 1);
-  await turn.setting.keep({ kind: "user", ...turn.mark, parts: [...turn.prompt] });
-  await keepContext(turn, text);
-  await keepContext(turn, instructions);
+  await turn.setting.keep(
+    { kind: "user", ...turn.mark, parts: [...turn.prompt] },
+    ...contextEntries(turn, text),
+    ...contextEntries(turn, instructions),
+  );
   const steps = Array.isArray(brief.template)
     ? brief.template.filter((step) => typeof step === "string")
     : [];
@@ -138,8 +140,14 @@ async function begin(turn: Turn, brief: Brief): Promise<void> {
 
 /** Records context that accompanies the prompt. */
 async function keepContext(turn: Turn, text: string): Promise<void> {
-  if (text === "") return;
-  await turn.setting.keep({ kind: "user", ...turn.mark, parts: [{ type: "text", text, context: true }] });
+  const entries = contextEntries(turn, text);
+  if (entries.length > 0) await turn.setting.keep(...entries);
+}
+
+/** The entry of a context, if there is any. */
+function contextEntries(turn: Turn, text: string): readonly HistoryEntry[] {
+  if (text === "") return [];
+  return [{ kind: "user", ...turn.mark, parts: [{ type: "text", text, context: true }] }];
 }
 
 /** Withdraws a blocked prompt from the conversation and shows the reason. */

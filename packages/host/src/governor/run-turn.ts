@@ -40,6 +40,8 @@ export async function runTurn(
   // Reads what other processes have changed; the governor cancels the turns of a principal without rights.
   const read = async () => void (await harness.identity.current(principal));
   const reading = new Repeater(systemClock, RIGHTS_MS, read, (error) => onFault(String(error)));
+  // Begun now, so that the first verdict need not wait for it; that reports a failure, too.
+  read().catch(() => undefined);
   try {
     if (signal.aborted) turn.cancel("the prompt was cancelled");
     // Turns are in the ledger one after the other.

@@ -69,7 +69,7 @@ describe("a session store in a folder", () => {
       );
       return links.filter((link) => link.startsWith(path)).length;
     };
-    if (process.platform === "linux") expect(await held()).toBe(256);
+    if (process.platform === "linux") expect(await held()).toBe(512);
     for (const id of ids) store.release(id);
     if (process.platform === "linux") expect(await held()).toBe(0);
     await store.append(headerOf("s0"), [saying("three")]);

@@ -26,8 +26,8 @@ const ID = /^[A-Za-z0-9_-]{1,128}$/;
 const MAX_CACHED = 1_000;
 /** From this length on, a file of headers is replaced by one with the last header alone. */
 const MAX_HEADERS = 64 * 1_024;
-/** The most files of entries that stay open between appends. */
-const MAX_OPEN = 256;
+/** The most files that stay open between appends. */
+const MAX_OPEN = 512;
 /** Only their owner may read what is stored. */
 const PRIVATE = { mode: 0o600 };
 
@@ -35,14 +35,14 @@ const PRIVATE = { mode: 0o600 };
  * Stores sessions in a folder, each in two append-only files with a line for each entry and for each state of its header,
  * of which the last counts. A line that a crash cut off is skipped. Lines are appended synchronously: to write them into
  * the page cache takes a fortieth of the time that it takes to hand them to another thread, or to replace a file. The
- * entries of a session that is in use stay open, because to open a file takes several times as long as to append to it.
+ * files of a session that is in use stay open, because to open a file takes several times as long as to append to it.
  */
 export class FileSessionStore implements SessionStore {
   readonly #folder: string;
   /** The last written header of a session, without its time, and the length of the file it is in. */
   readonly #written = new Map<string, { readonly header: string; readonly length: number }>();
 
-  /** The open files of entries, those that were appended to last at the end. */
+  /** The open files by path, those that were appended to last at the end. */
   readonly #open = new Map<string, number>();
 
   constructor(folder: string) {
@@ -72,7 +72,7 @@ export class FileSessionStore implements SessionStore {
     expectId(id);
     if (!this.#written.has(id)) mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const lines = entries.map(lineOf).join("");
-    if (lines !== "") appendFileSync(this.#opened(id), lines);
+    if (lines !== "") appendFileSync(this.#opened(this.#entriesOf(id)), lines);
     if (this.#needsHeader(header, entries)) this.#writeHeader(header);
   }
 
@@ -85,20 +85,25 @@ export class FileSessionStore implements SessionStore {
   }
 
   release(id: string): void {
-    const file = this.#open.get(id);
-    if (file === undefined) return;
-    this.#open.delete(id);
-    closeSync(file);
+    this.#close(this.#headerOf(id));
+    this.#close(this.#entriesOf(id));
   }
 
-  /** The file of a session's entries, open for appending. */
-  #opened(id: string): number {
-    const file = this.#open.get(id) ?? openSync(this.#entriesOf(id), "a", PRIVATE.mode);
-    this.#open.delete(id);
-    this.#open.set(id, file);
+  /** A file that is open for appending. */
+  #opened(path: string): number {
+    const file = this.#open.get(path) ?? openSync(path, "a", PRIVATE.mode);
+    this.#open.delete(path);
+    this.#open.set(path, file);
     const [oldest] = this.#open.keys();
-    if (this.#open.size > MAX_OPEN && oldest !== undefined) this.release(oldest);
+    if (this.#open.size > MAX_OPEN && oldest !== undefined) this.#close(oldest);
     return file;
+  }
+
+  #close(path: string): void {
+    const file = this.#open.get(path);
+    if (file === undefined) return;
+    this.#open.delete(path);
+    closeSync(file);
   }
 
   /** Whether a header has to be written: the time alone is written at the end of a turn only. */
@@ -114,9 +119,10 @@ export class FileSessionStore implements SessionStore {
     const path = this.#headerOf(id);
     const line = lineOf(header);
     let length = this.#written.get(id)?.length ?? statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-    if (length < MAX_HEADERS) appendFileSync(path, line, PRIVATE);
+    if (length < MAX_HEADERS) appendFileSync(this.#opened(path), line);
     else {
       length = 0;
+      this.#close(path);
       writeFileSync(`${path}.new`, line, PRIVATE);
       renameSync(`${path}.new`, path);
     }

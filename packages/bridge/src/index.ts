@@ -7,7 +7,7 @@ export { type HostTool, type HostToolList, readHostTools } from "./host-tools/re
 export { Idleness, MOST_MESSAGE_BYTES, type Wake, wakeOf } from "./idleness.ts";
 export { type Memory, VolatileMemory } from "./memory.ts";
 export { HOST_SOURCE, modelToolName, qualifiedNames, type SourcedName } from "./qualified-names.ts";
-export { searchItems } from "./search/bm25.ts";
+export { itemSearch, searchItems } from "./search/bm25.ts";
 export { type Embed, type EmbeddingEndpoint, embedderFor } from "./search/embedding-search.ts";
 export type { AskHost } from "./search/host-search.ts";
 export { type DeferralSettings, divideTools, promote, toolTokens } from "./search/promotion.ts";

@@ -1,4 +1,5 @@
-import { searchItems } from "@reins/bridge";
+import { itemSearch } from "@reins/bridge";
+import { LruCache } from "@reins/kit";
 import type { DecisionEvents, PlanningStrategy } from "../control/events.ts";
 import { detectIntent, IMPLIED } from "./intent.ts";
 
@@ -35,16 +36,29 @@ function strategyFor(task: string, count: number, constraints: unknown): Exclude
 /** Returns the hint of the problem's intent and the principles of the constitution that share its words. */
 export function hintsFor(problem: string, constitution: string): DecisionEvents["reasoning"]["decision"] {
   const { hint } = IMPLIED[detectIntent(problem).intent];
-  const principles = searchItems(principlesIn(constitution), String, problem, 3);
+  const principles = principlesIn(constitution)(problem);
   const hints = [...(hint === undefined ? [] : [hint]), ...principles];
   return hints.length > 0 ? { decision: "allow", hints } : { decision: "allow" };
 }
 
-/** The items of the lists in a constitution, each on one line. */
-function principlesIn(constitution: string): readonly string[] {
+/** How many principles become hints. */
+const MAX_PRINCIPLES = 3;
+
+type Search = (query: string) => readonly string[];
+
+/** The searches of the constitutions in force, by their texts: most turns are under the same few. */
+const searches = new LruCache<string, Search>({ entries: 16, size: 1 << 20 });
+
+/** A search of the items of the lists in a constitution, each on one line. */
+function principlesIn(constitution: string): Search {
+  const known = searches.get(constitution);
+  if (known) return known;
   const items = constitution.split(/^[^\S\n]*(?:\d+[.)]|[-*])\s+/m).slice(1);
-  return items.map((item) => {
+  const principles = items.map((item) => {
     const [text = ""] = item.split(/\n\s*\n|^#/m);
     return text.replaceAll("**", "").replace(/\s+/g, " ").trim().slice(0, 300);
   });
+  const search = itemSearch(principles, String, MAX_PRINCIPLES);
+  searches.set(constitution, search, constitution.length);
+  return search;
 }

@@ -194,9 +194,19 @@ export function searchItems<Item>(
   query: string,
   limit = items.length,
 ): readonly Item[] {
+  return itemSearch(items, getText, limit)(query);
+}
+
+/** A search of items that is made once for many queries. */
+export function itemSearch<Item>(
+  items: readonly Item[],
+  getText: (item: Item) => string,
+  limit = items.length,
+): (query: string) => readonly Item[] {
   const index = new Bm25Index({ text: 1 });
   for (const [position, item] of items.entries()) index.put(String(position), { text: getText(item) });
-  return index.search(query, { limit }).flatMap(({ id }) => items.slice(Number(id), Number(id) + 1));
+  return (query) =>
+    index.search(query, { limit }).flatMap(({ id }) => items.slice(Number(id), Number(id) + 1));
 }
 
 /** Says in one line why a document matched, such as `deploy (name, description), ship as release (tags)`. */

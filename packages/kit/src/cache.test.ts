@@ -83,6 +83,28 @@ describe("stamps of files", () => {
     expect(await stamps.areCurrent()).toBe(true);
   });
 
+  it("show what comes to a folder that itself came later, also to calls at once", async () => {
+    const path = await mkdtemp(join(tmpdir(), "stamps-"));
+    const clock = new ManualClock(new Date());
+    const stamps = new FileStamps(clock);
+    for (const name of ["a/b/c", "d", "e/f"]) await stamps.note(join(path, name));
+    const areAll = async (current: boolean) =>
+      expect(await Promise.all([1, 2, 3].map(() => stamps.areCurrent()))).toEqual([
+        current,
+        current,
+        current,
+      ]);
+    await areAll(true);
+    await mkdir(join(path, "a/b"), { recursive: true });
+    await areAll(true);
+    // What changed is long ago from here on, and the folders are relied upon.
+    clock.advance(10_000);
+    await areAll(true);
+    await areAll(true);
+    await mkdir(join(path, "a/b/c"));
+    await areAll(false);
+  });
+
   it("show what comes between the looks at a path and at the folder above it", async () => {
     const path = await mkdtemp(join(tmpdir(), "stamps-"));
     const stamps = new FileStamps(new ManualClock(new Date(Date.now() + 1_000)));

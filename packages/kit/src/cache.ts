@@ -53,9 +53,10 @@ const AT_ONCE = 32;
 export class FileStamps {
   readonly #clock: Pick<Clock, "now">;
   readonly #present = new Map<string, string>();
-  /** Paths where nothing was, each with the nearest folder above it, if that is known to change when something comes. */
+  /** Paths where nothing was, each with the nearest folder above it; none where a link on the way leads nowhere. */
   readonly #absent = new Map<string, string | undefined>();
-  readonly #folders = new Map<string, string>();
+  /** The states of these folders; while one is the same, nothing has come below it. None of one that changed just then. */
+  readonly #folders = new Map<string, string | undefined>();
   readonly #since: number;
   #isSettled = true;
 
@@ -83,10 +84,19 @@ export class FileStamps {
   async areCurrent(): Promise<boolean> {
     const age = this.#clock.now().getTime() - this.#since;
     if (!this.#isSettled || age < 0 || age > MAX_AGE_MS) return false;
-    const changed = await changedIn([...this.#folders]);
-    const absent = [...this.#absent].filter(([, folder]) => folder === undefined || changed.has(folder));
+    // As one state: other calls note folders anew meanwhile.
+    const [known, all] = [new Map(this.#folders), [...this.#absent]];
+    const changed = await changedIn([...known]);
+    const absent = all.filter(([, folder = ""]) => !known.has(folder) || changed.has(folder));
     const left = [...this.#present, ...absent.map(([path]) => [path, undefined] as const)];
-    return left.length === 0 || (await changedIn(left)).size === 0;
+    if (left.length > 0 && (await changedIn(left)).size > 0) return false;
+    const settled = absent.filter(([, folder = ""]) => this.#isUnchanged(changed.get(folder)));
+    for (const [path, folder = ""] of settled) {
+      this.#absent.set(path, undefined);
+      this.#folders.delete(folder);
+    }
+    for (const [path] of settled) await this.#noteAbsent(path);
+    return true;
   }
 
   /**
@@ -95,15 +105,16 @@ export class FileStamps {
    */
   async #noteAbsent(path: string): Promise<void> {
     const folder = await folderAbove(path);
-    const stamp = folder === undefined ? undefined : await stampOf(folder);
-    const isReliable = folder !== undefined && stamp !== undefined && this.#isUnchanged(stamp);
-    this.#absent.set(path, isReliable ? folder : undefined);
+    this.#absent.set(path, folder);
+    if (folder === undefined || this.#folders.has(folder)) return;
     // The first state of a folder counts for all paths below it.
-    if (isReliable && !this.#folders.has(folder)) this.#folders.set(folder, stamp.text);
+    const stamp = await stampOf(folder);
+    this.#folders.set(folder, this.#isUnchanged(stamp) ? stamp?.text : undefined);
   }
 
-  #isUnchanged({ changedAt }: Stamp): boolean {
-    return changedAt <= this.#clock.now().getTime() - UNSETTLED_MS;
+  /** Whether something is there that did not change just now. */
+  #isUnchanged(stamp: Stamp | undefined): boolean {
+    return stamp !== undefined && stamp.changedAt <= this.#clock.now().getTime() - UNSETTLED_MS;
   }
 }
 
@@ -125,13 +136,16 @@ async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** The paths that do not look as they were noted. */
-async function changedIn(noted: readonly (readonly [string, string | undefined])[]): Promise<Set<string>> {
-  const changed = new Set<string>();
+/** The paths that do not look as they were noted, each as it looks now. */
+async function changedIn(
+  noted: readonly (readonly [string, string | undefined])[],
+): Promise<ReadonlyMap<string, Stamp | undefined>> {
+  const changed = new Map<string, Stamp | undefined>();
   for (let from = 0; from < noted.length; from += AT_ONCE) {
     const some = noted.slice(from, from + AT_ONCE);
     const now = await Promise.all(some.map(([path]) => stampOf(path)));
-    for (const [index, [path, text]] of some.entries()) if (now[index]?.text !== text) changed.add(path);
+    for (const [index, [path, text]] of some.entries())
+      if (now[index]?.text !== text) changed.set(path, now[index]);
   }
   return changed;
 }

@@ -28,6 +28,8 @@ export interface PreparedTurn {
 
 /** Puts something before a prompt: mail, the constitution, the mandate. */
 export interface TurnPreparation {
+  /** Begins to look at what a prompt may need, while it is decided; nothing follows from it unless it is composed. */
+  lookAhead?(session: GovernedSession): void;
   compose(
     session: GovernedSession,
     subject: Subject,

@@ -144,6 +144,7 @@ interface Prompted {
 
 async function answerTo(session: GovernedSession, prompted: Prompted): Promise<unknown> {
   const { turn, params } = prompted;
+  session.context.preparation?.lookAhead?.(session);
   const changed = await enforcePrompt(session, prompted);
   if (changed.kind !== "passed") return changed.response;
   const settled = await unlessCancelled(turn, settleCommands(session, turn, changed.prompt));

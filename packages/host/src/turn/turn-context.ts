@@ -31,9 +31,16 @@ export class ConstitutionalPreparation implements TurnPreparation {
   readonly #injected = new WeakMap<GovernedSession, InjectedSkills>();
   /** Of sessions without any skill, the files that say so. */
   readonly #noSkills = new WeakMap<GovernedSession, FileStamps>();
+  /** Whether these are current, for the turn that begins. */
+  readonly #isWithout = new WeakMap<GovernedSession, Promise<boolean>>();
 
   constructor(options: ConstitutionalPreparationOptions) {
     this.#options = options;
+  }
+
+  lookAhead(session: GovernedSession): void {
+    const stamps = this.#noSkills.get(session);
+    if (stamps) this.#isWithout.set(session, stamps.areCurrent());
   }
 
   async compose(
@@ -63,7 +70,9 @@ export class ConstitutionalPreparation implements TurnPreparation {
   async #skillsFor(session: GovernedSession, prompt: readonly unknown[]): Promise<TurnSkills | undefined> {
     const { skills } = this.#options;
     // Most sessions have no skill at all: then nothing else is done about them.
-    if (!skills || (await this.#noSkills.get(session)?.areCurrent())) return undefined;
+    const isWithout = this.#isWithout.get(session) ?? this.#noSkills.get(session)?.areCurrent();
+    this.#isWithout.delete(session);
+    if (!skills || (await isWithout)) return undefined;
     const words = promptText(prompt);
     if (words.trimStart().startsWith("/")) return undefined;
     const { principal, entry } = session.context;

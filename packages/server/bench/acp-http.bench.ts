@@ -33,6 +33,8 @@ const bench: Bench = {
     const unsynced = await ServerProcess.start({ base: bases[1], noSync: true });
     const bare = await bareServer(STUB);
     const syncing = await bareServer(STUB, bases[0]);
+    const threaded = await bareServer(STUB, bases[0], "thread");
+    const recording = await bareServer(STUB, bases[0], "record");
     const other = await sandboxAgent(STUB);
     if (typeof other === "string")
       console.log(`  SKIPPED: Sandbox Agent's server cannot be run here: ${other}`);
@@ -48,6 +50,8 @@ const bench: Bench = {
       syncedWebSocket: new Measured(
         await webSocketPrompter(syncing, "WebSocket, passing on after one fsync"),
       ),
+      threadedHttp: new Measured(await rpcPrompter(threaded, "HTTP, a durable row by another thread")),
+      recordingHttp: new Measured(await rpcPrompter(recording, "HTTP, a signed record by another thread")),
       other: typeof other === "string" ? undefined : new Measured(other),
     };
     const all = Object.values(ways).flatMap((one) => one ?? []);
@@ -61,7 +65,7 @@ const bench: Bench = {
       return rowsOf({ ...ways, syncs, deliveries: quantile(deliveries, 0.5) });
     } finally {
       for (const { way } of all) await way.close();
-      for (const server of [durable, unsynced, bare, syncing]) await server.stop();
+      for (const server of [durable, unsynced, bare, syncing, threaded, recording]) await server.stop();
       for (const base of bases) await rm(base, { recursive: true, force: true });
     }
   },

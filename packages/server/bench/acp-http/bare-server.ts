@@ -11,10 +11,17 @@ export interface BareServer extends Pick<ServerProcess, "address" | "token" | "w
   stop(): Promise<void>;
 }
 
+/** What it does with a prompt beside passing it on, as its file says. */
+export type BareStep = "sync" | "thread" | "record";
+
 /** Starts one. With a folder, it waits for the disk once in each turn, and writes there. */
-export async function bareServer(stub: string, folder?: string): Promise<BareServer> {
-  const sync = folder === undefined ? [] : ["sync", join(folder, "bare-server.log")];
-  const child = fork(MAIN, [stub, ...sync], { stdio: ["ignore", "ignore", "inherit", "ipc"] });
+export async function bareServer(
+  stub: string,
+  folder?: string,
+  step: BareStep = "sync",
+): Promise<BareServer> {
+  const more = folder === undefined ? [] : [step, join(folder, `bare-server-${step}.log`)];
+  const child = fork(MAIN, [stub, ...more], { stdio: ["ignore", "ignore", "inherit", "ipc"] });
   const gone = once(child, "exit");
   const [listening] = await once(child, "message");
   const stop = async () => {

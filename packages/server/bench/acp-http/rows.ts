@@ -13,6 +13,9 @@ export interface Figures {
   readonly bareWebSocket: Measured;
   readonly syncedHttp: Measured;
   readonly syncedWebSocket: Measured;
+  /** The same with more of what has to be done for each prompt: the floor. */
+  readonly threadedHttp: Measured;
+  readonly recordingHttp: Measured;
   /** Sandbox Agent, where it could be had. */
   readonly other: Measured | undefined;
   readonly syncs: number;
@@ -22,12 +25,14 @@ export interface Figures {
 /** The figures beside what they are compared with. */
 export function rowsOf(figures: Figures): BenchRow[] {
   const { stdio, http, webSocket, fastHttp, fastWebSocket, other, syncs, deliveries } = figures;
-  const { bareHttp, bareWebSocket, syncedHttp, syncedWebSocket } = figures;
+  const { bareHttp, bareWebSocket, syncedHttp, syncedWebSocket, threadedHttp, recordingHttp } = figures;
   const ours = [http, fastHttp, webSocket, fastWebSocket];
   const others = other ? [other] : [];
   return [
     ...againstServer(http, syncedHttp),
     ...againstServer(webSocket, syncedWebSocket),
+    ...[threadedHttp, recordingHttp, bareHttp].map((one) => tripRow(one, syncedHttp, 0.5)),
+    tripRow(http, recordingHttp, 0.5),
     tripRow(fastHttp, bareHttp, 0.5),
     tripRow(fastWebSocket, bareWebSocket, 0.5),
     ...(other ? [...ours, syncedHttp, syncedWebSocket].map((one) => tripRow(one, other, 0.5)) : []),

@@ -56,7 +56,9 @@ export const FOR_TESTS: ReadonlySet<string> = new Set(["scripted-model"]);
 /** The only files outside its package that a package's tests, benchmarks and torture runs may import. */
 export const SHARED_WITH_TESTS: ReadonlySet<string> = new Set([
   "packages/agents/test/acp-agent.ts",
+  "packages/agents/test/agent-registry.ts",
   "packages/agents/test/agent-room.ts",
+  "packages/agents/test/archives.ts",
   "packages/agents/test/test-agents.ts",
   "packages/host/system/fixtures/home.ts",
   "packages/mcp/system/fixtures/home.ts",

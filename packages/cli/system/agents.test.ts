@@ -1,6 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { AgentRegistryServer, acpProgram } from "../../agents/test/agent-registry.ts";
+import { tarOf } from "../../agents/test/archives.ts";
 import { homeWith, TOY, toy } from "./support/added-agents.ts";
 import { OperatedHome } from "./support/operated-home.ts";
 import { packaged, packageRegistry } from "./support/package-registry.ts";
@@ -99,14 +102,18 @@ no code of the hostile workspace, home or environment was run
 });
 
 describe("where only installed agents may run", () => {
-  it("one that is not is refused, and npm is not called", async () => {
-    const home = homeWith([], { require_installed: true });
+  it.each([
+    [{ require_installed: true }, {}],
+    [{}, { SANDBOX_AGENT_REQUIRE_PREINSTALL: "1" }],
+  ])("one that is not is refused, and npm is not called: %j %j", async (settings, variables) => {
+    const home = homeWith([], settings);
     const bin = join(home.workspace, "bin");
     mkdirSync(bin);
     writeFileSync(join(bin, "npm"), `#!/bin/sh\ntouch ${home.workspace}/called\nexit 1\n`, { mode: 0o755 });
     const { code, stderr } = await runReins(["run", "hello", "--agent", "claude", "--cwd", home.workspace], {
       REINS_HOME: home.path,
       PATH: `${bin}:${process.env.PATH}`,
+      ...variables,
     });
     expect(code).toBe(1);
     expect(stderr).toContain("require_installed in agents.yaml");
@@ -174,6 +181,82 @@ describe("reins agents install", () => {
       expect(stderr).toContain("Connect to the network, then: reins agents install packaged");
     }
     expect(readdirSync(join(home.path, "agents", "packaged"))).toEqual([]);
+  });
+});
+
+describe("reins agents add", () => {
+  it("adds a program by its command, observed until it is verified, and remove takes it away", async () => {
+    const home = homeWith([]);
+    const file = join(home.path, "agents.yaml");
+    writeFileSync(file, "# ours\nrequire_verified: false # for now\n");
+    const program = join(home.workspace, "my-agent");
+    writeFileSync(program, `#!/bin/sh\nexec ${process.execPath} ${TOY}\n`, { mode: 0o755 });
+    const text = await home.done("agents", "add", "mine", "--", program, "--acp", "a; b");
+    expect(text).toContain(`added  mine: ${program} --acp a; b`);
+    expect(readFileSync(file, "utf8")).toBe(
+      `# ours\nrequire_verified: false # for now\ncommands:\n  mine: [ ${program}, --acp, a; b ]\n`,
+    );
+    expect(await home.done("agents", "list")).toMatch(/^mine +limited +local +- +observed/m);
+    expect(await home.json("agents", "probe", "mine")).toMatchObject({ agent: "mine" });
+    for (const [name, command] of [
+      ["mine", program],
+      ["claude", program],
+      ["native", program],
+      ["mcp-client", program],
+      ["Not Good", program],
+      ["other", "no-such-program"],
+    ] as const)
+      expect((await home.run("agents", "add", name, "--", command)).code).toBe(2);
+    await home.done("agents", "remove", "mine");
+    expect((await home.run("agents", "show", "mine")).code).toBe(2);
+  });
+});
+
+describe("agents of the registry", () => {
+  it("are listed, shown, installed, offered as an update, and updated by one command", async () => {
+    const published = await AgentRegistryServer.listen();
+    onTestFinished(() => published[Symbol.asyncDispose]());
+    const publish = (version: string) => {
+      const [path, os] = [`/tiny-${version}.tgz`, process.platform === "darwin" ? "darwin" : "linux"];
+      published.files.set(path, gzipSync(tarOf([{ name: "tiny", text: acpProgram(version) }])));
+      const target = { archive: `${published.origin}${path}`, cmd: "tiny" };
+      const binary = { [`${os}-x86_64`]: target, [`${os}-aarch64`]: target };
+      published.agents = [{ id: "tiny", name: "Tiny", version, distribution: { binary } }];
+    };
+    publish("1.0.0");
+    const { path, environment: own } = homeWith([]);
+    const environment = { ...own, REINS_ACP_REGISTRY_URL: published.url };
+    const reins = async (...args: string[]) => {
+      const { code, stdout, stderr } = await runReins([...args, "--json"], environment);
+      expect([code, stderr]).toEqual([0, expect.any(String)]);
+      return JSON.parse(stdout);
+    };
+    expect((await reins("agents", "list")).registry).toMatchObject({
+      state: "current",
+      offered: [{ id: "tiny", version: "1.0.0" }],
+    });
+    expect(await reins("agents", "show", "tiny")).toMatchObject({
+      installed: false,
+      distributions: ["binary"],
+    });
+    expect(await reins("agents", "show", "claude")).toMatchObject({
+      non_registry: "it is not in the registry",
+    });
+    const offline = await runReins(["agents", "install", "tiny"], { ...environment, REINS_OFFLINE: "1" });
+    expect([offline.code, offline.stderr]).toEqual([1, expect.stringContaining("Reins is offline")]);
+    expect(await reins("agents", "install", "tiny")).toMatchObject({
+      provenance: "registry",
+      level: "observed",
+    });
+    publish("1.1.0");
+    const { agents } = await reins("agents", "list", "--refresh");
+    expect(agents.find(({ agent }: { agent: string }) => agent === "tiny")).toMatchObject({
+      version: "1.0.0",
+      update: "1.1.0",
+      enforcement: { level: "observed" },
+    });
+    expect(await reins("agents", "update", "tiny")).toMatchObject({ version: "1.1.0" });
+    expect(readdirSync(join(path, "agents", "tiny")).filter((name) => name.startsWith("1."))).toHaveLength(2);
   });
 });
 

@@ -1,0 +1,148 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { Catalogue, Installer, ProbeCache, RegistrySource, Stamps } from "@reins/agents";
+import { AgentList } from "@reins/api";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { AgentRegistryServer, acpProgram } from "../../agents/test/agent-registry.ts";
+import { tarOf } from "../../agents/test/archives.ts";
+import { AdminApi } from "../src/index.ts";
+import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
+import { ask, begin } from "./fixtures/ask.ts";
+import { Events } from "./fixtures/events.ts";
+import type { Served } from "./fixtures/home.ts";
+
+const home = agentsForAll();
+const PATH = "/v1/agents/tiny/install";
+const PLATFORM = `${process.platform === "darwin" ? "darwin" : "linux"}-${process.arch === "arm64" ? "aarch64" : "x86_64"}`;
+let folder: string;
+let published: AgentRegistryServer;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "reins-shelf-"));
+  published = await AgentRegistryServer.listen();
+  publish("1.0.0");
+});
+afterEach(async () => {
+  await published[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function publish(version: string): void {
+  const path = `/tiny-${version}.tgz`;
+  published.files.set(path, gzipSync(tarOf([{ name: "tiny", text: acpProgram(version) }])));
+  const binary = { [PLATFORM]: { archive: `${published.origin}${path}`, cmd: "tiny" } };
+  published.agents = [{ id: "tiny", name: "Tiny", version, description: "small", distribution: { binary } }];
+}
+
+/** A server whose agents come from the registry on loopback. */
+function operated(): Promise<Served> {
+  const { hosting, base } = home();
+  const environment = { PATH: process.env.PATH, REINS_ACP_REGISTRY_URL: published.url };
+  const catalogue = Catalogue.load([], folder);
+  const source = new RegistrySource({ folder, environment });
+  const registry = {
+    catalogue,
+    installer: new Installer({ folder, catalogue, environment, registry: source }),
+    stamps: new Stamps(folder),
+    probes: new ProbeCache(folder),
+    added: [],
+    isConfined: () => false,
+  };
+  const admin = new AdminApi({
+    hosting: async () => hosting,
+    agents: async () => registry,
+    ...{ environment, userHome: base, version: "1.2.3" },
+  });
+  admin.attend(home().harness, hosting);
+  return serveAgents(home(), { more: admin.routes, onAnswered: admin.answered });
+}
+
+async function listed(served: Served) {
+  return AgentList.parse((await served.ask("GET", "/v1/agents")).body);
+}
+
+function install(served: Served, accept: string, body: object = {}) {
+  const headers = { authorization: `Bearer ${served.access.token}`, accept };
+  return ask(served.address, "POST", PATH, { headers, body });
+}
+
+describe("an agent of the registry", () => {
+  test("is offered, installed with one answer, and listed with what it can do, its level and its provenance", async () => {
+    const served = await operated();
+    await expect.poll(async () => (await listed(served)).registry.state).toBe("current");
+    const { registry } = await listed(served);
+    expect(registry).toMatchObject({
+      url: published.url,
+      offered: [{ id: "tiny", name: "Tiny", version: "1.0.0", description: "small" }],
+    });
+    const answer = await install(served, "application/json");
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        already_installed: false,
+        artifacts: [{ kind: "agent_process", source: "registry", version: "1.0.0" }],
+        install: { provenance: "registry", non_registry: false, source: "registry", said: "tiny 1.0.0" },
+      },
+    });
+    expect((await install(served, "application/json")).body).toMatchObject({ already_installed: true });
+    const { agents, registry: later } = await listed(served);
+    expect(later.offered).toEqual([]);
+    expect(agents.find(({ agent }) => agent === "tiny")).toMatchObject({
+      install: { version: "1.0.0", update: null, artifact: { sha256: expect.any(String) } },
+      capabilities: { agentCapabilities: { loadSession: true } },
+      modes: { currentModeId: "ask" },
+      enforcement: { level: "observed" },
+      verification: { state: "unverified" },
+    });
+  });
+
+  test("is installed with progress for a client that accepts a stream, and by neither for one that accepts none", async () => {
+    const served = await operated();
+    const headers = { authorization: `Bearer ${served.access.token}`, accept: "text/event-stream" };
+    const { response } = await begin(served.address, "POST", PATH, { headers, body: {} });
+    const events = new Events(response);
+    for (let phase = ""; phase !== "installed"; ) {
+      const { event, data } = await events.next();
+      expect(event).toBe("progress");
+      phase = Object(data).phase;
+      expect(["installing", "verifying", "installed"]).toContain(phase);
+    }
+    expect((await install(served, "text/html")).status).toBe(406);
+  });
+
+  test("is installed once, however many ask", async () => {
+    const served = await operated();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => install(served, "application/json")));
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    expect(published.requests.filter((path) => path.endsWith(".tgz"))).toHaveLength(1);
+  });
+
+  test("is updated only when that is asked for", async () => {
+    const served = await operated();
+    await install(served, "application/json");
+    publish("1.1.0");
+    await rm(join(folder, "registry.json"));
+    await expect.poll(async () => (await listed(served)).registry.state).toBe("current");
+    const tiny = (await listed(served)).agents.find(({ agent }) => agent === "tiny");
+    expect(tiny?.install).toMatchObject({ version: "1.0.0", update: "1.1.0" });
+    const same = await install(served, "application/json");
+    expect(same.body).toMatchObject({ already_installed: true, install: { version: "1.0.0" } });
+    const updated = await install(served, "application/json", { update: true });
+    expect(updated.body).toMatchObject({ already_installed: false, install: { version: "1.1.0" } });
+  });
+
+  test("is a problem when it cannot be fetched, is unknown, or is asked for by others than operators", async () => {
+    const served = await operated();
+    published.files.delete("/tiny-1.0.0.tgz");
+    expect(await install(served, "application/json")).toMatchObject({ status: 502 });
+    expect((await served.ask("POST", "/v1/agents/nothing/install", { body: {} })).status).toBe(404);
+    expect((await served.ask("POST", "/v1/agents/__proto__/install", { body: {} })).status).toBe(404);
+    const acme = await served.person({ tenant: "acme", roles: ["admin"] });
+    const person = await served.person();
+    for (const { secret: as } of [acme, person])
+      expect((await served.ask("POST", PATH, { as, body: {} })).status).toBe(403);
+    expect(published.requests.filter((path) => path.endsWith(".tgz"))).toHaveLength(1);
+  });
+});

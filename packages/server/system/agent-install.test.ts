@@ -104,9 +104,9 @@ describe("an agent of the registry", () => {
     const { response } = await begin(served.address, "POST", PATH, { headers, body: {} });
     const events = new Events(response);
     for (let phase = ""; phase !== "installed"; ) {
-      const { event, data } = await events.next();
-      expect(event).toBe("progress");
-      phase = Object(data).phase;
+      const next = await events.next();
+      expect(next?.event).toBe("progress");
+      phase = Object(next?.data).phase;
       expect(["installing", "verifying", "installed"]).toContain(phase);
     }
     expect((await install(served, "text/html")).status).toBe(406);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { EventType, SPECIALISED_EVENT_TYPES } from "../packages/ahp/src/protocol/event.ts";
+import { fileOperations } from "../packages/api/src/files.ts";
 import { graphOperations, runOperations } from "../packages/api/src/runs.ts";
 import { ExecutorType } from "../packages/graph/src/declaration/grammar.ts";
 import {
@@ -11,6 +12,7 @@ import {
   CLIENT_DOORS,
   CUSTOM,
   EXECUTOR_DOORS,
+  FILE_DOORS,
   HAAK_DOORS,
   MCP_AGENT_DOORS,
   MCP_SERVER_DOORS,
@@ -151,6 +153,11 @@ test("runs have a row for every operation of the API, and for every type of exec
       .toSorted(),
   );
   expect(Object.keys(EXECUTOR_DOORS).toSorted()).toEqual([...ExecutorType.options].toSorted());
+});
+
+test("files have a row for every operation of the API", () => {
+  const ids = Object.values(fileOperations).map(({ id }) => id);
+  expect(Object.keys(FILE_DOORS).toSorted()).toEqual(ids.toSorted());
 });
 
 test("HAAK has a row for every message that its gateway answers, and for no other", async () => {

@@ -24,6 +24,7 @@ export {
 } from "./approvals.ts";
 export { boardOperations } from "./board.ts";
 export { Connection, ConnectionPage, connectionOperations } from "./connections.ts";
+export { FileEntry, FileStat, fileOperations } from "./files.ts";
 export { haakOperations } from "./haak.ts";
 export { ACP_CONNECTION, ACP_SESSION, RPC_CONNECTION } from "./headers.ts";
 export { identityOperations, Token, User } from "./identity.ts";

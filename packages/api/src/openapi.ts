@@ -45,7 +45,7 @@ export function openApi(
 }
 
 function described(operation: Operation): Json {
-  const { id, method, summary, audience, params, query, headers, body, events } = operation;
+  const { id, method, summary, audience, params, query, headers, body, events, takes } = operation;
   const parameters = [
     ...parametersIn("path", params),
     ...parametersIn("query", query),
@@ -63,6 +63,9 @@ function described(operation: Operation): Json {
         required: !body.safeParse(undefined).success,
         content: { "application/json": { schema: schemaOf(body) } },
       },
+    }),
+    ...(takes !== undefined && {
+      requestBody: { required: true, content: { [takes]: { schema: { type: "string", format: "binary" } } } },
     }),
     responses: responsesOf(operation),
   };

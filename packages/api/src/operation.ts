@@ -12,7 +12,7 @@ export interface Operation<
   Answer extends z.ZodType = z.ZodType,
 > {
   readonly id: string;
-  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Members of `params` are in braces. */
   readonly path: `/${string}`;
   readonly summary: string;
@@ -24,15 +24,17 @@ export interface Operation<
   readonly headers?: z.ZodObject;
   readonly status: 200 | 201 | 202 | 204;
   /** Another status that it may respond with, and the response then. */
-  readonly also?: { readonly status: 200 | 202 | 503; readonly answer: z.ZodType };
+  readonly also?: { readonly status: 200 | 202 | 206 | 503; readonly answer: z.ZodType };
   /** The response or, for a stream, the content of each event. */
   readonly answer: Answer;
   /** The name of the events, where the answer is a stream of server-sent events. */
   readonly events?: string;
   /** The whole as one JSON answer, for a client that accepts no stream. */
   readonly json?: z.ZodType;
-  /** The media type of the answer, where it is text of another kind than JSON. */
+  /** The media type of the answer, where it is of another kind than JSON. */
   readonly media?: string;
+  /** The media type of the body, where it is bytes that are streamed; it has no schema then. */
+  readonly takes?: string;
   /** Problems beside those of any request. */
   readonly problems: readonly ProblemCode[];
 }
@@ -46,7 +48,7 @@ type Described<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A 
   Operation,
   "id" | "method" | "path" | "summary" | "audience"
 > &
-  Partial<Pick<Operation, "status" | "also" | "events" | "json" | "media" | "problems" | "headers">> & {
+  Partial<Pick<Operation, "status" | "also" | "events" | "json" | "media" | "takes" | "problems" | "headers">> & {
     readonly params?: P;
     readonly query?: Q;
     readonly body?: B;

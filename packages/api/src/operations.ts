@@ -4,6 +4,7 @@ import { agentsOperations } from "./agents.ts";
 import { approvalOperations } from "./approvals.ts";
 import { boardOperations } from "./board.ts";
 import { connectionOperations } from "./connections.ts";
+import { fileOperations } from "./files.ts";
 import { haakOperations } from "./haak.ts";
 import { identityOperations } from "./identity.ts";
 import { killOperations } from "./kill.ts";
@@ -45,6 +46,7 @@ export const agentOperations: readonly Operation[] = [
   connectionOperations,
   graphOperations,
   skillOperations,
+  fileOperations,
 ].flatMap((group): readonly Operation[] => Object.values(group));
 
 /** The operations on what agents share and leave behind, whether or not any runs. */

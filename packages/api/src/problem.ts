@@ -15,6 +15,7 @@ export const PROBLEMS = {
   too_large: { status: 413, title: "Content Too Large" },
   too_long: { status: 414, title: "URI Too Long" },
   unsupported_media_type: { status: 415, title: "Unsupported Media Type" },
+  range_not_satisfiable: { status: 416, title: "Range Not Satisfiable" },
   too_many_requests: { status: 429, title: "Too Many Requests" },
   headers_too_large: { status: 431, title: "Request Header Fields Too Large" },
   internal: { status: 500, title: "Internal Server Error" },

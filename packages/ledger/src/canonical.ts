@@ -221,6 +221,12 @@ export function blake3Hex(data: string | Uint8Array): string {
   return hasher.init().update(data).digest("hex");
 }
 
+/** A BLAKE3-256 of what comes piece by piece. */
+export async function blake3Hasher(): Promise<{ update(bytes: Uint8Array): void; digest(): string }> {
+  const own = (await createBLAKE3()).init();
+  return { update: (bytes) => void own.update(bytes), digest: () => own.digest("hex") };
+}
+
 /** What entries record. */
 export const QUALITIES = [
   "turn",

@@ -1,5 +1,13 @@
 export { ArtifactStore } from "./artifacts/artifact-store.ts";
-export { blake3Hex, canonicalJson, exactJson, recordedJson, restoredJson, SYSTEM } from "./canonical.ts";
+export {
+  blake3Hasher,
+  blake3Hex,
+  canonicalJson,
+  exactJson,
+  recordedJson,
+  restoredJson,
+  SYSTEM,
+} from "./canonical.ts";
 export { type Checkpoint, openCheckpoint, readCheckpoint, verifierKey } from "./checkpoint.ts";
 export type { Draft } from "./entry.ts";
 export { buildEntry, EntryQuality, LedgerEntry } from "./entry.ts";

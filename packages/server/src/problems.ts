@@ -1,7 +1,9 @@
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { RpcError } from "@reins/acp";
 import { hangUp } from "@reins/ahp";
 import { codeOfStatus, PROBLEM_TYPE, type Problem, type ProblemCode, problem } from "@reins/api";
+import { FileFault } from "@reins/host";
 import { errorMessage } from "@reins/kit";
 import { problemOf } from "@reins/supervisor";
 
@@ -66,6 +68,17 @@ export function toHttpProblem(error: unknown): HttpProblem {
   if (error instanceof HttpProblem) return error;
   const { errors, ...found } = problemOf(error);
   return new HttpProblem({ ...found, ...(errors && { errors: [...errors] }) }, "", { cause: error });
+}
+
+/** Runs what a caller does with files or commands, and maps its faults to problems. */
+export async function callerProblems<Result>(run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof FileFault) throw new HttpProblem(error.code, error.message, { cause: error });
+    if (error instanceof RpcError) throw new HttpProblem("not_found", error.message, { cause: error });
+    throw error;
+  }
 }
 
 /** Maps a failure to start an agent to a problem. */

@@ -26,6 +26,8 @@ describe("the extension methods", () => {
       sessionAgentMeta: true,
       sessionList: true,
       sessionGet: true,
+      ...{ fsListEntries: true, fsReadFile: true, fsWriteFile: true, fsDeleteEntry: true },
+      ...{ fsMkdir: true, fsMove: true, fsStat: true, fsUploadBatch: true },
     });
     const opened = await RpcClient.open(client.served);
     for (const method of methods) {

@@ -268,7 +268,7 @@ describe("a cancel that the agent ignores", () => {
 describe("an unknown method", () => {
   const UNKNOWN = [
     ...["_custom/x", "_custom", "session/promt", "session/archive", "session/", "prompt", "logout"],
-    ...["providers/list", "nes/start", "_sandboxagent/fs/read_file", "_sandboxagent/x", "_reins/x"],
+    ...["providers/list", "nes/start", "_sandboxagent/fs/nothing", "_sandboxagent/x", "_reins/x"],
   ];
 
   test.each(["stub", "native"])("is answered at once, without an approval (%s)", async (agent) => {

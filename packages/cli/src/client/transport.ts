@@ -12,7 +12,7 @@ export class Unreachable extends CliError {
 }
 
 export interface TransportRequest {
-  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** With its query. */
   readonly path: string;
   readonly body?: unknown;

@@ -69,13 +69,13 @@ export type ControlPoint =
     }
   /**
    * A file that Reins reads or writes for an agent, or reads because a prompt names it. `isUnattended` if it is read for the
-   * context of a model, by the agent's own tool: no person is asked.
+   * context of a model, by the agent's own tool: no person is asked. Of a caller of the API if its origin is the client.
    */
-  | (Action<"file_access"> & Reach & { readonly isUnattended?: boolean })
+  | (Action<"file_access"> & Reach & { readonly isUnattended?: boolean; readonly origin?: Origin })
   /** A request of the native agent for advice before its model is asked. No person is asked. */
   | { readonly kind: "advice"; readonly event_type: AdviceEventType; readonly payload: unknown }
-  /** A command that a client runs for an agent. */
-  | Action<"terminal">
+  /** A command that a client runs for an agent, or that Reins runs for a caller of the API. */
+  | (Action<"terminal"> & Reach & { readonly origin?: Origin })
   /** A question of an agent to people, or a custom method that a client answers. */
   | Action<"client_request">
   /** A message between an agent and an MCP server. */
@@ -183,7 +183,7 @@ const TRAITS: Readonly<Record<ControlPoint["kind"], Traits>> = {
 /** How a point is enforced: the row of its kind, and what the point itself says. */
 export function traitsOf(point: ControlPoint): Traits {
   const traits = TRAITS[point.kind];
-  if ("origin" in point) return { ...traits, origin: point.origin };
+  if ("origin" in point && point.origin !== undefined) return { ...traits, origin: point.origin };
   if (point.kind === "advice") return { ...traits, event_type: point.event_type };
   if (point.kind === "file_access" && point.isUnattended === true) return { ...traits, tools: "agent" };
   return point.kind === "after_the_fact" || point.kind === "graph_action"

@@ -14,6 +14,7 @@ type Doors = Readonly<Record<string, Door>>;
 const SESSION_START: Door = { point: "session_start" };
 const SETTING: Door = { point: "setting" };
 const MCP_CALL: Door = { point: "mcp_call" };
+const FILE_ACCESS: Door = { point: "file_access" };
 const AGENT_EVENT: Door = { point: "agent_event" };
 const OF_A_TERMINAL: Door = { none: "belongs to a terminal whose command was decided" };
 const OWN_RECORDS: Door = { none: "is answered by Reins from the principal's own sessions" };
@@ -62,6 +63,14 @@ export const CLIENT_DOORS = {
   "_sandboxagent/session/set_metadata": { none: "changes metadata that only clients read" },
   "_sandboxagent/session/list": OWN_RECORDS,
   "_sandboxagent/session/get": OWN_RECORDS,
+  "_sandboxagent/fs/list_entries": FILE_ACCESS,
+  "_sandboxagent/fs/read_file": FILE_ACCESS,
+  "_sandboxagent/fs/write_file": FILE_ACCESS,
+  "_sandboxagent/fs/delete_entry": FILE_ACCESS,
+  "_sandboxagent/fs/mkdir": FILE_ACCESS,
+  "_sandboxagent/fs/move": FILE_ACCESS,
+  "_sandboxagent/fs/stat": FILE_ACCESS,
+  "_sandboxagent/fs/upload_batch": FILE_ACCESS,
   cancel: ENDS,
   "skills/update": { none: "has the agent list the skills of its host anew" },
   "host/tools/update": { none: "has the agent list the tools of its host anew" },
@@ -246,6 +255,19 @@ export const RUN_DOORS = {
   start_run: GRAPH_ACTION,
   decide_run: GRAPH_ACTION,
   cancel_run: ENDS,
+} as const satisfies Doors;
+
+/** Operations of our API on files. */
+export const FILE_DOORS = {
+  list_folder: FILE_ACCESS,
+  read_file: FILE_ACCESS,
+  write_file: FILE_ACCESS,
+  remove_file: FILE_ACCESS,
+  remove_entry: FILE_ACCESS,
+  make_folder: FILE_ACCESS,
+  move_entry: FILE_ACCESS,
+  stat_entry: FILE_ACCESS,
+  upload_batch: FILE_ACCESS,
 } as const satisfies Doors;
 
 /** Messages of HAAK's `/ws`. */

@@ -113,6 +113,44 @@ export class SessionFolders {
     return `it is not in a folder that the tenant ${principal.tenant} was given`;
   }
 
+  /** The folders that a caller of the API works in, by where they really lie; relative paths start in the first. */
+  async callerPlace(
+    principal: Principal,
+  ): Promise<{ readonly cwd: string; readonly roots: readonly string[] }> {
+    const roots = await realAll([await this.defaultFor(principal), ...(await this.#given(principal.tenant))]);
+    const [cwd] = roots;
+    if (cwd !== undefined) return { cwd, roots: [...new Set(roots)] };
+    throw new RpcError(CODE.notFound, `no folder of the tenant ${principal.tenant} is there`);
+  }
+
+  /**
+   * Why a file is out of a caller's reach: it lies in no folder of the tenant, or belongs to Reins or the system.
+   * `undefined` where it does not. A folder that holds such files may not be destroyed, and neither may a tenant's own.
+   */
+  async outOfReach(
+    principal: Principal,
+    {
+      real,
+      isDestroyed,
+      within,
+    }: {
+      readonly real: string;
+      readonly isDestroyed: boolean;
+      readonly within?: readonly string[] | undefined;
+    },
+  ): Promise<string | undefined> {
+    const beyond = await this.beyond(principal, real);
+    if (beyond !== undefined) return beyond;
+    if (within && !within.some((root) => holds(root, real))) return "it is not in a folder of the session";
+    const look = onceEach();
+    const [home = this.#options.harness.home] = await realAll([this.#options.harness.home]);
+    if (await lies(real, home, look)) return "it belongs to Reins itself";
+    if (await isSystem(real, look)) return "it belongs to the system, which keeps its state there";
+    if (!isDestroyed) return undefined;
+    const kept = [home, ...(await this.#realRoots(principal.tenant)), ...(within ?? []), ...SYSTEM_FOLDERS];
+    return kept.some((folder) => holds(real, folder)) ? "it holds a folder that has to stay" : undefined;
+  }
+
   /** Where a folder is, or why it is no root. */
   async #find(
     folder: string,

@@ -4,11 +4,14 @@ import { SYSTEM } from "@reins/ledger";
 import { McpGateway } from "@reins/mcp";
 import { Owner, ProcessRegistry } from "@reins/runner";
 import type { Harness } from "@reins/supervisor";
+import { CallerAccess } from "../files/caller-access.ts";
+import { FileService } from "../files/file-service.ts";
 import type { TurnPreparation } from "../governor/context.ts";
 import { SessionFolders } from "../governor/session-folders.ts";
 import { renewGraphSeals } from "../graph/at-rest.ts";
 import { GraphRuns, type GraphSettings } from "../graph/graph-runs.ts";
 import { Protocol } from "../graph/protocol.ts";
+import { NATIVE_AGENT } from "../graph/run-place.ts";
 import { Hub } from "../hub/hub.ts";
 import type { ReaperOptions } from "../hub/reaper.ts";
 import { Kills } from "../kill/kills.ts";
@@ -77,6 +80,8 @@ export class Hosting {
   readonly offers: TurnOffers;
   /** The skills of folders. */
   readonly skills: SkillLibrary;
+  /** The files of callers of the API. */
+  readonly files: FileService;
   /** Removes secrets from what is stored or shown. */
   readonly redact: (value: unknown) => unknown;
   /** The agents that run. */
@@ -95,6 +100,7 @@ export class Hosting {
       | "protocol"
       | "offers"
       | "skills"
+      | "files"
       | "redact"
       | "register"
       | "kills"
@@ -108,6 +114,7 @@ export class Hosting {
     this.protocol = parts.protocol;
     this.offers = parts.offers;
     this.skills = parts.skills;
+    this.files = parts.files;
     this.redact = parts.redact;
     this.register = parts.register;
     this.kills = parts.kills;
@@ -158,11 +165,16 @@ export class Hosting {
       });
       graphs = runs;
       const protocol = new Protocol({ harness, hub: late.promise, runs });
+      const folders = new SessionFolders({ ...options, userHome });
+      const access = new CallerAccess({
+        ...{ harness, folders, onError, entry: catalogue.entry(NATIVE_AGENT), hub: () => late.promise },
+      });
+      const files = new FileService(access);
       const host: AgentHost = new AgentHost({
         ...options,
         protocol,
         ...{ catalogue, owner, gateway, pins, userHome, offers, register, skills },
-        folders: new SessionFolders({ ...options, userHome }),
+        folders,
         subagents,
         preparationFor: preparations(options, { offers, skills }, onError),
         onFault: (agent, reason) => onError(new Error(`${agent}: ${reason}`)),
@@ -173,7 +185,7 @@ export class Hosting {
       opened = log;
       const idleScheduler = (hub: Hub) => new Daemons({ hub, harness, onError });
       const prune = (before: Date) => runs.prune(before);
-      const hub = await Hub.open({ ...options, host, log, idleScheduler, prune, onError });
+      const hub = await Hub.open({ ...options, host, log, files, idleScheduler, prune, onError });
       opened = hub;
       late.resolve(hub);
       await swept;
@@ -182,7 +194,7 @@ export class Hosting {
       const kills = await killing;
       const { redact } = harness;
       return new Hosting(
-        { catalogue, host, hub, graphs: runs, protocol, offers, skills, redact, register, kills },
+        { catalogue, host, hub, graphs: runs, protocol, offers, skills, files, redact, register, kills },
         gateway,
       );
     } catch (error) {

@@ -9,6 +9,7 @@ import {
   SANDBOX,
 } from "@reins/acp";
 import type { Principal } from "@reins/supervisor";
+import { FILE_EXTENSIONS, serveFileMethod } from "../files/file-extensions.ts";
 import { noSession } from "../sessions/session.ts";
 import type { SessionRecord } from "../sessions/session-record.ts";
 import type { Connection } from "./connection.ts";
@@ -22,12 +23,18 @@ export const EXTENSIONS = {
   sessionSetMetadata: "_sandboxagent/session/set_metadata",
   sessionList: "_sandboxagent/session/list",
   sessionGet: "_sandboxagent/session/get",
+  ...FILE_EXTENSIONS,
 } as const;
 
 const MAX_METADATA = 64 * 1024;
 const MOST_LISTED = 1_000;
 
-type Extension = (hub: Hub, connection: Connection, params: JsonObject) => Promise<JsonObject>;
+type Extension = (
+  hub: Hub,
+  connection: Connection,
+  params: JsonObject,
+  signal: AbortSignal,
+) => Promise<JsonObject>;
 
 const HANDLERS: ReadonlyMap<string, Extension> = new Map<string, Extension>([
   [EXTENSIONS.sessionDetach, detach],
@@ -36,7 +43,17 @@ const HANDLERS: ReadonlyMap<string, Extension> = new Map<string, Extension>([
   [EXTENSIONS.sessionSetMetadata, setMetadata],
   [EXTENSIONS.sessionList, list],
   [EXTENSIONS.sessionGet, get],
+  ...Object.values(FILE_EXTENSIONS).map((method): [string, Extension] => [method, fileExtension(method)]),
 ]);
+
+function fileExtension(method: string): Extension {
+  return async ({ files }, { principal }, params, signal) => {
+    if (!files) throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
+    return serveFileMethod(files, { principal, signal }, method, params);
+  };
+}
+
+const UNLIMITED = new AbortController().signal;
 
 /** Whether a method is one of the extensions. */
 export function isExtension(method: string): boolean {
@@ -49,9 +66,10 @@ export function extend(
   connection: Connection,
   method: string,
   params: JsonObject,
+  signal: AbortSignal = UNLIMITED,
 ): Promise<JsonObject> {
   const handler = HANDLERS.get(method);
-  if (handler) return handler(hub, connection, params);
+  if (handler) return handler(hub, connection, params, signal);
   throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
 }
 

@@ -3,6 +3,7 @@ import { CODE, type JsonObject, membersOf, metaOf, RpcError } from "@reins/acp";
 import { isHostNotification } from "@reins/bridge";
 import { type Clock, systemClock } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
+import type { FileService } from "../files/file-service.ts";
 import type { AgentHost, HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
 import type { Cursor } from "../log/logged-event.ts";
@@ -31,6 +32,8 @@ export interface HubOptions extends ReaperOptions {
     Partial<Pick<AgentHost, "networkFor" | "separates" | "isBuiltIn">>;
   readonly log: EventLog;
   readonly clock?: Clock;
+  /** The files of clients, where they are served. */
+  readonly files?: FileService | undefined;
   /** Wakes sessions between prompts. */
   readonly idleScheduler?: ((hub: Hub) => IdleScheduler) | undefined;
   /** Sees every message between clients and sessions. */
@@ -71,6 +74,8 @@ export class Hub implements HubContext {
   readonly pool: AgentPool;
   readonly turns: Turns;
   readonly idleScheduler: IdleScheduler | undefined;
+  /** The files of clients, where they are served. */
+  readonly files: FileService | undefined;
   /** Sees every message between clients and sessions. */
   readonly tap: WireTap | undefined;
   readonly onError: (error: unknown) => void;
@@ -87,6 +92,7 @@ export class Hub implements HubContext {
     this.log = options.log;
     this.clock = options.clock ?? systemClock;
     this.tap = options.tap;
+    this.files = options.files;
     this.onError = options.onError ?? (() => undefined);
     this.sessions = new Sessions(this);
     this.pool = new AgentPool({
@@ -192,7 +198,7 @@ export class Hub implements HubContext {
       if (method === "initialize") return this.#initialize(connection, params);
       if (method === "session/new") return startSession(this, connection, call);
       if (method === "session/list") return listingOf(this, principal, params);
-      if (isExtension(method)) return extend(this, connection, method, params);
+      if (isExtension(method)) return extend(this, connection, method, params, signal);
       if (isOurName(method)) throw new RpcError(CODE.methodNotFound, `"${method}" is not known here`);
       if (sessionId === undefined) return forwardOutside(this, connection, call);
     } else if (sessionId === undefined) throw new RpcError(CODE.invalidParams, `${method} needs a sessionId`);

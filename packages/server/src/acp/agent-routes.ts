@@ -4,6 +4,7 @@ import type { Harness } from "@reins/supervisor";
 import { type ConnectionLimits, CurrentConnections } from "../connections/connections.ts";
 import { type GatewayLimits, type Log, settleLimits } from "../limits.ts";
 import type { Routes } from "../routes/router.ts";
+import { fileRoutes } from "../v1/files.ts";
 import { graphRoutes } from "../v1/runs.ts";
 import { sessionRoutes } from "../v1/sessions.ts";
 import { skillRoutes } from "../v1/skills.ts";
@@ -45,6 +46,7 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Routes[] {
     sessionRoutes(current),
     toolRoutes(current),
     graphRoutes(hosting),
+    fileRoutes(hosting),
     skillRoutes(async () => {
       const { skills, host } = await hosting();
       return { skills, folders: host.folders };

@@ -133,8 +133,21 @@ export class Listener {
   #take(request: IncomingMessage, response: ServerResponse): void {
     if (this.#closing && request.httpVersionMajor === 1) response.setHeader("connection", "close");
     response.on("close", this.#answered);
+    if (request.httpVersionMajor === 1 && hasBody(request)) this.#expectArrival(request, response);
     setListenerContext(request, this.#options.context);
     this.#options.request(request, response);
+  }
+
+  /** Closes the connection of a request that takes too long to arrive. */
+  #expectArrival(request: IncomingMessage, response: ServerResponse): void {
+    const { clock, limits } = this.#options;
+    const cancel = clock.after(limits.requestTimeoutMs, () => {
+      if (response.headersSent) request.socket.destroy();
+      else closeWithProblem(request.socket, httpProblem("timeout"));
+    });
+    arrivals.set(request, cancel);
+    request.once("end", cancel);
+    request.once("close", cancel);
   }
 
   /** Closes kept-alive connections once the listener is closing. */
@@ -155,6 +168,18 @@ export class Listener {
     await this.#closed.promise;
     cancel();
   }
+}
+
+/** What cancels the timeout for the arrival of each request. */
+const arrivals = new WeakMap<object, () => void>();
+
+/** Lets a request take as long to arrive as its handler lets it. */
+export function liftArrivalTimeout(request: object): void {
+  arrivals.get(request)?.();
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
 /** The problem for each error of the HTTP parser. */
@@ -214,10 +239,11 @@ function keyOf({ remoteAddress, remotePort }: End): string {
 const CHECK_MS = 2_000;
 
 /** Settings of HTTP/1.1, with and without TLS. */
-function httpSettings({ headersTimeoutMs, requestTimeoutMs }: GatewayLimits) {
+function httpSettings({ headersTimeoutMs }: GatewayLimits) {
   return {
     headersTimeout: headersTimeoutMs,
-    requestTimeout: requestTimeoutMs,
+    // Each request has its own, which its handler can lift.
+    requestTimeout: 0,
     connectionsCheckingInterval: CHECK_MS,
     // The authenticator rejects its absence with a problem.
     requireHostHeader: false,
@@ -298,6 +324,7 @@ function adapt(request: Http2ServerRequest, milliseconds: number, clock: Clock):
   request.on("error", () => undefined);
   if (stream.endAfterHeaders) return;
   const cancel = clock.after(milliseconds, () => request.destroy(httpProblem("timeout")));
+  arrivals.set(request, cancel);
   request.once("end", cancel);
   stream.once("close", cancel);
 }

@@ -177,6 +177,29 @@ export function parseBody(text: string): unknown {
   throw new HttpProblem("invalid", "the body names a member twice");
 }
 
+/** The body of a request as it arrives. Throws when no more of it comes for a while. */
+export async function* arrivingBytes(
+  request: IncomingMessage,
+  clock: Clock,
+  stallMs: number,
+): AsyncGenerator<Uint8Array> {
+  // A reader that stops early has a response to send on the same connection.
+  const pieces = request.iterator({ destroyOnReturn: false });
+  for (;;) {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const cancel = clock.after(stallMs, () => reject(httpProblem("timeout")));
+    const next = pieces.next();
+    next.catch(() => undefined);
+    try {
+      const { done, value } = await Promise.race([next, late]);
+      if (done) return;
+      yield value;
+    } finally {
+      cancel();
+    }
+  }
+}
+
 /** The unparsed parts of a request. */
 export interface Given {
   readonly params: unknown;

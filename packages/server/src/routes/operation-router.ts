@@ -13,11 +13,18 @@ import {
   requireAudience,
 } from "../access/authenticator.ts";
 import type { AllowedMethods } from "../gateway/application.ts";
-import { listenerContextOf } from "../gateway/listener.ts";
-import { accepts, type IncomingBodies, JSON_TYPES, readCall, requireAccepted } from "../gateway/request.ts";
+import { liftArrivalTimeout, listenerContextOf } from "../gateway/listener.ts";
+import {
+  accepts,
+  arrivingBytes,
+  type IncomingBodies,
+  JSON_TYPES,
+  readCall,
+  requireAccepted,
+} from "../gateway/request.ts";
 import type { Upgrades } from "../gateway/upgrades.ts";
 import type { GatewayLimits, Log } from "../limits.ts";
-import { HttpProblem, mapErrors, SECURITY_HEADERS, toHttpProblem } from "../problems.ts";
+import { callerProblems, HttpProblem, mapErrors, SECURITY_HEADERS, toHttpProblem } from "../problems.ts";
 import type { LongPollCall, OperationCall, RawResponse, Router } from "./router.ts";
 
 declare module "fastify" {
@@ -156,6 +163,22 @@ export class OperationRouter implements Router {
         .send(rest);
     };
     this.#route(operation, handler, { mayLast: true });
+  };
+
+  readonly transfer: Router["transfer"] = (operation, answer) => {
+    const { clock, limits } = this.#options;
+    this.#router.register(async (router) => {
+      router.removeAllContentTypeParsers();
+      router.addContentTypeParser("*", (_request, _payload, done) => done(null));
+      const handler: RouteHandlerMethod = async (request, reply) => {
+        const call = await this.#governedCall(operation, request, reply);
+        liftArrivalTimeout(request.raw);
+        const bytes = arrivingBytes(request.raw, clock, limits.stallMs);
+        const { status, headers = {}, body } = await callerProblems(() => answer({ ...call, bytes }));
+        return reply.code(status).headers(headers).send(body);
+      };
+      this.#route(operation, handler, { router, mayLast: true });
+    });
   };
 
   readonly reject: Router["reject"] = (path, method, refusal) => {

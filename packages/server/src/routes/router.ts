@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Duplex } from "node:stream";
+import type { Duplex, Readable } from "node:stream";
 import type { Operation } from "@reins/api";
 import { type SseWriter, sseText } from "@reins/kit";
 import type { Harness, Principal } from "@reins/supervisor";
@@ -44,6 +44,11 @@ export interface Router {
   ): void;
   /** Responds with text in pieces. An error before the first piece becomes a problem. */
   text<Op extends Operation>(operation: Op, write: (call: AuthorizedCall<Op>) => AsyncIterable<string>): void;
+  /** Handles an operation of a caller whose body or response is a stream of bytes, without a timeout of either. */
+  transfer<Op extends Operation>(
+    operation: Op,
+    handler: (call: TransferCall<Op>) => Promise<TransferResponse>,
+  ): void;
   /** Passes requests of any method on with their unread body. */
   raw(path: string, handler: RawHandler): void;
   /** Serves a file without authentication. An error before the headers are sent becomes a problem. */
@@ -100,6 +105,19 @@ export interface AuthorizedCall<Op extends Operation = Operation> extends Operat
 export interface LongPollCall<Op extends Operation = Operation> extends AuthorizedCall<Op> {
   /** Runs a callback when the client disconnects before the response; returns the function that removes it. */
   onDisconnect(run: () => void): () => void;
+}
+
+/** A call whose body is read as it arrives. */
+export interface TransferCall<Op extends Operation = Operation> extends LongPollCall<Op> {
+  /** The body. Throws when no more of it comes for a while. */
+  readonly bytes: AsyncIterable<Uint8Array>;
+}
+
+/** A response with a stream of bytes, or JSON. */
+export interface TransferResponse {
+  readonly status: 200 | 206;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Readable | object;
 }
 
 /** A response whose status the handler chooses. */

@@ -1,0 +1,253 @@
+import type { Stats } from "node:fs";
+import { basename, join, sep } from "node:path";
+import type { Readable } from "node:stream";
+import { reachesAll } from "../governor/session-folders.ts";
+import type { CallerAccess, FileCaller } from "./caller-access.ts";
+import { FileFault, onPath } from "./file-fault.ts";
+import { HeldFolder } from "./held-folder.ts";
+import { placeUnpacked, putFile, tooLarge, type UploadLimits, unpack } from "./unpack.ts";
+
+const LIMITS: UploadLimits = { bytes: 16 * 2 ** 30, entries: 20_000 };
+
+/** A file or folder. */
+export interface FoundEntry {
+  readonly name: string;
+  readonly path: string;
+  readonly entryType: "file" | "directory";
+  readonly size: number;
+  readonly modified: string;
+}
+
+/** A file that is open to be read. It is closed by `stream`, or by `close`. */
+export interface ReadableFile extends Pick<FoundEntry, "path" | "size"> {
+  readonly modified: Date;
+  /** Changes with the content. */
+  readonly version: string;
+  /** Streams the bytes from one position to another, both included. */
+  stream(start: number, end: number): Readable;
+  close(): Promise<void>;
+}
+
+/** How many files of an archive one verdict is about. */
+const BATCH = 64;
+const MOST_SHOWN = 1_024;
+const CHUNK = 256 * 1024;
+
+/**
+ * The files of callers of the API: people and services, each confined to the folders of its tenant. What a path leads to is
+ * decided about, and then reached without following any link.
+ */
+export class FileService {
+  readonly #access: CallerAccess;
+  readonly #limits: UploadLimits;
+
+  constructor(access: CallerAccess, limits: Partial<UploadLimits> = {}) {
+    this.#access = access;
+    this.#limits = { ...LIMITS, ...limits };
+  }
+
+  /** Lists a folder, as it is read. */
+  async *list(caller: FileCaller, given = "."): AsyncGenerator<FoundEntry> {
+    const access = await this.#access.resolve(caller, "fs/list_entries", { path: given });
+    const [{ path, real } = NOWHERE] = access.targets;
+    const end = await this.#access.begin(access);
+    let outcome: "completed" | "failed" = "failed";
+    try {
+      const folder = await onPath(path, () => HeldFolder.open(real));
+      try {
+        for await (const { name, stats } of folder.entries()) yield entryOf(name, join(path, name), stats);
+        outcome = "completed";
+      } finally {
+        await folder.close();
+      }
+    } finally {
+      await end(outcome);
+    }
+  }
+
+  /** Describes a file or folder. */
+  async stat(caller: FileCaller, given: string): Promise<FoundEntry> {
+    const access = await this.#access.resolve(caller, "fs/stat", { path: given });
+    const [{ path, real } = NOWHERE] = access.targets;
+    return this.#access.perform(access, async () => {
+      const found = await within(HeldFolder.parent(real), (folder) => folder.look(basename(real)));
+      if (!found) throw new FileFault("not_found", `${path} is not there`);
+      if (found.isSymbolicLink()) throw new FileFault("conflict", `${path} was replaced by a link`);
+      return entryOf(basename(path), path, found);
+    });
+  }
+
+  /** Opens a file to be read. */
+  async open(caller: FileCaller, given: string): Promise<ReadableFile> {
+    const access = await this.#access.resolve(caller, "fs/read_file", { path: given });
+    const [{ path, real } = NOWHERE] = access.targets;
+    const end = await this.#access.begin(access);
+    try {
+      const { file, stats } = await onPath(path, () =>
+        within(HeldFolder.parent(real), (folder) => folder.read(basename(real))),
+      );
+      if (stats.nlink > 1 && !reachesAll(caller.principal)) {
+        await file.close();
+        throw new FileFault(
+          "forbidden",
+          `${path} has other names (hard links), which may be those of others`,
+        );
+      }
+      const { size, mtimeMs, mtime, ino } = stats;
+      return {
+        ...{ path, size, modified: mtime },
+        version: [ino, size, Math.round(mtimeMs * 1_000)].map((part) => part.toString(36)).join("-"),
+        stream: (start, last) => {
+          const bytes = file.createReadStream({ start, end: last, highWaterMark: CHUNK });
+          bytes.once("close", () => void end(bytes.readableEnded ? "completed" : "failed"));
+          return bytes;
+        },
+        close: async () => {
+          await file.close();
+          await end("completed");
+        },
+      };
+    } catch (error) {
+      await end("failed");
+      throw error;
+    }
+  }
+
+  /** Writes a file as it arrives, and makes the folders that it lies in. It is replaced when all of it is on the disk. */
+  async write(
+    caller: FileCaller,
+    given: string,
+    body: AsyncIterable<Uint8Array>,
+    bytes?: number,
+  ): Promise<{ readonly path: string; readonly bytesWritten: number }> {
+    const { signal } = caller;
+    const limits = this.#limits;
+    if (bytes !== undefined && bytes > limits.bytes) throw tooLarge(limits);
+    const more = bytes === undefined ? {} : { bytes };
+    const access = await this.#access.resolve(caller, "fs/write_file", { path: given }, more);
+    const [{ path, real } = NOWHERE] = access.targets;
+    return this.#access.perform(access, (note) =>
+      within(HeldFolder.parent(real, { make: true }), async (folder) => {
+        const wanted = { limits, signal, path };
+        const { bytesWritten, hash } = await putFile(folder, basename(real), body, wanted);
+        await folder.sync();
+        note({ path: real, content_hash: hash });
+        return { path, bytesWritten };
+      }),
+    );
+  }
+
+  /** Makes a folder, and those that it lies in. */
+  async makeFolder(caller: FileCaller, given: string): Promise<{ readonly path: string }> {
+    const access = await this.#access.resolve(caller, "fs/mkdir", { path: given });
+    const [{ path, real } = NOWHERE] = access.targets;
+    return this.#access.perform(access, async () => {
+      await within(HeldFolder.open(real, { make: true }), (folder) => folder.sync());
+      return { path };
+    });
+  }
+
+  /** Removes an entry; of a link, the link. */
+  async remove(caller: FileCaller, given: string, recursive = false): Promise<{ readonly path: string }> {
+    const more = recursive ? { recursive } : {};
+    const access = await this.#access.resolve(caller, "fs/delete_entry", { path: given }, more);
+    const [{ path, real } = NOWHERE] = access.targets;
+    return this.#access.perform(access, async () => {
+      await within(HeldFolder.parent(real), async (folder) => {
+        await folder.remove(basename(real), { recursive });
+        await folder.sync();
+      });
+      return { path };
+    });
+  }
+
+  /** Moves an entry. What is at its destination is replaced only where that is wanted. */
+  async move(
+    caller: FileCaller,
+    given: { readonly from: string; readonly to: string; readonly overwrite?: boolean | undefined },
+  ): Promise<{ readonly from: string; readonly to: string }> {
+    const { overwrite = false } = given;
+    const access = await this.#access.resolve(caller, "fs/move", { from: given.from, to: given.to });
+    const [from = NOWHERE, to = NOWHERE] = access.targets;
+    const moved = { from: from.path, to: to.path };
+    return this.#access.perform(access, async () => {
+      if (to.real === from.real) return moved;
+      if (to.real.startsWith(`${from.real}${sep}`))
+        throw new FileFault("invalid", `${from.path} cannot be moved into itself`);
+      if (from.real.startsWith(`${to.real}${sep}`))
+        throw new FileFault("conflict", `${to.path} holds ${from.path}`);
+      await within(HeldFolder.parent(from.real), (left) =>
+        within(HeldFolder.parent(to.real, { make: true }), async (right) => {
+          const [entry, name] = [basename(from.real), basename(to.real)];
+          const [source, replaced] = [await left.look(entry), await right.look(name)];
+          if (!source) throw new FileFault("not_found", `${from.path} is not there`);
+          if (replaced && !overwrite) throw new FileFault("conflict", `${to.path} is there already`);
+          // A file takes the place of a file at once; anything else has to be gone before.
+          if (replaced && (replaced.isDirectory() || source.isDirectory()))
+            await right.remove(name, { recursive: true });
+          await right.place(left, entry, name, { replaces: overwrite });
+          await right.sync();
+          await left.sync();
+        }),
+      );
+      return moved;
+    });
+  }
+
+  /** Unpacks a tar archive into a folder. An archive that is refused changes nothing. */
+  async upload(
+    caller: FileCaller,
+    given: string | undefined,
+    archive: AsyncIterable<Uint8Array>,
+  ): Promise<{ readonly paths: readonly string[]; readonly truncated: boolean }> {
+    const tool = "fs/upload_batch";
+    const { signal } = caller;
+    const access = await this.#access.resolve(caller, tool, { path: given ?? "." });
+    const [{ path, real } = NOWHERE] = access.targets;
+    return this.#access.perform(access, () =>
+      within(HeldFolder.open(real, { make: true }), async (folder) => {
+        const staged = await folder.createFolder();
+        try {
+          const unpacked = await unpack(staged.folder, archive, { limits: this.#limits, signal });
+          const files = [...unpacked].flatMap(([name, isFolder]) => (isFolder ? [] : [name]));
+          for (let at = 0; at < files.length; at += BATCH) {
+            const named = files.slice(at, at + BATCH).map((name) => join(real, name));
+            const decided = { ...access, arguments: { path: real, files: named } };
+            await this.#access.perform(decided, async () => undefined);
+          }
+          for (const [name, isFolder] of unpacked)
+            await onPath(join(path, name), () => placeUnpacked(staged.folder, folder, name, isFolder));
+          await folder.sync();
+          const paths = files.slice(0, MOST_SHOWN).map((name) => join(path, name));
+          return { paths, truncated: files.length > MOST_SHOWN };
+        } finally {
+          await staged.folder.close();
+          await folder.discard(staged.name);
+        }
+      }),
+    );
+  }
+}
+
+const NOWHERE = { path: sep, real: sep };
+
+/** Uses a folder and closes it. */
+async function within<Result>(
+  opening: Promise<HeldFolder>,
+  use: (folder: HeldFolder) => Promise<Result>,
+): Promise<Result> {
+  const folder = await opening;
+  try {
+    return await use(folder);
+  } finally {
+    await folder.close();
+  }
+}
+
+function entryOf(name: string, path: string, stats: Stats): FoundEntry {
+  return {
+    ...{ name, path, size: stats.size },
+    entryType: stats.isDirectory() ? "directory" : "file",
+    modified: stats.mtime.toISOString(),
+  };
+}

@@ -1,0 +1,128 @@
+import type { Stats } from "node:fs";
+import { blake3Hasher } from "@reins/ledger";
+import { FileFault, onPath } from "./file-fault.ts";
+import type { HeldFolder } from "./held-folder.ts";
+import { readTar } from "./tar.ts";
+
+/** How much callers may send. */
+export interface UploadLimits {
+  /** The most bytes of a file, and of an archive with its files together. */
+  readonly bytes: number;
+  /** The most files and folders of an archive. */
+  readonly entries: number;
+}
+
+/** How a file is written. */
+interface Wanted {
+  readonly limits: UploadLimits;
+  readonly signal: AbortSignal;
+  /** Its permissions; by default those of a new file. */
+  readonly mode?: number | undefined;
+  /** Its path, for errors. */
+  readonly path: string;
+}
+
+/** Writes a file as it arrives: under another name, which replaces the file when all of it is on the disk. */
+export async function putFile(
+  folder: HeldFolder,
+  name: string,
+  body: AsyncIterable<Uint8Array>,
+  { limits, signal, mode, path }: Wanted,
+): Promise<{ readonly bytesWritten: number; readonly hash: string }> {
+  const before = await expectReplaceable(folder, name, path);
+  const hasher = await blake3Hasher();
+  const made = await folder.create();
+  let bytesWritten = 0;
+  try {
+    try {
+      for await (const chunk of body) {
+        signal.throwIfAborted();
+        bytesWritten += chunk.length;
+        if (bytesWritten > limits.bytes) throw tooLarge(limits);
+        hasher.update(chunk);
+        await made.file.writeFile(chunk);
+      }
+      const kept = before ? before.mode & 0o777 : mode;
+      if (kept !== undefined) await made.file.chmod(kept);
+      await made.file.sync();
+    } finally {
+      await made.file.close();
+    }
+    signal.throwIfAborted();
+    await expectReplaceable(folder, name, path);
+    await folder.place(folder, made.name, name, { replaces: true });
+    return { bytesWritten, hash: hasher.digest() };
+  } catch (error) {
+    await folder.discard(made.name);
+    throw error;
+  }
+}
+
+/** Unpacks an archive into a folder; returns its paths, each with whether it is a folder. */
+export async function unpack(
+  folder: HeldFolder,
+  archive: AsyncIterable<Uint8Array>,
+  { limits, signal }: Pick<Wanted, "limits" | "signal">,
+): Promise<ReadonlyMap<string, boolean>> {
+  const unpacked = new Map<string, boolean>();
+  let left = limits.bytes;
+  for await (const { names, isFolder, size, mode, content } of readTar(archive, limits.bytes)) {
+    signal.throwIfAborted();
+    const name = names.at(-1);
+    if (name === undefined) continue;
+    const path = names.join("/");
+    left -= size;
+    if (left < 0) throw tooLarge(limits);
+    unpacked.set(path, isFolder);
+    if (unpacked.size > limits.entries)
+      throw new FileFault("too_large", `an archive has at most ${limits.entries} entries`);
+    await onPath(path, async () => {
+      const parent = await folder.folder(isFolder ? names : names.slice(0, -1), { make: true });
+      try {
+        if (!isFolder)
+          await putFile(parent, name, content, { limits, signal, mode: (mode & 0o755) | 0o600, path });
+      } finally {
+        if (parent !== folder) await parent.close();
+      }
+    });
+  }
+  return unpacked;
+}
+
+/** Puts an unpacked entry of one folder into another. */
+export async function placeUnpacked(
+  staged: HeldFolder,
+  folder: HeldFolder,
+  path: string,
+  isFolder: boolean,
+): Promise<void> {
+  const names = path.split("/");
+  const parents = isFolder ? names : names.slice(0, -1);
+  const name = names.at(-1) ?? "";
+  const target = await folder.folder(parents, { make: true });
+  try {
+    if (isFolder) return;
+    const source = await staged.folder(parents);
+    try {
+      await expectReplaceable(target, name, path);
+      await target.place(source, name, name, { replaces: true });
+    } finally {
+      if (source !== staged) await source.close();
+    }
+  } finally {
+    if (target !== folder) await target.close();
+  }
+}
+
+/** The error of what is larger than is taken. */
+export function tooLarge({ bytes }: UploadLimits): FileFault {
+  return new FileFault("too_large", `at most ${bytes} bytes are taken at once`);
+}
+
+/** What is at a name, which a file may replace. */
+async function expectReplaceable(folder: HeldFolder, name: string, path: string): Promise<Stats | undefined> {
+  const found = await folder.look(name);
+  if (!found || found.isFile()) return found;
+  const what = found.isDirectory() ? "a folder" : found.isSymbolicLink() ? "a link by now" : "no plain file";
+  throw new FileFault("conflict", `${path} is ${what}`);
+}

@@ -48,7 +48,9 @@ type Described<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A 
   Operation,
   "id" | "method" | "path" | "summary" | "audience"
 > &
-  Partial<Pick<Operation, "status" | "also" | "events" | "json" | "media" | "takes" | "problems" | "headers">> & {
+  Partial<
+    Pick<Operation, "status" | "also" | "events" | "json" | "media" | "takes" | "problems" | "headers">
+  > & {
     readonly params?: P;
     readonly query?: Q;
     readonly body?: B;

@@ -7,7 +7,7 @@ import { complete } from "../control/outcome.ts";
 import type { SessionFolders } from "../governor/session-folders.ts";
 import { realPlace } from "../governor/text-file.ts";
 import type { Hub } from "../hub/hub.ts";
-import { FileFault, pathFault, onPath } from "./file-fault.ts";
+import { FileFault, onPath, pathFault } from "./file-fault.ts";
 
 export interface CallerAccessOptions extends CallerParts {
   readonly folders: Pick<SessionFolders, "callerPlace" | "outOfReach">;

@@ -21,6 +21,12 @@ export const RPC = {
   lost: -32_000,
   /** It was not allowed. */
   refused: -32_010,
+  /** A header does not say what the body says. */
+  headerMismatch: -32_020,
+  /** The client lacks a capability that the request needs. */
+  missingCapability: -32_021,
+  /** The revision of the protocol is not spoken. */
+  unsupportedVersion: -32_022,
 } as const;
 
 /** Whether a value is a JSON object. */

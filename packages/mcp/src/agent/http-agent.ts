@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { type Clock, SseWriter, sseText } from "@reins/kit";
 import type { McpLimits } from "../limits.ts";
-import { kindOf, type Message } from "../message.ts";
+import { errorIn, kindOf, type Message, RPC } from "../message.ts";
 import type { AgentLink, ReplyTo } from "../relay/agent-request.ts";
 import { sendJson } from "./http-listener.ts";
 
@@ -39,6 +39,8 @@ interface ExchangeOptions {
   readonly mayStream: boolean;
   /** Whether it asked for several things at once. */
   readonly isBatch: boolean;
+  /** Whether the status of an error has to say which, as it does without a session. */
+  readonly hasStatus: boolean;
   readonly limits: McpLimits;
   readonly clock: Clock;
 }
@@ -101,8 +103,26 @@ export class Exchange {
     const [only] = this.#answers;
     if (this.#events) this.#events.end();
     else if (only === undefined) this.#response.writeHead(202).end();
-    else sendJson(this.#response, 200, JSON.stringify(this.#options.isBatch ? this.#answers : only));
+    else {
+      const { isBatch, hasStatus } = this.#options;
+      const status = hasStatus && !isBatch ? statusOf(only) : 200;
+      sendJson(this.#response, status, JSON.stringify(isBatch ? this.#answers : only));
+    }
   }
+}
+
+/** The errors whose status says which they are. */
+const STATUSES: ReadonlyMap<number, number> = new Map([
+  [RPC.methodNotFound, 404],
+  [RPC.invalidParams, 400],
+  [RPC.headerMismatch, 400],
+  [RPC.missingCapability, 400],
+  [RPC.unsupportedVersion, 400],
+]);
+
+function statusOf(answer: Message): number {
+  const error = errorIn(answer);
+  return (error && STATUSES.get(error.code)) ?? 200;
 }
 
 /** An agent that comes and goes by HTTP. What it did not ask for reaches it by whatever stream is open. */

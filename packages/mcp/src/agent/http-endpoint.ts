@@ -2,11 +2,21 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { readRequestBody } from "@reins/kit";
 import type { ServerContext } from "../gate.ts";
-import { isModern, isModernRevision, isObject, kindOf, type Message, readMessages } from "../message.ts";
+import {
+  failure,
+  isModern,
+  isModernRevision,
+  isObject,
+  kindOf,
+  type Message,
+  RPC,
+  readMessages,
+  revisionOf,
+} from "../message.ts";
 import type { AgentLink } from "../relay/agent-request.ts";
 import type { Conversation } from "../relay/conversation.ts";
 import { Exchange, HttpAgent } from "./http-agent.ts";
-import { accepts, headerOf, refuse } from "./http-listener.ts";
+import { accepts, headerOf, refuse, sendJson } from "./http-listener.ts";
 
 /** What an {@link HttpEndpoint} is made of. */
 interface EndpointParts extends Pick<ServerContext, "limits" | "clock" | "faults"> {
@@ -81,6 +91,8 @@ export class HttpEndpoint {
     const body = read.bytes.toString();
     const messages = readMessages(body);
     if (!messages) return refuse(response, 400, "the body is no JSON");
+    const mismatched = mismatchedIn(request, messages);
+    if (mismatched) return sendJson(response, 400, JSON.stringify(mismatched));
     const session = this.#sessionFor(request, messages);
     if ("fault" in session) return refuse(response, session.status, session.fault);
     this.#receive(messages, body.trimStart().startsWith("["), session, request, response);
@@ -97,7 +109,8 @@ export class HttpEndpoint {
     const isAnswered = messages.some((message) => !isObject(message) || kindOf(message) === "request");
     if (session.id !== undefined) response.setHeader("mcp-session-id", session.id);
     const mayStream = isAnswered && accepts(request, "text/event-stream");
-    const exchange = new Exchange(response, { mayStream, isBatch, limits, clock });
+    const hasStatus = session.id === undefined;
+    const exchange = new Exchange(response, { mayStream, isBatch, hasStatus, limits, clock });
     if (isAnswered) session.agent.began(exchange, response);
     // All are expected before any is answered, or the first answer would end the exchange.
     const replies = messages.map((message) => ({ message, reply: exchange.expect() }));
@@ -194,6 +207,15 @@ export class HttpEndpoint {
     else if (!session) refuse(response, 404, "there is no such session");
     return session;
   }
+}
+
+/** The answer to a request whose header names another revision than its body, if it does. */
+function mismatchedIn(request: IncomingMessage, messages: readonly unknown[]): Message | undefined {
+  const header = headerOf(request, "mcp-protocol-version");
+  if (header === undefined) return undefined;
+  const found = messages.filter(isObject).find((message) => (revisionOf(message) ?? header) !== header);
+  const text = "the header MCP-Protocol-Version does not name the revision of the request";
+  return found && { ...failure(RPC.headerMismatch, text), id: found.id ?? null };
 }
 
 interface Fault {

@@ -85,7 +85,7 @@ function Drawing({ actions, diagram, isVertical, chosen, onChoose }: PictureProp
   const flow = useReactFlow();
   const shape = JSON.stringify([diagram, isVertical]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the shape is what places depend on; statuses change often
-  const { places, routes, height } = useMemo(() => placeNodes(diagram, isVertical), [shape]);
+  const { places, routes, width, height } = useMemo(() => placeNodes(diagram, isVertical), [shape]);
   const reveal = useRef((_id: string) => {});
   reveal.current = (id) => {
     const place = places.get(id);
@@ -150,7 +150,13 @@ function Drawing({ actions, diagram, isVertical, chosen, onChoose }: PictureProp
       aria-describedby="graph-keys"
       onKeyDown={focusNext}
       className="w-full"
-      style={{ height: `clamp(16rem, ${Math.round(height) + 80}px, 60vh)` }}
+      style={{
+        maxHeight: `clamp(16rem, ${Math.round(height) + 80}px, 60vh)`,
+        // A small graph is shown whole, in a box of its form.
+        ...(diagram.ids.length <= SMALL
+          ? { minHeight: "16rem", aspectRatio: `${Math.round(width) + 80} / ${Math.round(height) + 80}` }
+          : { height: `${Math.round(height) + 80}px` }),
+      }}
     >
       <p id="graph-keys" className="sr-only">
         Arrow keys move between actions, Enter opens one. The list has the same actions.
@@ -224,10 +230,13 @@ const MAP_COLOURS: Readonly<Record<string, string>> = {
   blocked: "var(--bad)",
 };
 
-/** The first view: the whole graph if it is readable, otherwise what runs or needs attention, or the first actions. */
+/** The most actions of a graph that is shown whole at first. */
+const SMALL = 12;
+
+/** The first view: the whole graph if it is small or readable, otherwise what runs or needs attention, or the first actions. */
 function firstView(actions: readonly RunAction[], { ids }: Diagram, isVertical: boolean): FitViewOptions {
   const bounds = { minZoom: READABLE, maxZoom: 1, padding: 0.08 };
-  if (ids.length <= 12 && !isVertical) return { ...bounds, minZoom: 0.35 };
+  if (ids.length <= SMALL) return { ...bounds, minZoom: 0.35 };
   const drawn = new Set(ids);
   const active = actions.filter(
     (action) => drawn.has(action.id) && (action.status === "running" || needsAttention(action)),

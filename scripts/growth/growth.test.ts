@@ -6,6 +6,7 @@ import { DemoModel } from "../../packages/agent/src/models/demo-model.ts";
 import { stringifySorted } from "../../packages/ahp/src/json/stringify.ts";
 import { printable } from "../../packages/cli/src/printable.ts";
 import { readMarkdown } from "../../packages/graph/src/declaration/markdown.ts";
+import { expandText } from "../../packages/graph/src/view/expand.ts";
 import { defused, mentionsIn } from "../../packages/host/src/governor/mentions.ts";
 import { diffLines } from "../../packages/inspector/src/design/diff-lines.ts";
 import { markdownBlocks } from "../../packages/inspector/src/design/markdown-blocks.ts";
@@ -226,6 +227,20 @@ const MEMBERS: Readonly<Record<string, (size: number) => object>> = {
   "a list": (size) => Array.from({ length: size / 2 }, () => 1),
 };
 
+const EXPANSIONS: Readonly<Record<string, (size: number) => Parameters<typeof expandText>>> = {
+  "lines that all match, with much around each": (size) => [
+    "x\n".repeat(size / 2),
+    { range: { around_matches: "x", context_lines: 10_000 } },
+  ],
+  "a reason of many words": (size) => [
+    "x\n".repeat(size / 2),
+    {
+      range: { around_matches: true },
+      reason: Array.from({ length: size / 100 }, (_, index) => `word${index}`).join(" "),
+    },
+  ],
+};
+
 const DIFFS: Readonly<Record<string, (size: number) => readonly [string, string]>> = {
   "nothing in common": (size) => [lines(size, "a"), lines(size, "b")],
   "every other line in common": (size) => [lines(size, "a", "x"), lines(size, "b", "x")],
@@ -289,6 +304,11 @@ const GROWERS: readonly Grower[] = [
       "redaction of what was made out of it": (value: object) => redactor.knowing(value)([value]),
     },
     MEMBERS,
+    same,
+  ),
+  ...pairs(
+    { "expanded results": (given: Parameters<typeof expandText>) => expandText(...given) },
+    EXPANSIONS,
     same,
   ),
   ...pairs(

@@ -54,18 +54,4 @@ describe("A stored text", () => {
       truncated: true,
     });
   });
-
-  it.each([
-    ["that all match, each with much around it", { around_matches: "x", context_lines: 10_000 }, ""],
-    [
-      "for a reason of many words",
-      { around_matches: true },
-      Array.from({ length: 12_000 }, (_, index) => `word${index}`).join(" "),
-    ],
-  ])("is expanded in time that grows with its lines alone: %s", (_, range, reason) => {
-    const output = "x\n".repeat(200_000);
-    const began = performance.now();
-    expect(expandText(output, { range, reason }).lines).toMatchObject({ from: 1, total: 200_001 });
-    expect(performance.now() - began).toBeLessThan(5_000);
-  });
 });

@@ -1,7 +1,9 @@
 import { writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { join } from "node:path";
-import { reply, say, scene } from "@reins/scripted-model";
-import { expect, test } from "vitest";
+import { membersOf, withReinsMeta } from "@reins/acp";
+import { call, reply, say, scene } from "@reins/scripted-model";
+import { expect, onTestFinished, test } from "vitest";
 import { command, openGraphHome } from "./fixtures/graph-home.ts";
 import { textIn } from "./fixtures/home.ts";
 
@@ -141,3 +143,94 @@ test("every call has a card of its own, also where ids of actions look like numb
 });
 
 const NEVER = { field: "done", equals: true };
+
+test("agents that start agents in graphs come to an end: they are as deep as the limit of delegation says", async () => {
+  const dig = scene("Dig", reply(call("spawn_subagent", { prompt: "Dig" })), reply(say("Dug.")));
+  const home = await openGraphHome({ parts: [dig] });
+  const ended = await home.run([
+    { id: "dig", executor: { type: "agent", target: "native" }, description: "Dig" },
+  ]);
+  expect(ended.status).toBe("completed");
+  const spawned = (await home.entries("policy_verdict")).filter(({ target }) => target === "spawn_subagent");
+  const depths = spawned.map(({ payload }) => Object(payload).subject.depth ?? 0);
+  expect(new Set(depths).size).toBe(depths.length);
+  expect(depths.length).toBeGreaterThan(1);
+  expect(depths.length).toBeLessThan(12);
+});
+
+test("the actions of a session that may only read change nothing, in every kind of executor", async () => {
+  const home = await openGraphHome({
+    parts: [
+      scene("Write", reply(call("write_file", { path: "agent.txt", content: "x" })), reply(say("No."))),
+    ],
+    graphs: {
+      pipelines: {
+        publish: {
+          description: "Writes.",
+          steps: [{ tool: "write_file", input: { path: "pipeline.txt", content: "x" } }],
+        },
+      },
+    },
+  });
+  const connection = await home.hosting.hub.connect({ principal: home.principal, agent: "native" });
+  const { signal } = new AbortController();
+  const params = withReinsMeta({ cwd: home.workspace, mcpServers: [] }, { mutation_scope: "read_only" });
+  const started = await home.hosting.hub.request(connection, "session/new", params, signal);
+  const session = String(membersOf(started).sessionId);
+  await writeFile(join(home.workspace, "seen.txt"), "seen");
+  const policy = { failure_policy: "continue" };
+  const run = await home.run(
+    [
+      {
+        id: "tool",
+        executor: { target: "write_file" },
+        input: { path: "tool.txt", content: "x" },
+        ...policy,
+      },
+      { id: "pipeline", executor: { type: "pipeline", target: "publish" }, ...policy },
+      { id: "agent", executor: { type: "agent", target: "native" }, description: "Write", ...policy },
+      command("command", "touch command.txt", policy),
+      { id: "read", executor: { target: "read_file" }, input: { path: "seen.txt" } },
+    ],
+    { session },
+  );
+  const [tool, pipeline, , ran, read] = run.actions;
+  for (const action of [tool, pipeline, ran])
+    expect(action).toMatchObject({ status: "blocked", status_reason: expect.stringMatching(/read_only/) });
+  expect(read?.status).toBe("completed");
+  for (const name of ["tool", "pipeline", "agent", "command"])
+    expect(await textIn(join(home.workspace, `${name}.txt`))).toBeUndefined();
+});
+
+test("a thousand calls of a slow service are made a few at a time, and all of them", {
+  timeout: 240_000,
+}, async () => {
+  let open = 0;
+  let most = 0;
+  const waiting: (() => void)[] = [];
+  const server = createServer((_, response) => {
+    open += 1;
+    most = Math.max(most, open);
+    // Each is answered when the next ones have come, or no more are.
+    waiting.push(() => {
+      open -= 1;
+      response.end("here");
+    });
+    setImmediate(() => waiting.shift()?.());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())));
+  const { port } = server.address() as { port: number };
+  const services = { slow: { description: "Slow.", url: `http://127.0.0.1:${port}` } };
+  const home = await openGraphHome({ graphs: { services, parallel: 8 } });
+  const calls = Array.from({ length: 1_000 }, (_, index) => ({
+    ...{ id: `c${index}`, executor: { type: "service", target: "slow" }, input: {} },
+    resources: { writes: [] },
+  }));
+  const { run_id } = await home.start(calls);
+  await expect
+    .poll(async () => (await home.get(run_id)).ended_at, { timeout: 200_000, interval: 500 })
+    .toBeDefined();
+  expect((await home.get(run_id)).actions.filter(({ status }) => status !== "completed")).toEqual([]);
+  expect(most).toBeLessThanOrEqual(8);
+});

@@ -5,12 +5,14 @@ import { join } from "node:path";
 import { RunGraph } from "@reins/api";
 import { describe, expect, test } from "vitest";
 import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
+import { Events } from "./fixtures/events.ts";
 import type { Served } from "./fixtures/home.ts";
 import { RpcClient } from "./fixtures/rpc-client.ts";
 
 const RULES = `
 tool_rules:
   - { name: begin, condition: { event: [session_start, pre_prompt] }, verdict: allowed }
+  - { name: deletes, condition: { tool_name_matches: [delete_file] }, verdict: ask, four_eyes: true }
   - { name: commands, condition: { tool_name_matches: [run_command] }, verdict: ask, reason: people decide }
   - { name: rest, condition: {}, verdict: allowed }
 `;
@@ -166,6 +168,53 @@ describe("a bad declaration", () => {
   });
 });
 
+test("an action that asks for an approval itself is not approved by its user where a rule wants four eyes", async () => {
+  const served = await serveAgents(home());
+  const [asks, other] = [await served.person(), await served.person({ roles: ["approver"] })];
+  await writeFile(join(home().workspace, "old.txt"), "x");
+  for (const more of [{ requires_approval: true }, { side_effects: ["delete"] }, {}]) {
+    const remove = { ...write("remove", more), executor: { type: "tool", target: "delete_file" } };
+    const declaration = envelope([{ ...remove, input: { path: "old.txt" } }], {
+      approval_gates: "side_effects" in more ? [{ before: "remove" }] : undefined,
+    });
+    const { run_id } = await post(served, { declaration }, asks.secret);
+    const approval = () => graphOf(served, run_id, asks.secret).then(({ actions }) => actions[0]?.approval);
+    await expect.poll(approval).toBeDefined();
+    const answer = (as: string, decision: string) =>
+      approval().then((id) => served.ask("POST", `/v1/approvals/${id}/answer`, { as, body: { decision } }));
+    expect((await answer(asks.secret, "allow_once")).status).toBe(403);
+    expect((await graphOf(served, run_id, asks.secret)).actions[0]?.status).toBe("waiting");
+    expect((await answer(other.secret, "deny")).status).toBe(200);
+    expect((await over(served, run_id, asks.secret)).actions[0]?.status).toBe("blocked");
+  }
+  expect(await readFile(join(home().workspace, "old.txt"), "utf8")).toBe("x");
+});
+
+test("a body that is nested very deep is refused, wherever it is, and the server goes on", async () => {
+  const served = await serveAgents(home());
+  for (const depth of [600, 100_000]) {
+    const deep = `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
+    const hole = JSON.stringify("hole");
+    for (const body of [
+      { declaration: envelope([{ ...write("a"), input: { path: "a.txt", content: "x", more: "hole" } }]) },
+      { declaration: envelope([write("a", { metadata: { more: "hole" } })]) },
+      { declaration: envelope([write("a")], { metadata: { more: "hole" } }) },
+      { declaration: envelope([write("a")]), context: { more: "hole" } },
+      { declaration: "hole" },
+    ]) {
+      const answer = await fetch(`${served.address}/v1/runs`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${served.access.token}`, "content-type": "application/json" },
+        body: JSON.stringify(body).replace(hole, deep),
+      });
+      expect([answer.status, await answer.text()]).toEqual([400, expect.stringMatching(/deep|nest/)]);
+    }
+  }
+  await expect(readFile(join(home().workspace, "a.txt"))).rejects.toThrow();
+  const fine = await post(served, { declaration: envelope([write("fine")]) });
+  expect((await over(served, fine.run_id)).status).toBe("completed");
+});
+
 describe("a run of another", () => {
   test("is not there for others, and its results are no reference for them", async () => {
     const served = await serveAgents(home());
@@ -203,6 +252,26 @@ describe("a run of another", () => {
       as,
     });
     expect(taken.status).toBe(409);
+  });
+
+  test("has no events for others, in the same tenant or in another", async () => {
+    const served = await serveAgents(home());
+    const [mine, theirs] = [await served.person(), await served.person()];
+    const foreign = await served.person({ tenant: "acme", roles: ["admin"] });
+    const { run_id } = await post(served, { declaration: envelope([write("mine")]) }, mine.secret);
+    await over(served, run_id, mine.secret);
+    expect((await served.ask("GET", `/v1/runs/${run_id}/events`, { as: mine.secret })).status).toBe(200);
+    for (const { secret: as } of [theirs, foreign]) {
+      for (const path of ["", "/events", "/graph"])
+        expect((await served.ask("GET", `/v1/runs/${run_id}${path}`, { as })).status, path).toBe(404);
+      const { runs, identity } = served.harness;
+      const principal = await identity.authenticate(as);
+      const own = { run_id: "own", session_id: "s", updated_at: "2026-01-01T00:00:01Z", status: "created" };
+      await runs.note(principal!, "run_lifecycle", { ...own, status: "created" });
+      // What it may see comes first, though much of the other run is stored before it.
+      const stream = await Events.open(served, { "last-event-id": "0" }, as, "/v1/runs/stream");
+      await expect.poll(async () => Object((await stream.next())?.data).run_id).toBe("own");
+    }
   });
 
   test("does not show what its declaration withholds", async () => {

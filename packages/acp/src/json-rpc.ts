@@ -64,6 +64,8 @@ export const CODE = {
   internal: -32603,
   authRequired: -32000,
   notFound: -32002,
+  /** Of Reins: more than a quota has. */
+  quotaExceeded: -32029,
   cancelled: -32800,
 } as const;
 

@@ -5,7 +5,7 @@ import { hangUp } from "@reins/ahp";
 import { codeOfStatus, PROBLEM_TYPE, type Problem, type ProblemCode, problem } from "@reins/api";
 import { FileFault } from "@reins/host";
 import { errorMessage } from "@reins/kit";
-import { problemOf } from "@reins/supervisor";
+import { problemOf, QuotaError, type QuotaState } from "@reins/supervisor";
 
 export interface HttpProblemOptions extends ErrorOptions {
   readonly errors?: Problem["errors"];
@@ -42,6 +42,7 @@ const DETAILS: Readonly<Partial<Record<ProblemCode, string>>> = {
 /** Maps an error of the framework to a problem; undefined for an internal error. */
 export function frameworkProblem(error: unknown): HttpProblem | undefined {
   if (error instanceof HttpProblem) return error;
+  if (error instanceof QuotaError) return quotaProblem(error);
   if (!(error instanceof Error)) return undefined;
   const status = "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : 500;
   const code = "code" in error ? String(error.code) : "";
@@ -66,6 +67,7 @@ export async function mapErrors<Result>(run: () => Promise<Result>): Promise<Res
 /** Maps an error of the supervisor to an HTTP problem. Rethrows any other. */
 export function toHttpProblem(error: unknown): HttpProblem {
   if (error instanceof HttpProblem) return error;
+  if (error instanceof QuotaError) return quotaProblem(error);
   const { errors, ...found } = problemOf(error);
   return new HttpProblem({ ...found, ...(errors && { errors: [...errors] }) }, "", { cause: error });
 }
@@ -79,6 +81,24 @@ export async function callerProblems<Result>(run: () => Promise<Result>): Promis
     if (error instanceof RpcError) throw new HttpProblem("not_found", error.message, { cause: error });
     throw error;
   }
+}
+
+function quotaProblem(error: QuotaError): HttpProblem {
+  const { message, quota, state, retryAfterMs } = error;
+  const headers = {
+    "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1_000))),
+    ...(state && rateHeaders(quota, state)),
+  };
+  return new HttpProblem("too_many_requests", message, { cause: error, headers });
+}
+
+/** What is left of a rate, as headers (draft-ietf-httpapi-ratelimit-headers). */
+export function rateHeaders(name: string, state: QuotaState): Readonly<Record<string, string>> {
+  const { limit, remaining, windowMs, resetMs } = state;
+  return {
+    "ratelimit-policy": `"${name}";q=${limit};w=${windowMs / 1_000}`,
+    ratelimit: `"${name}";r=${remaining};t=${Math.ceil(resetMs / 1_000)}`,
+  };
 }
 
 /** Maps a failure to start an agent to a problem. */

@@ -56,6 +56,13 @@ export {
 export { tenantFor } from "./identity/registry.ts";
 export { identityTables } from "./identity/tables/tables.ts";
 export { Limits } from "./limits/limits.ts";
+export {
+  QuotaError,
+  type QuotaHolder,
+  type QuotaSettings,
+  type QuotaState,
+  Quotas,
+} from "./limits/quotas.ts";
 export { limitTables, type Usage } from "./limits/tables.ts";
 export { type NamedPolicyFiles, policyFiles, writeFirstFiles } from "./policies/policy-files.ts";
 export { PolicyKeeper, type PolicyKeeperOptions, type PolicyStatus } from "./policies/policy-keeper.ts";

@@ -1,9 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { HostingOptions } from "@reins/host";
-import { OidcSettings } from "@reins/server/oidc";
+import type { OidcSettings } from "@reins/server/oidc";
 import { z } from "zod";
 import { CliError, isNotFound } from "../errors.ts";
+import { IssuersSettings, QuotasSettings } from "./access.ts";
 import { ToolSearch, toolSearchSettings } from "./tool-search.ts";
 
 /** Parses a YAML file; a missing one counts as empty. */
@@ -107,10 +108,6 @@ const Service = z.strictObject({
   max_bytes: z.int().positive().max(67_108_864).optional(),
 });
 
-function isUnique(names: readonly string[]): boolean {
-  return new Set(names).size === names.length;
-}
-
 /** The schema of `reins.yaml`. Relative paths start at the home. */
 const Configuration = z.strictObject({
   host: z.string().min(1).optional(),
@@ -123,13 +120,10 @@ const Configuration = z.strictObject({
   workspaces: z.array(z.string()).default([]),
   /** The folders that sessions of a tenant may use, by its id. */
   tenants: z.record(z.string(), z.strictObject({ roots: z.array(z.string().min(1)).min(1) })).default({}),
+  /** What each principal and each tenant may use at most; the operator has no quota. */
+  quotas: QuotasSettings,
   /** OpenID issuers whose users may use this server, beside those with tokens of Reins. */
-  oidc: z
-    .array(OidcSettings)
-    .max(20)
-    .refine((all) => isUnique(all.map(({ name }) => name)), "two issuers have the same name")
-    .refine((all) => isUnique(all.map(({ issuer }) => issuer)), "an issuer is named twice")
-    .default([]),
+  oidc: IssuersSettings,
   webhooks: z.array(Webhook).default([]),
   /** The database, where it is not in the home. */
   db: z.string().min(1).optional(),
@@ -273,26 +267,28 @@ export function tenantRoots(
   return Object.fromEntries(given);
 }
 
+/** A secret as it stands, or from the file that `@path` names, relative to the home. */
+async function secretOf(home: string, value: string, what: string): Promise<string> {
+  if (!value.startsWith("@")) return value;
+  const path = resolve(home, value.slice(1));
+  const secret = await readIfExists(path);
+  if (secret === undefined) throw unusable(path, `it holds ${what} and does not exist`);
+  return secret.trim();
+}
+
 async function withSecret(
   home: string,
   webhook: Configuration["webhooks"][number],
 ): Promise<Configuration["webhooks"][number]> {
-  if (!webhook.secret.startsWith("@")) return webhook;
-  const path = resolve(home, webhook.secret.slice(1));
-  const secret = await readIfExists(path);
-  if (secret === undefined)
-    throw unusable(path, `it holds the secret of the webhook "${webhook.name}" and does not exist`);
-  return { ...webhook, secret: secret.trim() };
+  const { name, secret } = webhook;
+  return { ...webhook, secret: await secretOf(home, secret, `the secret of the webhook "${name}"`) };
 }
 
 async function withClientSecret(home: string, issuer: OidcSettings): Promise<OidcSettings> {
   const { name, client_secret } = issuer;
-  if (!client_secret?.startsWith("@")) return issuer;
-  const path = resolve(home, client_secret.slice(1));
-  const secret = await readIfExists(path);
-  if (secret === undefined)
-    throw unusable(path, `it holds the client_secret of the issuer "${name}" and does not exist`);
-  return { ...issuer, client_secret: secret.trim() };
+  if (client_secret === undefined) return issuer;
+  const what = `the client_secret of the issuer "${name}"`;
+  return { ...issuer, client_secret: await secretOf(home, client_secret, what) };
 }
 
 type ServiceConfiguration = Configuration["graphs"]["services"][string];
@@ -303,14 +299,10 @@ async function withHeaders(
   service: ServiceConfiguration,
 ): Promise<ServiceConfiguration> {
   const headers = await Promise.all(
-    Object.entries(service.headers).map(async ([header, value]) => {
-      if (!value.startsWith("@")) return [header, value] as const;
-      const path = resolve(home, value.slice(1));
-      const secret = await readIfExists(path);
-      if (secret === undefined)
-        throw unusable(path, `it holds the header ${header} of the service "${name}" and does not exist`);
-      return [header, secret.trim()] as const;
-    }),
+    Object.entries(service.headers).map(
+      async ([header, value]) =>
+        [header, await secretOf(home, value, `the header ${header} of the service "${name}"`)] as const,
+    ),
   );
   return { ...service, headers: Object.fromEntries(headers) };
 }

@@ -179,6 +179,7 @@ async function readHome({ home, flags = {} }: Pick<HomeOptions, "home" | "flags"
     redactor: await homeRedactor({ home, environment, file }),
     webhooks: file.webhooks,
     origins: file.oidc.map(originOf),
+    quotas: file.quotas,
   };
 }
 

@@ -3,6 +3,7 @@ import { type Clock, settlesWithin } from "@reins/kit";
 import { Restarts } from "@reins/runner";
 import type { Principal } from "@reins/supervisor";
 import type { AgentHost, HostedAgent, StartOptions } from "../hosting/agent-host.ts";
+import { quotaRpcError } from "./quota.ts";
 
 export interface AgentPoolOptions {
   readonly host: Pick<AgentHost, "start"> &
@@ -12,6 +13,8 @@ export interface AgentPoolOptions {
   /** Called when an agent is gone, with the reason. */
   readonly onGone: (agent: HostedAgent, reason: Error) => void;
   readonly clock: Clock;
+  /** Refuses one more process of a principal; throws a `QuotaError`. */
+  readonly requireRoom?: (principal: Principal, running: { principal: number; tenant: number }) => void;
 }
 
 /** The key under which an agent was started. */
@@ -137,7 +140,18 @@ export class AgentPool {
     return { roots: [admitted.cwd, ...admitted.additional], identities: admitted.identities };
   }
 
-  #acquire(
+  #requireRoom(principal: Principal): void {
+    const owners = [...this.#agents.keys()].map((key): readonly unknown[] => JSON.parse(key));
+    const ofTenant = owners.filter(([tenant]) => tenant === principal.tenant);
+    const own = ofTenant.filter(([, id]) => id === principal.id);
+    try {
+      this.#options.requireRoom?.(principal, { principal: own.length, tenant: ofTenant.length });
+    } catch (error) {
+      throw quotaRpcError(error);
+    }
+  }
+
+  async #acquire(
     agent: string,
     principal: Principal,
     confine: StartOptions["confine"],
@@ -155,6 +169,7 @@ export class AgentPool {
     ]);
     const known = this.#agents.get(key);
     if (known) return known;
+    if (!this.#options.host.isBuiltIn?.(agent)) this.#requireRoom(principal);
     const starting = this.#start(key, agent, { principal, confine });
     this.#agents.set(key, starting);
     starting.catch(() => this.#agents.delete(key));

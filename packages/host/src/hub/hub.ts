@@ -21,6 +21,7 @@ import type { ConnectionOptions, HubContext, IdleScheduler } from "./context.ts"
 import { extend, isExtension, listingOf, withCapabilities } from "./extensions.ts";
 import type { Outlet } from "./feed.ts";
 import { closeSession, deleteSession, forwardOutside, forwardToAgent } from "./forward.ts";
+import { SessionQuotas } from "./quota.ts";
 import { Reaper, type ReaperOptions, restartAgent } from "./reaper.ts";
 import { recover } from "./recovery.ts";
 import { agentIn, forkSession, startSession, subscribesToTurns } from "./start-session.ts";
@@ -80,6 +81,7 @@ export class Hub implements HubContext {
   readonly tap: WireTap | undefined;
   readonly onError: (error: unknown) => void;
   readonly #messages = new ClientMessages(this);
+  readonly #quotas = new SessionQuotas(this);
   readonly #reaper: Reaper;
   readonly #connections = new Map<string, Connection>();
   /** Cancels the timers of connections that are gone and may reconnect. */
@@ -101,6 +103,7 @@ export class Hub implements HubContext {
       clients: (record) => new Session(this, record).clients,
       onGone: (agent, { message }) => void restartAgent(this, agent, message).catch(this.onError),
       clock: this.clock,
+      requireRoom: (principal, running) => options.harness.quotas.require("agents", principal, running),
     });
     this.turns = new Turns(this);
     this.idleScheduler = options.idleScheduler?.(this);
@@ -184,12 +187,24 @@ export class Hub implements HubContext {
   }
 
   /** Handles a request of a client. What cancels pending requests cancels it if it arrived before. */
-  async request(
+  request(
     connection: Connection,
     method: string,
     params: JsonObject,
     signal: AbortSignal,
     arrival = this.arrive(),
+  ): Promise<unknown> {
+    return this.#quotas.run(connection.principal, method, () =>
+      this.#request(connection, method, params, signal, arrival),
+    );
+  }
+
+  async #request(
+    connection: Connection,
+    method: string,
+    params: JsonObject,
+    signal: AbortSignal,
+    arrival: number,
   ): Promise<unknown> {
     const call = { method, params, signal };
     const { principal } = connection;

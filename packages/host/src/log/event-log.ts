@@ -172,6 +172,11 @@ export class EventLog {
     return this.#options.store.query(logTables, "counts", { tenant, sessions });
   }
 
+  /** How many bytes the messages of a tenant take. */
+  stored(tenant: string): Promise<number> {
+    return this.#options.store.query(logTables, "stored", { tenant });
+  }
+
   /** The position of the last message of a session that was written lately; 0 where none was. */
   lastOf(tenant: string, session: string): number {
     return this.#lastOfSession.get(keyOf(tenant, session)) ?? 0;

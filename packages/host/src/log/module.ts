@@ -96,6 +96,10 @@ const module: TablesModule = {
       `SELECT session, sum(count) AS count FROM log_positions
        WHERE session IN (SELECT value FROM json_each(?)) AND tenant = ? GROUP BY session`,
     );
+    // The length of a blob is known without reading it.
+    const stored = database.prepare<{ readonly bytes: number }>(
+      "SELECT coalesce(sum(length(packed)), 0) AS bytes FROM log_blocks WHERE tenant = ?",
+    );
     const prune = pruner(database);
     return {
       changes: {
@@ -124,6 +128,7 @@ const module: TablesModule = {
             .all(tenant, after)
             .map(membersOf)
             .map(({ first, last }) => ({ tenant, first: Number(first), last: Number(last) })),
+        stored: ({ tenant }: { tenant: string }) => stored.get(tenant)?.bytes ?? 0,
         counts({ tenant, sessions }: { tenant: string; sessions: readonly string[] }) {
           const rows = counts.all(JSON.stringify(sessions), tenant).map(membersOf);
           return new Map(rows.map(({ session, count }) => [String(session), Number(count)]));

@@ -48,6 +48,8 @@ export type LogQueries = {
   prunedUntil(args: { tenant: string; session: string }): number;
   /** The messages of a tenant after a position that were written and are lost. */
   holes(args: { tenant: string; after: number }): Hole[];
+  /** How many bytes the messages of a tenant take. */
+  stored(args: { tenant: string }): number;
   /** How many messages are stored of each of some sessions; those with none are left out. */
   counts(args: { tenant: string; sessions: readonly string[] }): ReadonlyMap<string, number>;
 };

@@ -32,6 +32,10 @@ const module: TablesModule = {
          AND (@after IS NULL OR (last_activity, id) < (SELECT last_activity, id FROM sessions WHERE id = @after AND tenant = @tenant))
        ORDER BY last_activity DESC, id DESC LIMIT @limit`,
     );
+    const countOpen = database.prepare<{ readonly tenant: number; readonly principal: number }>(
+      `SELECT count(*) AS tenant, coalesce(sum(principal = @principal), 0) AS principal FROM sessions
+       WHERE tenant = @tenant AND body ->> '$.ended' IS NULL`,
+    );
     // A sealed text says with which key: `v1.<key>.…`
     const sealedWithKeys = database.prepare(
       `SELECT body FROM sessions WHERE id > ? AND substr(body ->> '$.sealed_servers', 4, 8) IN
@@ -48,6 +52,8 @@ const module: TablesModule = {
       queries: {
         get: ({ id, tenant }: { id: string; tenant: string }) => recordIn(get.get(id, tenant)),
         byKey: ({ key, tenant }: { key: string; tenant: string }) => recordIn(byKey.get(tenant, key)),
+        countOpen: (args: { tenant: string; principal: string }) =>
+          countOpen.get(args) ?? { tenant: 0, principal: 0 },
         sealedWithKeys: ({ keys, after, limit }: { keys: readonly string[]; after: string; limit: number }) =>
           sealedWithKeys.all(after, JSON.stringify(keys), limit).map(recordIn),
         list({ open = false, ...range }: SessionRange) {

@@ -33,6 +33,11 @@ export type SessionQueries = {
   byKey(args: { key: string; tenant: string }): SessionRecord | undefined;
   /** The most recently active first. */
   list(args: SessionRange): SessionRecord[];
+  /** How many have not ended, of a tenant and of one principal in it. */
+  countOpen(args: { tenant: string; principal: string }): {
+    readonly tenant: number;
+    readonly principal: number;
+  };
   /** Those whose MCP servers were sealed with some keys, by id. */
   sealedWithKeys(args: { keys: readonly string[]; after: string; limit: number }): SessionRecord[];
 };

@@ -82,7 +82,7 @@ describe("a code", () => {
 
   test("can be for another principal than the operator", async () => {
     const access = await Access.open({ home: await newHome() });
-    const login = await access.login(access.newCode("tok_1"));
+    const login = await access.login(access.newCode({ id: "tok_1" }));
     expect(access.ofLogin(login!.id)?.principal).toBe("tok_1");
   });
 
@@ -96,7 +96,7 @@ describe("a code", () => {
   test("is not evicted by another principal's codes", async () => {
     const access = await Access.open({ home: await newHome() });
     const code = access.newCode();
-    for (let count = 0; count < 100; count += 1) access.newCode("tok_1");
+    for (let count = 0; count < 100; count += 1) access.newCode({ id: "tok_1" });
     expect(await access.login(code)).toBeDefined();
   });
 });
@@ -122,7 +122,7 @@ describe("a login", () => {
     const more = Array.from({ length: 255 }, (_, n) => ({ ...logins[0], hash: `${n}`, principal: "tok_1" }));
     await writeFile(path, JSON.stringify({ logins: [...logins, ...more] }));
     const after = await Access.open({ home });
-    expect(await after.login(after.newCode("tok_1"))).toBeDefined();
+    expect(await after.login(after.newCode({ id: "tok_1" }))).toBeDefined();
     expect(after.ofLogin(login!.id)?.principal).toBe("local");
     expect(JSON.parse(await readFile(path, "utf8")).logins).toHaveLength(256);
   });

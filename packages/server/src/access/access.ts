@@ -4,6 +4,7 @@ import { knownTokens } from "@reins/ahp";
 import { type Clock, createFile, systemClock } from "@reins/kit";
 import {
   AccessError,
+  type Holder,
   LoginCodes,
   Logins,
   type NewLogin,
@@ -59,7 +60,7 @@ export class Access {
   }
 
   /** Creates a login code, valid once within ten minutes; by default for the operator. */
-  newCode(principal: string = LOCAL): string {
+  newCode(principal: Holder = { id: LOCAL }): string {
     return this.#codes.make(principal);
   }
 
@@ -75,12 +76,12 @@ export class Access {
   }
 
   /** Begins a login of a principal, until a moment. */
-  begin(principal: string, until: Date): Promise<NewLogin> {
+  begin(principal: Holder, until: Date): Promise<NewLogin> {
     return this.#logins.begin(principal, until.getTime());
   }
 
   /** The principal of a login, and until when it lasts. */
-  ofLogin(id: string): { readonly principal: string; readonly expires: number } | undefined {
+  ofLogin(id: string): ReturnType<Logins["find"]> {
     return this.#logins.find(id);
   }
 

@@ -16,6 +16,8 @@ import type { Oidc } from "./oidc/oidc.ts";
 /** The sender of a request: the id of a principal of `Identity`. */
 export interface Caller {
   readonly id: string;
+  /** Its tenant, where that is known already. */
+  readonly tenant?: string | undefined;
   /** When its credential expires, in milliseconds, if it does; its streams and connections end then. */
   readonly until?: number;
 }
@@ -113,8 +115,8 @@ export class RequestAuthenticator {
   }
 
   async #ofIdentity(secret: string, request: IncomingMessage): Promise<Caller> {
-    const id = await this.#principalOf(secret);
-    if (id !== undefined) return { id };
+    const found = await this.#principalOf(secret);
+    if (found) return { id: found.id, tenant: found.tenant };
     throw this.failedAttempt(request, "the token is not known, was revoked or has expired");
   }
 
@@ -122,7 +124,7 @@ export class RequestAuthenticator {
     const { identity } = await this.#options.harness().catch(untold);
     try {
       const { principal, until } = await this.#options.oidc.admit(token, identity);
-      return { id: principal.id, until: until.getTime() };
+      return { id: principal.id, tenant: principal.tenant, until: until.getTime() };
     } catch (error) {
       throw this.oidcProblem(error, request);
     }
@@ -137,10 +139,10 @@ export class RequestAuthenticator {
     return new HttpProblem("unavailable", "the issuer does not answer now; the log says why", { headers });
   }
 
-  async #principalOf(secret: string): Promise<string | undefined> {
+  async #principalOf(secret: string): Promise<Principal | undefined> {
     try {
       const { identity } = await this.#options.harness();
-      return (await identity.authenticate(secret))?.id;
+      return await identity.authenticate(secret);
     } catch (error) {
       return untold(error);
     }
@@ -151,7 +153,7 @@ export class RequestAuthenticator {
     if (!found) throw new HttpProblem("unauthenticated", "the login has ended; log in again", ASK);
     const fault = cookieFault(request, upgrades);
     if (fault) throw new HttpProblem("forbidden", fault);
-    return { id: found.principal, until: found.expires };
+    return { id: found.principal, tenant: found.tenant, until: found.expires };
   }
 
   async #ofAnonymous(request: IncomingMessage, anonymous: AuthenticateOptions["anonymous"]): Promise<Caller> {

@@ -7,9 +7,20 @@ import { z } from "zod";
 const LIFETIME_MS = 7 * 86_400_000;
 const MOST = 256;
 
-const Kept = z.object({ hash: z.string(), principal: z.string(), expires: z.number() });
+const Kept = z.object({
+  hash: z.string(),
+  principal: z.string(),
+  tenant: z.string().optional(),
+  expires: z.number(),
+});
 const KeptFile = z.object({ logins: z.array(Kept) });
 type Kept = Readonly<z.infer<typeof Kept>>;
+
+/** The principal of a login, and its tenant where that is known. */
+export interface Holder {
+  readonly id: string;
+  readonly tenant?: string | undefined;
+}
 
 /** A new login. */
 export interface NewLogin {
@@ -42,18 +53,18 @@ export class Logins {
   }
 
   /** Creates a login. Beyond the limit, ends the oldest of the principal with the most. */
-  async begin(principal: string, until = this.#now() + LIFETIME_MS): Promise<NewLogin> {
+  async begin({ id: principal, tenant }: Holder, until = this.#now() + LIFETIME_MS): Promise<NewLogin> {
     const id = newSecret(this.#options.randomBytes);
     const expires = Math.min(until, this.#now() + LIFETIME_MS);
     const others = [...this.#logins.values()].filter((login) => login.expires > this.#now());
-    const all = [...others, { hash: hashOf(id), principal, expires }];
+    const all = [...others, { hash: hashOf(id), principal, tenant, expires }];
     const ended = all.length > MOST ? evictionCandidate(all) : undefined;
     await this.#keep(all.filter((login) => login !== ended));
     return { id, expires: new Date(expires) };
   }
 
   /** A login; undefined after it expired. */
-  find(id: string): Pick<Kept, "principal" | "expires"> | undefined {
+  find(id: string): Pick<Kept, "principal" | "tenant" | "expires"> | undefined {
     const login = this.#logins.get(hashOf(id));
     return login && login.expires > this.#now() ? login : undefined;
   }
@@ -94,6 +105,7 @@ const MOST_CODES = 64;
 interface Code {
   readonly hash: string;
   readonly principal: string;
+  readonly tenant: string | undefined;
   readonly expires: number;
 }
 
@@ -109,10 +121,11 @@ export class LoginCodes {
   }
 
   /** Creates a code for a principal. Beyond the limit, drops the oldest of the principal with the most. */
-  make(principal: string): string {
+  make({ id: principal, tenant }: Holder): string {
     const code = newSecret(this.#randomBytes);
     const hash = hashOf(code);
-    this.#codes.set(hash, { hash, principal, expires: this.#clock.now().getTime() + CODE_LIFETIME_MS });
+    const expires = this.#clock.now().getTime() + CODE_LIFETIME_MS;
+    this.#codes.set(hash, { hash, principal, tenant, expires });
     const forgotten =
       this.#codes.size > MOST_CODES ? evictionCandidate([...this.#codes.values()]) : undefined;
     if (forgotten) this.#codes.delete(forgotten.hash);
@@ -120,11 +133,12 @@ export class LoginCodes {
   }
 
   /** Redeems a code and returns its principal; undefined if it is unknown, used or expired. */
-  take(code: string): string | undefined {
+  take(code: string): Holder | undefined {
     const hash = hashOf(code);
     const found = this.#codes.get(hash);
     this.#codes.delete(hash);
-    return found && found.expires > this.#clock.now().getTime() ? found.principal : undefined;
+    if (!found || found.expires <= this.#clock.now().getTime()) return undefined;
+    return { id: found.principal, tenant: found.tenant };
   }
 }
 

@@ -1,14 +1,16 @@
 import type { OriginRules } from "@reins/ahp";
 import { PROBLEM_TYPE } from "@reins/api";
+import type { Quotas } from "@reins/supervisor";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Caller, RequestAuthenticator } from "../access/authenticator.ts";
 import type { GatewayLimits, Log } from "../limits.ts";
-import { frameworkProblem, HttpProblem, httpProblem, setSecurityHeaders } from "../problems.ts";
+import { frameworkProblem, HttpProblem, httpProblem, rateHeaders, setSecurityHeaders } from "../problems.ts";
 import { listenerContextOf } from "./listener.ts";
 import { type IncomingBodies, JSON_TYPES, pathOf } from "./request.ts";
 
 export interface ApplicationOptions {
   readonly authenticator: RequestAuthenticator;
+  readonly quotas: Quotas;
   readonly allowed: AllowedMethods;
   readonly limits: GatewayLimits;
   readonly bodies: IncomingBodies;
@@ -89,7 +91,7 @@ function answeredRequest(request: FastifyRequest, reply: FastifyReply): Answered
 function enter(
   request: FastifyRequest,
   reply: FastifyReply,
-  { authenticator, allowed }: ApplicationOptions,
+  { authenticator, allowed, quotas }: ApplicationOptions,
   done: (error?: Error) => void,
 ): void {
   const { raw } = request;
@@ -103,11 +105,15 @@ function enter(
   }
   const authenticated = (caller: Caller | null) => {
     request.caller = caller;
-    if (caller) context.unauthenticated?.remove(raw.socket);
+    if (caller) {
+      context.unauthenticated?.remove(raw.socket);
+      const left = quotas.take("requests", caller);
+      if (left) reply.headers(rateHeaders("requests", left));
+    }
     done(request.is404 ? absent(allowed.of(pathOf(raw))) : undefined);
   };
   const caller = open || operation?.audience === "anyone" ? null : authenticator.authenticate(raw, context);
-  if (caller instanceof Promise) caller.then(authenticated, done);
+  if (caller instanceof Promise) caller.then(authenticated).catch(done);
   else authenticated(caller);
 }
 

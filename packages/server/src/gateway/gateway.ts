@@ -2,7 +2,7 @@ import type { Server } from "node:net";
 import { type AhpServer, listening, listenOnSocket, type OriginRules, type Served } from "@reins/ahp";
 import type { Operation } from "@reins/api";
 import { type Clock, type SseWriter, systemClock } from "@reins/kit";
-import type { Harness } from "@reins/supervisor";
+import { type Harness, type QuotaSettings, Quotas } from "@reins/supervisor";
 import type { FastifyInstance } from "fastify";
 import type { Access } from "../access/access.ts";
 import { RequestAuthenticator } from "../access/authenticator.ts";
@@ -39,6 +39,8 @@ export interface GatewayOptions {
   readonly harness: () => Promise<Harness>;
   readonly ahp: AhpServer;
   readonly access: Access;
+  /** What principals and tenants may use at most. */
+  readonly quotas?: QuotaSettings | undefined;
   /** The OpenID issuers whose users may use this server. */
   readonly oidc?: readonly OidcSettings[] | undefined;
   readonly version: string;
@@ -98,7 +100,14 @@ export class Gateway {
     const allowed = new AllowedMethods();
     const operations: Operation[] = [];
     const addresses: string[] = [];
-    const upgrades = new Upgrades({ authenticator, clock, log, answerTimeoutMs: limits.answerTimeoutMs });
+    const quotas = new Quotas(options.quotas, clock);
+    const upgrades = new Upgrades({
+      authenticator,
+      quotas,
+      clock,
+      log,
+      answerTimeoutMs: limits.answerTimeoutMs,
+    });
     const routes: readonly Routes[] = [
       healthRoutes({ harness, version, stalls: options.stalls }),
       loginRoutes({ access, oidc, authenticator, harness, addresses: () => addresses }),
@@ -120,6 +129,7 @@ export class Gateway {
     const bodies = new IncomingBodies(limits, clock);
     const application = newApplication({
       authenticator,
+      quotas,
       allowed,
       limits,
       bodies,
@@ -129,7 +139,17 @@ export class Gateway {
     for (const group of routes) {
       application.register(async (router) => {
         group.mount(
-          new OperationRouter(router, { harness, clock, limits, bodies, log, allowed, upgrades, operations }),
+          new OperationRouter(router, {
+            harness,
+            quotas,
+            clock,
+            limits,
+            bodies,
+            log,
+            allowed,
+            upgrades,
+            operations,
+          }),
         );
       });
     }

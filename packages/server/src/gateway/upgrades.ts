@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock } from "@reins/kit";
+import type { Quotas } from "@reins/supervisor";
 import { type Caller, onceExpired, type RequestAuthenticator } from "../access/authenticator.ts";
 import type { Log } from "../limits.ts";
 import { closeWithProblem, frameworkProblem, HttpProblem, httpProblem } from "../problems.ts";
@@ -10,6 +11,7 @@ import { pathOf } from "./request.ts";
 
 export interface UpgradesOptions {
   readonly authenticator: RequestAuthenticator;
+  readonly quotas: Quotas;
   readonly clock: Clock;
   readonly log: Log;
   /** The timeout of authentication. */
@@ -43,8 +45,14 @@ export class Upgrades {
       const caller = await this.#authenticate(request, socket, context, handler?.anonymous);
       if (!handler) throw new HttpProblem("not_found", "this path has no WebSocket");
       if (!socket.writable) return;
-      const cancel = onceExpired(caller, this.#options.clock, () => socket.destroy());
-      socket.once("close", cancel);
+      const { quotas, clock } = this.#options;
+      quotas.take("requests", caller);
+      const release = quotas.hold("streams", caller);
+      const cancel = onceExpired(caller, clock, () => socket.destroy());
+      socket.once("close", () => {
+        cancel();
+        release();
+      });
       await handler.take(request, socket, head, caller);
     } catch (error) {
       const known = frameworkProblem(error);

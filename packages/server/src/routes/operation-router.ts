@@ -3,7 +3,7 @@ import type { OutgoingHttpHeader } from "node:http";
 import { Readable } from "node:stream";
 import { Nothing, type Operation } from "@reins/api";
 import { type Clock, isClosed, SseWriter } from "@reins/kit";
-import type { Harness } from "@reins/supervisor";
+import type { Harness, Quotas } from "@reins/supervisor";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from "fastify";
 import {
   authorize,
@@ -39,6 +39,7 @@ declare module "fastify" {
 
 export interface OperationRouterOptions {
   readonly harness: () => Promise<Harness>;
+  readonly quotas: Quotas;
   readonly clock: Clock;
   readonly limits: GatewayLimits;
   readonly bodies: IncomingBodies;
@@ -236,19 +237,24 @@ export class OperationRouter implements Router {
     };
   }
 
-  #openStream({ context, caller }: LongPollCall, reply: FastifyReply): SseWriter {
-    const { clock, limits } = this.#options;
+  #openStream({ context, caller, principal }: LongPollCall, reply: FastifyReply): SseWriter {
+    const { clock, limits, quotas } = this.#options;
     const { streams, streaming } = context;
     if (!streaming) throw new HttpProblem("not_acceptable", "streams are read over a connection");
     if (streams.size >= limits.maxStreams)
       throw new HttpProblem("unavailable", "too many streams are open", { headers: { "retry-after": "10" } });
+    const release = quotas.hold("streams", principal);
     reply.hijack();
     const stream = new SseWriter(reply.raw, clock, limits, { "x-accel-buffering": "no" });
-    if (stream.closed.aborted) return stream;
+    if (stream.closed.aborted) {
+      release();
+      return stream;
+    }
     streams.add(stream);
     const cancel = onceExpired(caller, clock, () => stream.end());
     const closed = () => {
       cancel();
+      release();
       streams.delete(stream);
     };
     stream.closed.addEventListener("abort", closed, { once: true });

@@ -103,7 +103,7 @@ export function loginRoutes({ access, oidc, authenticator, harness, addresses }:
           .catch((error) => {
             throw authenticator.oidcProblem(error, request);
           });
-        const { id, expires } = await access.begin(principal.id, until);
+        const { id, expires } = await access.begin(principal, until);
         // The other cookie ends by itself; its code was used.
         header("set-cookie", setCookie(access.cookie, id, { expires, secure }));
         return { expires_at: expires.toISOString() };
@@ -116,7 +116,7 @@ export function loginRoutes({ access, oidc, authenticator, harness, addresses }:
         return { expires_at: expires.toISOString() };
       });
       router.handle(accessOperations.createLoginCode, async ({ principal }) => {
-        const code = access.newCode(principal.id);
+        const code = access.newCode(principal);
         return { code, addresses: addresses().map((address) => `${address}/ui/#${code}`) };
       });
       router.withoutHarness(accessOperations.logout, async ({ request, context, header }) => {

@@ -150,8 +150,9 @@ export class AgentsRoutes implements Routes {
   }
 
   /** Checks and permits an install before it starts, while a status is possible. */
-  async #installation({ params, body = {}, principal }: InstallCall) {
+  async #installation({ params, body = {}, principal, harness }: InstallCall) {
     requireDefaultTenant(principal, "installs are shared by all tenants");
+    harness.quotas.take("installs", principal);
     const registry = await this.#options.agents();
     const { reinstall, update, model_api: modelApi } = body;
     const { agent_version: agentVersion, agent_process_version: agentProcessVersion } = body;

@@ -20,6 +20,7 @@ import type { RequestContext, Workspace } from "../decision/decision.ts";
 import { Harnesses } from "../decision/harnesses.ts";
 import { Supervisor } from "../decision/supervisor.ts";
 import { Identity } from "../identity/identity.ts";
+import { type QuotaSettings, Quotas } from "../limits/quotas.ts";
 import type { NamedPolicyFiles } from "../policies/policy-files.ts";
 import { PolicyKeeper, type PolicyStatus } from "../policies/policy-keeper.ts";
 import { Commitment, withoutSecrets } from "../record/record.ts";
@@ -40,6 +41,8 @@ export interface HarnessOptions {
   readonly ledger: Ledger;
   readonly clock?: Clock;
   readonly webhooks?: ApprovalsOptions["webhooks"];
+  /** What principals and tenants may use at most; by default {@link Quotas} decides. */
+  readonly quotas?: QuotaSettings;
   /** The OpenID issuers, with their settings, whose users are valid. */
   readonly origins?: readonly string[];
   /** Removes secrets from everything that is stored or shown; by default those of known formats. */
@@ -77,11 +80,22 @@ export class Harness {
   readonly redact: Redact;
   /** Seals what has to be kept exactly. */
   readonly vault: Vault;
+  /** What principals and tenants may use at most. */
+  readonly quotas: Quotas;
   readonly #harnesses = new Harnesses();
   readonly #onError: (error: unknown) => void;
 
   private constructor(
-    { home, userHome, store, ledger, clock = systemClock, webhooks, onError = () => {} }: HarnessOptions,
+    {
+      home,
+      userHome,
+      store,
+      ledger,
+      clock = systemClock,
+      webhooks,
+      quotas,
+      onError = () => {},
+    }: HarnessOptions,
     { identity, policies, commitment, vault, redactor }: OpenedParts,
   ) {
     this.home = home;
@@ -92,6 +106,7 @@ export class Harness {
     this.redactor = redactor;
     this.redact = (value) => redactor.value(value);
     this.vault = vault;
+    this.quotas = new Quotas(quotas, clock);
     this.#onError = onError;
     const shared = { store, ledger, clock, commitment, redactor };
     this.approvals = new Approvals({ ...shared, vault, onError, ...(webhooks && { webhooks }) });

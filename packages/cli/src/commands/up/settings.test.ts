@@ -16,6 +16,7 @@ describe("the settings of reins up", () => {
       policyFiles: {},
       auth: "token",
       oidc: [],
+      quotas: undefined,
       runner: { backend: "native", ttlMs: 1_800_000, preloadStanding: false, heartbeatMs: 300_000 },
       native: { idle: {}, patience: {}, presence: {}, prices: {} },
     });

@@ -79,6 +79,7 @@ export interface UpSettings {
   /** Whether `/ws` requires a token. */
   readonly auth: Configuration["ws"]["auth"];
   readonly oidc: Configuration["oidc"];
+  readonly quotas: Configuration["quotas"] | undefined;
   /** The folders that sessions of each tenant may use, absolute. */
   readonly tenants: Readonly<Record<string, readonly string[]>>;
   readonly runner: HaakSettings;
@@ -114,6 +115,7 @@ export function resolveUpSettings(
     policyFiles: namedPolicyFiles({ home, flags, environment, file }),
     auth: authOn(host, file),
     oidc: file.oidc ?? [],
+    quotas: file.quotas,
     runner: resolveHaakSettings(flags, environment, file),
     native: nativeSettings(file.native ?? {}),
   };

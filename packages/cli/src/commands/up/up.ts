@@ -33,7 +33,8 @@ export const upCommand = command({
     "Logs human lines on a terminal and one JSON document per line elsewhere.",
   inputs: UP_INPUTS,
   note: `reins.yaml in the home may set host, port, allow_hosts, tls ({cert, key}), workspaces, tenants (their
-roots), oidc (issuers whose users may use this server), agent_idle, cancel_grace, retention, db, policy, constitution, ttl, preload_standing,
+roots), oidc (issuers whose users may use this server),
+quotas (of principals and tenants), agent_idle, cancel_grace, retention, db, policy, constitution, ttl, preload_standing,
 heartbeat_interval (0 for none), ws ({auth: none} accepts local clients without a token, as unknown), and
 webhooks for approvals.
 
@@ -130,7 +131,7 @@ interface ServedParts {
 /** Opens the sockets first: they show whether a Reins runs on this home, whatever its port. */
 async function listen(settings: UpSettings, parts: ServedParts): Promise<ListeningServer[]> {
   const { tls, opener, admin, access, log } = parts;
-  const { host, port, home, allowHosts, workspaces, auth, native, oidc } = settings;
+  const { host, port, home, allowHosts, workspaces, auth, native, oidc, quotas } = settings;
   const workspace = { cwd: workspaces[0] ?? homedir(), roots: workspaces };
   const observers = { observe: decisionLogger(log), onRefused: rejectionLogger(log) };
   const handlers = ahpHandlers({ harness: opener.harness, workspace, native, ...observers });
@@ -143,6 +144,7 @@ async function listen(settings: UpSettings, parts: ServedParts): Promise<Listeni
     ahp: server,
     access,
     oidc,
+    quotas,
     version: version(),
     log,
     ui: inspectorFolder(),

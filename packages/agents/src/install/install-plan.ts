@@ -16,7 +16,7 @@ export interface RequestedVersions {
 }
 
 /** Where the version of an install came from. */
-export interface PlanOrigin {
+interface PlanOrigin {
   /** What named the version: the lockfile of the catalogue, a request, or the registry. */
   readonly source: "lockfile" | "override" | "registry";
   /** What the registry says of the agent; absent where it says nothing that is used. */

@@ -108,7 +108,7 @@ export interface LongPollCall<Op extends Operation = Operation> extends Authoriz
 }
 
 /** A call whose body is read as it arrives. */
-export interface TransferCall<Op extends Operation = Operation> extends LongPollCall<Op> {
+interface TransferCall<Op extends Operation = Operation> extends LongPollCall<Op> {
   /** The body. Throws when no more of it comes for a while. */
   readonly bytes: AsyncIterable<Uint8Array>;
 }

@@ -71,7 +71,7 @@ export function fileRoutes(hosting: () => Promise<Hosting>): Routes {
 const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
 
 /** The caller of an operation; it aborts when the client disconnects. */
-export function callerOf(call: LongPollCall & { readonly query: object }): FileCaller {
+function callerOf(call: LongPollCall & { readonly query: object }): FileCaller {
   const { principal, query } = call;
   const gone = new AbortController();
   call.onDisconnect(() => gone.abort(new HttpProblem("timeout", "the client has disconnected")));
@@ -115,7 +115,7 @@ function sentFile(
 }
 
 /** The one part that a `Range` header names; undefined for any other header, which is ignored (RFC 9110). */
-export function partIn(range: string | undefined, size: number): Part | "unsatisfiable" | undefined {
+function partIn(range: string | undefined, size: number): Part | "unsatisfiable" | undefined {
   const [, first = "", last = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(range?.trim() ?? "") ?? [];
   if (first === "" && last === "") return undefined;
   if (first === "") {

@@ -151,6 +151,11 @@ const EVERY: readonly (readonly [object, readonly Effect[], readonly (readonly E
   [{ reads: { every: { match: "src/**" } } }, [read("src/a")], [[read("a")], [read("src/a"), read("b")]]],
   [{ reads: { every: { match: "src/**" } } }, [read("src/a", { deep: true })], [[read("", { deep: true })]]],
   [{ writes: { every: { match: "src/**", except: "src/x/**" } } }, [write("src/a")], [[write("src/x/a")]]],
+  [
+    { writes: { every: { match: "src/**" } } },
+    [write("src/a/b/c.ts"), write("src/.hidden/d")],
+    [[write("srcx/a")], [write("other/src/a")], [write("src/a"), write("package.json")]],
+  ],
   [{ writes: { every: { except: "src/x" } } }, [write("src/a")], [[write("src", { deep: true })]]],
   [{ writes: { every: { destroys: false } } }, [write("a")], [[write("a", { destroys: true })]]],
   [{ writes: { every: { inside: true } } }, [write("a")], [[write("a", { inside: undefined })]]],

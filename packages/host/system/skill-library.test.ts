@@ -5,6 +5,7 @@ import { signBundle, trustSigner } from "@reins/bridge";
 import { ManualClock } from "@reins/kit/manual-clock";
 import { describe, expect, test } from "vitest";
 import { InjectedSkills } from "../src/skills/injected-skills.ts";
+import { projectedSkills } from "../src/skills/projected-skills.ts";
 import { grantSkill, revokeSkill } from "../src/skills/skill-grants.ts";
 import { SkillLibrary } from "../src/skills/skill-library.ts";
 import { openTestHome } from "./fixtures/home.ts";
@@ -96,6 +97,20 @@ describe("what was found of skills", () => {
     const used = await session.forPrompt(place, "the canary skill: roll it out");
     expect(used).toMatchObject({ texts: [expect.stringContaining("Fly.")] });
     expect(used.faults).toEqual(displaced.map((text) => expect.stringContaining(text)));
+  });
+
+  test("is in the folder that an agent's sessions share only where no session works", async () => {
+    const { harness, home, workspace, principal } = await open();
+    const shared = join(workspace, "shared");
+    await write(join(shared, "canary/SKILL.md"), skillText("Fly."));
+    await write(join(home, "skills/own/SKILL.md"), "---\nname: own\ndescription: Own\n---\nStay.\n");
+    const settings = { cli: [shared], env: [shared], paths: [{ path: shared }], system: [shared] };
+    const library = new SkillLibrary({ harness, environment: {}, settings });
+    const projected = await projectedSkills(library, principal);
+    expect(projected.map(({ name }) => name)).toEqual(["own"]);
+    const elsewhere = { principal, roots: [home] };
+    const { texts } = await new InjectedSkills(library, "Load it.").forPrompt(elsewhere, PROMPT);
+    expect(texts).toEqual([expect.stringContaining("Fly.")]);
   });
 
   test("is not used when the key of its signer is gone", async () => {

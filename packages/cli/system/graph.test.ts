@@ -44,6 +44,11 @@ function workspace(files: Readonly<Record<string, string>>): string {
   return path;
 }
 
+const declared = (actions: readonly object[]) =>
+  JSON.stringify({
+    ...{ type: "agent.protocol", version: "1", intent: "execute", persist: true },
+    payload: { actions },
+  });
 const carrier = (calls: readonly object[]) => JSON.stringify({ kind: "act", calls });
 
 describe("reins graph check", () => {
@@ -96,6 +101,26 @@ describe("reins graph", () => {
     const resumed = await home.done("graph", "resume", "late");
     expect(resumed).toMatch(/^late {2}completed/);
     expect(await readFile(join(place, "copy.txt"), "utf8")).toBe("x");
+    const asks = [
+      { id: "gate", requires_approval: true, executor: { type: "runtime", target: "checkpoint" }, input: {} },
+    ];
+    writeFileSync(join(place, "asks.json"), declared(asks));
+    const asked = join(place, "asks.json");
+    await home.done("graph", "run", asked, "--cwd", place, "--id", "asks", "--detach");
+    expect(await home.done("graph", "cancel", "asks")).toMatch(/^asks {2}canceled/);
+    const undecided = { failure_policy: "ask_model", executor: { type: "tool", target: "read_file" } };
+    writeFileSync(
+      join(place, "stuck.json"),
+      declared([{ id: "read", ...undecided, input: { path: "nowhere.txt" } }]),
+    );
+    await home.done("graph", "run", join(place, "stuck.json"), "--cwd", place, "--id", "stuck", "--detach");
+    await expect
+      .poll(() => home.done("graph", "show", "stuck"), { timeout: 30_000 })
+      .toMatch(/^stuck {2}blocked/);
+    await home.done("graph", "decide", "stuck", "read", "continue");
+    await expect
+      .poll(() => home.done("graph", "show", "stuck"), { timeout: 30_000 })
+      .toMatch(/^stuck {2}completed/);
     const over = await home.run("graph", "cancel", "late");
     expect([over.code, over.stderr]).toEqual([1, expect.stringContaining("is over")]);
     const decided = await home.run("graph", "decide", "late", "read", "retry");

@@ -156,7 +156,7 @@ function checked<Value>(read: () => Value): Value {
   } catch (error) {
     if (error instanceof ProtocolError)
       throw new CliError(`The declaration cannot be run: ${error.message}.`, {
-        next: "docs/protocols.md describes both forms of a declaration.",
+        next: "docs/action-graphs.md describes both forms of a declaration.",
         exitCode: EXIT.failed,
       });
     throw error;

@@ -173,6 +173,66 @@ describe("An action that fails", () => {
   });
 });
 
+describe("A condition", () => {
+  const ends = { ok: ["completed"], bad: ["failed"], no: ["blocked"] } as const;
+  const earlier = [
+    ...Object.keys(ends).map((id) => ({ id, failure_policy: "continue" })),
+    { id: "late", when: [{ action: "ok", status: "failed" }] },
+  ];
+
+  it.each([
+    ["ok", "completed"],
+    ["bad", "failed"],
+    ["no", "blocked"],
+    ["late", "canceled"],
+  ])(
+    "on %s holds if it is %s, and if it is not the action is canceled with the reason",
+    async (action, status) => {
+      const others = ["completed", "failed", "blocked", "canceled"].filter((one) => one !== status);
+      const result = await run(
+        graphOf([
+          ...earlier,
+          { id: "then", when: [{ action, status }] },
+          ...others.map((one) => ({ id: `not-${one}`, when: [{ action, status: one }] })),
+        ]),
+        { plan: ends },
+      );
+      const [then, ...rest] = result.actions.slice(earlier.length);
+      expect(then?.status).toBe("completed");
+      for (const one of rest)
+        expect(one).toMatchObject({ status: "canceled", reason: expect.stringContaining(action) });
+    },
+  );
+
+  it("on several actions holds if all do", async () => {
+    const when = (...wanted: readonly string[]) => [
+      { action: "ok", status: wanted[0] },
+      { action: "bad", status: wanted[1] },
+    ];
+    const result = await run(
+      graphOf([
+        ...earlier,
+        { id: "both", when: when("completed", "failed") },
+        { id: "one", when: when("completed", "completed") },
+      ]),
+      { plan: ends },
+    );
+    expect(statuses(result)).toMatchObject({ both: "completed", one: "canceled" });
+  });
+
+  it("on a status that names what an action depends on takes the place of being completed", async () => {
+    const result = await run(
+      graphOf([
+        { id: "a" },
+        { id: "b", depends_on: ["a"], when: [{ action: "a", status: "failed" }] },
+        { id: "c", depends_on: ["a"] },
+      ]),
+      { plan: { a: ["failed"] } },
+    );
+    expect(statuses(result)).toEqual({ a: "failed", b: "completed", c: "canceled" });
+  });
+});
+
 describe("A loop", () => {
   it.each([
     [{ max_iterations: 3 }, ["completed"], 3],

@@ -137,6 +137,34 @@ Depends: \`inspect_code\`
     );
   });
 
+  it("repeats no prompt of an agent: the declaration that has it is a reference", () => {
+    const sections = [{ id: "p", level: 2, text: "Review every button." }];
+    const declaring = readDeclared({
+      ...{ type: "agent.protocol", version: "1", intent: "execute" },
+      payload: { actions: [{ id: "a", executor: { type: "agent" }, prompt_ref: "md:p" }] },
+    }) as typeof declared;
+    const run = { ...fullRun, graph: graphOfDeclaration(declaring, sections), states: [] };
+    for (const mode of ["full", "compressed", "hybrid"] as const)
+      expect(transcript([run], { ...LIMITS, mode })).not.toContain("Review every button.");
+    expect(transcript([run], { ...LIMITS, mode: "compressed" })).toContain("runtime://runs/run_123");
+  });
+
+  it("of a run that failed has the results of what was completed, unless the declaration withholds them", () => {
+    const failed = (more: object) => ({
+      ...fullRun,
+      graph: graphOf([{ id: "a" }, { id: "b" }], more),
+      status: "failed" as const,
+      states: [
+        completed("a", "Found it."),
+        { id: "b", status: "failed" as const, reason: "broke", attempts: 1, iterations: 1 },
+      ],
+    });
+    expect(transcript([failed({})], LIMITS)).toContain("Found it.");
+    const withheld = transcript([failed({ partial_results: "withhold" })], LIMITS);
+    expect(withheld).not.toContain("Found it.");
+    expect(withheld).toContain("### Result for a\n\nStatus: completed");
+  });
+
   it("shows of a declaration what its response policy asks for, within the limits", () => {
     const policy = { response_policy: { replay: "compressed", max_tokens: 60 } };
     const graph = graphOf([{ id: "a" }, { id: "b" }, { id: "c" }], policy);

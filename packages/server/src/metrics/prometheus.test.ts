@@ -19,3 +19,14 @@ test("every metric is documented with its name and kind, and no other", async ()
   const documented = [...guide.matchAll(/^\| `(\w+)` \| (counter|gauge|histogram) \|/gm)];
   expect(told.toSorted()).toEqual(documented.map(([, name, kind]) => `${name} ${kind}`).toSorted());
 });
+
+test("how well models keep to the protocol is counted: what was recovered, violated and refused", () => {
+  const compliance = { messages: 7, compliant: 4, recovered: 2, violations: 3, errors: 1 };
+  const counts = { ...standing, compliance };
+  const text = prometheusText(new Measures(systemClock), counts, "1.2.3", { count: 0, totalMs: 0 });
+  const values = [...text.matchAll(/^reins_protocol_(\w+) (\d+)$/gm)].map(([, name, value]) => [
+    name,
+    Number(value),
+  ]);
+  expect(values.map(([, value]) => value)).toEqual([7, 4, 2, 3, 1]);
+});

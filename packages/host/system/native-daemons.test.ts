@@ -2,7 +2,8 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type JsonObject, membersOf } from "@reins/acp";
-import { describe, expect, test } from "vitest";
+import { call, hold, reply, ScriptedModel, say, scene, scenes } from "@reins/scripted-model";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { openNative, verdictsOf } from "./fixtures/native.ts";
 
 type Native = Awaited<ReturnType<typeof openNative>>;
@@ -189,4 +190,110 @@ describe("a session that stays awake", () => {
     await agent.client.connection.notification("cancel", {});
     expect(await turn).toMatchObject({ stopReason: "cancelled" });
   });
+});
+
+const FORMS = ["user_message", "session/input", "agent/user_message"] as const;
+
+/** A session with a turn under way: in a tool call, in a model request, or none; `release` lets that go on. */
+async function underWay(state: "tool call" | "model request" | "idle", isDaemon: boolean) {
+  const { promise, resolve: release } = Promise.withResolvers<unknown>();
+  const model = await ScriptedModel.listen({
+    script: scenes(
+      scene("think", reply(say("Well"), hold(promise), say(", that is it."))),
+      scene("look", reply(call("look", {})), reply(say("I have looked."))),
+      scene("news", reply(say("I read the news."))),
+    ),
+  });
+  onTestFinished(() => model.close());
+  const { url, key } = model.endpoint;
+  const rules = "tool_rules: [{ name: all, condition: {}, verdict: allowed }]\n";
+  let isCalled = false;
+  const agent = await openNative({
+    rules,
+    environment: { PATH: process.env.PATH, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key },
+    host: (method) => {
+      if (method === "host/tools/list") return [{ name: "look" }];
+      isCalled ||= method === "builtin_call";
+      return method === "builtin_call" ? promise : null;
+    },
+  });
+  const _meta = { reins: { daemon: isDaemon } };
+  const begun = await agent.client.request("session/new", { cwd: agent.workspace, mcpServers: [], _meta });
+  const id = String(begun.sessionId);
+  const turn =
+    state === "idle" ? undefined : agent.client.prompt(id, state === "tool call" ? "look" : "think");
+  if (state === "tool call") await expect.poll(() => isCalled).toBe(true);
+  if (state === "model request") await expect.poll(() => said(agent)).toContain("Well");
+  const send = (method: string, mode: string | undefined) =>
+    agent.client.connection.notification(method, { sessionId: id, content: "news", mode });
+  return { ...agent, id, turn, release, send };
+}
+
+describe.each([
+  ["that stays awake", true],
+  ["of the usual kind", false],
+])("a message to a session %s", (_, isDaemon) => {
+  test.each([
+    ["interrupt", FORMS[0]],
+    ["interrupt_immediate", FORMS[1]],
+    ["finish_step", FORMS[2]],
+    ["wait_for_completion", FORMS[0]],
+    [undefined, FORMS[1]],
+  ])("with the mode %s, as %s, wakes an idle one", async (mode, form) => {
+    const agent = await underWay("idle", isDaemon);
+    await agent.send(form, mode);
+    await expect.poll(() => said(agent)).toContain("I read the news.");
+  });
+
+  test.each([
+    ["interrupt", FORMS[1]],
+    ["finish_step", FORMS[0]],
+    ["after_current_operation", FORMS[2]],
+  ])("with the mode %s, as %s, ends a model request", async (mode, form) => {
+    const agent = await underWay("model request", isDaemon);
+    await agent.send(form, mode);
+    expect(await agent.turn).toMatchObject({ stopReason: "cancelled" });
+    await expect.poll(() => said(agent)).toContain("I read the news.");
+    expect(said(agent)).not.toContain("that is it");
+  });
+
+  test("with the mode interrupt ends a tool call", async () => {
+    const agent = await underWay("tool call", isDaemon);
+    await agent.send(FORMS[0], "interrupt");
+    expect(await agent.turn).toMatchObject({ stopReason: "cancelled" });
+    await expect.poll(() => said(agent)).toContain("I read the news.");
+    expect(said(agent)).not.toContain("I have looked.");
+  });
+
+  test.each([
+    ["finish_step", FORMS[1]],
+    ["after_current_operation", FORMS[2]],
+  ])("with the mode %s, as %s, lets the tool call under way end, then the turn", async (mode, form) => {
+    const agent = await underWay("tool call", isDaemon);
+    await agent.send(form, mode);
+    await agent.client.request("session/list", {});
+    expect(agent.hosting.hub.live(agent.id)?.queue.isBusy).toBe(true);
+    agent.release({ found: 42 });
+    expect(await agent.turn).toMatchObject({ stopReason: "cancelled" });
+    await expect.poll(() => said(agent)).toContain("I read the news.");
+    const statuses = agent.client.updates.flatMap(({ sessionUpdate, status }) =>
+      sessionUpdate === "tool_call_update" ? String(status) : [],
+    );
+    expect(statuses.at(-1)).toBe("completed");
+    expect((await agent.entries("tool_result")).map(({ target }) => target)).toContain("host/look");
+  });
+
+  test.each([
+    ["tool call", "wait_for_completion", FORMS[2], "I have looked."],
+    ["model request", undefined, FORMS[0], "that is it."],
+  ] as const)(
+    "during a %s, with the mode %s, as %s, waits for the end of the turn",
+    async (state, mode, form, end) => {
+      const agent = await underWay(state, isDaemon);
+      await agent.send(form, mode);
+      agent.release({ found: 42 });
+      expect(await agent.turn).toMatchObject({ stopReason: "end_turn" });
+      await expect.poll(() => said(agent)).toMatch(new RegExp(`${end}.*I read the news\\.`, "su"));
+    },
+  );
 });

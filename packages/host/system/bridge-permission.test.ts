@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { type JsonObject, membersOf } from "@reins/acp";
 import { call, reply, type Scene, ScriptedModel, say, scene, scenes } from "@reins/scripted-model";
@@ -163,6 +164,51 @@ describe("rewritten arguments", () => {
   test("that are no object deny", async () => {
     const { file } = await asked(() => ({ granted: true, args: ["b.txt"] }));
     expect([file("a.txt"), file("b.txt")]).toEqual([undefined, undefined]);
+  });
+});
+
+describe("a list of paths that may be written, with **", () => {
+  const ALLOWLIST = `
+tool_rules:
+  - { name: sources, condition: { tool_name_matches: [write_file], writes: { every: { match: "src/**", except: ["src/vendor/**"] } } }, verdict: allowed }
+  - { name: writes, condition: { effects: { any: [write] } }, verdict: blocked, reason: only src is written }
+  - { name: rest, condition: {}, verdict: allowed }
+`;
+  const PATHS: readonly (readonly [string, boolean])[] = [
+    ["src/a.txt", true],
+    ["src/deep/deeper/b.txt", true],
+    ["./src/./c.txt", true],
+    ["a.txt", false],
+    ["srcx/a.txt", false],
+    ["other/src/a.txt", false],
+    ["src/../a.txt", false],
+    ["src/vendor/a.txt", false],
+    ["src/link/a.txt", false],
+    ["../src/a.txt", false],
+  ];
+
+  test("lets writes pass at any depth below it, and no others, whatever they are called", async () => {
+    const model = await ScriptedModel.listen({
+      script: scenes(
+        scene(
+          "go",
+          ...PATHS.map(([path]) => reply(call("write_file", { path, content: path }))),
+          reply(say("Done.")),
+        ),
+      ),
+    });
+    onTestFinished(() => model.close());
+    const { url, key } = model.endpoint;
+    const agent = await openNative({
+      rules: ALLOWLIST,
+      environment: { PATH: process.env.PATH, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key },
+    });
+    await mkdir(join(agent.workspace, "src/vendor"), { recursive: true });
+    await mkdir(join(agent.workspace, "elsewhere"));
+    await symlink("../elsewhere", join(agent.workspace, "src/link"));
+    await agent.client.prompt(agent.id, "go");
+    const written = PATHS.map(([path]) => [path, existsSync(join(agent.workspace, path))]);
+    expect(written).toEqual(PATHS);
   });
 });
 

@@ -1,6 +1,9 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { type JsonObject, membersOf, RpcError } from "@reins/acp";
 import { call, reply, ScriptedModel, say, scene, scenes } from "@reins/scripted-model";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
 import { type AgentHome, openAgentHome } from "./fixtures/agent-home.ts";
 import { serveAgents } from "./fixtures/agents.ts";
 import { BridgeHost, WAYS, type Way } from "./fixtures/bridge-host.ts";
@@ -24,6 +27,8 @@ beforeAll(async () => {
       scene("deploy it", reply(call("deploy", { to: "production" })), reply(say("It is deployed."))),
       scene("look at it", reply(call("look", { at: "production" })), reply(say("I have looked."))),
       scene("say hello", reply(say("Hello."))),
+      scene("delegate it", reply(call("spawn_subagent", { prompt: "COUNT to one" })), reply(say("Done."))),
+      scene("COUNT", reply(say("One."))),
     ),
   });
   const { url, key } = model.endpoint;
@@ -49,6 +54,12 @@ async function hostOver(way: Way, run: () => unknown, more: (method: string) => 
 
 function unknown(method: string): never {
   throw new RpcError(-32601, `${method} is not known here`);
+}
+
+/** The faults of a message by the published schema of its kind. */
+function faultsOf(name: string, message: unknown): unknown {
+  const file = join(import.meta.dirname, "../../bridge/schema", `${name}.json`);
+  return z.fromJSONSchema(JSON.parse(readFileSync(file, "utf8"))).safeParse(message).error?.issues ?? [];
 }
 
 const outputs = (host: BridgeHost) =>
@@ -87,6 +98,59 @@ describe.each(WAYS)("a host over %s", (way) => {
     const response = host.got.findIndex((one) => one.id === "a text" && one.method === undefined);
     const last = host.got.findIndex(({ params }) => JSON.stringify(params ?? {}).includes("deployed"));
     expect(last).toBeLessThan(response);
+  });
+
+  test("answers permission requests in each form of the protocol", async () => {
+    const forms: readonly (readonly [unknown, unknown[]])[] = [
+      [{ outcome: { outcome: "selected" } }, [{ to: "production" }]],
+      [{ granted: true }, [{ to: "production" }]],
+      [{ granted: true, args: { to: "the test system" } }, [{ to: "the test system" }]],
+      [{ granted: false, reason: "not on a Friday" }, []],
+      [{ result: { granted: true } }, [{ to: "production" }]],
+      [{ granted: true, outcome: { outcome: "cancelled" } }, []],
+    ];
+    let answer: unknown;
+    const { host, cwd } = await hostOver(
+      way,
+      () => "done",
+      (method) => (method === "session/request_permission" ? answer : unknown(method)),
+    );
+    const id = await host.begin(cwd);
+    for (const [index, [form, expected]] of forms.entries()) {
+      answer = form;
+      const before = host.asked("builtin_call").length;
+      expect(await host.prompt(index, id, "deploy it")).toMatchObject({ result: { stopReason: "end_turn" } });
+      const ran = host.asked("builtin_call").slice(before);
+      expect(
+        ran.flatMap(({ params }) => membersOf(params).args),
+        JSON.stringify(form),
+      ).toEqual(expected);
+    }
+    for (const { params } of host.asked("session/request_permission"))
+      expect(faultsOf("session-request_permission.params", params)).toEqual([]);
+    for (const { params } of host.asked("builtin_call"))
+      expect(faultsOf("builtin_call.params", params)).toEqual([]);
+  });
+
+  test("gets the steps of a worker, as their schema has them, once each and in order", async () => {
+    const { host, cwd, served } = await hostOver(way, () => null);
+    const id = await host.begin(cwd);
+    await host.prompt(1, id, "delegate it");
+    const steps = () => host.updates.filter(({ sessionUpdate }) => sessionUpdate === "worker_update");
+    await expect.poll(() => steps().at(-1)?.terminal).toBe(true);
+    for (const step of steps()) expect(faultsOf("worker_update.update", step)).toEqual([]);
+    expect(steps().map(({ event }) => event)).toEqual([
+      "WorkerSpawned",
+      "WorkerProgressed",
+      "WorkerProgressed",
+      "WorkerCompleted",
+    ]);
+    expect(steps().map(({ metadata }) => membersOf(metadata).sequence)).toEqual([1, 2, 3, 4]);
+    // A client that comes later gets the same by the replay.
+    const live = steps();
+    const later = await BridgeHost.open(served, "websocket", unknown);
+    await later.ask("load", "session/load", { sessionId: id, cwd, mcpServers: [] });
+    expect(later.updates.filter(({ sessionUpdate }) => sessionUpdate === "worker_update")).toEqual(live);
   });
 
   test("is served during a prompt: requests, messages, resume and cancel", async () => {
@@ -150,6 +214,7 @@ describe.each(WAYS)("a host over %s", (way) => {
     await host.prompt(1, id, "say hello");
     const idle = () => host.got.filter(({ method }) => method === "agent/idle").map(({ params }) => params);
     await expect.poll(() => idle().length).toBeGreaterThan(1);
+    for (const tick of idle()) expect(faultsOf("agent-idle.params", tick)).toEqual([]);
     expect(idle().slice(0, 2)).toEqual([
       { sessionId: id, iteration: 1, backoff_ms: 100 },
       { sessionId: id, iteration: 2, backoff_ms: 500 },

@@ -10,6 +10,7 @@ const RULES = `
 tool_rules:
   - { name: secrets, condition: { tool_name_matches: [write_file], arguments: { path: secret.txt } }, verdict: blocked }
   - { name: notes, condition: { tool_name_matches: [write_file], arguments: { path: notes.txt } }, verdict: allowed }
+  - { name: hurry, condition: { tool_name_matches: [write_file], arguments: { path: hurry.txt } }, verdict: ask, expires: 1s }
   - { name: writes, condition: { tool_name_matches: [write_file] }, verdict: ask }
   - { name: rest, condition: {}, verdict: allowed }
 `;
@@ -119,6 +120,60 @@ describe("a permission request to a host", () => {
   });
 });
 
+describe("a permission request that the host does not answer", () => {
+  const writes = (word: string, path: string) =>
+    scene(word, reply(call("write_file", { path, content: "one" })), reply(say("Done.")));
+  /** Answers the first request, and no other. */
+  const once = () => {
+    let isFirst = true;
+    return () => {
+      const [answer] = isFirst ? [{ granted: false }] : [new Promise(() => undefined)];
+      isFirst = false;
+      return answer;
+    };
+  };
+
+  test("is withdrawn with its turn, at the host and as an approval", async () => {
+    const agent = await asked(once(), {}, writes("again", "b.txt"));
+    const turn = agent.client.prompt(agent.id, "again");
+    await expect.poll(() => agent.requests.length).toBe(2);
+    const { id: approval } = membersOf(agent.requests[1]?.approvalRequest);
+    await agent.client.connection.notification("session/cancel", { sessionId: agent.id });
+    expect(await turn).toMatchObject({ stopReason: "cancelled" });
+    const requestId = agent.client.asked.at(-1)?.id;
+    await expect
+      .poll(() => agent.client.got.map(({ message: { method, params } }) => [method, params]))
+      .toContainEqual(["$/cancel_request", { requestId }]);
+    await expect
+      .poll(() => agent.harness.approvals.get(String(approval), "default"))
+      .toMatchObject({ state: "withdrawn" });
+    expect(agent.file("b.txt")).toBe(undefined);
+  });
+
+  test("is denied at its deadline, and the turn goes on", async () => {
+    const agent = await asked(once(), {}, writes("hurry", "hurry.txt"));
+    expect(await agent.client.prompt(agent.id, "hurry")).toMatchObject({ stopReason: "end_turn" });
+    expect(agent.requests).toHaveLength(2);
+    const { id, deadline } = membersOf(agent.requests[1]?.approvalRequest);
+    expect(await agent.harness.approvals.get(String(id), "default")).toMatchObject({
+      ...{ state: "expired", expires_at: deadline },
+    });
+    expect(agent.file("hurry.txt")).toBe(undefined);
+  });
+});
+
+test("an answer for always is a grant: the same call is not asked about again", async () => {
+  const agent = await asked(({ options }) => {
+    const always = (options as JsonObject[]).find(({ kind }) => kind === "allow_always");
+    return { outcome: { outcome: "selected", optionId: always?.optionId } };
+  });
+  // Making a file and replacing it are two actions, each granted for itself.
+  for (let turn = 0; turn < 3; turn += 1) await agent.client.prompt(agent.id, "go");
+  expect(agent.requests).toHaveLength(2);
+  const written = (await agent.entries("tool_result")).filter(({ target }) => target === "write_file");
+  expect(written).toHaveLength(4);
+});
+
 describe("rewritten arguments", () => {
   test("that a rule asks about count by the same answer, which the approval and the record show", async () => {
     const { file, requests, harness, entries } = await asked(() => ({ granted: true, args: OTHER }));
@@ -187,7 +242,7 @@ tool_rules:
     ["../src/a.txt", false],
   ];
 
-  test("lets writes pass at any depth below it, and no others, whatever they are called", async () => {
+  test("allows writes at any depth below it, and no others, whatever they are called", async () => {
     const model = await ScriptedModel.listen({
       script: scenes(
         scene(

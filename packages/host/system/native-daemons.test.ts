@@ -268,7 +268,7 @@ describe.each([
   test.each([
     ["finish_step", FORMS[1]],
     ["after_current_operation", FORMS[2]],
-  ])("with the mode %s, as %s, lets the tool call under way end, then the turn", async (mode, form) => {
+  ])("with the mode %s, as %s, ends the turn when the tool call under way is over", async (mode, form) => {
     const agent = await underWay("tool call", isDaemon);
     await agent.send(form, mode);
     await agent.client.request("session/list", {});

@@ -3,11 +3,13 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { EventType, SPECIALISED_EVENT_TYPES } from "../packages/ahp/src/protocol/event.ts";
+import { agentsOperations } from "../packages/api/src/agents.ts";
 import { fileOperations } from "../packages/api/src/files.ts";
 import { graphOperations, runOperations } from "../packages/api/src/runs.ts";
 import { ExecutorType } from "../packages/graph/src/declaration/grammar.ts";
 import {
   AGENT_DOORS,
+  AGENT_OPERATION_DOORS,
   AHP_DOORS,
   CLIENT_DOORS,
   CUSTOM,
@@ -158,6 +160,11 @@ test("runs have a row for every operation of the API, and for every type of exec
 test("files have a row for every operation of the API", () => {
   const ids = Object.values(fileOperations).map(({ id }) => id);
   expect(Object.keys(FILE_DOORS).toSorted()).toEqual(ids.toSorted());
+});
+
+test("agents have a row for every operation of the API", () => {
+  const ids = Object.values(agentsOperations).map(({ id }) => id);
+  expect(Object.keys(AGENT_OPERATION_DOORS).toSorted()).toEqual(ids.toSorted());
 });
 
 test("HAAK has a row for every message that its gateway answers, and for no other", async () => {

@@ -17,6 +17,7 @@ export {
   Installer,
   type InstallOptions,
   type InstallProgress,
+  type PlannedInstall,
 } from "./install/installer.ts";
 export { findNpm } from "./install/npm.ts";
 export { writeProvenance } from "./install/version-folders.ts";

@@ -13,7 +13,12 @@ import { ask, begin } from "./fixtures/ask.ts";
 import { Events } from "./fixtures/events.ts";
 import type { Served } from "./fixtures/home.ts";
 
-const home = agentsForAll();
+const home = agentsForAll({ rules: null });
+const closed = agentsForAll({
+  rules: `tool_rules:
+  - { name: no_installs, condition: { tool_name_matches: [agents/install] }, verdict: blocked, reason: installs are closed }
+`,
+});
 const PATH = "/v1/agents/tiny/install";
 const PLATFORM = `${process.platform === "darwin" ? "darwin" : "linux"}-${process.arch === "arm64" ? "aarch64" : "x86_64"}`;
 let folder: string;
@@ -37,8 +42,8 @@ function publish(version: string): void {
 }
 
 /** A server whose agents come from the registry on loopback. */
-function operated(): Promise<Served> {
-  const { hosting, base } = home();
+function operated(of = home()): Promise<Served> {
+  const { hosting, base, harness } = of;
   const environment = { PATH: process.env.PATH, REINS_ACP_REGISTRY_URL: published.url };
   const catalogue = Catalogue.load([], folder);
   const source = new RegistrySource({ folder, environment });
@@ -55,8 +60,8 @@ function operated(): Promise<Served> {
     agents: async () => registry,
     ...{ environment, userHome: base, version: "1.2.3" },
   });
-  admin.attend(home().harness, hosting);
-  return serveAgents(home(), { more: admin.routes, onAnswered: admin.answered });
+  admin.attend(harness, hosting);
+  return serveAgents(of, { more: admin.routes, onAnswered: admin.answered });
 }
 
 async function listed(served: Served) {
@@ -131,6 +136,32 @@ describe("an agent of the registry", () => {
     expect(same.body).toMatchObject({ already_installed: true, install: { version: "1.0.0" } });
     const updated = await install(served, "application/json", { update: true });
     expect(updated.body).toMatchObject({ already_installed: false, install: { version: "1.1.0" } });
+  });
+
+  test("is installed after a verdict that is on record, and its end is recorded", async () => {
+    const before = await home().ledger.size();
+    await install(await operated(), "application/json");
+    const entries = (await home().ledger.read({ after: before - 1, limit: 100 })).map(({ entry }) => entry);
+    const done = entries.findIndex(({ target }) => target === "agents/install");
+    const verdict = entries.findIndex(({ cid }) => cid === Object(entries[done]?.payload).verdict);
+    expect([entries[verdict], entries[done]]).toMatchObject([
+      { quality: "policy_verdict", payload: { rule: "operators_install_agents" } },
+      { quality: "tool_result", tags: ["completed"] },
+    ]);
+    expect(verdict).toBeLessThan(done);
+  });
+
+  test("is not fetched when a rule forbids it", async () => {
+    const served = await operated(closed());
+    const answer = await install(served, "application/json");
+    expect([answer.status, Object(answer.body).detail]).toEqual([
+      403,
+      expect.stringContaining("installs are closed"),
+    ]);
+    const headers = { authorization: `Bearer ${served.access.token}`, accept: "text/event-stream" };
+    const { response } = await begin(served.address, "POST", PATH, { headers, body: {} });
+    expect(await new Events(response).next()).toMatchObject({ data: { phase: "failed" } });
+    expect(published.requests.filter((path) => path.endsWith(".tgz"))).toEqual([]);
   });
 
   test("is a problem when it cannot be fetched, is unknown, or is asked for by others than operators", async () => {

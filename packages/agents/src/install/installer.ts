@@ -13,6 +13,7 @@ import { InstallLock } from "./install-lock.ts";
 import {
   type AgentLockfile,
   CATALOGUE_LOCKS,
+  type InstallPlan,
   isNewer,
   lockfileOf,
   type RequestedVersions,
@@ -56,6 +57,15 @@ export interface Installed extends InstalledAgent {
   readonly outdated: boolean;
   /** The version that an update would install; undefined when there is none. */
   readonly update?: string | undefined;
+}
+
+/** What an install is about to fetch. */
+export interface PlannedInstall {
+  readonly agent: string;
+  readonly source: InstallPlan["source"];
+  readonly version?: string;
+  /** The archive, where it is no package. */
+  readonly url?: string;
 }
 
 /** An agent that the registry offers and the catalogue does not describe. */
@@ -152,10 +162,20 @@ export class Installer {
     return version !== undefined && held !== undefined && isNewer(version, held) ? version : undefined;
   }
 
-  /** Refuses what `install` would refuse before it fetches anything: an unsupported agent, a version that is none. */
-  async check(agent: string, options: InstallOptions): Promise<void> {
+  /**
+   * What `install` would fetch; undefined if what is asked for is there. Refuses what it would refuse before that: an
+   * unsupported agent, a version that is none.
+   */
+  async check(agent: string, options: InstallOptions): Promise<PlannedInstall | undefined> {
     const entry = this.#options.catalogue.find(agent);
-    if (!entry || !localInstall(entry)) await this.#target(agent, options);
+    if ((entry && localInstall(entry)) || (await this.#kept(entry, options))) return undefined;
+    const target = await this.#target(agent, options);
+    if (await this.#isThere(target, options)) return undefined;
+    const { plan } = target;
+    const { source, registry } = plan;
+    const url = plan.kind === "archive" ? plan.url : undefined;
+    const version = options.agentProcessVersion ?? registry?.version;
+    return { agent, source, ...(version !== undefined && { version }), ...(url !== undefined && { url }) };
   }
 
   /**
@@ -240,6 +260,10 @@ export class Installer {
       "invalid_version",
       `${entry.name} ${held} is installed, and the registry has ${registry.version}, which is older.`,
     );
+  }
+
+  async #isThere({ entry, plan }: InstallTarget, { reinstall }: InstallOptions): Promise<boolean> {
+    return !reinstall && (await readProvenance(this.#folders(entry.id).of(plan.folder))) !== undefined;
   }
 
   async #ready(

@@ -1,4 +1,5 @@
 import { type AgentEntry, AgentError, type InstalledAgent, type InstallProgress } from "@reins/agents";
+import type { InstallGovernor } from "@reins/host";
 import { noticeOnStderr } from "../output.ts";
 import { agentError } from "./agent-error.ts";
 import { HomeAgents } from "./home-agents.ts";
@@ -29,11 +30,12 @@ interface InstallReporter {
   readonly screen: InstallScreen;
 }
 
-/** Installs a missing agent, with a notice. */
+/** Installs a missing agent, with a notice, after a verdict where a harness is open. */
 export async function installOnFirstUse(
   { installer, requireInstalled }: Pick<HomeAgents, "installer" | "requireInstalled">,
   { id, name, install }: AgentEntry,
   { notice, screen }: InstallReporter,
+  govern: InstallGovernor = (run) => run(),
 ): Promise<InstalledAgent> {
   const installed = await installer.installed(id);
   if (installed) return installed;
@@ -46,7 +48,8 @@ export async function installOnFirstUse(
   if (install) notice(`${name} is not installed yet; installing it once${size}`);
   const display = new InstallDisplay(screen, name);
   try {
-    return await installer.install(id, { onProgress: (progress) => display.update(progress) });
+    const onProgress = (progress: InstallProgress) => display.update(progress);
+    return await govern(() => installer.install(id, { onProgress }));
   } finally {
     display.clear();
   }

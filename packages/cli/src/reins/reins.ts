@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import type { AgentEntry, InstalledAgent } from "@reins/agents";
-import type { WireTap } from "@reins/host";
+import type { InstallGovernor, WireTap } from "@reins/host";
 import { errorMessage } from "@reins/kit";
 import { SYSTEM } from "@reins/ledger";
 import {
@@ -158,7 +158,8 @@ function hostingOptions(agents: HomeAgents, { log, tap, workspace, skillDirs = [
     ...{ workspace, tap, tenants, native, graphs, idleMs, cancelGraceMs, retentionMs },
     skills: { ...agents.skills, cli: skillDirs },
     catalogue: agents.catalogue,
-    install: (entry: AgentEntry) => installOnFirstUse(agents, entry, reporter),
+    install: (entry: AgentEntry, govern: InstallGovernor) =>
+      installOnFirstUse(agents, entry, reporter, govern),
     isInstalled: async ({ id }: AgentEntry) => (await agents.installer.installed(id)) !== undefined,
     admit: (entry: AgentEntry, installed: InstalledAgent) => agents.admit(entry, installed),
     levelFor: (entry: AgentEntry, installed: InstalledAgent) => agents.levelOf(entry, installed),

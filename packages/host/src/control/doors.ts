@@ -270,6 +270,16 @@ export const FILE_DOORS = {
   upload_batch: FILE_ACCESS,
 } as const satisfies Doors;
 
+/** Operations of our API on agents. */
+export const AGENT_OPERATION_DOORS = {
+  list_agents: OWN_RECORDS,
+  get_agent: OWN_RECORDS,
+  install_agent: SETTING,
+  verify_agent: { none: "runs an installed agent in temporary folders, with a scripted model" },
+  list_agent_processes: OWN_RECORDS,
+  restart_agent_process: ENDS,
+} as const satisfies Doors;
+
 /** Messages of HAAK's `/ws`. */
 export const HAAK_DOORS = {
   "session.init": SESSION_START,

@@ -41,8 +41,8 @@ export interface AgentHostOptions {
   readonly catalogue: Catalogue;
   readonly owner: Owner;
   readonly gateway: McpGateway;
-  /** Finds an install, or makes one. */
-  readonly install: (entry: AgentEntry) => Promise<InstalledAgent>;
+  /** Finds an install, or makes one for a principal. */
+  readonly install: (entry: AgentEntry, principal: Principal) => Promise<InstalledAgent>;
   /** Throws for an install that may not run, such as one that was not verified. */
   readonly admit?: ((entry: AgentEntry, installed: InstalledAgent) => Promise<void>) | undefined;
   /** The level of an agent that is not confined; what its entry says when absent. */
@@ -182,7 +182,7 @@ export class AgentHost {
     const { harness, catalogue, install, owner, onFault } = this.#options;
     const entry = catalogue.entry(id);
     if (entry.builtIn) return this.#startBuiltIn(entry, start);
-    const installed = await install(entry);
+    const installed = await install(entry, start.principal);
     await this.#options.admit?.(entry, installed);
     const level = (await this.#options.levelFor?.(entry, installed)) ?? entry.enforcement.level;
     const { launch, home } = await this.#homes.prepare(entry, installed, start);

@@ -1,9 +1,10 @@
 import { homedir } from "node:os";
-import { type AgentEntry, Catalogue } from "@reins/agents";
+import { type AgentEntry, Catalogue, type InstalledAgent } from "@reins/agents";
 import { SYSTEM } from "@reins/ledger";
 import { McpGateway } from "@reins/mcp";
 import { Owner, ProcessRegistry } from "@reins/runner";
-import type { Harness } from "@reins/supervisor";
+import type { Harness, Principal } from "@reins/supervisor";
+import { type GovernedInstall, governInstall } from "../control/govern-install.ts";
 import { CallerAccess } from "../files/caller-access.ts";
 import { FileService } from "../files/file-service.ts";
 import type { TurnPreparation } from "../governor/context.ts";
@@ -33,7 +34,6 @@ export interface HostingOptions
     Pick<
       AgentHostOptions,
       | "harness"
-      | "install"
       | "admit"
       | "levelFor"
       | "environment"
@@ -47,6 +47,8 @@ export interface HostingOptions
       | "messaging"
       | "tap"
     > {
+  /** Finds an install, or makes one by `govern`, which has it decided first. */
+  readonly install: (entry: AgentEntry, govern: InstallGovernor) => Promise<InstalledAgent>;
   /** The agents that can be run; by default those that Reins knows, and `agents`. */
   readonly catalogue?: Catalogue;
   /** Agents that the operator adds to the catalogue. */
@@ -67,6 +69,9 @@ export interface HostingOptions
   readonly onError?: (error: unknown) => void;
 }
 
+/** Has an install decided, and runs it. */
+export type InstallGovernor = <Value>(run: () => Promise<Value>) => Promise<Value>;
+
 /** Everything that runs agents in a home: catalogue, processes, sessions and their clients. */
 export class Hosting {
   readonly catalogue: Catalogue;
@@ -82,6 +87,12 @@ export class Hosting {
   readonly skills: SkillLibrary;
   /** The files of callers of the API. */
   readonly files: FileService;
+  /** Has the install of an agent for a principal decided, and runs it. */
+  readonly governInstall: <Value>(
+    principal: Principal,
+    install: GovernedInstall,
+    run: () => Promise<Value>,
+  ) => Promise<Value>;
   /** Removes secrets from what is stored or shown. */
   readonly redact: (value: unknown) => unknown;
   /** The agents that run. */
@@ -101,6 +112,7 @@ export class Hosting {
       | "offers"
       | "skills"
       | "files"
+      | "governInstall"
       | "redact"
       | "register"
       | "kills"
@@ -115,6 +127,7 @@ export class Hosting {
     this.offers = parts.offers;
     this.skills = parts.skills;
     this.files = parts.files;
+    this.governInstall = parts.governInstall;
     this.redact = parts.redact;
     this.register = parts.register;
     this.kills = parts.kills;
@@ -170,8 +183,12 @@ export class Hosting {
         ...{ harness, folders, onError, entry: catalogue.entry(NATIVE_AGENT), hub: () => late.promise },
       });
       const files = new FileService(access);
+      const governed: Hosting["governInstall"] = (principal, install, run) =>
+        governInstall({ harness, entry: catalogue.entry(NATIVE_AGENT), onError }, principal, install, run);
       const host: AgentHost = new AgentHost({
         ...options,
+        install: (entry, principal) =>
+          options.install(entry, (run) => governed(principal, { agent: entry.id }, run)),
         protocol,
         ...{ catalogue, owner, gateway, pins, userHome, offers, register, skills },
         folders,
@@ -194,7 +211,20 @@ export class Hosting {
       const kills = await killing;
       const { redact } = harness;
       return new Hosting(
-        { catalogue, host, hub, graphs: runs, protocol, offers, skills, files, redact, register, kills },
+        {
+          catalogue,
+          host,
+          hub,
+          graphs: runs,
+          protocol,
+          offers,
+          skills,
+          files,
+          redact,
+          register,
+          kills,
+          governInstall: governed,
+        },
         gateway,
       );
     } catch (error) {

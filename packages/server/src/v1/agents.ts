@@ -1,11 +1,11 @@
-import type { AgentEntry, Installed, InstallOptions } from "@reins/agents";
+import type { AgentEntry, Installed, InstallOptions, InstallProgress, PlannedInstall } from "@reins/agents";
 import {
   type AgentInstallProgress,
   type AgentVerifyProgress,
   agentsOperations,
   type ProblemCode,
 } from "@reins/api";
-import { type Hosting, verifyAgent as proveAgent } from "@reins/host";
+import { type Hosting, type InstallGovernor, verifyAgent as proveAgent, REFUSED } from "@reins/host";
 import { errorMessage, SingleFlight, type SseWriter, sseText } from "@reins/kit";
 import { actorOf, isAdmin, isOperator } from "@reins/supervisor";
 import { requireDefaultTenant, required } from "../access/authenticator.ts";
@@ -123,26 +123,28 @@ export class AgentsRoutes implements Routes {
   }
 
   async #install(call: InstallCall, open: () => SseWriter): Promise<void> {
-    const { registry, agent, options } = await this.#installation(call);
+    const { agent, ...installation } = await this.#installation(call);
     await this.#streamProgress(this.#installs, agent, open, (report) =>
-      this.#runInstall(registry, agent, options, report),
+      this.#runInstall(agent, installation, report),
     );
   }
 
   /** Installs an agent and answers when that is done. */
   async #installWhole(call: InstallCall): Promise<object> {
-    const { registry, agent, options } = await this.#installation(call);
+    const { agent, ...installation } = await this.#installation(call);
+    const { registry, options } = installation;
     const before = registry.catalogue.find(agent) && (await registry.installer.installed(agent));
     let last: AgentInstallProgress | Failed | undefined;
     await this.#flight(
       this.#installs,
       agent,
-      (report) => this.#runInstall(registry, agent, options, report),
+      (report) => this.#runInstall(agent, installation, report),
       (progress) => {
         last = progress;
       },
     );
-    if (last?.phase === "failed") throw new HttpProblem("bad_gateway", last.message);
+    if (last?.phase === "failed")
+      throw new HttpProblem(last.code === String(REFUSED) ? "forbidden" : "bad_gateway", last.message);
     const installed = await registry.installer.installed(agent);
     if (!installed) throw new HttpProblem("bad_gateway", `${agent} is not installed`);
     const isSame = before?.folder === installed.folder && options.reinstall !== true;
@@ -157,23 +159,27 @@ export class AgentsRoutes implements Routes {
     const { reinstall, update, model_api: modelApi } = body;
     const { agent_version: agentVersion, agent_process_version: agentProcessVersion } = body;
     const options = { reinstall, update, modelApi, agentVersion, agentProcessVersion };
-    await expectInstallable(registry, params.agent, options);
-    return { registry, agent: params.agent, options };
+    const agent = params.agent;
+    const planned = await expectInstallable(registry, agent, options);
+    const hosting = await this.#hosting();
+    // What is installed and stays needs no verdict.
+    const govern = <Value>(run: () => Promise<Value>) =>
+      planned ? hosting.governInstall(principal, planned, run) : run();
+    return { registry, agent, options, govern };
   }
 
   async #runInstall(
-    registry: AgentRegistry,
     agent: string,
-    options: InstallOptions,
+    { registry, options, govern }: Installation,
     report: (progress: AgentInstallProgress) => void,
   ): Promise<void> {
-    const installed = await registry.installer.install(agent, {
-      ...options,
-      signal: this.#closing.signal,
-      onProgress: (progress) => {
-        if (progress.phase !== "installed") report(progress);
-      },
-    });
+    const onProgress = (progress: InstallProgress) => {
+      if (progress.phase !== "installed") report(progress);
+    };
+    const { signal } = this.#closing;
+    const installed = await govern(() =>
+      registry.installer.install(agent, { ...options, signal, onProgress }),
+    );
     const entry = entryIn(registry, agent);
     // What replaces a verified version is verified too before its gate is called live.
     if (options.update && entry.endpoint)
@@ -258,6 +264,13 @@ export class AgentsRoutes implements Routes {
   }
 }
 
+/** An install that is about to start. */
+interface Installation {
+  readonly registry: AgentRegistry;
+  readonly options: InstallOptions;
+  readonly govern: InstallGovernor;
+}
+
 type InstallCall = AuthorizedCall<typeof installAgent>;
 
 type ProbeProgress = Parameters<NonNullable<Parameters<typeof proveAgent>[0]["onProgress"]>>[0];
@@ -273,14 +286,14 @@ function failed(error: unknown): Failed {
   return { phase: "failed", code, message: errorMessage(error) };
 }
 
-/** Rejects an invalid install before it starts, while a status is possible. */
+/** Rejects an invalid install before it starts, while a status is possible. Returns what will be fetched, if anything. */
 async function expectInstallable(
   { installer }: AgentRegistry,
   agent: string,
   options: InstallOptions,
-): Promise<void> {
+): Promise<PlannedInstall | undefined> {
   try {
-    await installer.check(agent, options);
+    return await installer.check(agent, options);
   } catch (error) {
     const { code, message } = failed(error);
     throw new HttpProblem(INSTALL_PROBLEMS[code] ?? "conflict", message, { cause: error });

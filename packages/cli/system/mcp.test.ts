@@ -1,10 +1,12 @@
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Client, type ClientOptions } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { stdioServer } from "../../mcp/system/fixtures/home.ts";
+import { homeWith, stub } from "./support/added-agents.ts";
+import { Editor } from "./support/editor.ts";
 import { OperatedHome } from "./support/operated-home.ts";
 import { folder, reinsCommand } from "./support/reins.ts";
 
@@ -36,7 +38,7 @@ async function pending(home: OperatedHome, tool: string): Promise<string> {
         for (const { id, facts } of approvals) if (facts.tool === tool) found.push(id);
         return found.length;
       },
-      { timeout: 60_000, interval: 250 },
+      { timeout: 120_000, interval: 250 },
     )
     .toBeGreaterThan(0);
   return found[0] ?? "";
@@ -127,4 +129,19 @@ it("serves two clients at once where no Reins runs, and neither gets at what onl
   const asked = other.callTool({ name: "echo", arguments: { text: "hi" } }, { timeout: 120_000 });
   await home.done("approvals", "deny", await pending(home, "mcp:other/echo"));
   expect(await asked).toMatchObject({ isError: true });
+});
+
+it("asks about the MCP servers of reins.yaml in the sessions of agents, by what they start", async () => {
+  const home = homeWith([stub]);
+  await writeFile(
+    join(home.path, "reins.yaml"),
+    JSON.stringify({ mcp: { servers: { lab: { command: LAB.command, args: LAB.args } } } }),
+  );
+  const editor = new Editor(home.start("acp", "--agent", "stub"));
+  await editor.ask("initialize", { protocolVersion: 1, clientCapabilities: {} });
+  const began = editor.ask("session/new", { cwd: home.workspace, mcpServers: [] });
+  await home.done("approvals", "deny", await pending(home, "mcp/start"));
+  expect(await began).toMatchObject({
+    result: { _meta: { reins: { refused_servers: [{ server: "lab" }] } } },
+  });
 });

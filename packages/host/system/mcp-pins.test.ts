@@ -138,3 +138,25 @@ test("pins that are reset are made anew, and those of another tenant are others"
   expect(await names("list")).toEqual(["polite"]);
   expect(asked).toEqual([]);
 });
+
+test("servers that the operator configured are in every session, and a client takes the name of none", async () => {
+  const gateway = await McpGateway.open({ redactor: Redactor.create() });
+  onTestFinished(() => gateway.close());
+  const configured = [stdioServer("lab-stdio.ts")];
+  const governed = await govern({ servers: gateway, configured, person: () => "allow_once" });
+  const own = { ...stdioServer("hostile.ts"), name: "own" };
+  const began = await governed.call("session/new", {
+    cwd: governed.workspace,
+    mcpServers: [own, { ...own, name: "lab" }],
+  });
+  const given = (method: string) => {
+    const sent = governed.agent.got.findLast((message) => message.method === method);
+    return ((sent?.params.mcpServers ?? []) as { name: string }[]).map(({ name }) => name);
+  };
+  expect(given("session/new")).toEqual(["lab", "own"]);
+  expect(membersOf(membersOf(began._meta).reins).refused_servers).toEqual([
+    { server: "lab", reason: "another MCP server of the session has that name" },
+  ]);
+  await governed.call("session/load", { sessionId: began.sessionId, cwd: governed.workspace });
+  expect(given("session/load")).toEqual(["lab", "own"]);
+});

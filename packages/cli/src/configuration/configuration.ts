@@ -5,6 +5,7 @@ import type { OidcSettings } from "@reins/server/oidc";
 import { z } from "zod";
 import { CliError, isNotFound } from "../errors.ts";
 import { IssuersSettings, QuotasSettings } from "./access.ts";
+import { McpSettings } from "./mcp-servers.ts";
 import { ToolSearch, toolSearchSettings } from "./tool-search.ts";
 
 /** Parses a YAML file; a missing one counts as empty. */
@@ -236,6 +237,8 @@ const Configuration = z.strictObject({
       services: z.record(ExecutorName, Service).default({}),
     })
     .prefault({}),
+  /** MCP servers of all sessions. */
+  mcp: McpSettings,
   /** Agents that the operating system confines to their folders, by id; `*` is all. */
   confine: z.record(z.string(), z.strictObject({ network: Network.default("open") })).default({}),
 });

@@ -21,6 +21,7 @@ import {
   tenantRoots,
   unusable,
 } from "../configuration/configuration.ts";
+import { mcpServersFor } from "../configuration/mcp-servers.ts";
 
 type AgentConfiguration = Pick<
   Configuration,
@@ -45,6 +46,8 @@ export class HomeAgents {
   readonly native: HostingOptions["native"];
   readonly graphs: HostingOptions["graphs"];
   readonly skills: NonNullable<HostingOptions["skills"]>;
+  /** The configured MCP servers of an agent's sessions. */
+  readonly serversFor: NonNullable<HostingOptions["serversFor"]>;
   /** Absolute. */
   readonly tenants: Readonly<Record<string, readonly string[]>>;
   readonly requireInstalled: boolean;
@@ -57,6 +60,7 @@ export class HomeAgents {
     home: string,
     file: AgentsFile,
     catalogue: Catalogue,
+    serversFor: NonNullable<HostingOptions["serversFor"]>,
     {
       confine,
       native,
@@ -70,6 +74,7 @@ export class HomeAgents {
   ) {
     const folder = join(home, "agents");
     this.catalogue = catalogue;
+    this.serversFor = serversFor;
     const { offline } = file;
     const environment = offline ? { ...process.env, ...OFFLINE } : process.env;
     this.registry = new RegistrySource({ folder, environment, offline });
@@ -93,7 +98,8 @@ export class HomeAgents {
 
   static async open(home: string): Promise<HomeAgents> {
     const [file, configuration] = await Promise.all([readAgentsFile(home), readConfiguration(home)]);
-    return new HomeAgents(home, file, loadCatalogue(home, file), configuration);
+    const serversFor = await mcpServersFor(home, configuration.mcp);
+    return new HomeAgents(home, file, loadCatalogue(home, file), serversFor, configuration);
   }
 
   /** True for an unknown agent: starting it reports the error. */

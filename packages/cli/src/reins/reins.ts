@@ -151,11 +151,11 @@ async function recorded(writable: WritableLedger, lost: readonly string[], log: 
 }
 
 function hostingOptions(agents: HomeAgents, { log, tap, workspace, skillDirs = [] }: HomeOptions) {
-  const { tenants, native, graphs, idleMs, cancelGraceMs, retentionMs } = agents;
+  const { tenants, native, graphs, idleMs, cancelGraceMs, retentionMs, serversFor } = agents;
   const write = (text: string) => log.info(text.trim());
   const reporter = { notice: write, screen: { write } };
   return {
-    ...{ workspace, tap, tenants, native, graphs, idleMs, cancelGraceMs, retentionMs },
+    ...{ workspace, tap, tenants, native, graphs, idleMs, cancelGraceMs, retentionMs, serversFor },
     skills: { ...agents.skills, cli: skillDirs },
     catalogue: agents.catalogue,
     install: (entry: AgentEntry, govern: InstallGovernor) =>

@@ -56,6 +56,8 @@ export interface GovernorContext extends ControlContext {
   readonly ownerOf: (record: SessionRecord) => SessionPort;
   /** Puts the MCP gateway between an agent and its servers. */
   readonly servers?: (Pick<McpGateway, "wrap"> & Partial<Pick<McpGateway, "wrapLocal">>) | undefined;
+  /** MCP servers that the operator gives each of its sessions, beside those that clients name. */
+  readonly configured?: readonly unknown[] | undefined;
   /** The definitions of tools of MCP servers as they were pinned; where it is absent, none are. */
   readonly pins?: ToolPins | undefined;
   readonly preparation?: TurnPreparation | undefined;

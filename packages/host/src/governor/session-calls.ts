@@ -90,7 +90,9 @@ export async function beginSession(context: GovernorContext, options: BeginOptio
     const point = { kind: "session_start", tool: method, arguments: begun, origin: "client" } as const;
     const enforced = await enforce(session, point, { signal });
     if (enforced.kind !== "allowed") throw await refusal(method, enforced.verdict);
-    const { wrapped, refused } = await wrapServers(session, declared, signal);
+    // What the operator configured comes first: a client takes the name of none of it.
+    const all = [...(context.configured ?? []), ...declared];
+    const { wrapped, refused } = await wrapServers(session, all, signal);
     const lent = await wrapLentTools(session);
     const result = await callAgent(session, options, {
       meta,

@@ -19,6 +19,8 @@ export interface McpExecutorsOptions {
   readonly context: SharedToolContext;
   readonly gateway: Pick<McpGateway, "wrap">;
   readonly pins: ToolPins;
+  /** MCP servers that the operator gives each session of the agent. */
+  readonly configured: readonly unknown[];
   /** Whether the agent of the session is confined: then no program is started outside for a user who is kept in. */
   readonly isConfined: boolean;
   /** Whether no person is asked about starting a server; one that would need it is left out. */
@@ -48,14 +50,18 @@ interface Permit {
 export async function mcpExecutors(options: McpExecutorsOptions): Promise<McpExecutors> {
   const { place, gateway, pins, isUnattended } = options;
   const { record } = place.session;
-  if (record.sealed_servers === undefined) return NONE;
   const { harness } = place.context;
+  const all = [...options.configured, ...openServers(harness.vault, record)];
+  if (all.length === 0) return NONE;
   const permits = new Set<Permit>();
   const gate = gateFor(permits);
   const closing: (() => Promise<void>)[] = [];
   const given: unknown[] = [];
-  for (const declared of openServers(harness.vault, record)) {
+  const names = new Set<string>();
+  for (const declared of all) {
     const server = readServer(declared);
+    if (names.has(server.name)) continue;
+    names.add(server.name);
     const isKeptOut = !isHttpServer(server) && options.isConfined && !reachesAll(place.principal);
     if (server.name === LENT_SERVER || isKeptOut || given.length >= MOST_SERVERS) continue;
     const point = { kind: "mcp_start", tool: "mcp/start", arguments: startArguments(server) } as const;

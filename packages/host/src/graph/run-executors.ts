@@ -105,6 +105,7 @@ export class RunExecutors {
     const { agent } = place.session.record;
     const served = await mcpExecutors({
       ...{ place, context, gateway, pins, isUnattended, signal: this.#closing.signal },
+      configured: this.#options.host().serversFor(agent, place.principal.tenant),
       isConfined: this.#options.host().networkFor(agent) !== undefined,
     });
     const tools = [...toolExecutors(context), ...served.executors];

@@ -74,6 +74,8 @@ export interface AgentHostOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The variables of the environment that the operator passes to an agent. */
   readonly passFor?: ((agent: string) => readonly string[]) | undefined;
+  /** The MCP servers that the operator configured for the sessions of an agent, by tenant. */
+  readonly serversFor?: ((agent: string, tenant: string) => readonly unknown[]) | undefined;
   /** Whether an agent is configured to declare action graphs by what it says; the native agent has a mode for that. */
   readonly declares?: ((agent: string) => boolean) | undefined;
   /** The network of a confined agent; one without any is not confined. */
@@ -167,6 +169,11 @@ export class AgentHost {
     return this.#options.networkFor?.(agent);
   }
 
+  /** MCP servers that the operator gives each session of an agent; what stands for MCP clients has its own alone. */
+  serversFor(agent: string, tenant: string): readonly unknown[] {
+    return agent === MCP_CLIENT ? [] : (this.#options.serversFor?.(agent, tenant) ?? []);
+  }
+
   /** Whether an agent lets the sessions of one process use each other's MCP servers. */
   separates(agent: string): boolean {
     return this.#options.catalogue.entry(agent).quirks?.mixesServers ?? false;
@@ -213,57 +220,34 @@ export class AgentHost {
     return initialized({ id: entered.id, entry, version, governor, process, home: home.home, stop });
   }
 
-  /** Starts what stands for MCP clients, which runs in this process and confines nothing. */
-  #startMcpClient(entry: AgentEntry, start: StartOptions): Promise<HostedAgent> {
-    const { harness } = this.#options;
-    const { principal } = start;
-    const entered = this.#enter(entry, start);
-    const { governor, isInUse, stop } = startMcpClient({
-      ...{ harness, entry, principal },
-      governor: { ...this.#governing(entry, start), onSessions: entered.hold },
-      tapped: (channel, governing) => this.#tapped(channel, entry, { principal, entered }, governing),
-    });
-    return initialized({
-      ...{ id: entered.id, entry, version: "0.1.0", governor, process: undefined, isInUse },
-      stop: async (reason) => {
-        await stop(reason);
-        entered.remove();
-        return undefined;
-      },
-    });
-  }
-
   async #startBuiltIn(entry: AgentEntry, start: StartOptions): Promise<HostedAgent> {
-    if (entry.id === MCP_CLIENT) return this.#startMcpClient(entry, start);
     const { harness, environment, offers, subagents, messaging, protocol, skills } = this.#options;
     const { native: settings } = this.#options;
-    const { startNative } = await import("../native/start-native.ts");
     const { principal, confine } = start;
-    const home = confine && (await this.#homes.prepareEmpty(entry, start));
     const entered = this.#enter(entry, start);
-    const native = startNative({
-      ...{ harness, entry, principal, environment, offers, subagents, protocol, skills, settings },
-      messaging: messaging?.forTenant(principal.tenant),
-      commands: await this.#commands(confine, home, entered.root),
-      confined: home && confine && { home: home.home, network: networkReach(confine.network) },
+    const shared = {
+      ...{ harness, entry, principal },
       governor: { ...this.#governing(entry, start), onSessions: entered.hold },
-      tapped: (channel, governor) => this.#tapped(channel, entry, { principal, entered }, governor),
-    });
+      tapped: (channel: Channel, governor: () => Governor) =>
+        this.#tapped(channel, entry, { principal, entered }, governor),
+    };
+    const startOther = async () => {
+      const { startNative } = await import("../native/start-native.ts");
+      const home = confine && (await this.#homes.prepareEmpty(entry, start));
+      return startNative({
+        ...{ ...shared, environment, offers, subagents, protocol, skills, settings },
+        messaging: messaging?.forTenant(principal.tenant),
+        commands: await this.#commands(confine, home, entered.root),
+        confined: home && confine && { home: home.home, network: networkReach(confine.network) },
+      });
+    };
+    const started = entry.id === MCP_CLIENT ? startMcpClient(shared) : await startOther();
     const stop = async (reason: string) => {
-      await native.stop(reason);
+      await started.stop(reason);
       entered.remove();
       return undefined;
     };
-    const { governor, tools } = native;
-    return initialized({
-      tools,
-      id: entered.id,
-      entry,
-      version: "0.1.0",
-      governor,
-      process: undefined,
-      stop,
-    });
+    return initialized({ ...started, id: entered.id, entry, version: "0.1.0", process: undefined, stop });
   }
 
   /** Whether the native agent has a model to ask. */
@@ -374,6 +358,7 @@ export class AgentHost {
     const { gateway, pins, preparationFor, cancelGraceMs, onFault } = this.#options;
     return {
       pins,
+      configured: this.serversFor(entry.id, start.principal.tenant),
       cancelGraceMs,
       from: start.from,
       clients: start.clients,

@@ -39,6 +39,7 @@ export interface HostingOptions
       | "environment"
       | "networkFor"
       | "passFor"
+      | "serversFor"
       | "declares"
       | "modelFor"
       | "cancelGraceMs"

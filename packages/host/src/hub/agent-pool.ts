@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { CODE, RpcError } from "@reins/acp";
 import { type Clock, settlesWithin } from "@reins/kit";
 import { Restarts } from "@reins/runner";
@@ -7,7 +8,7 @@ import { quotaRpcError } from "./quota.ts";
 
 export interface AgentPoolOptions {
   readonly host: Pick<AgentHost, "start"> &
-    Partial<Pick<AgentHost, "networkFor" | "folders" | "separates" | "isBuiltIn">>;
+    Partial<Pick<AgentHost, "networkFor" | "folders" | "separates" | "isBuiltIn" | "serversFor">>;
   /** The clients of what agents ask outside of every session. */
   readonly clients: StartOptions["clients"];
   /** Called when an agent is gone, with the reason. */
@@ -67,7 +68,9 @@ export class AgentPool {
     const network = host.networkFor?.(agent);
     const confine = network && { ...(await this.#admit(agent, principal, wanted)), network };
     const own = host.isBuiltIn?.(agent) ? undefined : asChild;
-    const apart = own ?? (this.separates(agent) ? withServers : undefined);
+    const hasConfigured = (host.serversFor?.(agent, principal.tenant) ?? []).length > 0;
+    const servers = withServers ?? (hasConfigured ? randomUUID() : undefined);
+    const apart = own ?? (this.separates(agent) ? servers : undefined);
     const acquired = await this.#acquire(agent, principal, confine, apart);
     this.#wanted.set(acquired, this.#now());
     return acquired;

@@ -72,6 +72,7 @@ export interface NativeOptions {
     | "clients"
     | "folders"
     | "servers"
+    | "configured"
     | "pins"
     | "preparation"
     | "showReplays"

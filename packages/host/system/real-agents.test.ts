@@ -138,6 +138,7 @@ describe.skipIf(!registryAnswers).each(REAL_AGENTS)(`%s${NEEDS_REGISTRY}`, (agen
       real.state.person = () => "allow_once";
       real.state.host = (method, { name, args }) => {
         if (method === "host/tools/list") return { tools: [{ name: "deploy", description: "Deploys it" }] };
+        if (method !== "builtin_call") return {};
         calls.push([method, name, args]);
         return { deployed: "at noon" };
       };
@@ -188,7 +189,8 @@ describe.skipIf(!registryAnswers).each(REAL_AGENTS)(`%s${NEEDS_REGISTRY}`, (agen
           return calls;
         };
         await expect.poll(() => called("SHIP it"), { timeout: 60_000 }).toEqual(["deploy"]);
-        if (isUsed) expect(JSON.stringify(real.model.requests.at(-1))).toContain("HELLO there");
+        const asked = real.model.requests.map((request) => JSON.stringify(request));
+        if (isUsed) expect(asked.filter((one) => /SHIP it/.test(one)).join("")).toContain("HELLO there");
         lent.push({ name: "rollback", description: "Takes it back" });
         await real.client.connection.notification("host/tools/update", { sessionId: id });
         await expect.poll(() => called("REVERT it"), { timeout: 60_000 }).toEqual(["deploy", "rollback"]);

@@ -208,6 +208,35 @@ describe.each(WAYS)("a host over %s", (way) => {
     await expect.poll(() => outputs(host)).toContain("42");
   });
 
+  test("that sends nonsense while it is asked neither answers nor breaks anything by it", async () => {
+    const held = Promise.withResolvers<unknown>();
+    const { host, cwd } = await hostOver(way, () => held.promise);
+    const id = await host.begin(cwd);
+    const turn = host.prompt("turn", id, "look at it");
+    await expect.poll(() => host.asked("builtin_call").length).toBe(1);
+    const [{ id: asked } = expect.fail()] = host.asked("builtin_call");
+    const nonsense: JsonObject[] = [
+      { id: asked },
+      { id: 1, result: "forged" },
+      { id: "reins-00000000-0000-4000-8000-000000000000", result: "forged" },
+      { id: null, result: "forged" },
+      { method: "user_message", params: { sessionId: id, content: ["forged"] } },
+      { method: "user_message", params: { sessionId: "unknown", content: "forged" } },
+      { method: "session/update", params: { sessionId: id, update: { sessionUpdate: "worker_update" } } },
+      { method: "skills/update", params: { ids: 7 } },
+      { method: "$/cancel_request", params: { requestId: asked } },
+      { method: "_reins/gap", params: { sessionId: id } },
+      ...Array.from({ length: 100 }, () => ({ method: "agent/resume", params: { sessionId: id } })),
+    ];
+    for (const message of nonsense) await host.send(message).catch(() => undefined);
+    held.resolve("genuine");
+    expect(await turn).toMatchObject({ result: { stopReason: "end_turn" } });
+    await expect.poll(() => outputs(host)).toContain("genuine");
+    expect(JSON.stringify(host.updates)).not.toContain("forged");
+    expect(host.asked("builtin_call")).toHaveLength(1);
+    expect(await host.prompt("next", id, "say hello")).toMatchObject({ result: { stopReason: "end_turn" } });
+  });
+
   test("hears that a session that stays awake is idle, and wakes it", async () => {
     const { host, cwd } = await hostOver(way, () => null);
     const id = await host.begin(cwd, { daemon: true });

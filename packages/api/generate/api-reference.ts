@@ -7,6 +7,9 @@ import { schemas } from "../src/schema.ts";
 /** Where the page about the API is kept. */
 export const API_REFERENCE = new URL("../../../docs/reference/api.md", import.meta.url);
 
+/** The page with the authorization matrix. */
+export const ACCESS_REFERENCE = new URL("../../../docs/reference/access.md", import.meta.url);
+
 /** All that a Reins which hosts agents can be asked for. */
 export const everyOperation: readonly Operation[] = [
   ...operations,
@@ -30,6 +33,7 @@ const AUDIENCES: Readonly<Record<Operation["audience"], string>> = {
   principal: "anyone with a token",
   person: "people and services, never an agent",
   admin: "admins",
+  server: "admins of the default tenant",
 };
 
 /** Every operation with what goes in and what comes out, as a page of documentation. */

@@ -276,7 +276,7 @@ export const agentsOperations = {
     path: "/v1/agents/{agent}/install",
     summary:
       "Installs an agent of the catalogue or the registry, after a verdict, and reports its progress; a request during an install follows the same install. A client that accepts only `application/json` gets one answer at the end. All tenants share installs, so it requires an admin of the default tenant.",
-    audience: "admin",
+    audience: "server",
     params,
     body: AgentInstallRequest.optional(),
     answer: AgentInstallProgress,
@@ -290,7 +290,7 @@ export const agentsOperations = {
     path: "/v1/agents/{agent}/verify",
     summary:
       "Proves with a scripted model whether an installed agent's gate is live, and stamps it. Requires an admin of the default tenant.",
-    audience: "admin",
+    audience: "server",
     params,
     answer: AgentVerifyProgress,
     events: "progress",

@@ -93,6 +93,10 @@ export const Approval = named(
       .optional()
       .describe("the roles that may answer, beside admins; by default its user, and approvers"),
     four_eyes: z.boolean().optional().describe("whether the requesting user may not approve it"),
+    asked_by: z
+      .string()
+      .optional()
+      .describe("the user who prompted the turn, where that is another; counts as a requesting user"),
     answers: z.array(ApprovalAnswer),
     state: ApprovalState,
     created_at: Moment,

@@ -1,4 +1,12 @@
 export { accessOperations } from "./access.ts";
+export {
+  accessMatrix,
+  CALLERS,
+  type CallerKind,
+  type MatrixCell,
+  OTHER_DOORS,
+  permissionOf,
+} from "./access-matrix.ts";
 export { acpOperations, RpcId, RpcMessage, rpcOperations } from "./acp.ts";
 export {
   Agent,

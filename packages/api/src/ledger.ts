@@ -221,7 +221,7 @@ export const ledgerOperations = {
     path: "/v1/ledger/export",
     summary:
       "Exports the whole ledger up to its newest checkpoint as JSON Lines; see docs/ledger-format.md. Requires an admin of the default tenant.",
-    audience: "admin",
+    audience: "server",
     query: z.strictObject({
       private: z
         .enum(["true", "false"])

@@ -1,8 +1,11 @@
 import { z } from "zod";
 import type { ProblemCode } from "./problem.ts";
 
-/** Who may call an operation. A person is a user or a service, never an agent. */
-export type Audience = "anyone" | "principal" | "person" | "admin";
+/**
+ * Who may call an operation. A person is a user or a service, never an agent; `server` are admins of the default tenant,
+ * for what all tenants share.
+ */
+export type Audience = "anyone" | "principal" | "person" | "admin" | "server";
 
 /** One HTTP operation: request, response and audience. */
 export interface Operation<

@@ -61,7 +61,7 @@ export const rosterOperations = {
     path: "/v1/roster",
     summary:
       "Puts an agent on the roster. All tenants share it, so it requires an admin of the default tenant.",
-    audience: "admin",
+    audience: "server",
     body: RosterEntry,
     status: 201,
     answer: RosterAgent,
@@ -72,7 +72,7 @@ export const rosterOperations = {
     method: "PATCH",
     path: "/v1/roster/{agent}",
     summary: "Changes the given members of an agent on the roster and keeps the rest.",
-    audience: "admin",
+    audience: "server",
     params: z.strictObject({ agent: PathName }),
     body: RosterChange,
     answer: RosterAgent,

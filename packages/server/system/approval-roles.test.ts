@@ -180,4 +180,32 @@ tool_rules:
     await turn;
     await expect.poll(() => streams[0].said).toEqual(["yes"]);
   });
+
+  test("takes no yes from the admin who prompts in the session of another, nor from its owner", async () => {
+    const served = await serveAgents(home());
+    const [owner, asker, other] = [
+      await served.person({ roles: ["admin"] }),
+      await served.person({ roles: ["admin"] }),
+      await served.person({ roles: ["admin"] }),
+    ];
+    const session = await (await RpcClient.open(served, { as: owner.secret })).begin(home().workspace);
+    const client = await RpcClient.open(served, { as: asker.secret });
+    await client.result("session/resume", { sessionId: session });
+    const turn = client.prompt(session, "run npm test");
+    const pending = async () => {
+      const { body } = await served.ask("GET", `/v1/approvals?state=pending&session=${session}`);
+      return Object(body).approvals as readonly { readonly id: string; readonly asked_by?: string }[];
+    };
+    await expect.poll(async () => (await pending()).length).toBe(1);
+    const [approval] = await pending();
+    const { user } = (await served.harness.identity.current({ id: asker.id }))!;
+    expect(approval).toMatchObject({ asked_by: user, four_eyes: true });
+    const answer = (as: string, decision: string) =>
+      served.ask("POST", `/v1/approvals/${approval?.id}/answer`, { as, body: { decision } });
+    for (const { secret } of [owner, asker]) expect((await answer(secret, "allow_once")).status).toBe(403);
+    const shown = await served.ask("GET", `/v1/approvals/${approval?.id}`, { as: asker.secret });
+    expect(Object(shown.body).options).toEqual(["deny"]);
+    expect((await answer(other.secret, "allow_once")).status).toBe(200);
+    await turn;
+  });
 });

@@ -1,13 +1,10 @@
 import { Agent } from "node:http";
-import { join } from "node:path";
-import { Catalogue, Installer, ProbeCache, Stamps } from "@reins/agents";
-import { agentOperations, hostOperations, operations, operatorOperations } from "@reins/api";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { z } from "zod";
-import { AdminApi, hostRoutes } from "../src/index.ts";
-import { agentsForAll, serveAgents } from "./fixtures/agents.ts";
+import { agentsForAll } from "./fixtures/agents.ts";
 import type { Resolve } from "./fixtures/arbitraries.ts";
+import { everyOperation, serveEverything } from "./fixtures/everything.ts";
 import type { Served } from "./fixtures/home.ts";
 import { Description, expectSane, questions } from "./fixtures/questions.ts";
 import { RpcClient } from "./fixtures/rpc-client.ts";
@@ -19,37 +16,9 @@ afterAll(() => agent.destroy());
 /** How often each operation is asked in each way; a failure is repeated by its seed. */
 const RUNS = 40;
 const SEED = 20_261_115;
-const limits = { failures: 1_000_000, requestMs: 2_000, silenceMs: 2_000 };
-
-/** A server with everything that there is to ask. Nothing can be installed there, whatever is asked. */
-function serve(more: object = {}, onEnd: (end: () => Promise<void>) => void = onTestFinished) {
-  const { hosting, harness, base } = home();
-  const [folder, environment] = [join(base, "agents"), {}];
-  const catalogue = Catalogue.load();
-  const installer = new Installer({ folder, catalogue, environment });
-  const registry = {
-    catalogue,
-    installer,
-    stamps: new Stamps(folder),
-    probes: new ProbeCache(folder),
-    added: [],
-  };
-  const admin = new AdminApi({
-    hosting: async () => hosting,
-    agents: async () => ({ ...registry, isConfined: () => false }),
-    ...{ environment, userHome: base, version: "1.2.3" },
-  });
-  admin.attend(harness, hosting);
-  return serveAgents(home(), {
-    more: [...hostRoutes, ...admin.routes],
-    onAnswered: admin.answered,
-    onEnd,
-    limits: { ...limits, ...more },
-    agents: { limits },
-  });
-}
-
-const everyOperation = [...operations, ...agentOperations, ...hostOperations, ...operatorOperations];
+/** A server with everything that there is to ask. */
+const serve = (limits: object = {}, onEnd: (end: () => Promise<void>) => void = onTestFinished) =>
+  serveEverything(home(), { limits, onEnd });
 
 describe("every operation", () => {
   let served: Served;

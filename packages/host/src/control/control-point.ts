@@ -282,6 +282,7 @@ export function requestFor(scope: SubjectScope, point: ControlPoint, mode = scop
     requestContext: {
       workspace,
       turn: scope.turn?.id,
+      ...(scope.turn?.promptedBy !== subject.user && { askedBy: scope.turn?.promptedBy }),
       confirm: () => confirmRights(scope, enforcement, origin),
       ...((limited || limit) && { bounds }),
       ...(beyond !== undefined && { bounds: () => beyond }),

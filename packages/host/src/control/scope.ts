@@ -86,6 +86,8 @@ export interface SubjectScope {
   readonly turn?:
     | {
         readonly id: string;
+        /** The user who prompted it, where that is known. */
+        readonly promptedBy?: string | undefined;
         readonly entries: string[];
         readonly tokens: number;
         awaits(writing: Promise<unknown>): void;

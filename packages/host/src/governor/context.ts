@@ -98,4 +98,6 @@ export interface GovernedCall extends Pick<RequestCall, "signal"> {
   readonly descent?: Descent | undefined;
   /** When it was begun, where it waited for its agent; by default now. */
   readonly begun?: Date | undefined;
+  /** The user who prompts. */
+  readonly by?: string | undefined;
 }

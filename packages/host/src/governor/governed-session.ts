@@ -213,6 +213,8 @@ export interface TurnUsage {
 export class Turn {
   readonly id: string;
   readonly started: string;
+  /** The user who prompted it, where that is known. */
+  promptedBy: string | undefined;
   /** The entry of the verdict on its prompt. */
   verdict: string | undefined;
   /** The entries it covers, in order. */

@@ -139,7 +139,7 @@ export class Governor {
       case "session/prompt":
         if (session.turn) throw new RpcError(CODE.invalidRequest, "a turn is under way in this session");
         if (session.isClosing) throw beingClosed();
-        return runTurn(session, params, signal);
+        return runTurn(session, params, signal, call.by);
       case "session/close":
       case "session/delete":
         return this.#close(session, method, params);

@@ -20,6 +20,7 @@ export async function runTurn(
   session: GovernedSession,
   params: JsonObject,
   signal: AbortSignal,
+  by?: string,
 ): Promise<unknown> {
   const { prompt } = params;
   if (!Array.isArray(prompt)) throw new RpcError(CODE.invalidParams, "a prompt is a list of content blocks");
@@ -30,6 +31,7 @@ export async function runTurn(
     () => session.context.harness.redact(prompt),
     session.cost,
   );
+  turn.promptedBy = by;
   const { promise, resolve: onOver } = Promise.withResolvers<void>();
   session.beginTurn(turn);
   session.turnOver = promise;

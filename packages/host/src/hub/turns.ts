@@ -122,7 +122,9 @@ export class Turns {
     const before = governed?.lastTurn;
     let stopReason: unknown;
     try {
-      const asked = agent.governor.request("session/prompt", withPreface(session, params), { signal });
+      const { user: by } = connection.principal;
+      const call = { signal, by };
+      const asked = agent.governor.request("session/prompt", withPreface(session, params), call);
       const result = await raceAbort(asked, session.cutOff);
       stopReason = readResult("session/prompt", result).stopReason;
       return result;

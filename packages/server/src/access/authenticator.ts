@@ -3,7 +3,7 @@ import { isIPv6 } from "node:net";
 import { type Credential, credentialInHeaders, originFault, upgradeCredential } from "@reins/ahp";
 import type { Audience } from "@reins/api";
 import { type Clock, errorMessage } from "@reins/kit";
-import { type Harness, isAdmin, type Principal } from "@reins/supervisor";
+import { DEFAULT_TENANT, type Harness, isAdmin, type Principal } from "@reins/supervisor";
 import type { ListenerContext } from "../gateway/listener.ts";
 import { pathOf } from "../gateway/request.ts";
 import type { Log } from "../limits.ts";
@@ -284,20 +284,13 @@ export async function currentPrincipal(
   return exclusion(audience, now) === undefined ? now : undefined;
 }
 
-/** Rejects a principal outside of the default tenant, which administers the server itself. */
-export function requireDefaultTenant({ user, tenant }: Principal, why: string): void {
-  if (tenant === "default") return;
-  throw new HttpProblem(
-    "forbidden",
-    `${user} may not do that: ${why}, so it takes an admin of the default tenant`,
-  );
-}
-
 /** Why a principal does not belong to an audience. */
 function exclusion(audience: Audience, principal: Principal): string | undefined {
-  if (principal.kind === "agent" && (audience === "person" || audience === "admin"))
+  const manages = audience === "admin" || audience === "server";
+  if (principal.kind === "agent" && (audience === "person" || manages))
     return "an agent may not ask for this; a person has to";
-  if (audience === "admin" && !isAdmin(principal))
-    return `${principal.user} may not do that: it takes the role "admin"`;
+  if (manages && !isAdmin(principal)) return `${principal.user} may not do that: it takes the role "admin"`;
+  if (audience === "server" && principal.tenant !== DEFAULT_TENANT)
+    return `${principal.user} may not do that: all tenants share it, so it takes an admin of the default tenant`;
   return undefined;
 }

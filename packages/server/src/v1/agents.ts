@@ -8,7 +8,7 @@ import {
 import { type Hosting, type InstallGovernor, verifyAgent as proveAgent, REFUSED } from "@reins/host";
 import { errorMessage, SingleFlight, type SseWriter, sseText } from "@reins/kit";
 import { actorOf, isAdmin, isOperator } from "@reins/supervisor";
-import { requireDefaultTenant, required } from "../access/authenticator.ts";
+import { required } from "../access/authenticator.ts";
 import { HttpProblem } from "../problems.ts";
 import type { AuthorizedCall, ResponseBody, Routes } from "../routes/router.ts";
 import {
@@ -153,7 +153,6 @@ export class AgentsRoutes implements Routes {
 
   /** Checks and permits an install before it starts, while a status is possible. */
   async #installation({ params, body = {}, principal, harness }: InstallCall) {
-    requireDefaultTenant(principal, "installs are shared by all tenants");
     harness.quotas.take("installs", principal);
     const registry = await this.#options.agents();
     const { reinstall, update, model_api: modelApi } = body;
@@ -192,8 +191,7 @@ export class AgentsRoutes implements Routes {
   }
 
   async #verify(call: AuthorizedCall<typeof verifyAgent>, open: () => SseWriter): Promise<void> {
-    const { params, principal } = call;
-    requireDefaultTenant(principal, "stamps are shared by all tenants");
+    const { params } = call;
     const registry = await this.#options.agents();
     const entry = entryIn(registry, params.agent);
     const installed = await registry.installer.installed(entry.id);

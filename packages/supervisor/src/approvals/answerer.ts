@@ -18,7 +18,7 @@ export interface Answerer {
 /** What decides who may answer. */
 type Answerable = Pick<
   Approval,
-  "tenant" | "user" | "agent" | "chain" | "quorum" | "approvers" | "four_eyes" | "options"
+  "tenant" | "user" | "agent" | "chain" | "quorum" | "approvers" | "four_eyes" | "asked_by" | "options"
 >;
 
 /** The answers that a principal may give to an approval, and why not the others. */
@@ -48,23 +48,23 @@ export function expectPerson({ by, isAgent }: Answerer, approval?: Answerable): 
 /**
  * What a principal may say to an approval, whichever way the answer comes. The user for whom the agent asks and the
  * approvers of the tenant answer, unless the rule names the roles that do; admins hold every role. Where it takes others
- * than the one who asks, that user can only say no.
+ * than the one who asks, that user, and the one who prompted the turn, can only say no.
  */
 export function mayAnswer(answerer: Answerer, approval: Answerable): Permitted {
-  const { tenant, user, options, approvers, four_eyes, quorum } = approval;
+  const { tenant, user, options, approvers, four_eyes, quorum, asked_by } = approval;
   const { isAgent, by } = answerer;
   if (isAgent || answerer.tenant !== tenant || by.startsWith(RESERVED))
     return { options: [], reason: "an agent does not answer approvals; a person has to" };
   const owns = isOwner(answerer, approval);
   const holds = holdsRole(answerer, approvers ?? [APPROVER]);
   if (!owns && !holds) return { options: [], reason: `that takes ${rolesText(approvers)}` };
-  if (!owns || (!four_eyes && quorum === 1 && (holds || approvers === undefined)))
-    return { options, reason: "" };
-  const reason = four_eyes || quorum > 1 ? `the agent asks for ${user}, so that others have to agree` : "";
-  return {
-    options: options.filter((option) => option === "deny"),
-    reason: reason || `that takes ${rolesText(approvers)}`,
-  };
+  const asks = owns || (asked_by !== undefined && isOwner(answerer, { tenant, user: asked_by }));
+  const takesOthers = four_eyes === true || quorum > 1;
+  if (!asks || (!takesOthers && (holds || approvers === undefined))) return { options, reason: "" };
+  const reason = takesOthers
+    ? `the agent asks for ${owns ? user : asked_by}, so that others have to agree`
+    : `that takes ${rolesText(approvers)}`;
+  return { options: options.filter((option) => option === "deny"), reason };
 }
 
 /** Refuses an answer that a principal may not give. */

@@ -113,6 +113,7 @@ export function askedDraft(approval: Omit<Approval, "entry">, facts_hash: string
     quorum: approval.quorum,
     ...(approval.approvers && { approvers: approval.approvers }),
     ...(approval.four_eyes && { four_eyes: true }),
+    ...(approval.asked_by !== undefined && { asked_by: approval.asked_by }),
     expires_at: approval.expires_at,
   });
 }

@@ -59,6 +59,8 @@ export interface Approval {
   readonly approvers?: readonly string[];
   /** Whether the user who asks cannot agree to it. */
   readonly four_eyes?: boolean;
+  /** The user who prompted the turn, where it is not the one for whom the agent acts. */
+  readonly asked_by?: string;
   readonly answers: readonly ApprovalAnswer[];
   readonly state: ApprovalState;
   readonly created_at: string;

@@ -24,6 +24,8 @@ export interface ApprovalRequest {
   /** The words of the action, where it is a single plain command. */
   readonly command?: SimpleCommand | undefined;
   readonly turn?: string | undefined;
+  /** The user who prompted the turn, where it is not the one for whom the agent acts. */
+  readonly asked_by?: string | undefined;
   readonly rule?: string | undefined;
   readonly reason: string;
   /** By default all of them; "always" only for what can be granted narrowly, and no at any rate. */
@@ -74,6 +76,7 @@ export function newApproval(
     quorum: quorumOf(request),
     ...(request.approvers && { approvers: request.approvers }),
     ...(request.four_eyes && { four_eyes: true }),
+    ...(request.asked_by !== undefined && { asked_by: request.asked_by }),
     answers: [],
     state: "pending" as const,
     created_at: now.toISOString(),
@@ -114,7 +117,7 @@ type Bound = Pick<
 };
 
 /** Whose agreement a question takes. */
-type People = Pick<ApprovalRequest, "quorum" | "approvers" | "four_eyes">;
+type People = Pick<ApprovalRequest, "quorum" | "approvers" | "four_eyes" | "asked_by">;
 
 /** Digests with the key of a home, so that their content cannot be guessed. */
 export type Keyed = Pick<Commitment, "digest">;
@@ -134,8 +137,10 @@ export function bindingOf(request: Bound, keyed: Keyed): string {
 }
 
 /** Whose agreement it takes, as far as that is not what it is by default. */
-function peopleNeeded({ quorum = 1, approvers, four_eyes }: People): People {
+function peopleNeeded({ quorum = 1, approvers, four_eyes, asked_by }: People): People {
+  const takesOthers = quorum > 1 || four_eyes === true;
   return {
+    ...(takesOthers && asked_by !== undefined && { asked_by }),
     ...(quorum > 1 && { quorum }),
     ...(approvers && { approvers: approvers.toSorted() }),
     ...(four_eyes && { four_eyes }),
@@ -156,7 +161,7 @@ export type Grantable = Pick<
   Approval,
   "tenant" | "user" | "agent" | "chain" | "enforcement" | "event_type" | "facts" | "cwd"
 > &
-  Pick<ApprovalRequest, "quorum" | "approvers" | "four_eyes" | "input_state" | "command">;
+  Pick<ApprovalRequest, "quorum" | "approvers" | "four_eyes" | "asked_by" | "input_state" | "command">;
 
 /**
  * What a grant counts for: the same agent of the same user, reached the same way and held as firmly, doing exactly the

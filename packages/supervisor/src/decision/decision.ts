@@ -37,6 +37,8 @@ export interface RequestContext {
   readonly workspace: Workspace;
   /** The turn it belongs to, if it is known. */
   readonly turn?: string | undefined;
+  /** The user who prompted that turn, where it is not the one for whom the agent acts. */
+  readonly askedBy?: string | undefined;
   /** Called right before the action is allowed; rejects with the reason if the requester lost its rights. */
   readonly confirm?: (() => Promise<void>) | undefined;
   /** Why a person has to decide when no rule matches. */

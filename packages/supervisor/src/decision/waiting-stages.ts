@@ -53,6 +53,7 @@ export async function askPeople(decision: PendingDecision, ports: ApprovalPorts)
     ...(input_state && { input_state }),
     ...(command && { command }),
     ...(requestContext.turn !== undefined && { turn: requestContext.turn }),
+    ...(requestContext.askedBy !== undefined && { asked_by: requestContext.askedBy }),
     ...(rule !== undefined && { rule }),
     reason,
     ...(isLimited && { options: ["allow_once", "deny"] }),

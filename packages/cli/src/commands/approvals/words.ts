@@ -87,7 +87,9 @@ export function approverWords({
   four_eyes,
   quorum,
   user,
-}: Pick<Approval, "approvers" | "four_eyes" | "quorum" | "user">): string {
+  asked_by,
+}: Pick<Approval, "approvers" | "four_eyes" | "quorum" | "user" | "asked_by">): string {
   const roles = approvers ? `, with the role ${approvers.map(exact).join(" or ")}` : "";
-  return `${roles}${four_eyes || quorum > 1 ? `, not ${exact(user)}` : ""}`;
+  const asking = [user, ...(asked_by === undefined ? [] : [asked_by])].map(exact).join(" or ");
+  return `${roles}${four_eyes || quorum > 1 ? `, not ${asking}` : ""}`;
 }

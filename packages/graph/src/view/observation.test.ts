@@ -128,8 +128,13 @@ describe("A summarizer", () => {
     expect(needsSummarizer(withPolicy(policy), performed, WIDE)).toBe(isWanted);
   });
 
-  it("gets nothing that is withheld from models", () => {
-    for (const more of [{ data_visibility: ["user", "logs"] }, { privacy: { replay: "never" } }])
+  it("gets nothing that is withheld from models, people or logs", () => {
+    for (const more of [
+      { data_visibility: ["user", "logs"] },
+      { data_visibility: ["model", "logs"] },
+      { data_visibility: ["model", "user"] },
+      { privacy: { replay: "never" } },
+    ])
       expect(needsSummarizer(withPolicy({}, more), { output: long }, WIDE)).toBe(false);
   });
 });

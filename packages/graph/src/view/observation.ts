@@ -88,7 +88,9 @@ export function needsSummarizer(
   { maxTokens }: ObservationLimits,
 ): boolean {
   const { return_to_model, max_tokens = maxTokens, if_truncated } = policy;
-  if (!visibility.model || return_to_model === "none" || return_to_model === "on_failure") return false;
+  // What a summarizer is given is in its session, which people see, and in the verdict on that.
+  const isSeen = visibility.model && visibility.user && visibility.logs;
+  if (!isSeen || return_to_model === "none" || return_to_model === "on_failure") return false;
   const isSummary = return_to_model === "summary" || return_to_model === "on_demand";
   const most = Math.min(max_tokens, maxTokens) * CHARACTERS;
   const isCut = textOf(output).length > most && if_truncated === "provide_ref_and_summary";

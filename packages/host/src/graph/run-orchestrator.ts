@@ -161,7 +161,9 @@ export class RunOrchestrator {
     store.active.set(run.key, run);
     const earlier = (await this.#journal.load(run.key))?.entries ?? new Map<string, unknown>();
     if (run.isOver) run.reopen();
-    const kept = { size: [...earlier.values()].reduce<number>((sum, value) => sum + sizeOf(value), 0) };
+    // The parts of an attempt are in its result, too.
+    const results = [...earlier].filter(([name]) => !/^(?:part|performed)\/.+\//.test(name));
+    const kept = { size: results.reduce<number>((sum, [, value]) => sum + sizeOf(value), 0) };
     const unregister = await this.#options.register(run);
     const result = await runGraph(run.declared.graph, scope, {
       ...{ parallel, calls, ...(await preparation.traits(run)) },

@@ -312,10 +312,12 @@ function readWal(database: string, frames = Number.POSITIVE_INFINITY): WalPages 
   const sums = new Map<number, number>();
   let size = 0;
   let pageSize = 0;
-  for (const { page, pages, content } of framesOf(`${database}-wal`, frames)) {
-    sums.set(page, pageSum(content));
-    pageSize = content.length;
-    if (pages > 0) size = pages;
+  for (const some of framesOf(`${database}-wal`, frames)) {
+    // Most frames of a busy log are of the same few pages, of which the last counts.
+    for (const { page, content } of new Map(some.map((frame) => [frame.page, frame])).values())
+      sums.set(page, pageSum(content));
+    pageSize = some[0]?.content.length ?? pageSize;
+    size = some.findLast(({ pages }) => pages > 0)?.pages ?? size;
   }
   return { sums, pages: size, pageSize };
 }
@@ -325,7 +327,8 @@ function pageSum(page: Uint8Array): number {
   return crc32(page) || 1;
 }
 
-function* framesOf(path: string, most: number): Generator<Frame> {
+/** The frames of a log, some at a time; the contents of some are valid until the next. */
+function* framesOf(path: string, most: number): Generator<readonly Frame[]> {
   const file = openIfThere(path);
   if (file === undefined) return;
   try {
@@ -337,16 +340,18 @@ function* framesOf(path: string, most: number): Generator<Frame> {
     const chunk = Buffer.alloc(frameBytes * FRAMES_AT_ONCE);
     for (let position = HEADER_BYTES, seen = 0; seen < most; ) {
       const read = readSync(file, chunk, 0, chunk.length, position);
-      for (let start = 0; start + frameBytes <= read; start += frameBytes) {
-        if (seen >= most || !chunk.subarray(start + 8, start + 16).equals(salt)) return;
-        yield {
+      const frames: Frame[] = [];
+      for (let start = 0; start + frameBytes <= read && seen + frames.length < most; start += frameBytes) {
+        if (!chunk.subarray(start + 8, start + 16).equals(salt)) break;
+        frames.push({
           page: chunk.readUInt32BE(start),
           pages: chunk.readUInt32BE(start + 4),
           content: chunk.subarray(start + FRAME_HEADER_BYTES, start + frameBytes),
-        };
-        seen += 1;
+        });
       }
-      if (read < chunk.length) return;
+      if (frames.length > 0) yield frames;
+      if (frames.length < FRAMES_AT_ONCE) return;
+      seen += frames.length;
       position += read;
     }
   } finally {

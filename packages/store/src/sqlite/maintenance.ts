@@ -1,4 +1,4 @@
-import type { Database } from "../store.ts";
+import type { Database, Statement } from "../store.ts";
 import { StoreError } from "../store-error.ts";
 import type { PageSums } from "./examine.ts";
 
@@ -29,10 +29,16 @@ interface Frames {
   readonly checkpointed: number;
 }
 
+/** Counts the frames of a log, after each batch: the statement is prepared once for a database. */
+const counters = new WeakMap<Database, Statement<Frames>>();
+
 /** Runs a checkpoint of the log. `NOOP` only counts. */
 function checkpoint(database: Database, mode: "NOOP" | "PASSIVE" | "TRUNCATE"): Frames {
-  const frames = database.prepare<Frames>(`PRAGMA wal_checkpoint(${mode})`).get();
-  return frames ?? { busy: 1, log: 0, checkpointed: 0 };
+  const statement =
+    (mode === "NOOP" ? counters.get(database) : undefined) ??
+    database.prepare<Frames>(`PRAGMA wal_checkpoint(${mode})`);
+  if (mode === "NOOP") counters.set(database, statement);
+  return statement.get() ?? { busy: 1, log: 0, checkpointed: 0 };
 }
 
 /** Leaves nothing in the files of a database of what was deleted or replaced: neither in free room nor in its log. */

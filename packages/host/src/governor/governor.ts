@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomUUIDv7 } from "node:crypto";
 import {
   CODE,
   isObject,
@@ -78,7 +78,8 @@ export class Governor {
       ownerOf: (record) => new StandaloneSession(harness, record, clients(record)),
       cancelGraceMs: options.cancelGraceMs ?? CANCEL_GRACE_MS,
       now: options.now ?? (() => new Date()),
-      newId: options.newId ?? randomUUID,
+      // In the order of time, so that rows with such a key are appended.
+      newId: options.newId ?? randomUUIDv7,
     };
     const onLost = (reason: string) => void this.#expel(reason).catch((error) => onFault(String(error)));
     this.#unwatch = harness.identity.watch(options.principal, onLost);

@@ -104,6 +104,14 @@ export class GovernedSession {
   #toolCalls: ToolCalls | undefined;
   #permits: FilePermits | undefined;
 
+  /** Whether a client lends tools that its agent could have and does not. */
+  get lacksLentTools(): boolean {
+    const { servers, profile, entry } = this.context;
+    if (this.lentToolsChanged || !servers?.wrapLocal || !profile.isObserved) return false;
+    if (entry.quirks?.mcp.length === 0) return false;
+    return this.clients.whoServes?.("host/tools/list", {}) !== undefined;
+  }
+
   constructor(
     context: GovernorContext,
     port: SessionPort,

@@ -11,19 +11,11 @@ import { mcpGate } from "./mcp-servers.ts";
  */
 export async function wrapLentTools(session: GovernedSession): Promise<unknown> {
   const { servers, entry } = session.context;
-  if (!servers?.wrapLocal || !lacksLentTools(session)) return undefined;
+  if (!servers?.wrapLocal || !session.lacksLentTools) return undefined;
   const transport = entry.quirks?.mcp.includes("stdio") === false ? "http" : "stdio";
   const { server, close } = await servers.wrapLocal(lentServer(session), mcpGate(session), transport);
   session.closing.push(close);
   return server;
-}
-
-/** Whether a client of a session lends tools that its agent could have and does not. */
-export function lacksLentTools({ context, clients, lentToolsChanged }: GovernedSession): boolean {
-  const { servers, profile, entry } = context;
-  if (lentToolsChanged || !servers?.wrapLocal || !profile.isObserved) return false;
-  if (entry.quirks?.mcp.length === 0) return false;
-  return clients.whoServes?.("host/tools/list", {}) !== undefined;
 }
 
 /** The tools that the client of a session lends, as an MCP server. The gateway decides each call before it gets here. */

@@ -2,7 +2,6 @@ import { realpath } from "node:fs/promises";
 import { CODE, chunkText, interruptedBy, type JsonObject, RpcError, updateIn } from "@reins/acp";
 import { offersBridge } from "@reins/bridge";
 import { raceAbort } from "@reins/kit";
-import { lacksLentTools } from "../governor/lent-tools.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
 import { noSession, type Session } from "../sessions/session.ts";
@@ -22,7 +21,7 @@ export async function agentOf(
   session: Session,
   { params = {}, signal }: ResumeOptions,
 ): Promise<HostedAgent> {
-  if (session.agent && isReady(session)) return session.agent;
+  if (session.agent && session.isReady) return session.agent;
   if (session.phase === "ended") throw noSession(session.id);
   if (session.phase === "interrupted") throw interruptedBy("Reins is stopping");
   const isShared = session.resumed !== undefined;
@@ -34,13 +33,6 @@ export async function agentOf(
   // What was waited for was another client's move to other folders, which has failed.
   if (isShared) return agentOf(session, { params, signal });
   throw new RpcError(CODE.internal, "the session's agent could not be started");
-}
-
-/** Whether the agent of a session has all that it needs. It resumes an idle one anew to get an MCP server for the tools of a client that came later. */
-export function isReady({ id, phase, agent }: Session): boolean {
-  if (!agent) return false;
-  const governed = agent.governor.session(id);
-  return phase !== "idle" || agent.resumeMethod === undefined || !governed || !lacksLentTools(governed);
 }
 
 /** The folders that a session works in. */

@@ -14,7 +14,7 @@ import type { HubContext } from "./context.ts";
 import { TURN } from "./feed.ts";
 import { endCalls, notifyInterrupted } from "./interruption.ts";
 import { retireAgent } from "./reaper.ts";
-import { agentOf, isReady } from "./resume.ts";
+import { agentOf } from "./resume.ts";
 
 const CANCELLED = { stopReason: "cancelled" };
 const ONE_TURN: Ending = { reason: "completed", terminated_by: "daemon", message: "oneshot" };
@@ -102,7 +102,7 @@ export class Turns {
 
   async #turn(session: Session, { connection, params, signal, arrival }: Prompt): Promise<unknown> {
     const { log, clock, idleScheduler, onError } = this.#hub;
-    if (!isReady(session) && !(await isStarted(session, signal))) return CANCELLED;
+    if (!session.isReady && !(await isStarted(session, signal))) return CANCELLED;
     expectPending(session, arrival);
     const turn_after = log.last(session.record.tenant);
     const room = this.#showPrompt(connection, session, params);

@@ -98,6 +98,14 @@ export class Session implements SessionPort {
     return phase === "idle" || phase === "running" || phase === "interrupted" ? this.#agent : undefined;
   }
 
+  /** Whether its agent has all that it needs: an idle one is resumed to get the tools of a client that came later. */
+  get isReady(): boolean {
+    const { id, phase, agent } = this;
+    if (!agent) return false;
+    const governed = agent.governor.session(id);
+    return phase !== "idle" || agent.resumeMethod === undefined || !governed?.lacksLentTools;
+  }
+
   /** Names the agent that starts or resumes the session. */
   assign(agent: HostedAgent): void {
     this.#agent = agent;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { CODE, type JsonObject, membersOf, metaOf, RpcError } from "@reins/acp";
 import { isHostNotification } from "@reins/bridge";
 import { type Clock, systemClock } from "@reins/kit";
-import type { Harness, Principal } from "@reins/supervisor";
+import { type Harness, LOCAL, type Principal } from "@reins/supervisor";
 import type { FileService } from "../files/file-service.ts";
 import type { AgentHost, HostedAgent } from "../hosting/agent-host.ts";
 import type { EventLog } from "../log/event-log.ts";
@@ -194,9 +194,10 @@ export class Hub implements HubContext {
     signal: AbortSignal,
     arrival = this.arrive(),
   ): Promise<unknown> {
-    return this.#quotas.run(connection.principal, method, () =>
-      this.#request(connection, method, params, signal, arrival),
-    );
+    const { principal } = connection;
+    const handle = () => this.#request(connection, method, params, signal, arrival);
+    // The operator has no quota.
+    return principal.id === LOCAL ? handle() : this.#quotas.run(principal, method, handle);
   }
 
   async #request(

@@ -1,6 +1,6 @@
 import type { OriginRules } from "@reins/ahp";
 import { PROBLEM_TYPE } from "@reins/api";
-import type { Quotas } from "@reins/supervisor";
+import { LOCAL, type Quotas } from "@reins/supervisor";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Caller, RequestAuthenticator } from "../access/authenticator.ts";
 import type { GatewayLimits, Log } from "../limits.ts";
@@ -107,7 +107,8 @@ function enter(
     request.caller = caller;
     if (caller) {
       context.unauthenticated?.remove(raw.socket);
-      const left = quotas.take("requests", caller);
+      // The operator has no quota.
+      const left = caller.id === LOCAL ? undefined : quotas.take("requests", caller);
       if (left) reply.headers(rateHeaders("requests", left));
     }
     done(request.is404 ? absent(allowed.of(pathOf(raw))) : undefined);

@@ -17,5 +17,5 @@ it("docs/dependencies.md has every dependency with its version, and versions are
     version,
   ]);
   expect(documented).toEqual(expect.arrayContaining(foreign));
-  expect(foreign.filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
+  expect(foreign.filter(([, version]) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))).toEqual([]);
 });

@@ -6,6 +6,11 @@ import { EventType, SPECIALISED_EVENT_TYPES } from "../packages/ahp/src/protocol
 import { agentsOperations } from "../packages/api/src/agents.ts";
 import { fileOperations } from "../packages/api/src/files.ts";
 import { graphOperations, runOperations } from "../packages/api/src/runs.ts";
+import {
+  commandOperations,
+  configOperations,
+  sandboxAcpOperations,
+} from "../packages/api/src/sandbox-agent.ts";
 import { ExecutorType } from "../packages/graph/src/declaration/grammar.ts";
 import {
   AGENT_DOORS,
@@ -20,6 +25,7 @@ import {
   MCP_SERVER_DOORS,
   PROMPT_DOORS,
   RUN_DOORS,
+  SANDBOX_DOORS,
   UPDATE_DOORS,
 } from "../packages/host/src/control/doors.ts";
 import { AGENT_REQUESTS } from "../packages/host/src/governor/agent-requests.ts";
@@ -165,6 +171,12 @@ test("files have a row for every operation of the API", () => {
 test("agents have a row for every operation of the API", () => {
   const ids = Object.values(agentsOperations).map(({ id }) => id);
   expect(Object.keys(AGENT_OPERATION_DOORS).toSorted()).toEqual(ids.toSorted());
+});
+
+test("the routes of Sandbox Agent have a row for every operation of the API", () => {
+  const all = { ...sandboxAcpOperations, ...configOperations, ...commandOperations };
+  const ids = Object.values(all).map(({ id }) => id);
+  expect(Object.keys(SANDBOX_DOORS).toSorted()).toEqual(ids.toSorted());
 });
 
 test("HAAK has a row for every message that its gateway answers, and for no other", async () => {

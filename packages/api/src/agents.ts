@@ -103,6 +103,12 @@ export const Agent = named(
   "Agent",
   z.looseObject({
     agent: z.string().describe("its id"),
+    id: z.string().optional().describe("the same, for clients of Sandbox Agent"),
+    installed: z.boolean().optional().describe("whether it can be started without an install"),
+    credentialsAvailable: z
+      .boolean()
+      .optional()
+      .describe("whether it has what it logs in with, as far as that is known"),
     name: z.string(),
     support: z.looseObject({
       level: z.enum(["supported", "limited", "unsupported"]),
@@ -249,6 +255,12 @@ export const AgentProcessList = named(
   z.looseObject({ processes: z.array(AgentProcess) }),
 );
 
+/** What clients of Sandbox Agent ask for, which is always included. */
+const forSandboxClients = z.strictObject({
+  config: z.enum(["true", "false"]).optional(),
+  no_cache: z.enum(["true", "false"]).optional(),
+});
+
 /** Operations on agents. */
 export const agentsOperations = {
   listAgents: operation({
@@ -257,6 +269,7 @@ export const agentsOperations = {
     path: "/v1/agents",
     summary: "Lists the agents of the catalogue with their installs and enforcement levels.",
     audience: "principal",
+    query: forSandboxClients,
     answer: AgentList,
     problems: ["unavailable"],
   }),
@@ -267,6 +280,7 @@ export const agentsOperations = {
     summary: "Returns everything known about an agent, with its processes that the caller may see.",
     audience: "principal",
     params,
+    query: forSandboxClients,
     answer: AgentDetail,
     problems: ["not_found", "unavailable"],
   }),
@@ -299,7 +313,7 @@ export const agentsOperations = {
   listAgentProcesses: operation({
     id: "list_agent_processes",
     method: "GET",
-    path: "/v1/processes",
+    path: "/v1/agent-processes",
     summary: "Lists the agents that run: the caller's own, for an admin all of the tenant.",
     audience: "principal",
     answer: AgentProcessList,

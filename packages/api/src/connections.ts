@@ -7,7 +7,7 @@ export const Connection = named(
   "Connection",
   z.looseObject({
     id: z.string(),
-    dialect: z.enum(["rpc", "acp"]).describe("/v1/rpc, or /acp"),
+    dialect: z.enum(["rpc", "acp", "server"]).describe("/v1/rpc, /acp, or /v1/acp/{server}"),
     principal: z.string(),
     agent: z.string().optional(),
     sessions: z.array(z.string()).describe("the sessions it follows"),

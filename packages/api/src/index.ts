@@ -77,6 +77,7 @@ export {
   runOperations,
   StartRun,
 } from "./runs.ts";
+export { commandOperations, configOperations, sandboxAcpOperations } from "./sandbox-agent.ts";
 export { Self, selfOperations } from "./self.ts";
 export { Session, SessionPage, sessionOperations } from "./sessions.ts";
 export {

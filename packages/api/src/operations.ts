@@ -18,6 +18,7 @@ import { policyOperations } from "./policy.ts";
 import { studyOperations } from "./policy-study.ts";
 import { rosterOperations } from "./roster.ts";
 import { graphOperations, runOperations } from "./runs.ts";
+import { commandOperations, configOperations, sandboxAcpOperations } from "./sandbox-agent.ts";
 import { selfOperations } from "./self.ts";
 import { sessionOperations } from "./sessions.ts";
 import { skillOperations } from "./skills.ts";
@@ -47,6 +48,9 @@ export const agentOperations: readonly Operation[] = [
   graphOperations,
   skillOperations,
   fileOperations,
+  sandboxAcpOperations,
+  configOperations,
+  commandOperations,
 ].flatMap((group): readonly Operation[] => Object.values(group));
 
 /** The operations on what agents share and leave behind, whether or not any runs. */

@@ -1,6 +1,7 @@
 export type { ToolView } from "@reins/agent";
 export { notApplied } from "@reins/bridge";
 export { type Killed, KillOrder, KillReport, memoryOf } from "@reins/runner";
+export type { CommandService } from "./commands/command-service.ts";
 export { isPreparationRecord } from "./control/control-point.ts";
 export type { ToolGate } from "./control/tool-offer.ts";
 export { REFUSED } from "./control/verdict.ts";

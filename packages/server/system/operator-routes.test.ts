@@ -55,7 +55,7 @@ function operated(): Promise<Served> {
 }
 
 async function processes(served: Served, as?: string) {
-  const { body } = await served.ask("GET", "/v1/processes", { as });
+  const { body } = await served.ask("GET", "/v1/agent-processes", { as });
   return AgentProcessList.parse(body).processes;
 }
 

@@ -5,7 +5,7 @@ import { NATIVE } from "./agent-profile.ts";
 import type { AskableScope } from "./scope.ts";
 
 /** The name under which rules and records know what people and services do through the API, without an agent. */
-const CALLER = "api";
+export const CALLER = "api";
 
 /** What the actions of callers are enforced with. */
 export interface CallerParts {

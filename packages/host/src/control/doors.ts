@@ -280,6 +280,35 @@ export const AGENT_OPERATION_DOORS = {
   restart_agent_process: ENDS,
 } as const satisfies Doors;
 
+const OWN_COMMANDS: Door = { none: "is about commands that the caller started, each of which was decided" };
+const LIMITS: Door = { none: "bounds commands, within what Reins started with" };
+
+/** Operations of our API for clients of Sandbox Agent: messages of ACP, stored settings and commands. */
+export const SANDBOX_DOORS = {
+  list_acp_servers: OWN_RECORDS,
+  post_acp_server: { none: "carries a message of ACP, which has a row of its own" },
+  stream_acp_server: OWN_RECORDS,
+  close_acp_server: ENDS,
+  get_mcp_config: FILE_ACCESS,
+  put_mcp_config: FILE_ACCESS,
+  delete_mcp_config: FILE_ACCESS,
+  get_skills_config: FILE_ACCESS,
+  put_skills_config: FILE_ACCESS,
+  delete_skills_config: FILE_ACCESS,
+  get_command_limits: LIMITS,
+  set_command_limits: LIMITS,
+  run_command: { point: "terminal" },
+  start_command: { point: "terminal" },
+  list_commands: OWN_COMMANDS,
+  get_command: OWN_COMMANDS,
+  stop_command: OWN_COMMANDS,
+  kill_command: OWN_COMMANDS,
+  forget_command: OWN_COMMANDS,
+  get_command_logs: OWN_COMMANDS,
+  write_command_input: OWN_COMMANDS,
+  resize_command_terminal: OWN_COMMANDS,
+} as const satisfies Doors;
+
 /** Messages of HAAK's `/ws`. */
 export const HAAK_DOORS = {
   "session.init": SESSION_START,

@@ -93,6 +93,15 @@ export class AgentHomes {
     return PrivateHome.prepare({ folder: this.#folder(entry, owned), credentials: [], files: [] });
   }
 
+  /** The confinement of commands of a caller of the API, with a home of their own. */
+  async forCommands(
+    entry: AgentEntry,
+    owned: Owned & { readonly confine: NonNullable<Owned["confine"]> },
+  ): Promise<Confinement> {
+    const home = await this.prepareEmpty(entry, owned);
+    return this.confinement(owned.confine, home, dirname(process.execPath));
+  }
+
   /** Where the home of an agent is. One agent at a time uses a home, and one that is confined is one of several. */
   #folder({ id }: AgentEntry, { principal, confine }: Owned): string {
     const place = confine ? `${id}-${blake3Hex(JSON.stringify(confine.roots)).slice(0, 16)}` : id;

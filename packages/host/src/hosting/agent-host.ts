@@ -154,13 +154,13 @@ interface Entered {
 /** Starts agents as their entries say, each in a home of its own, and puts a governor in front of each. */
 export class AgentHost {
   readonly #options: AgentHostOptions;
-  readonly #homes: AgentHomes;
+  readonly homes: AgentHomes;
   /** Which folders sessions may work in. */
   readonly folders: SessionFolders;
 
   constructor(options: AgentHostOptions) {
     this.#options = options;
-    this.#homes = new AgentHomes(options);
+    this.homes = new AgentHomes(options);
     this.folders = options.folders ?? new SessionFolders(options);
   }
 
@@ -192,8 +192,8 @@ export class AgentHost {
     const installed = await install(entry, start.principal);
     await this.#options.admit?.(entry, installed);
     const level = (await this.#options.levelFor?.(entry, installed)) ?? entry.enforcement.level;
-    const { launch, home } = await this.#homes.prepare(entry, installed, start);
-    const confinement = start.confine && this.#homes.confinement(start.confine, home, installed.folder);
+    const { launch, home } = await this.homes.prepare(entry, installed, start);
+    const confinement = start.confine && this.homes.confinement(start.confine, home, installed.folder);
     const noise = harness.redactor.stream();
     // Lines may belong together: those of a key are recognised by their neighbours.
     const withoutSecrets = (line: string) => `${noise.push(`${line}\n`)}${noise.flush()}`.trimEnd();
@@ -233,7 +233,7 @@ export class AgentHost {
     };
     const startOther = async () => {
       const { startNative } = await import("../native/start-native.ts");
-      const home = confine && (await this.#homes.prepareEmpty(entry, start));
+      const home = confine && (await this.homes.prepareEmpty(entry, start));
       return startNative({
         ...{ ...shared, environment, offers, subagents, protocol, skills, settings },
         messaging: messaging?.forTenant(principal.tenant),
@@ -266,7 +266,7 @@ export class AgentHost {
     const network = this.networkFor(agent);
     const confine = network && { ...place, network };
     const start = { principal, confine };
-    const home = confine && (await this.#homes.prepareEmpty(entry, start));
+    const home = confine && (await this.homes.prepareEmpty(entry, start));
     const entered = this.#enter(entry, start);
     entered.hold([session]);
     return { commands: await this.#commands(confine, home, entered.root), release: entered.remove };
@@ -280,7 +280,7 @@ export class AgentHost {
   ): Promise<OwnedCommands> {
     const { owner, environment, sandbox } = this.#options;
     const { commandEnvironment } = await import("@reins/agent");
-    const confinement = confine && home && this.#homes.confinement(confine, home, dirname(process.execPath));
+    const confinement = confine && home && this.homes.confinement(confine, home, dirname(process.execPath));
     return new OwnedCommands({
       ...{ owner, confinement, sandbox, onStart },
       environment: commandEnvironment(environment),

@@ -4,6 +4,7 @@ import { SYSTEM } from "@reins/ledger";
 import { McpGateway } from "@reins/mcp";
 import { Owner, ProcessRegistry } from "@reins/runner";
 import type { Harness, Principal } from "@reins/supervisor";
+import { CommandService } from "../commands/command-service.ts";
 import { type GovernedInstall, governInstall } from "../control/govern-install.ts";
 import { CallerAccess } from "../files/caller-access.ts";
 import { FileService } from "../files/file-service.ts";
@@ -94,6 +95,8 @@ export class Hosting {
     install: GovernedInstall,
     run: () => Promise<Value>,
   ) => Promise<Value>;
+  /** The commands of callers of the API. */
+  readonly commands: CommandService;
   /** Removes secrets from what is stored or shown. */
   readonly redact: (value: unknown) => unknown;
   /** The agents that run. */
@@ -114,6 +117,7 @@ export class Hosting {
       | "skills"
       | "files"
       | "governInstall"
+      | "commands"
       | "redact"
       | "register"
       | "kills"
@@ -129,6 +133,7 @@ export class Hosting {
     this.skills = parts.skills;
     this.files = parts.files;
     this.governInstall = parts.governInstall;
+    this.commands = parts.commands;
     this.redact = parts.redact;
     this.register = parts.register;
     this.kills = parts.kills;
@@ -186,6 +191,14 @@ export class Hosting {
       const files = new FileService(access);
       const governed: Hosting["governInstall"] = (principal, install, run) =>
         governInstall({ harness, entry: catalogue.entry(NATIVE_AGENT), onError }, principal, install, run);
+      const commands = new CommandService({
+        ...{ access, owner, register, onError },
+        environment: async () => (await import("@reins/agent")).commandEnvironment(options.environment),
+        confinementFor: (principal, { roots }) => {
+          const confine = { roots, network: host.networkFor(NATIVE_AGENT) ?? "off" };
+          return host.homes.forCommands(catalogue.entry(NATIVE_AGENT), { principal, confine });
+        },
+      });
       const host: AgentHost = new AgentHost({
         ...options,
         install: (entry, principal) =>
@@ -221,6 +234,7 @@ export class Hosting {
           offers,
           skills,
           files,
+          commands,
           redact,
           register,
           kills,
@@ -239,6 +253,7 @@ export class Hosting {
 
   /** Stops agents, MCP servers and connections. Sessions stay stored. */
   async close(): Promise<void> {
+    await this.commands.close();
     await this.graphs.close();
     await this.hub.close();
     await this.#gateway.close();

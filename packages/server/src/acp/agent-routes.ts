@@ -4,12 +4,15 @@ import type { Harness } from "@reins/supervisor";
 import { type ConnectionLimits, CurrentConnections } from "../connections/connections.ts";
 import { type GatewayLimits, type Log, settleLimits } from "../limits.ts";
 import type { Routes } from "../routes/router.ts";
+import { commandRoutes } from "../v1/commands.ts";
+import { configRoutes } from "../v1/config.ts";
 import { fileRoutes } from "../v1/files.ts";
 import { graphRoutes } from "../v1/runs.ts";
 import { sessionRoutes } from "../v1/sessions.ts";
 import { skillRoutes } from "../v1/skills.ts";
 import { toolRoutes } from "../v1/tools.ts";
 import { acpRoutes } from "./acp-routes.ts";
+import { acpServerRoutes } from "./acp-servers.ts";
 import { rpcRoutes } from "./rpc-routes.ts";
 
 export interface AgentRoutesOptions {
@@ -47,6 +50,9 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Routes[] {
     toolRoutes(current),
     graphRoutes(hosting),
     fileRoutes(hosting),
+    acpServerRoutes(current),
+    configRoutes(hosting),
+    commandRoutes(hosting),
     skillRoutes(async () => {
       const { skills, host } = await hosting();
       return { skills, folders: host.folders };

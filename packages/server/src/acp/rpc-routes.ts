@@ -8,7 +8,8 @@ import { headerOf, prefersAsync, requireAccepted, requireHeader } from "../gatew
 import { HttpProblem } from "../problems.ts";
 import type { LongPollCall, RawResponse, Routes } from "../routes/router.ts";
 
-const frame = framed(
+/** A message as an event of the stream. */
+export const rpcFrame = framed(
   (text, order) => `${order === undefined ? "" : `id: ${order}\n`}event: message\ndata: ${text}\n\n`,
 );
 
@@ -26,7 +27,7 @@ export function rpcRoutes(current: CurrentConnections): Routes {
         const id = requireHeader(call.request, RPC_CONNECTION);
         const connections = await current.open(call.harness);
         const kept = await connections.find("rpc", id, call.principal);
-        await streamMessages(call, open, { kept, session: undefined, continues: false, frame });
+        await streamMessages(call, open, { kept, session: undefined, continues: false, frame: rpcFrame });
       });
       router.handle(rpcOperations.closeRpc, async (call) => {
         const id = requireHeader(call.request, RPC_CONNECTION);
@@ -39,6 +40,9 @@ export function rpcRoutes(current: CurrentConnections): Routes {
 }
 
 type RpcCall = LongPollCall<typeof rpcOperations.postRpc>;
+/** A message of JSON-RPC. */
+export type WellFormed = Exclude<ReturnType<typeof classify>, { readonly kind: "malformed" }>;
+type MessageCall = Pick<RpcCall, "request" | "header" | "onDisconnect">;
 
 interface RpcRequest {
   readonly id: RequestId;
@@ -63,7 +67,15 @@ async function takeMessage(call: RpcCall, connections: Connections): Promise<Raw
     call.header(RPC_CONNECTION, id);
     return { status: 200, text: JSON.stringify({ jsonrpc: "2.0", id: message.id, result }) };
   }
-  const kept = await connections.find("rpc", connection, call.principal);
+  return takeFor(call, await connections.find("rpc", connection, call.principal), message);
+}
+
+/** Handles a message of a connection that is open. */
+export async function takeFor(
+  call: MessageCall,
+  kept: DurableConnection,
+  message: WellFormed,
+): Promise<RawResponse> {
   switch (message.kind) {
     case "request":
       return answer(call, kept, { ...message, params: membersOf(message.params) });
@@ -90,7 +102,7 @@ function requireNamedAgent(connections: Connections, params: JsonObject, method:
 
 /** Responds to a request here, or on the stream if it takes too long, the client disconnected, or it prefers that. */
 async function answer(
-  call: RpcCall,
+  call: MessageCall,
   kept: DurableConnection,
   { id, method, params }: RpcRequest,
 ): Promise<RawResponse> {

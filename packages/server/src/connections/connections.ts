@@ -77,7 +77,12 @@ export class Connections {
   }
 
   /** Opens a connection for a principal. */
-  async open(dialect: AcpEndpoint, principal: Principal, agent?: string): Promise<DurableConnection> {
+  async open(
+    dialect: AcpEndpoint,
+    principal: Principal,
+    agent?: string,
+    chosen?: { readonly id: string; readonly server: string },
+  ): Promise<DurableConnection> {
     const { hosting, store, clock, limits } = this.#options;
     const { tenant, id: holder } = principal;
     const held = await store.query(connectionTables, "count", { tenant, principal: holder });
@@ -87,6 +92,7 @@ export class Connections {
     const now = clock.now().toISOString();
     const record: ConnectionRecord = {
       id: randomBytes(ID_BYTES).toString("base64url"),
+      ...chosen,
       dialect,
       tenant,
       principal: holder,
@@ -112,6 +118,11 @@ export class Connections {
     const kept = live instanceof DurableConnection ? live : await this.#take(record, principal);
     kept.seen(principal);
     return kept;
+  }
+
+  /** Whether there is a connection of an id. */
+  async has(id: string): Promise<boolean> {
+    return (await this.#recordOf(id)) !== undefined;
   }
 
   /** Removes a connection; returns whether it existed. */

@@ -1,7 +1,7 @@
 import type { Tables } from "@reins/store";
 
 /** The endpoint of a connection. */
-export type AcpEndpoint = "rpc" | "acp";
+export type AcpEndpoint = "rpc" | "acp" | "server";
 
 /** A stored connection: outlives its streams and the server. */
 export interface ConnectionRecord {
@@ -10,6 +10,8 @@ export interface ConnectionRecord {
   readonly tenant: string;
   /** The id of its principal. */
   readonly principal: string;
+  /** The id that its client chose, at the endpoint where it does. */
+  readonly server?: string | undefined;
   /** The agent of new sessions that name none. */
   readonly agent?: string | undefined;
   /** Whether the client subscribed to starts and ends of turns. */

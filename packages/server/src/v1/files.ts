@@ -71,7 +71,7 @@ export function fileRoutes(hosting: () => Promise<Hosting>): Routes {
 const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
 
 /** The caller of an operation; it aborts when the client disconnects. */
-function callerOf(call: LongPollCall & { readonly query: object }): FileCaller {
+export function callerOf(call: LongPollCall & { readonly query: object }): FileCaller {
   const { principal, query } = call;
   const gone = new AbortController();
   call.onDisconnect(() => gone.abort(new HttpProblem("timeout", "the client has disconnected")));

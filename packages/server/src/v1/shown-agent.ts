@@ -57,8 +57,12 @@ export async function shownAgent(
   const credentials = seesCredentials
     ? await foundCredentials(entry, environment, userHome)
     : { found: [], missing: [] };
+  const { missing } = seesCredentials ? credentials : await foundCredentials(entry, environment, userHome);
   return {
     agent: entry.id,
+    id: entry.id,
+    installed: entry.builtIn || installed !== undefined,
+    credentialsAvailable: missing.length === 0 || credentials.found.length > 0,
     name: entry.name,
     support: entry.support,
     built_in: entry.builtIn,

@@ -1,0 +1,113 @@
+/** One piece of output. */
+export interface LogEntry {
+  readonly sequence: number;
+  readonly stream: "stdout" | "stderr";
+  readonly timestampMs: number;
+  readonly data: string;
+  readonly encoding: "base64";
+}
+
+/** Which output is wanted. */
+export interface LogQuery {
+  readonly stream?: string | undefined;
+  /** How many of the last entries. */
+  readonly tail?: number | undefined;
+  /** The sequence number after which entries count. */
+  readonly since?: number | undefined;
+}
+
+/** What a command wrote, as text. */
+export interface CommandOutput {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly stdoutTruncated: boolean;
+  readonly stderrTruncated: boolean;
+}
+
+/** The output of a command: the last of it, up to so many bytes. */
+export class CommandLog {
+  readonly #most: number;
+  readonly #entries: LogEntry[] = [];
+  #bytes = 0;
+  #sequence = 0;
+  #dropped = 0;
+  #isOver = false;
+  #changed = Promise.withResolvers<void>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  push(stream: "stdout" | "stderr", bytes: Buffer): void {
+    this.#sequence += 1;
+    this.#bytes += bytes.length;
+    this.#entries.push({
+      ...{ sequence: this.#sequence, stream, timestampMs: Date.now() },
+      ...{ data: bytes.toString("base64"), encoding: "base64" },
+    });
+    while (this.#bytes > this.#most && this.#entries.length > 1) {
+      this.#bytes -= Buffer.byteLength(this.#entries.shift()?.data ?? "", "base64");
+      this.#dropped += 1;
+    }
+    this.#notify();
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#notify();
+  }
+
+  entries({ stream, tail, since = 0 }: LogQuery): readonly LogEntry[] {
+    const found = this.#entries.filter((entry) => entry.sequence > since && isWanted(entry, stream));
+    return tail === undefined ? found : found.slice(Math.max(0, found.length - tail));
+  }
+
+  /** What there is, then what comes, until the end of the command. */
+  async *follow(query: LogQuery, signal: AbortSignal): AsyncGenerator<LogEntry> {
+    const { promise: gone, resolve } = Promise.withResolvers<void>();
+    const leave = () => resolve();
+    signal.addEventListener("abort", leave, { once: true });
+    let { since = 0 } = query;
+    let { tail } = query;
+    try {
+      while (!signal.aborted) {
+        const changed = this.#changed.promise;
+        for (const entry of this.entries({ ...query, tail, since })) {
+          since = entry.sequence;
+          yield entry;
+        }
+        tail = undefined;
+        if (this.#isOver) return;
+        await Promise.race([changed, gone]);
+      }
+    } finally {
+      signal.removeEventListener("abort", leave);
+    }
+  }
+
+  /** The output as text, each stream up to so many bytes. */
+  output(most: number): CommandOutput {
+    const whole = (stream: string) =>
+      Buffer.concat(
+        this.#entries
+          .filter((entry) => entry.stream === stream)
+          .map(({ data }) => Buffer.from(data, "base64")),
+      );
+    const [stdout, stderr] = [whole("stdout"), whole("stderr")];
+    return {
+      stdout: stdout.subarray(0, most).toString(),
+      stderr: stderr.subarray(0, most).toString(),
+      stdoutTruncated: stdout.length > most || this.#dropped > 0,
+      stderrTruncated: stderr.length > most || this.#dropped > 0,
+    };
+  }
+
+  #notify(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers<void>();
+  }
+}
+
+function isWanted(entry: LogEntry, stream: string | undefined): boolean {
+  return stream === undefined || stream === "combined" || entry.stream === stream;
+}

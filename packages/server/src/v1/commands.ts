@@ -1,0 +1,95 @@
+import { Readable } from "node:stream";
+import { commandOperations } from "@reins/api";
+import type { Hosting } from "@reins/host";
+import { sseText } from "@reins/kit";
+import { required } from "../access/authenticator.ts";
+import { callerProblems, HttpProblem } from "../problems.ts";
+import type { Routes } from "../routes/router.ts";
+import { callerOf } from "./files.ts";
+
+const ENCODINGS: ReadonlySet<string> = new Set(["utf8", "utf-8", "base64"]);
+
+/** Commands that callers run, as Sandbox Agent's clients know them. */
+export function commandRoutes(hosting: () => Promise<Hosting>): Routes {
+  const commands = async () => (await required(hosting)).commands;
+  return {
+    name: "commands",
+    mount(router) {
+      const ops = commandOperations;
+      router.handle(ops.getCommandLimits, async () => (await commands()).limits);
+      router.handle(ops.setCommandLimits, async ({ body }) => (await commands()).limit(body));
+      router.longPoll(ops.runCommand, async (call) =>
+        callerProblems(async () => {
+          const ran = await (await commands()).run(callerOf({ ...call, query: {} }), call.body);
+          return { status: 200, text: JSON.stringify(ran) };
+        }),
+      );
+      router.longPoll(ops.startCommand, async (call) =>
+        callerProblems(async () => {
+          const started = await (await commands()).start(callerOf({ ...call, query: {} }), call.body);
+          return { status: 200, text: JSON.stringify(started) };
+        }),
+      );
+      router.handle(ops.listCommands, async ({ principal, query: { owner = "user" } }) => ({
+        processes: owner === "user" ? [...(await commands()).list(principal)] : [],
+      }));
+      router.handle(ops.getCommand, ({ principal, params }) =>
+        callerProblems(async () => (await commands()).get(principal, params.id)),
+      );
+      router.longPoll(ops.stopCommand, async ({ principal, params, query }) =>
+        callerProblems(async () => {
+          const ended = await (await commands()).end(principal, params.id, { ...query });
+          return { status: 200, text: JSON.stringify(ended) };
+        }),
+      );
+      router.longPoll(ops.killCommand, async ({ principal, params, query }) =>
+        callerProblems(async () => {
+          const ended = await (await commands()).end(principal, params.id, { ...query, isKill: true });
+          return { status: 200, text: JSON.stringify(ended) };
+        }),
+      );
+      router.handle(ops.forgetCommand, ({ principal, params }) =>
+        callerProblems(async () => {
+          (await commands()).forget(principal, params.id);
+          return undefined;
+        }),
+      );
+      router.transfer(ops.getCommandLogs, async (call) => {
+        const { principal, params, query } = call;
+        const { stream = "combined", follow } = query;
+        const service = await commands();
+        if (follow !== "true") {
+          const entries = service.logs(principal, params.id, query);
+          return { status: 200, body: { processId: params.id, stream, entries } };
+        }
+        const { signal } = callerOf(call);
+        const followed = service.follow(principal, params.id, query, signal);
+        const texts = Readable.from(
+          (async function* () {
+            for await (const entry of followed)
+              yield sseText({ id: entry.sequence, event: "log", json: entry });
+          })(),
+          { objectMode: false },
+        );
+        return { status: 200, headers: { "content-type": "text/event-stream" }, body: texts };
+      });
+      router.handle(ops.writeCommandInput, ({ principal, params, body }) =>
+        callerProblems(async () => {
+          const encoding = body.encoding ?? "base64";
+          if (!ENCODINGS.has(encoding)) throw new HttpProblem("invalid", "input is utf8 or base64");
+          const bytes = Buffer.from(body.data, encoding === "base64" ? "base64" : "utf8");
+          return { bytesWritten: await (await commands()).input(principal, params.id, bytes) };
+        }),
+      );
+      router.handle(ops.resizeCommandTerminal, ({ principal, params }) =>
+        callerProblems(async () => {
+          (await commands()).get(principal, params.id);
+          throw new HttpProblem("conflict", "the command has no terminal");
+        }),
+      );
+      const noDesktop = () =>
+        new HttpProblem("not_implemented", "Reins has no desktop: it starts no display");
+      for (const path of ["/v1/desktop", "/v1/desktop/*"]) router.reject(path, undefined, noDesktop);
+    },
+  };
+}

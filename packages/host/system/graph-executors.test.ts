@@ -68,7 +68,7 @@ describe("a person", () => {
       }
       return (await hosting.graphs.get(principal, run_id)).ended_at;
     };
-    await expect.poll(answer, { timeout: 10_000 }).toBeDefined();
+    await expect.poll(answer).toBeDefined();
     const run = await ended(run_id);
     expect(run.actions.map(({ status }) => status)).toEqual(["completed", "blocked", "completed"]);
     expect(await textIn(join(workspace, "yes.txt"))).toBe("yes");

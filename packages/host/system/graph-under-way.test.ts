@@ -76,10 +76,10 @@ describe("a full disk", () => {
       {},
       { persist: true },
     );
-    await expect.poll(() => textIn(join(home.workspace, "done.txt")), { timeout: 20_000 }).toBe("one\n");
+    await expect.poll(() => textIn(join(home.workspace, "done.txt"))).toBe("one\n");
     isFull = true;
     await expect
-      .poll(async () => (await home.get(run_id)).status_reason, { timeout: 20_000 })
+      .poll(async () => (await home.get(run_id)).status_reason)
       .toMatch(/waits until it can be stored: the disk is full/);
     expect((await home.get(run_id)).status).toBe("running");
     await expect(home.start([command("new", "true")])).rejects.toThrow(/full/);
@@ -211,7 +211,7 @@ describe("an action that is declared to be done once", () => {
       {},
       { persist: true },
     );
-    await expect.poll(() => calls, { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => calls).toBe(2);
     await first.close();
     const second = await openGraphHome({ folder: dirname(first.home), graphs });
     const { actions } = await second.ended(run_id);
@@ -302,7 +302,7 @@ test("what was under way in a turn that was cut off has one result for one verdi
     {},
     { persist: true },
   );
-  await expect.poll(() => textIn(join(first.workspace, "done.txt")), { timeout: 20_000 }).toBe("once\n");
+  await expect.poll(() => textIn(join(first.workspace, "done.txt"))).toBe("once\n");
   // As if the model had declared it in a turn that runs.
   await first.hosting.hub.live(session_id)?.apply({ type: "prompted", turn_after: 0 });
   await first.close();
@@ -378,7 +378,7 @@ describe("a part of an action that waits for a person", () => {
     await first.close();
     const second = await openGraphHome({ folder: dirname(first.home), rules, graphs });
     await expect
-      .poll(async () => (await second.get(run_id)).actions.map(({ status }) => status), { timeout: 20_000 })
+      .poll(async () => (await second.get(run_id)).actions.map(({ status }) => status))
       .toEqual(["waiting", "waiting"]);
     const asked = await second.pending(2);
     expect(asked.map(({ id }) => id).toSorted()).toEqual(before);

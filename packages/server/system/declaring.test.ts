@@ -124,7 +124,7 @@ describe.each(["native", "claude"])("%s", (agent) => {
         body: { decision: "allow_once" },
       });
       expect(answered.status).toBe(200);
-      await expect.poll(() => effectsIn(again.server.workspace), { timeout: 30_000 }).toEqual(TEN);
+      await expect.poll(() => effectsIn(again.server.workspace)).toEqual(TEN);
 
       const back = new RpcClient(again, client.as);
       back.connection = client.connection;
@@ -157,7 +157,7 @@ describe("a turn of the native agent that is cancelled while a run waits for a p
         : reply(say(block({ ...TEN_ACTIONS, ...more }))),
     );
     const turn = client.prompt(id, "BEGIN");
-    await expect.poll(() => stream.asked.length, { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => stream.asked.length).toBe(1);
     const [approval] = await pendingIn(started);
     await client.notify("session/cancel", { sessionId: id });
     expect(await turn).toMatchObject({ body: { result: { stopReason: "cancelled" } } });

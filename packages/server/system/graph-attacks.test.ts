@@ -47,7 +47,7 @@ async function graphOf(served: Served, id: string, as?: string): Promise<RunGrap
 
 const over = (served: Served, id: string, as?: string) =>
   expect
-    .poll(async () => (await graphOf(served, id, as)).ended_at, { timeout: 30_000 })
+    .poll(async () => (await graphOf(served, id, as)).ended_at)
     .toBeDefined()
     .then(() => graphOf(served, id, as));
 
@@ -305,7 +305,7 @@ async function approvalOf(served: Served, run: string, id: string, as?: string):
     const found = (await graphOf(served, run, as)).actions.find((action) => action.id === id);
     return found?.status === "waiting" ? found.approval : undefined;
   };
-  await expect.poll(find, { timeout: 10_000 }).toBeDefined();
+  await expect.poll(find).toBeDefined();
   return (await find()) ?? "";
 }
 
@@ -372,9 +372,7 @@ describe("a run under way", () => {
     sent.on("error", () => undefined);
     sent.end(body);
     await once(sent, "finish");
-    await expect
-      .poll(async () => (await served.ask("GET", "/v1/runs/gone/graph")).status, { timeout: 10_000 })
-      .toBe(200);
+    await expect.poll(async () => (await served.ask("GET", "/v1/runs/gone/graph")).status).toBe(200);
     sent.destroy();
     expect((await over(served, "gone")).status).toBe("completed");
   });

@@ -78,23 +78,21 @@ describe("a durable run", LONG, () => {
       }),
     );
     const { run_id } = await first.post(actions, { run_id: "ten" });
-    await expect.poll(() => first.status(run_id, "a5"), { timeout: 20_000 }).toBe("waiting");
+    await expect.poll(() => first.status(run_id, "a5")).toBe("waiting");
     const before = await first.graph(run_id);
     const { approval } = before.actions[4] ?? {};
     await first.server.kill();
 
     const second = await start(base);
-    await expect.poll(() => second.status(run_id, "a5"), { timeout: 20_000 }).toBe("waiting");
+    await expect.poll(() => second.status(run_id, "a5")).toBe("waiting");
     const pending = Object((await second.call("GET", "/v1/approvals?state=pending")).body).approvals;
     expect(pending.map(({ id }: { id: string }) => id)).toEqual([approval]);
     expect(await second.post(actions, { run_id: "ten" })).toMatchObject({ run_id: "ten" });
     await second.call("POST", `/v1/approvals/${approval}/answer`, { decision: "allow_once" });
-    await expect.poll(async () => (await second.graph(run_id)).status, { timeout: 20_000 }).toBe("completed");
+    await expect.poll(async () => (await second.graph(run_id)).status).toBe("completed");
     expect(await linesIn(second.server.workspace)).toEqual(names);
     const reported = async () => Object((await second.call("GET", `/v1/runs/${run_id}`)).body);
-    await expect
-      .poll(reported, { timeout: 20_000 })
-      .toMatchObject({ has_graph: true, run_lifecycle: { status: "completed" } });
+    await expect.poll(reported).toMatchObject({ has_graph: true, run_lifecycle: { status: "completed" } });
     expect((await reported()).task_list.tasks).toHaveLength(10);
   });
 
@@ -110,7 +108,7 @@ describe("a durable run", LONG, () => {
     database.close();
     const second = await start(base);
     await second.call("POST", `/v1/approvals/${approval}/answer`, { decision: "allow_once" });
-    await expect.poll(async () => (await second.graph(run_id)).status, { timeout: 20_000 }).toBe("completed");
+    await expect.poll(async () => (await second.graph(run_id)).status).toBe("completed");
     expect(await linesIn(second.server.workspace)).toEqual(["a"]);
   });
 
@@ -128,7 +126,7 @@ describe("a durable run", LONG, () => {
     await first.call("POST", `/v1/approvals/${approval}/answer`, { decision: "allow_once" });
     await first.server.kill();
     const second = await start(base);
-    await expect.poll(async () => (await second.graph(run_id)).status, { timeout: 20_000 }).toBe("completed");
+    await expect.poll(async () => (await second.graph(run_id)).status).toBe("completed");
     expect(await linesIn(second.server.workspace)).toEqual(["a", "b"]);
     const ended = Date.parse((await second.graph(run_id)).actions[1]?.ended_at ?? "");
     expect(ended - started).toBeGreaterThan(3_900);
@@ -149,7 +147,7 @@ describe("a durable run", LONG, () => {
     await expect.poll(async () => (await linesIn(first.server.workspace)).length).toBe(3);
     await first.server.kill();
     const second = await start(base);
-    await expect.poll(async () => (await second.graph(run_id)).status, { timeout: 30_000 }).toBe("failed");
+    await expect.poll(async () => (await second.graph(run_id)).status).toBe("failed");
     const run = await second.graph(run_id);
     for (const action of run.actions)
       expect(action).toMatchObject({
@@ -177,7 +175,7 @@ describe("a durable run", LONG, () => {
     await (await import("node:fs/promises")).writeFile(join(server.workspace, "go"), "");
     const decided = await call("POST", `/v1/runs/${run_id}/decide`, { action: "b", decision: "retry" });
     expect(decided.status, decided.text).toBe(200);
-    await expect.poll(async () => (await graph(run_id)).status, { timeout: 20_000 }).toBe("completed");
+    await expect.poll(async () => (await graph(run_id)).status).toBe("completed");
     expect(await linesIn(server.workspace)).toEqual(["a", "b", "c"]);
     expect((await call("POST", `/v1/runs/${run_id}/decide`, { action: "b", decision: "retry" })).status).toBe(
       409,

@@ -29,7 +29,7 @@ async function graphOf(served: Served, id: string): Promise<RunGraph> {
 }
 
 async function ended(served: Served, id: string): Promise<RunGraph> {
-  await expect.poll(async () => (await graphOf(served, id)).ended_at, { timeout: 10_000 }).toBeDefined();
+  await expect.poll(async () => (await graphOf(served, id)).ended_at).toBeDefined();
   return graphOf(served, id);
 }
 
@@ -157,9 +157,7 @@ test("a run that failed continues with what a revision puts in place of the rest
   const write = { path: "copy.txt", content: { $ref: "action:look.output" } };
   const revised = { run_id, actions: [action("copy", "write_file", write, { depends_on: ["look"] })] };
   await post(served, { declaration: declaration([], { intent: "revise", payload: revised }) });
-  await expect
-    .poll(async () => (await graphOf(served, run_id)).status, { timeout: 10_000 })
-    .toBe("completed");
+  await expect.poll(async () => (await graphOf(served, run_id)).status).toBe("completed");
   expect(statuses(await graphOf(served, run_id))).toMatchObject({ look: "completed", copy: "completed" });
   expect(await readFile(join(workspace, "copy.txt"), "utf8")).toContain("found");
   const unknown = { run_id, actions: [action("more", "read_file", { path: "x" }, { depends_on: ["gone"] })] };

@@ -12,7 +12,7 @@ export interface BareServer extends Pick<ServerProcess, "address" | "token" | "w
 }
 
 /** What it does with a prompt beside passing it on, as its file says. */
-export type BareStep = "sync" | "thread" | "record";
+type BareStep = "sync" | "thread" | "record";
 
 /** Starts one. With a folder, it waits for the disk once in each turn, and writes there. */
 export async function bareServer(

@@ -57,6 +57,7 @@ export const SHIPPED_RULES: readonly string[] = [
   "c5e3e26df6a41eca0d8bd2995917937aa7808c6a74fa1a2b678dcd96f4974f64",
   "20e4633dc7530ace3e5e3909d744985d8ee5b2ec334c932ad32913fe89df19c6",
   "eb8fabb1c8a48879e36ab1242c14d55b7c7a9826894566a068f6a970b95ac4ed",
+  "6a9e3c4f791d0abccf68f3ec0ef0c6bb88f86fb560545e7b8450a57c93b7cb12",
 ];
 
 export function areEarlierRules(rules: string): boolean {

@@ -1,7 +1,8 @@
 import type { JsonObject } from "@reins/acp";
 import { describe, expect, test } from "vitest";
+import { GovernedSession } from "../governor/governed-session.ts";
 import type { HostedAgent } from "../hosting/agent-host.ts";
-import type { Session } from "../sessions/session.ts";
+import { Session } from "../sessions/session.ts";
 import type { SessionEvent, SessionPhase } from "../sessions/session-state.ts";
 import { agentOf, hasServers, relocate, rootsIn } from "./resume.ts";
 
@@ -59,6 +60,9 @@ function open({
     },
     get agent() {
       return session.phase === "idle" || session.phase === "running" ? (assigned ?? agent) : undefined;
+    },
+    get isReady(): boolean {
+      return Reflect.get(Session.prototype, "isReady", session);
     },
     learn: () => undefined,
     apply: async ({ type }: SessionEvent) => {
@@ -137,7 +141,14 @@ describe("the agent of a session", () => {
   test("resumes an idle session anew that lacks the tools of a client, and no other", async () => {
     const { session, agent, asked, applied } = open({ phase: "idle" });
     const context = { servers: { wrapLocal: () => undefined }, profile: { isObserved: true }, entry: {} };
-    const governed = { context, clients: { whoServes: () => "c1" }, lentToolsChanged: undefined as unknown };
+    const governed = {
+      context,
+      clients: { whoServes: () => "c1" },
+      lentToolsChanged: undefined as unknown,
+      get lacksLentTools(): boolean {
+        return Reflect.get(GovernedSession.prototype, "lacksLentTools", governed);
+      },
+    };
     Object.assign(agent.governor, { session: () => governed });
     await agentOf(session, { signal });
     expect(asked.map(({ method }) => method)).toEqual(["session/close", "session/load"]);

@@ -35,11 +35,16 @@ describe("reins doctor", () => {
     await home.stop(reins);
     await chmod(home.path, 0o755);
     await rm(join(home.path, "keys"), { recursive: true });
-    await appendFile(join(home.path, "agent-roster.jsonl"), "reed\n");
+    const roster = join(home.path, "agent-roster.jsonl");
+    const line = (await readFile(roster, "utf8")).split("\n").length;
+    await appendFile(roster, "reed\n");
     const open = await examined(home);
     expect(open.code).toBe(1);
     expect(open.of("keys")).toMatchObject({ state: "wrong", mend: expect.stringContaining("from a backup") });
-    expect(open.of("roster")).toMatchObject({ state: "wrong", found: expect.stringContaining("line 11") });
+    expect(open.of("roster")).toMatchObject({
+      state: "wrong",
+      found: expect.stringContaining(`line ${line} `),
+    });
     expect(open.of("home")).toMatchObject({ state: "wrong", mend: expect.stringContaining("chmod 700") });
   });
 

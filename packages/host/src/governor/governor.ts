@@ -1,4 +1,4 @@
-import { randomUUIDv7 } from "node:crypto";
+import crypto from "node:crypto";
 import {
   CODE,
   isObject,
@@ -78,8 +78,8 @@ export class Governor {
       ownerOf: (record) => new StandaloneSession(harness, record, clients(record)),
       cancelGraceMs: options.cancelGraceMs ?? CANCEL_GRACE_MS,
       now: options.now ?? (() => new Date()),
-      // In the order of time, so that rows with such a key are appended.
-      newId: options.newId ?? randomUUIDv7,
+      // In the order of time, so that rows with such a key are appended; the oldest Node that is supported has only random ones.
+      newId: options.newId ?? crypto.randomUUIDv7 ?? crypto.randomUUID,
     };
     const onLost = (reason: string) => void this.#expel(reason).catch((error) => onFault(String(error)));
     this.#unwatch = harness.identity.watch(options.principal, onLost);

@@ -1,42 +1,72 @@
 import { createRequire } from "node:module";
 import { LruCache } from "@reins/kit";
-import type { Node, Tree } from "web-tree-sitter";
+import type { Node, Parser, Tree } from "web-tree-sitter";
 import type { Script } from "../syntax.ts";
 import { NOTHING, readStatement } from "./statement.ts";
 
-/** Gives the tree of a text, which its caller deletes; `undefined` when the parser gave up. */
+/** Gives the tree of a text, which its caller deletes; `undefined` when the parser gave up, or has broken. */
 export type ParseText = (text: string) => Tree | undefined;
 
 /** An honest command takes a tenth of a millisecond. Some hostile ones would take minutes. */
 const DEADLINE_MS = 100;
 
+/**
+ * What parsing may take, in pages of 64 KiB. Honest commands need a tenth of it; some hostile ones would take two
+ * gigabytes and seconds in which no deadline is looked at.
+ */
+const MEMORY = { initial: 512, maximum: 1_024 };
+
 let loading: Promise<ParseText> | undefined;
 
-/** The parser, loaded at the first call. */
+/**
+ * The parser, loaded at the first call. Callers get it for each action anew: one that broke inside of its WebAssembly
+ * parses nothing more, because its memory may hold anything, and the next call loads another.
+ */
 export function shellParser(): Promise<ParseText> {
   loading ??= load();
   return loading;
 }
 
 async function load(): Promise<ParseText> {
-  const { Language, Parser } = await import("web-tree-sitter");
-  await Parser.init();
-  const grammar = createRequire(import.meta.url).resolve("tree-sitter-bash/tree-sitter-bash.wasm");
-  const language = await Language.load(grammar);
+  const { Language, Parser } = freshLibrary();
+  await Parser.init({ wasmMemory: new WebAssembly.Memory(MEMORY) });
+  const language = await Language.load(require.resolve("tree-sitter-bash/tree-sitter-bash.wasm"));
   let parser = new Parser().setLanguage(language);
+  let isBroken = false;
   return (text) => {
+    if (isBroken) return undefined;
     const began = performance.now();
     const isLate = (): boolean => performance.now() - began > DEADLINE_MS;
     try {
       const tree = parser.parse(text, undefined, { progressCallback: isLate });
       if (tree !== null) return tree;
       parser.delete();
+      parser = new Parser().setLanguage(language);
     } catch {
-      // A fault inside the WebAssembly: the parser is in no state to go on with, nor to be deleted.
+      isBroken = true;
+      loading = undefined;
+      discard(parser);
     }
-    parser = new Parser().setLanguage(language);
     return undefined;
   };
+}
+
+const require = createRequire(import.meta.url);
+
+/** The library with a WebAssembly instance of its own. It keeps one for as long as its module is loaded. */
+function freshLibrary(): typeof import("web-tree-sitter") {
+  const path = require.resolve("web-tree-sitter");
+  delete require.cache[path];
+  return require(path);
+}
+
+/** Takes a broken parser from the library's finalizers, which would fail in its memory some time later. */
+function discard(parser: Parser): void {
+  try {
+    parser.delete();
+  } catch {
+    // It is no longer registered, which comes first; there is nothing to free in memory that goes as a whole.
+  }
 }
 
 /** Longer commands are not read. */
@@ -53,7 +83,8 @@ export function readScript(text: string, parse: ParseText): Script {
   const before = known.get(text);
   if (before) return before;
   const script = read(text, parse);
-  known.set(text, script, text.length + 200);
+  // What a parser gave up on, another may parse.
+  if (script !== GIVEN_UP) known.set(text, script, text.length + 200);
   return script;
 }
 
@@ -62,7 +93,7 @@ function read(text: string, parse: ParseText): Script {
   const reader = new Reader(text, parse, (inner) => read(inner, parse));
   if (UNSEEN.test(text)) reader.doubt("the command holds control characters");
   const tree = parse(text);
-  if (!tree) return unreadable("the command could not be read in time");
+  if (!tree) return GIVEN_UP;
   try {
     const root = tree.rootNode;
     reader.checkBlank(0, root.startIndex, "lines");
@@ -78,6 +109,8 @@ function read(text: string, parse: ParseText): Script {
 function unreadable(why: string): Script {
   return { body: NOTHING, unclear: [why] };
 }
+
+const GIVEN_UP = unreadable("the command could not be read in time");
 
 /** Deeper than anybody writes by hand. */
 const DEPTH_LIMIT = 100;
